@@ -27,10 +27,10 @@ MAKEFLAGS += --no-print-directory
 run: $(DEV) $(EMULATOR) $(SAM) ## start everything on this machine: console, API, queues, functions, database
 	@$(BIN)/python -m local.up
 
-demo: $(DEV) $(EMULATOR) $(SAM) ## the same without a terminal: two conversations, printed with sources and costs
+demo: $(DEV) $(EMULATOR) $(SAM) ## run two scripted conversations and print them with sources and costs
 	@$(BIN)/python -m local.demo
 
-logs: $(DEV) ## what the functions of the running stack have logged
+logs: $(DEV) ## show the logs of the running stack's functions
 	@$(BIN)/python -m local.logs
 
 ##@ Work on it
@@ -41,8 +41,8 @@ test: check $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test (this is wh
 nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (an hour)
 	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/context/test_properties.py
 
-chaos: $(DEV) $(EMULATOR) ## kill it at every call to the outside, and see that every promise holds (make chaos ONLY=poison)
-	@$(BIN)/python -m local.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)
+chaos: $(DEV) $(EMULATOR) ## kill the process at every external call and check each guarantee (make chaos ONLY=poison)
+	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)
 
 check: lint types conventions template ## lint, format, types, conventions, template
 
@@ -65,7 +65,7 @@ template: $(DEV) $(SAM) $(CHECKS)
 	@SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(STATE)/sam/bin/sam validate --lint >/dev/null
 	@$(STATE)/checks/bin/checkov --config-file .checkov.yaml
 
-fmt: $(DEV) ## put the code in its one format
+fmt: $(DEV) ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
 
@@ -77,7 +77,7 @@ lock: $(DEV) ## pin every requirement again, with hashes (make lock UPGRADE=1 fo
 build: $(DEV) $(SAM) ## sam build for arm64 and x86_64; prints the layers' sizes
 	@$(BIN)/python -m local.package
 
-deploy: $(DEV) $(SAM) ## to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle PARAMETERS="LogDays=90 ...")
+deploy: $(DEV) $(SAM) ## deploy to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle PARAMETERS="LogDays=90 ...")
 	@PATH="$(CURDIR)/$(STATE)/sam/bin:$$PATH" $(STATE)/sam/bin/sam build --parameter-overrides Architecture=arm64
 	@$(BIN)/python layers/compile.py .aws-sam/build
 	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides $(DEPLOYED_WITH) \
@@ -86,11 +86,11 @@ deploy: $(DEV) $(SAM) ## to your AWS account (make deploy ENVIRONMENT=staging DA
 
 ##@ Clean it
 
-clean: | python ## remove what was built and kept: environments, caches, the laptop's database
+clean: | python ## remove environments, caches and the local database
 	@$(PYTHON) -m local.clean
 
 help:
-	@awk 'BEGIN { FS = ":.*## "; printf "\n  \033[1mParlour\033[0m: agents that know what is going on, on AWS or on a laptop\n" } \
+	@awk 'BEGIN { FS = ":.*## "; printf "\n  \033[1mParlour\033[0m: an agent runtime for AWS and for a laptop\n" } \
 		/^##@ / { printf "\n  \033[1m%s\033[0m\n", substr($$0, 5) } \
 		/^[a-z]+:.*## / { printf "    \033[36mmake %-8s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\n  With a real model: ANTHROPIC_API_KEY=... make run\n\n'

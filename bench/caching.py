@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
-from parlour.context.breakpoints import LOOK_BACK, READ, WRITE
-from parlour.context.pins import WARM_FOR
+from parlour.context.breakpoints import LOOK_BACK_BLOCKS, READ_PRICE_FACTOR, WRITE_PRICE_FACTOR
+from parlour.context.pins import CACHE_LIFETIME
 from parlour.context.render import Prompt
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 
 BYTES_PER_TOKEN = 4
-_LIVES = WARM_FOR.total_seconds()
+_LIVES = CACHE_LIFETIME.total_seconds()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Cost:
     @property
     def total(self) -> float:
         """In bytes at full price."""
-        return self.read * READ + self.written * WRITE + self.plain
+        return self.read * READ_PRICE_FACTOR + self.written * WRITE_PRICE_FACTOR + self.plain
 
     @property
     def size(self) -> int:
@@ -73,7 +73,7 @@ def sent(prompt: Prompt, turn: int, at: float, minimum: int) -> Sent:
         for place, block in enumerate(given):
             assert isinstance(block, dict)
             bare = {key: value for key, value in block.items() if key != "cache_control"}
-            add(("," if place else "") + canonical(bare))
+            add(("," if place else "") + canonical_json(bare))
             ends.append(size)
             if len(bare) < len(block):
                 marks.append(len(ends))
@@ -113,7 +113,7 @@ def charged(prompts: Sequence[Sent]) -> list[Cost]:
     live: dict[bytes, float] = {}
     costs = []
     for one in prompts:
-        near = {place for mark in one.marks for place in range(max(1, mark - LOOK_BACK + 1), mark + 1)}
+        near = {place for mark in one.marks for place in range(max(1, mark - LOOK_BACK_BLOCKS + 1), mark + 1)}
         seen = [place for place in near if one.at - live.get(_key(one, place), one.at - _LIVES - 1) <= _LIVES]
         read = max(seen, default=0)
         marks = [mark for mark in one.marks if one.ends[mark - 1] >= one.least]

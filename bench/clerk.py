@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from bench.month import Month, Taken, Turn
 from parlour.context import tokens
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.memory.facts.evidence import own_text
-from parlour.models.request import Completed, ModelRequest, Part, Usage, blocks_of
+from parlour.models.request import Completion, ModelRequest, StreamPart, TokenUsage, content_blocks
 
 _LINE = re.compile(r"^\[(\d+)\] (?:\d{4}-\d\d-\d\d )?(user|agent): (.*)$", re.MULTILINE)
 _BEFORE = re.compile(r"<parlour:summary>\n(.*?)\n</parlour:summary>", re.DOTALL)
@@ -39,19 +39,19 @@ class Summariser:
     provider: str = "anthropic"
     read: list[int] = field(default_factory=list)
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         yield _completed(request, self.answer(_asked(request)))
 
     def answer(self, asked: str) -> str:
         """The summary before, as much of it as fits, and the first words of each new message."""
-        self.read.append(tokens.count(asked))
+        self.read.append(tokens.count_tokens(asked))
         before = _BEFORE.search(asked)
         older = before[1].split()[-_OLDER:] if before and not before[1].startswith("(none") else []
         lines = [(int(number), who, text.split()) for number, who, text in _LINE.findall(asked)]
         new = [f"The {who} said: {' '.join(words[:_OPENING]).rstrip('.')}." for _, who, words in lines]
         kind = len(self.read) % _WRONG_EVERY if self.faulty else 0
         parts = [*([] if kind == 1 else older), *new, *([_MADE_UP] if kind == 2 else [])]
-        return canonical({
+        return canonical_json({
             "summary": " ".join(parts), "kept_message_ids": [number for number, _, _ in lines[::2]],
             "dropped_message_ids": [number for number, _, _ in lines[1::2]], "agent_state_item_updates": [],
             "agent_state_updates": {},
@@ -74,7 +74,7 @@ class Clerk:
         for turn in self.month.turns:
             self._by_words[_plain(own_text(turn.user))].append(turn)
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         asked = _asked(request)
         if _SUMMARISES in str(request.system[0]["text"]):
             yield _completed(request, self.summariser.answer(asked))
@@ -92,7 +92,7 @@ class Clerk:
             for turn in self._by_words.get(_plain(text), ())[:1]
             for one in (*turn.right, *turn.wrong)
         ]
-        return canonical({"facts": facts, "episodes": self._told(lines)})
+        return canonical_json({"facts": facts, "episodes": self._told(lines)})
 
     def _entry(self, one: Taken, number: int) -> JsonObject:
         self.given.append(one)
@@ -110,14 +110,14 @@ class Clerk:
         return [{"text": _DREAMT if is_wrong else f"The user wrote: {text}"[:500], "messages": [number]}]
 
 
-def _completed(request: ModelRequest, answer: str) -> Completed:
-    usage = Usage(tokens.count(canonical(request.to_json())), tokens.count(answer))
-    return Completed(({"type": "text", "text": answer},), "end_turn", usage)
+def _completed(request: ModelRequest, answer: str) -> Completion:
+    usage = TokenUsage(tokens.count_tokens(canonical_json(request.to_json())), tokens.count_tokens(answer))
+    return Completion(({"type": "text", "text": answer},), "end_turn", usage)
 
 
 def _asked(request: ModelRequest) -> str:
     """The user's first words, whatever was asked again."""
-    return str(blocks_of(request.messages[0])[0]["text"])
+    return str(content_blocks(request.messages[0])[0]["text"])
 
 
 def _plain(text: str) -> str:

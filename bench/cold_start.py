@@ -20,7 +20,7 @@ from bench import report
 from bench.surroundings import surroundings
 from local import deployment
 from local.invoke import read_event
-from local.lambda_runtime import Code, Sandbox
+from local.lambda_runtime import FunctionCode, Sandbox
 
 EVENTS = {
     "migrate": "migrate.json",
@@ -33,8 +33,8 @@ EVENTS = {
     "ingest": "ingest_file.json",
     "sweep": "sweep_wakeup.json",
     "pulse_sweep": "pulse_sweep_schedule.json",
-    "pulse_writer": "pulse_writer_order.json",
-    "memory_extractor": "memory_extractor_order.json",
+    "pulse_writer": "pulse_writer_job.json",
+    "memory_extractor": "memory_extractor_job.json",
     "http_api": "http_api_health.json",
 }
 """The sample event that each function is measured on."""
@@ -54,7 +54,7 @@ class Start:
     second: float
 
 
-def measure(code: Code, event: Any, environment: Mapping[str, str], *, snapshot: bool) -> Start:
+def measure(code: FunctionCode, event: Any, environment: Mapping[str, str], *, snapshot: bool) -> Start:
     """Start a function, give it the event twice, end it."""
     with Sandbox(code, environment, snapshot=snapshot) as sandbox:
         first = _timed(sandbox, event)
@@ -67,7 +67,7 @@ def measure_all(runs: int) -> dict[str, Start]:
     found = {}
     with surroundings() as environment:
         for function, event in EVENTS.items():
-            code, read = deployment.code_of(built, function), read_event(event)
+            code, read = deployment.function_code(built, function), read_event(event)
             starts = [measure(code, read, environment, snapshot=function in SNAPSHOTS) for _ in range(runs)]
             found[function] = _median(starts)
             _say(f"{function} measured")

@@ -26,8 +26,8 @@ from bench.long_talks import Directions, Talk, sentence, talk
 from bench.rounds import Ran, Round
 from local import scratch
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.records.linked import LinkCache
-from tests.desk import Desk, open_desk
+from parlour.knowledge.records.linked import LinkedRecordsCache
+from tests.desk import ConversationHarness, open_conversation_harness
 
 SESSIONS = (10, 100, 1_000, 10_000)
 ROUNDS = 200
@@ -53,12 +53,12 @@ class Measured:
 def main() -> None:
     logging.disable(logging.INFO)
     options = _options()
-    with scratch.cluster() as running:
-        database = scratch.opened(running)
-        desk = open_desk(database, datetime.now(UTC))
+    with scratch.temporary_cluster() as running:
+        database = scratch.create_migrated_database(running)
+        desk = open_conversation_harness(database, datetime.now(UTC))
         desk.embedder = embedder = Directions()
         talks = [talk(desk, embedder, messages) for messages in options.messages]
-        with running.superuser("scratch") as owner:
+        with running.connect_as_superuser("scratch") as owner:
             owner.autocommit = True
             owner.execute("VACUUM ANALYZE")
         with_recall, without = _measure(desk, embedder, talks, options.rounds)
@@ -83,10 +83,10 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _measure(desk: Desk, embedder: Directions, talks: list[Talk], rounds: int) -> tuple[list[Measured], list[Measured]]:
+def _measure(desk: ConversationHarness, embedder: Directions, talks: list[Talk], rounds: int) -> tuple[list[Measured], list[Measured]]:
     """With recall and without, for each conversation."""
     found = [Measured() for _ in talks], [Measured() for _ in talks]
-    numbers, links = count(1_000_000), LinkCache()
+    numbers, links = count(1_000_000), LinkedRecordsCache()
 
     def alternate(rounds: int) -> Iterator[tuple[Measured, Round, Ran]]:
         for place, side in product([*range(len(talks))] * rounds, range(2)):
@@ -104,12 +104,12 @@ def _measure(desk: Desk, embedder: Directions, talks: list[Talk], rounds: int) -
     return found
 
 
-def _round(desk: Desk, embedder: Directions, one: Talk, said: str, links: LinkCache, *, recalls: bool) -> Round:
+def _round(desk: ConversationHarness, embedder: Directions, one: Talk, said: str, links: LinkedRecordsCache, *, recalls: bool) -> Round:
     """One turn of the conversation, at the time that it is by now."""
     desk.clock.now = datetime.now(UTC)
     question = f"{said} When was that?"
     return Round(
-        desk, one.session_id, lambda: desk.write_web(one.visitor, one.session_id, question), recalls, links,
+        desk, one.session_id, lambda: desk.send_web(one.visitor, one.session_id, question), recalls, links,
         lambda: embedder.took,
     )  # fmt: skip
 

@@ -35,12 +35,12 @@ from local.embeddings import MiniLmEmbedder
 from parlour.infra import vector_indexes
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from parlour.knowledge.index.rows import literal
-from parlour.knowledge.search.fusion import DEPTH
-from parlour.knowledge.search.search import FEW
+from parlour.knowledge.index.rows import vector_literal
+from parlour.knowledge.search.fusion import LIST_DEPTH
+from parlour.knowledge.search.search import MAX_EXACT_VECTORS
 
 QUESTIONS = 60
-MOST = DEPTH
+MOST = LIST_DEPTH
 TENANTS = 200
 _SPACE = "bench@384"
 _CENTRES, _REAL = 1_000, 20_000
@@ -75,21 +75,21 @@ def main() -> None:
     rows: list[dict[str, report.Cell]] = []
     for size, tenants in itertools.product(sizes, map(int, chosen.tenants.split(","))):
         points = spread(real, size) if real is not None and size <= _REAL else synthetic(size)
-        with scratch.cluster() as cluster:
+        with scratch.temporary_cluster() as cluster:
             rows.append(measured(cluster, points, tenants))
             report.show("Nearest rows within one tenant", rows[-1:])
     report.show(f"Nearest rows within one tenant ({QUESTIONS} questions, {MOST} rows asked for)", rows)
-    report.write(chosen.json, {"threshold": FEW, "questions": QUESTIONS, "most": MOST, "rows": rows})
+    report.write(chosen.json, {"threshold": MAX_EXACT_VECTORS, "questions": QUESTIONS, "most": MOST, "rows": rows})
 
 
 def measured(cluster: Cluster, points: Points, tenants: int) -> dict[str, report.Cell]:
     """Fill a new database with the points, ask of one tenant, compare."""
-    database = scratch.opened(cluster)
+    database = scratch.create_migrated_database(cluster)
     names = [uuid.UUID(int=number + 1) for number in range(tenants)]
     mine = points[0::tenants]
-    with cluster.superuser("scratch") as owner:
+    with cluster.connect_as_superuser("scratch") as owner:
         _fill(owner, points, names)
-        built = _index(owner) if len(mine) > FEW else 0.0
+        built = _index(owner) if len(mine) > MAX_EXACT_VECTORS else 0.0
         owner.execute("VACUUM ANALYZE embeddings, context_rows")
     visible = mine[np.arange(len(mine)) % 4 != 3]
     questions = _moved(mine[np.linspace(0, len(mine) - 1, QUESTIONS).astype(int)])
@@ -106,7 +106,7 @@ def measured(cluster: Cluster, points: Points, tenants: int) -> dict[str, report
         "rows": len(points),
         "tenants": tenants,
         "visible": len(visible),
-        "search": "exact" if len(mine) <= FEW else "index",
+        "search": "exact" if len(mine) <= MAX_EXACT_VECTORS else "index",
         "recall %": 100 * float(np.mean(recalls)),
         "fewest": min(counts),
         "p50 ms": report.percentile(milliseconds, 50),
@@ -156,7 +156,7 @@ def _unit(points: Points) -> Points:
 
 def _ask(database: Database, tenant: uuid.UUID, question: Points) -> list[Nearest]:
     with database.transaction(tenant) as tx:
-        return tx.all(_NEAREST, Nearest, space=_SPACE, question=literal(question.tolist()), most=MOST, few=FEW)
+        return tx.all(_NEAREST, Nearest, space=_SPACE, question=vector_literal(question.tolist()), most=MOST, few=MAX_EXACT_VECTORS)
 
 
 def _fill(owner: psycopg.Connection[tuple[object, ...]], points: Points, tenants: list[uuid.UUID]) -> None:
@@ -198,7 +198,7 @@ def _index(owner: psycopg.Connection[tuple[object, ...]]) -> float:
     """The space's index, as migrating makes it; how many seconds it took."""
     owner.execute("SET maintenance_work_mem = '4GB'")
     begun = time.perf_counter()
-    vector_indexes.build(owner, {_SPACE: 384})
+    vector_indexes.build_vector_indexes(owner, {_SPACE: 384})
     return time.perf_counter() - begun
 
 

@@ -34,10 +34,10 @@ from bench.metering import Meter, Metered
 from bench.throughput import measure
 from local import servers
 from local.chaos import operator
-from local.chaos.world import Desk, World, world
-from local.event_source import EventSource, Source
+from local.chaos.world import ChaosTenant, ChaosEnvironment, open_chaos_environment
+from local.event_source import EventSource, EventSourceMapping
 from local.stack import EMBEDDING_DIMENSIONS, EMBEDDING_MODEL
-from local.state import free_ports, plain_environment
+from local.state import free_ports, minimal_environment
 
 WORKERS = 2
 """Of ingest at once."""
@@ -66,7 +66,7 @@ QUICK = Sizes(6, 2, 2, 2, 3)
 class Yard:
     """A tenant whose files are read by handlers in workers, and what was measured of each invocation."""
 
-    def __init__(self, running: World, desk: Desk) -> None:
+    def __init__(self, running: ChaosEnvironment, desk: ChaosTenant) -> None:
         self.running = running
         self.desk = desk
         self.metered: list[Metered] = []
@@ -76,7 +76,7 @@ class Yard:
 
     def _source(self, queue: str, function: str, seconds: float) -> EventSource:
         url = self.running.sqs.get_queue_url(QueueName=f"chaos-{queue}")["QueueUrl"]
-        return EventSource(self.running.sqs, Source(function, url, function, seconds, int(seconds) + 10))
+        return EventSource(self.running.sqs, EventSourceMapping(function, url, function, seconds, int(seconds) + 10))
 
     def upload(self, name: str, data: bytes) -> str:
         """As a browser does it; the file's id."""
@@ -133,16 +133,16 @@ class Yard:
                 if self._is_over:
                     return False  # its worker was killed under it
                 raise
-            if ended.how != "answered" and not self._is_over:
-                raise LookupError(f"{source.source.name} ended: {ended}")
+            if ended.outcome != "answered" and not self._is_over:
+                raise LookupError(f"{source.mapping.name} ended: {ended}")
             if isinstance(ended.answer, Metered):
                 self.metered.append(ended.answer)
         return bool(records)
 
     def _ask(self, method: str, path: str, body: object) -> Any:
-        wanted = operator.request(method, path, body, self.desk)
+        wanted = operator.operator_request(method, path, body, self.desk)
         ended = self.running.workers.invoke("http_api", wanted, 30)
-        if ended.how != "answered" or ended.answer["statusCode"] >= 300:
+        if ended.outcome != "answered" or ended.answer["statusCode"] >= 300:
             raise LookupError(f"{method} {path} was answered with {ended}")
         return json.loads(ended.answer["body"])
 
@@ -173,8 +173,8 @@ def main() -> None:
     asked = parser.parse_args()
     logging.disable(logging.INFO)
     sizes = QUICK if asked.quick else Sizes()
-    with _minilm() as given, world({}, offline=True, given=given) as running:
-        yard = Yard(running, running.open_desk("ingestion", whole=True))
+    with _minilm() as given, open_chaos_environment({}, offline=True, extra_variables=given) as running:
+        yard = Yard(running, running.create_tenant("ingestion", with_knowledge=True))
         _warm_up(yard)
         ready = made_ready(yard, sizes)
         kinds = [by_kind(yard, ending, sizes) for ending in paperwork.KINDS]
@@ -297,8 +297,8 @@ def _row(what: str, waits: Sequence[float], alone: Sequence[float], note: str) -
 
 def _warm_up(yard: Yard) -> None:
     """The workers open their connections. No wait for a burst's other messages, as in bench.throughput."""
-    turns = next(source for source in yard.running.sources if source.source.name == "turns")
-    yard.running.sqs.set_queue_attributes(QueueUrl=turns.source.url, Attributes={"DelaySeconds": "0"})
+    turns = next(source for source in yard.running.event_sources if source.mapping.name == "turns")
+    yard.running.sqs.set_queue_attributes(QueueUrl=turns.mapping.url, Attributes={"DelaySeconds": "0"})
     for _ in range(3):
         measure(yard.running, yard.desk, 1)
     with yard.reading(WORKERS):
@@ -310,10 +310,10 @@ def _minilm() -> Iterator[Mapping[str, str]]:
     """The laptop's embedding model in a process of its own, and the variables that lead to it."""
     url = f"http://127.0.0.1:{(port := free_ports().embeddings)}/v1"
     command = [sys.executable, "-m", "local.embeddings", "--port", str(port)]
-    with subprocess.Popen(command, env=plain_environment()) as process:
+    with subprocess.Popen(command, env=minimal_environment()) as process:
         try:
             until = time.monotonic() + 30
-            while not servers.answers(f"{url}/models") and time.monotonic() < until:
+            while not servers.is_answering(f"{url}/models") and time.monotonic() < until:
                 time.sleep(_LOOK_SECONDS)
             dimensions = str(EMBEDDING_DIMENSIONS)
             yield {"EMBEDDING_URL": url, "EMBEDDING_MODEL": EMBEDDING_MODEL, "EMBEDDING_DIMENSIONS": dimensions}

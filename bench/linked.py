@@ -21,7 +21,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.knowledge.records import linked
-from parlour.knowledge.records.linked import LinkCache
+from parlour.knowledge.records.linked import LinkedRecordsCache
 from parlour.principal import INTERNAL, Principal
 
 LINKS = (0, 10, 100, 1_000)
@@ -81,18 +81,18 @@ class Yard:
         self.run(_EDGES, key=key, links=links, now=self.now)
         return record_id
 
-    def load(self, record_id: UUID, cache: LinkCache | None) -> None:
+    def load(self, record_id: UUID, cache: LinkedRecordsCache | None) -> None:
         with self.database.transaction(self.principal) as tx:
-            assert linked.focus(self.principal, tx, record_id, cache=cache, now=self.now)
+            assert linked.read_focus_record(self.principal, tx, record_id, cache=cache, now=self.now)
 
     def page(self, record_id: UUID) -> None:
         with self.database.transaction(self.principal) as tx:
-            assert linked.page(self.principal, tx, record_id)
+            assert linked.read_linked_page(self.principal, tx, record_id)
 
 
 def main() -> None:
     file = report.json_file(__doc__ or "")
-    with scratch.database() as database:
+    with scratch.temporary_database() as database:
         yard = _yard(database)
         empty = _measured(lambda: _begin_and_commit(yard))
         rows = [_row("empty transaction (baseline)", 0, empty)]
@@ -111,7 +111,7 @@ def _yard(database: Database) -> Yard:
 
 
 def _rows(yard: Yard, record_id: UUID, links: int) -> list[dict[str, report.Cell]]:
-    cache = LinkCache()
+    cache = LinkedRecordsCache()
     return [
         _row("first read", links, _measured(lambda: yard.load(record_id, None))),
         _row("read again", links, _measured(lambda: yard.load(record_id, cache))),

@@ -34,11 +34,11 @@ from parlour.context.segment import Layer
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.knowledge.records.linked import LinkCache
-from parlour.memory.order import Order
-from parlour.memory.services import Services
+from parlour.knowledge.records.linked import LinkedRecordsCache
+from parlour.memory.order import MemoryJob
+from parlour.memory.services import MemoryDependencies
 from parlour.memory.summary import writer
-from tests.desk import Desk, open_desk, says
+from tests.desk import ConversationHarness, open_conversation_harness, text_answer
 
 SIZES = (100, 1_000, 10_000)
 TURNS = 24
@@ -75,10 +75,10 @@ class Measured:
 def main() -> None:
     options = _options()
     logging.disable(logging.INFO)
-    with scratch.cluster() as running, closing(scratch.opened(running)) as database:
+    with scratch.temporary_cluster() as running, closing(scratch.create_migrated_database(running)) as database:
 
         def settle() -> None:
-            with running.superuser("scratch") as owner:
+            with running.connect_as_superuser("scratch") as owner:
                 owner.execute("VACUUM ANALYZE")
 
         figures = measured(database, options.messages, options.turns, settle)
@@ -91,7 +91,7 @@ def measured(
 ) -> JsonObject:
     """All figures, shown and as they are written; the sizes are in messages, shortest first. What was written long ago
     has been looked over by the database since, so that it knows how much there is: `settle` sees to that."""
-    desk = open_desk(database, datetime.now(UTC))
+    desk = open_conversation_harness(database, datetime.now(UTC))
     desk.embedder = embedder = Directions()
     before = [max(2 * LIVE + 2, size - 2 * turns) for size in sizes]
     going = [_Going(desk, embedder, talk(desk, embedder, messages)) for messages in before]
@@ -116,12 +116,12 @@ def measured(
 class _Going:
     """A conversation that goes on, and whoever writes its summary."""
 
-    desk: Desk
+    desk: ConversationHarness
     embedder: Directions
     talk: Talk
     model: Summariser = field(default_factory=Summariser)
     measured: Measured = field(default_factory=Measured)
-    links: LinkCache = field(default_factory=LinkCache)
+    links: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)
 
     def turn(self, number: int) -> None:
         """One turn looked at, then had, and what is due on the summary after it."""
@@ -137,8 +137,8 @@ class _Going:
         self.measured.prompt.append(sum(layers.values()))
         self.measured.summary.append(layers.get(Layer.SUMMARY.name.lower(), 0))
         self._write(question)
-        self.desk.model.script = [says(sentence(-5_000_000 - number))]
-        self.desk.run()
+        self.desk.model.script = [text_answer(sentence(-5_000_000 - number))]
+        self.desk.run_turn()
         self.summarise()
 
     def summarise(self) -> None:
@@ -146,23 +146,23 @@ class _Going:
         desk, session = self.desk, self.talk.session_id
         due = f"SELECT 1 FROM work_due WHERE kind = 'summary' AND id = '{session}'"
         versions = f"SELECT count(*) FROM summaries WHERE session_id = '{session}'"
-        while desk.rows(due):
-            (before,), counted = desk.rows(versions), desk.database.statements.count
+        while desk.query(due):
+            (before,), counted = desk.query(versions), desk.database.statements.count
             begun = time.perf_counter()
-            writer.run(self._services(), Order(desk.tenant_id, "summary", session), lambda: 600.0)
+            writer.run_summary(self._services(), MemoryJob(desk.tenant_id, "summary", session), lambda: 600.0)
             seconds = time.perf_counter() - begun
-            if desk.rows(versions) == [before]:
+            if desk.query(versions) == [before]:
                 break
             self.measured.compactions.append(seconds)
             self.measured.compacting.append(desk.database.statements.count - counted)
             self.measured.read.append(self.model.read[-1])
 
     def _write(self, text: str) -> None:
-        self.desk.write_web(self.talk.visitor, self.talk.session_id, text)
+        self.desk.send_web(self.talk.visitor, self.talk.session_id, text)
 
-    def _services(self) -> Services:
+    def _services(self) -> MemoryDependencies:
         desk = self.desk
-        return Services(
+        return MemoryDependencies(
             desk.database, lambda: {"anthropic": self.model}, _PLENTY, desk.memory, desk.embedding, desk.clock, uuid7,
             lambda _: None, lambda low, _: low,
         )  # fmt: skip

@@ -17,9 +17,9 @@ from uuid import UUID
 from parlour.infra.ids import uuid7
 from parlour.infra.queries import Query
 from parlour.knowledge.index import store
-from parlour.knowledge.index.said import Said, message_row
+from parlour.knowledge.index.said import UnindexedMessage, message_row
 from parlour.principal import Principal
-from tests.desk import Desk, says
+from tests.desk import ConversationHarness, text_answer
 
 LIVE = 4
 """Turns at the end of each conversation that are real ones."""
@@ -97,21 +97,21 @@ class Talk:
     kept: list[tuple[object, ...]] = field(default_factory=list)
 
 
-def talk(desk: Desk, embedder: Directions, messages: int) -> Talk:
+def talk(desk: ConversationHarness, embedder: Directions, messages: int) -> Talk:
     """A conversation about the example's project that has come to so many messages."""
-    visitor = desk.visit()
-    made = Talk(visitor, desk.session_of(visitor), messages)
+    visitor = desk.create_visitor()
+    made = Talk(visitor, desk.find_session(visitor), messages)
     about = f"(SELECT id FROM entities WHERE key = '{_HANDLE}')"
-    desk.rows(f"UPDATE sessions SET entity_id = {about} WHERE id = '{made.session_id}' RETURNING id")
+    desk.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{made.session_id}' RETURNING id")
     _long_ago(desk, embedder, made, messages - 2 * LIVE)
     for number in range(LIVE):
-        desk.write_web(visitor, made.session_id, f"{sentence(-number - 1)} What is next?")
-        desk.model.script = [says(sentence(-number - 100))]
-        desk.run()
+        desk.send_web(visitor, made.session_id, f"{sentence(-number - 1)} What is next?")
+        desk.model.script = [text_answer(sentence(-number - 100))]
+        desk.run_turn()
     return made
 
 
-def _long_ago(desk: Desk, embedder: Directions, made: Talk, messages: int) -> None:
+def _long_ago(desk: ConversationHarness, embedder: Directions, made: Talk, messages: int) -> None:
     """Turns of two messages, a minute apart, with the rows and vectors of what was said."""
     began = desk.clock() - timedelta(minutes=messages)
     for numbers in batched(range(messages), _BATCH, strict=False):
@@ -126,18 +126,18 @@ def _long_ago(desk: Desk, embedder: Directions, made: Talk, messages: int) -> No
             ])  # fmt: skip
             tx.run_many(_MESSAGE, [_message(made, turns, place, one) for place, one in enumerate(said)])
             store.add_message_rows(tx, rows)
-            store.keep_vectors(
+            store.store_vectors(
                 tx, f"{embedder.model}@{embedder.dimensions}",
                 {row_id: vector for (row_id, _, _), vector in zip(rows, vectors, strict=True)},
             )  # fmt: skip
 
 
-def _said(made: Talk, number: int, at: datetime) -> Said:
+def _said(made: Talk, number: int, at: datetime) -> UnindexedMessage:
     speaker = "Asha" if number % 2 else "User"
-    return Said(uuid7(at), made.session_id, "Site desk", speaker, sentence(number), at, 0, is_speech=True)
+    return UnindexedMessage(uuid7(at), made.session_id, "Site desk", speaker, sentence(number), at, 0, is_searchable=True)
 
 
-def _message(made: Talk, turns: Sequence[tuple[UUID, Said]], place: int, one: Said) -> dict[str, object]:
+def _message(made: Talk, turns: Sequence[tuple[UUID, UnindexedMessage]], place: int, one: UnindexedMessage) -> dict[str, object]:
     outbound = bool(place % 2)
     return {
         "id": one.id, "session_id": made.session_id, "turn_id": turns[place // 2][0], "body": one.body,

@@ -62,7 +62,7 @@ def main() -> None:
     except Malformed as problem:
         parser.error(str(problem))
     logging.disable(logging.INFO)
-    with scratch.cluster() as cluster, closing(scratch.opened(cluster)) as database:
+    with scratch.temporary_cluster() as cluster, closing(scratch.create_migrated_database(cluster)) as database:
         figures = measured(database, month, MiniLmEmbedder(threads=2))
     logging.disable(logging.NOTSET)
     report.write(chosen.json, figures)
@@ -153,13 +153,13 @@ def _value_of(fact: Fact, values: Sequence[Planted]) -> Planted | None:
         and _says(fact, value.name, value.spellings, value.text)
         and (value.until is None or fact.valid_from < value.until)
     ]
-    return max(fitting, key=lambda value: (keys.key_of(value.name) == fact.key, value.since), default=None)
+    return max(fitting, key=lambda value: (keys.normalize_key(value.name) == fact.key, value.since), default=None)
 
 
 def _says(fact: Fact, name: str, spellings: Sequence[str], text: str) -> bool:
     """Return whether the row says the value. A denied value also counts where the user denied it."""
-    meant = keys.key_of(name)
-    if meant != fact.key and meant in keys.KEYS and fact.key in keys.KEYS:
+    meant = keys.normalize_key(name)
+    if meant != fact.key and meant in keys.VOCABULARY and fact.key in keys.VOCABULARY:
         return False
     room, _, what = fact.key.partition(".")
     own = {*words(fact.value), *(words(what.replace("_", " ")) if room == "preference" else ())}

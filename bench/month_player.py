@@ -19,12 +19,12 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.knowledge.index import embedder as indexing
 from parlour.knowledge.index.embed import Embedder
-from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
 from parlour.knowledge.records import backfill
 from parlour.memory.consolidating import consolidator
 from parlour.memory.extracting import extractor
-from parlour.memory.order import Order
-from parlour.memory.services import Services
+from parlour.memory.order import MemoryJob
+from parlour.memory.services import MemoryDependencies
 from parlour.memory.summary import writer
 from parlour.models.request import Model
 from parlour.packs import folder
@@ -32,7 +32,7 @@ from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people, roles
-from tests.desk import Clock, Desk, calls, says
+from tests.desk import TickingClock, ConversationHarness, tool_call, text_answer
 
 _BINDING, _TOOL = "site-desk", "look_up"
 _PLENTY = Decimal(1_000_000)
@@ -88,7 +88,7 @@ class Player:
     threads   what each person says on their phone; opened: the conversation of each session, by its place.
     """
 
-    desk: Desk
+    desk: ConversationHarness
     month: Month
     clerk: Clerk | None
     users: dict[str, UUID] = field(default_factory=dict)
@@ -108,16 +108,16 @@ class Player:
             self._turn(session, self.opened[place], turn)
         self._work_until(self.month.turns[-1].at + _AFTERWARDS)
         found = self._found()
-        self.desk.rows(f"DELETE FROM routes WHERE tenant_id = '{self.desk.tenant_id}' RETURNING key")
+        self.desk.query(f"DELETE FROM routes WHERE tenant_id = '{self.desk.tenant_id}' RETURNING key")
         return found
 
     def _turn(self, session: Session, session_id: UUID, turn: Turn) -> None:
         desk = self.desk
         desk.clock.now = max(desk.clock.now, turn.at)
         self._write(session, session_id, turn.user)
-        desk.model.script = [*([calls(_TOOL)] if turn.tool else []), says(turn.agent)]
+        desk.model.script = [*([tool_call(_TOOL)] if turn.tool else []), text_answer(turn.agent)]
         desk.builtins[_TOOL] = lambda _context, _arguments: {"ok": True, "text": turn.tool}
-        desk.run()
+        desk.run_turn()
         self._collect()
         self._embed()
 
@@ -125,9 +125,9 @@ class Player:
         if session.channel == "whatsapp":
             return self.threads[session.who]
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            binding = bindings.by_slug(tx, _BINDING)
+            binding = bindings.find_binding_by_slug(tx, _BINDING)
             assert binding is not None
-            principal = people.principal_of(tx, self.users[session.who], binding.id)
+            principal = people.load_user_principal(tx, self.users[session.who], binding.id)
             opened = people.open_session(
                 principal, tx, binding_id=binding.id, visibility="shared" if session.shared else "private",
                 now=self.desk.clock(), new_id=uuid7,
@@ -137,10 +137,10 @@ class Player:
     def _write(self, session: Session, session_id: UUID, text: str) -> None:
         if session.channel == "whatsapp":
             sender = _phone(self.month, session.who)
-            self.desk.write(text, f"m{next(self.numbers)}", sender=sender, metadata={})
+            self.desk.send_whatsapp(text, f"m{next(self.numbers)}", sender=sender, metadata={})
             return
         user = Principal(self.desk.tenant_id, "user", self.users[session.who])
-        self.desk.write_web(user, session_id, text)
+        self.desk.send_web(user, session_id, text)
 
     def _collect(self) -> None:
         """What was sent to the memory queue comes when its time has come."""
@@ -159,54 +159,54 @@ class Player:
                 break
             self.desk.clock.now = max(self.desk.clock.now, min(come, swept))
             if come <= swept:
-                self._do(Order.from_json(heapq.heappop(self.due)[2]))
+                self._do(MemoryJob.from_json(heapq.heappop(self.due)[2]))
             else:
                 self._sweep()
 
     def _sweep(self) -> None:
-        rows = self.desk.rows(
+        rows = self.desk.query(
             "SELECT kind, id FROM work_due WHERE kind IN ('memory', 'summary', 'consolidation')"
             f" AND tenant_id = '{self.desk.tenant_id}' AND due_at <= '{self.desk.clock.now.isoformat()}'"
         )
         for kind, one in rows:
-            self._do(Order.from_json({"tenant_id": str(self.desk.tenant_id), "kind": str(kind), "id": str(one)}))
+            self._do(MemoryJob.from_json({"tenant_id": str(self.desk.tenant_id), "kind": str(kind), "id": str(one)}))
 
-    def _do(self, order: Order) -> None:
+    def _do(self, order: MemoryJob) -> None:
         services = self._services()
         if order.kind == "summary":
-            writer.run(services, order, _in_time)
+            writer.run_summary(services, order, _in_time)
         elif order.kind == "consolidation":
-            consolidator.run(services, order, _in_time)
+            consolidator.run_consolidation(services, order, _in_time)
         else:
-            extractor.run(services, order, _in_time)
+            extractor.run_extraction(services, order, _in_time)
         self._collect()
         self._embed()
 
-    def _services(self) -> Services:
+    def _services(self) -> MemoryDependencies:
         models: dict[str, Model] = {"anthropic": self.clerk} if self.clerk else {}
-        return Services(
+        return MemoryDependencies(
             self.desk.database, lambda: models, _PLENTY, self.desk.memory, self.desk.embedding, self.desk.clock, uuid7,
             lambda _: None, lambda low, _: low,
         )  # fmt: skip
 
     def _embed(self) -> None:
         """Rows and messages have their vectors before anything else happens."""
-        spaces = Spaces([Offer(self.desk.embedder)])
-        services = indexing.Services(
-            self.desk.database, spaces, self.desk.embedding, backfill.backfill, _PLENTY, self.desk.clock, uuid7
+        spaces = EmbeddingSpaces([PricedEmbedder(self.desk.embedder)])
+        services = indexing.EmbeddingDependencies(
+            self.desk.database, spaces, self.desk.embedding, backfill.run_backfill, _PLENTY, self.desk.clock, uuid7
         )
-        indexing.run(services, self.desk.tenant_id, _in_time)
+        indexing.embed_tenant(services, self.desk.tenant_id, _in_time)
 
     def _found(self) -> Played:
         names = {user: who for who, user in self.users.items()}
-        ((episodes, summaries),) = self.desk.rows(
+        ((episodes, summaries),) = self.desk.query(
             "SELECT (SELECT count(*) FROM episodes), (SELECT count(*) FROM summaries)"
         )
         facts = [
             Fact(key, names[user], name, value, origin, since, until, ended or "", tuple(served or ()))  # type: ignore[arg-type,index]
-            for key, user, name, value, origin, since, until, ended, served in self.desk.rows(_FACTS)
+            for key, user, name, value, origin, since, until, ended, served in self.desk.query(_FACTS)
         ]
-        decisions = self.desk.rows("SELECT decision, count(*) FROM fact_decisions GROUP BY decision ORDER BY decision")
+        decisions = self.desk.query("SELECT decision, count(*) FROM fact_decisions GROUP BY decision ORDER BY decision")
         survived = [
             self._survival(session, self.opened[place], turn, kept)
             for place, session in enumerate(self.month.sessions)
@@ -219,7 +219,7 @@ class Player:
     def _survival(self, session: Session, session_id: UUID, turn: Turn, kept: Kept) -> Survival:
         """Look into the next prompt of the conversation, with nothing asked and with a question for it."""
         text = turn.user.replace("'", "''")
-        ((compactions,),) = self.desk.rows(
+        ((compactions,),) = self.desk.query(
             f"SELECT count(*) FROM summaries s WHERE s.session_id = '{session_id}' AND s.until_turn >= ("
             f"SELECT min(t.number) FROM messages m JOIN turns t ON t.id = m.turn_id"
             f" WHERE m.session_id = '{session_id}' AND m.body = '{text}')"
@@ -243,16 +243,16 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
     """A new tenant with the example pack and the people of the month, a day before it begins."""
     begins = month.begins.astimezone(UTC) - timedelta(days=1)
     tenant_id = uuid7(begins)
-    pack = validate(folder.read(Path("packs/construction")))
-    apply(roles.operator(tenant_id), database, embedder, pack, begins, uuid7)
-    desk = Desk(tenant_id, database, Clock(begins), embedder=embedder)
+    pack = validate(folder.read_folder(Path("packs/construction")))
+    apply(roles.operator_principal(tenant_id), database, embedder, pack, begins, uuid7)
+    desk = ConversationHarness(tenant_id, database, TickingClock(begins), embedder=embedder)
     desk.add_tool(_TOOL, lambda _context, _arguments: {"ok": True}, writes=False, idempotent=True)
     player = Player(desk, month, clerk)
     with database.transaction(tenant_id) as tx:
-        binding = bindings.by_slug(tx, _BINDING)
+        binding = bindings.find_binding_by_slug(tx, _BINDING)
         assert binding is not None
         for who in month.people:
-            contact = people.contact(
+            contact = people.find_or_create_contact(
                 tx, channel="whatsapp", address=_phone(month, who), display_name=None, binding_id=binding.id,
                 now=begins, new_id=uuid7,
             )  # fmt: skip

@@ -15,7 +15,7 @@ import docx
 import pptx
 import xlsxwriter
 
-from parlour.text.sentences import cut
+from parlour.text.sentences import split_sentences
 from tests import papers
 
 LINES = 40
@@ -29,7 +29,7 @@ def pages(count: int) -> list[Page]:
     """So many pages, the same ones every time."""
     chance = random.Random(count)
     texts = [path.read_text("utf-8") for path in sorted(Path("packs/construction/documents").rglob("*.md"))]
-    sentences = [" ".join(one.split()) for text in texts for one in cut(text) if len(one.split()) > 4]
+    sentences = [" ".join(one.split()) for text in texts for one in split_sentences(text) if len(one.split()) > 4]
     return [[f"{number}. Clause {number} of the works", *_lines(chance, sentences)] for number in range(1, count + 1)]
 
 
@@ -42,7 +42,7 @@ def _lines(chance: random.Random, sentences: list[str]) -> list[str]:
 
 def pdf(count: int) -> bytes:
     """Headings are set larger than the rest."""
-    return papers.pdf([[(page[0], 14), *((line, 11) for line in page[1:])] for page in pages(count)])
+    return papers.make_pdf([[(page[0], 14), *((line, 11) for line in page[1:])] for page in pages(count)])
 
 
 def _docx(count: int) -> bytes:

@@ -9,18 +9,18 @@ from typing import Literal
 from bench.caching import Sent, sent
 from bench.talks import Call, Malformed, Script, Turn
 from parlour.context import budget, heartbeat, stubs
-from parlour.context.assemble import Begun, begin
+from parlour.context.assemble import PreparedTurn, prepare_turn
 from parlour.context.breakpoints import min_cached_tokens
-from parlour.context.calls import Round
-from parlour.context.lead import Lead
-from parlour.context.materials import Materials, Moment
+from parlour.context.calls import ToolRound
+from parlour.context.lead import CompactedHistory
+from parlour.context.materials import PromptMaterials, AssemblyContext
 from parlour.context.past import Message, PastTurn
-from parlour.context.render import Prompt, render
-from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
-from parlour.context.standing import Standing
-from parlour.context.tokens import Meter
+from parlour.context.render import Prompt, render_prompt
+from parlour.context.segment import Block, Item, Layer, SourceKind, Segment, Source
+from parlour.context.standing import PromptCacheState
+from parlour.context.tokens import TokenCounter
 from parlour.infra.errors import PromptOverflow
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 
 type Layout = Literal[
     "engine", "volatile_first", "tail_kept", "everything_marked", "nothing_marked", "briefing_anew", "sliding_window"
@@ -60,8 +60,8 @@ def play(script: Script, layout: Layout = "engine", gap: float | None = None) ->
 class _Player:
     def __init__(self, script: Script, layout: Layout) -> None:
         self.script, self.layout = script, layout
-        self.profile = budget.profile(script.budget)
-        self.standing = Standing()
+        self.profile = budget.resolve_profile(script.budget)
+        self.standing = PromptCacheState()
         self.past: list[PastTurn] = []
         self.edits: list[_Edit] = []
         self.at = _BEGUN
@@ -74,44 +74,44 @@ class _Player:
             self.at += timedelta(seconds=after)
         self.edits += [_Edit(self.at - timedelta(seconds=1), text) for text in turn.edits]
         begun = self._begun(number, turn)
-        rounds: list[Round] = []
+        rounds: list[ToolRound] = []
         for step in range(1, len(turn.rounds) + 2):
-            made = begun.step(step, rounds)
+            made = begun.assemble_step(step, rounds)
             self._send(number, made.ledger.segments, made.prompt)
-            begun = begun.after(made.standing)
+            begun = begun.after_sending(made.cache_state)
             if step <= len(turn.rounds):
                 rounds.append(_round(number, step, turn.rounds[step - 1]))
                 self.at += timedelta(seconds=turn.seconds)
-        self.standing = begun.standing.after_turn(len(turn.rounds) + 1)
+        self.standing = begun.cache_state.after_turn(len(turn.rounds) + 1)
         self._remember(number, turn, rounds)
 
-    def _begun(self, number: int, turn: Turn) -> Begun:
+    def _begun(self, number: int, turn: Turn) -> PreparedTurn:
         standing = self.standing
         if self.layout == "briefing_anew":
-            standing = replace(standing, pinned=None)
+            standing = replace(standing, cached_briefing=None)
         if self.layout == "sliding_window":
-            standing = replace(standing, lead=Lead())
-        moment = Moment(self.at, 1, f"anthropic/{self.script.model}", {"agent": 1})
-        begun = begin(self._materials(number, turn, standing), standing, self.profile, moment)
+            standing = replace(standing, compacted_history=CompactedHistory())
+        moment = AssemblyContext(self.at, 1, f"anthropic/{self.script.model}", {"agent": 1})
+        begun = prepare_turn(self._materials(number, turn, standing), standing, self.profile, moment)
         if self.layout == "everything_marked":
-            begun = replace(begun, standing=replace(begun.standing, pauses=(), steps=(99,)))
+            begun = replace(begun, cache_state=replace(begun.cache_state, turn_pauses=(), steps_per_turn=(99,)))
         return begun
 
-    def _materials(self, number: int, turn: Turn, standing: Standing) -> Materials:
-        since = standing.pinned.at if standing.pinned else self.at
+    def _materials(self, number: int, turn: Turn, standing: PromptCacheState) -> PromptMaterials:
+        since = standing.cached_briefing.rendered_at if standing.cached_briefing else self.at
         changed = [edit for edit in self.edits if edit.at > since]
         tail = [
-            *_items(Lot.RECALL, turn.recalled, f"{number}", score=0.9),
-            *_items(Lot.FACTS, turn.facts, "fact", score=0.5),
-            *_items(Lot.DELTAS, [edit.text for edit in changed], f"{len(self.edits) - len(changed)}"),
+            *_items(SourceKind.RECALL, turn.recalled, f"{number}", score=0.9),
+            *_items(SourceKind.FACTS, turn.facts, "fact", score=0.5),
+            *_items(SourceKind.DELTAS, [edit.text for edit in changed], f"{len(self.edits) - len(changed)}"),
         ]
-        return Materials(
-            number, tuple(map(canonical, self.script.tools)),
-            [Item(Lot.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
-            heartbeat.text(Meter(), self.at, "web", "en-IN", "Priya", number),
+        return PromptMaterials(
+            number, tuple(map(canonical_json, self.script.tools)),
+            [Item(SourceKind.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
+            heartbeat.render_turn_metadata(TokenCounter(), self.at, "web", "en-IN", "Priya", number),
             [Message(turn.user, Source("messages", f"u{number}"))],
-            about=self.script.about, briefing=self._briefing(),
-            past=self.past[-_WINDOW:] if self.layout == "sliding_window" else self.past, tail=tail,
+            record_handle=self.script.about, briefing_candidates=self._briefing(),
+            past_turns=self.past[-_WINDOW:] if self.layout == "sliding_window" else self.past, tail_candidates=tail,
             reminders=self.script.reminders,
         )  # fmt: skip
 
@@ -120,17 +120,17 @@ class _Player:
         items = []
         for lot, texts in self.script.briefing.items():
             for place, text in enumerate(texts):
-                now = _edited(text, self.edits) if lot is Lot.RECORD else text
+                now = _edited(text, self.edits) if lot is SourceKind.RECORD else text
                 items.append(Item(lot, now, Source(str(lot), str(place), len(self.edits)), score=0.9 - place / 100))
         return items
 
     def _send(self, turn: int, segments: Sequence[Segment], prompt: Prompt) -> None:
         if self.layout == "nothing_marked":
-            prompt = render(segments)
+            prompt = render_prompt(segments)
         if self.layout == "volatile_first":
-            prompt = render([_before(one) for one in segments])
+            prompt = render_prompt([_before(one) for one in segments])
         if self.layout == "tail_kept":
-            prompt = render([self._with_tails(one) for one in segments])
+            prompt = render_prompt([self._with_tails(one) for one in segments])
             self._keep_tail(segments)
         seconds = (self.at - _BEGUN).total_seconds()
         self.prompts.append(sent(prompt, turn, seconds, min_cached_tokens(self.script.model)))
@@ -146,15 +146,15 @@ class _Player:
         tail = tuple(block for one in segments if one.placement == "tail" for block in one.blocks)
         self.tails.setdefault("".join(words.blocks[-1].pieces), tail)
 
-    def _remember(self, number: int, turn: Turn, rounds: Sequence[Round]) -> None:
+    def _remember(self, number: int, turn: Turn, rounds: Sequence[ToolRound]) -> None:
         past = PastTurn(
             number, f"t{number}", (Message(turn.user, Source("messages", f"u{number}")),),
-            stubs.called(rounds, _WRITES), (Message(turn.reply, Source("messages", f"r{number}")),),
+            stubs.history_messages(rounds, _WRITES), (Message(turn.reply, Source("messages", f"r{number}")),),
         )  # fmt: skip
-        self.past = [one for one in [*self.past, past] if one.number >= self.standing.lead.since]
+        self.past = [one for one in [*self.past, past] if one.number >= self.standing.compacted_history.since_turn]
 
 
-def _items(lot: Lot, texts: Sequence[str], name: str, score: float = 0.0) -> list[Item]:
+def _items(lot: SourceKind, texts: Sequence[str], name: str, score: float = 0.0) -> list[Item]:
     return [Item(lot, text, Source(str(lot), f"{name}.{place}"), score=score) for place, text in enumerate(texts)]
 
 
@@ -171,9 +171,9 @@ def _before(segment: Segment) -> Segment:
     return replace(segment, placement="system") if segment.placement == "tail" else segment
 
 
-def _round(turn: int, step: int, calls: Sequence[Call]) -> Round:
+def _round(turn: int, step: int, calls: Sequence[Call]) -> ToolRound:
     named: Mapping[str, Call] = {f"call_{turn}_{step}_{place}": call for place, call in enumerate(calls)}
     asked: list[JsonObject] = [
         {"type": "tool_use", "id": name, "name": call.tool, "input": call.given} for name, call in named.items()
     ]
-    return Round(tuple(asked), tuple((name, json.loads(json.dumps(call.result))) for name, call in named.items()))
+    return ToolRound(tuple(asked), tuple((name, json.loads(json.dumps(call.result))) for name, call in named.items()))

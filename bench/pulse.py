@@ -29,10 +29,10 @@ from bench import pulse_day, report
 from local import scratch
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.postgres import Database, Statements
+from parlour.infra.postgres import Database, StatementCounts
 from parlour.infra.queries import Query
-from parlour.principal import Principal, system
-from parlour.pulse.due.sweep import Sweeper, sweep
+from parlour.principal import Principal, system_principal
+from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
 
 RECORDS = (10_000, 100_000)
 PROJECTS = 6
@@ -95,8 +95,8 @@ def main() -> None:
 def measured(records: Sequence[int], projects: int) -> dict[str, object]:
     """All figures, shown and as they are written."""
     logging.disable(logging.INFO)
-    with scratch.cluster() as cluster, closing(scratch.opened(cluster)) as database:
-        with closing(cluster.superuser("scratch")) as owner:
+    with scratch.temporary_cluster() as cluster, closing(scratch.create_migrated_database(cluster)) as database:
+        with closing(cluster.connect_as_superuser("scratch")) as owner:
             sizes = [(count, stale) for count in records for stale in dict.fromkeys((count // 100, min(_SAME, count)))]
             rows = [_swept(database, owner, *size) for size in sizes]
         report.show("A sweep, by how many Pulses there are and how many of them are due", rows)
@@ -109,11 +109,11 @@ def measured(records: Sequence[int], projects: int) -> dict[str, object]:
 def _swept(database: Database, owner: Owner, records: int, stale: int) -> dict[str, report.Cell]:
     """One tenant filled, swept until nothing is due, and swept once more."""
     now = datetime.now(UTC)
-    tenant = system(uuid7(now))
+    tenant = system_principal(uuid7(now))
     _fill(database, tenant, records, stale, now)
     owner.execute("VACUUM ANALYZE")
     queue = Told()
-    sweeper = Sweeper(database, queue, Decimal(1_000), Decimal(1_000), lambda: now)
+    sweeper = PulseSweepDependencies(database, queue, Decimal(1_000), Decimal(1_000), lambda: now)
     first, first_statements = _timed(sweeper, owner, until=lambda: queue.sent >= stale)
     idle, idle_statements = _timed(sweeper, owner, until=lambda: True)
     _forget(database, tenant)
@@ -134,9 +134,9 @@ def _fill(database: Database, tenant: Principal, records: int, stale: int, now: 
             tx.run(Query("bench.records", "-", _RECORDS), first=first, last=last, stale=stale, now=now)
 
 
-def _timed(sweeper: Sweeper, owner: Owner, until: "pulse_day.Until") -> tuple[float, int]:
+def _timed(sweeper: PulseSweepDependencies, owner: Owner, until: "pulse_day.Until") -> tuple[float, int]:
     """Sweeps until that holds, each after the writers are through: seconds and statements of all of them."""
-    sweeper.database.statements = counted = Statements()
+    sweeper.database.statements = counted = StatementCounts()
     seconds, tries = 0.0, 0
     while tries == 0 or not until():
         begun = time.perf_counter()

@@ -18,18 +18,18 @@ from uuid import UUID
 from bench import report
 from parlour.context import tokens
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.record import NewEntity, Patch
-from parlour.models.request import Completed, ModelRequest, Part, Usage
+from parlour.knowledge.records.record import RecordInput, RecordPatch
+from parlour.models.request import Completion, ModelRequest, StreamPart, TokenUsage
 from parlour.principal import Principal
-from parlour.pulse.due.sweep import Sweeper, sweep
-from parlour.pulse.pulse import Order
+from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.reading import numbers, read
 from parlour.pulse.writing import writer
-from parlour.pulse.writing.draft import Services
+from parlour.pulse.writing.draft import PulseDependencies
 from parlour.tenancy import roles, tenants
 
 type Until = Callable[[], bool]
@@ -92,13 +92,13 @@ class Clerk:
     provider: str = "anthropic"
     calls: int = 0
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         self.calls += 1
         asked = "\n".join(str(block.get("text", "")) for block in request.system)
         found = _FIRST_LINE.findall(asked)[:6]
-        answer = canonical({"statements": [{"text": text, "sources": [int(number)]} for number, text in found]})
-        usage = Usage(tokens.count(canonical(request.to_json())), tokens.count(answer))
-        yield Completed(({"type": "text", "text": answer},), "end_turn", usage)
+        answer = canonical_json({"statements": [{"text": text, "sources": [int(number)]} for number, text in found]})
+        usage = TokenUsage(tokens.count_tokens(canonical_json(request.to_json())), tokens.count_tokens(answer))
+        yield Completion(({"type": "text", "text": answer},), "end_turn", usage)
 
 
 @dataclass
@@ -108,7 +108,7 @@ class Day:
     database: Database
     principal: Principal
     now: datetime = _BEGINS
-    orders: list[Order] = field(default_factory=list)
+    orders: list[PulseJob] = field(default_factory=list)
     model: Clerk = field(default_factory=Clerk)
     projects: dict[UUID, list[UUID]] = field(default_factory=dict)
     whole: dict[UUID, UUID] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class Day:
 
     def send(self, body: JsonObject, _seconds: float, /) -> None:
         """As the queue of the writers."""
-        self.orders.append(Order.from_json(body))
+        self.orders.append(PulseJob.from_json(body))
 
     def run[R](self, work: Callable[[Transaction], R]) -> R:
         with self.database.transaction(self.principal) as tx:
@@ -128,10 +128,10 @@ class Day:
         """What somebody does, and whose Pulse has to tell of it."""
         self.now = one.at
         if not one.name:
-            self.run(lambda tx: stale.ask(tx, one.record, one.at))
+            self.run(lambda tx: stale.request_refresh(tx, one.record, one.at))
             return
-        patch = Patch(properties={one.name: one.value})
-        changed = self.run(lambda tx: entities.change(self.principal, tx, one.record, patch, None, one.at, uuid7))
+        patch = RecordPatch(properties={one.name: one.value})
+        changed = self.run(lambda tx: entities.update_record(self.principal, tx, one.record, patch, None, one.at, uuid7))
         if changed.updated_at != one.at:
             return  # it was so before
         for record in {one.record, self.whole.get(one.record, one.record)} & self.pulses:
@@ -139,20 +139,20 @@ class Day:
 
     def minute(self) -> None:
         """A sweep, and every writing that it asks for."""
-        sweeper = Sweeper(self.database, self, _PLENTY, _PLENTY, lambda: self.now)
+        sweeper = PulseSweepDependencies(self.database, self, _PLENTY, _PLENTY, lambda: self.now)
         sweep(sweeper, lambda: 600.0)
         orders, self.orders = self.orders, []
         for order in orders:
-            writer.run(self.services, order, lambda: 600.0)
+            writer.run_pulse_job(self.services, order, lambda: 600.0)
             self.delays += [(self.now - at).total_seconds() for at in self.waiting.pop(order.entity_id, [])]
 
     def look(self, record: UUID) -> None:
         """Somebody reads a Pulse."""
-        self.run(lambda tx: read.read(self.principal, tx, record, self.now))
+        self.run(lambda tx: read.read_pulse(self.principal, tx, record, self.now))
 
     @property
-    def services(self) -> Services:
-        return Services(
+    def services(self) -> PulseDependencies:
+        return PulseDependencies(
             self.database, lambda: {"anthropic": self.model}, _PLENTY, _PLENTY, timedelta(hours=24), lambda _: None,
             lambda: self.now, uuid7, lambda _: None, lambda low, _: low,
         )  # fmt: skip
@@ -166,7 +166,7 @@ def played(database: Database, projects: int) -> dict[str, report.Cell]:
     day.waiting.clear()
     edits = _script(day, random.Random(_SEED))
     _until(day, _BEGINS + timedelta(hours=24, minutes=5), edits)
-    told = day.run(lambda tx: numbers.numbers(day.principal, tx, 2, _PLENTY, day.now))["total"]
+    told = day.run(lambda tx: numbers.read_statistics(day.principal, tx, 2, _PLENTY, day.now))["total"]
     changes, calls = int(day.run(lambda tx: tx.value(_MARKS))) - before, day.model.calls - first
     assert isinstance(told, dict)
     return _figures(day, told, len(edits), changes, calls, first)
@@ -188,7 +188,7 @@ def _figures(
 
 
 def _opened(database: Database, projects: int) -> Day:
-    day = Day(database, roles.operator(uuid7(_BEGINS)))
+    day = Day(database, roles.operator_principal(uuid7(_BEGINS)))
     day.run(lambda tx: _tenant(day.principal, tx))
     for number in range(projects):
         day.run(lambda tx, number=number: _project(day, tx, number))  # type: ignore[misc]
@@ -196,7 +196,7 @@ def _opened(database: Database, projects: int) -> Day:
 
 
 def _tenant(principal: Principal, tx: Transaction) -> None:
-    tenants.create(
+    tenants.create_tenant(
         principal, tx, slug="day", display_name="Day", settings={}, now=_BEGINS, new_id=uuid7
     )  # fmt: skip
     chosen: JsonObject = {"provider": "anthropic", "model": MODEL}
@@ -213,8 +213,8 @@ def _tenant(principal: Principal, tx: Transaction) -> None:
 
 def _project(day: Day, tx: Transaction, number: int) -> None:
     def made(kind: str, key: str, name: str, project: str | None = None) -> UUID:
-        new = NewEntity(kind, name, key=key, properties={"state": "open"}, project=project)
-        return entities.create(day.principal, tx, new, day.now, uuid7).id
+        new = RecordInput(kind, name, key=key, properties={"state": "open"}, project=project)
+        return entities.create_record(day.principal, tx, new, day.now, uuid7).id
 
     whole = made("project", f"P-{number}", f"Works at berth {number}")
     names = [("task", f"T-{number}-{each}", f"Section {each} of the quay wall") for each in range(_TASKS)]

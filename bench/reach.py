@@ -30,14 +30,14 @@ from psycopg import sql
 from bench import report
 from bench.surroundings import TOKEN, surroundings
 from local import emulator
-from local.chaos.desk import PACK_SECRETS, pack
-from local.chaos.world import Nowhere
+from local.chaos.desk import PACK_SECRETS, build_chaos_pack
+from local.chaos.world import ConstantEmbedder
 from local.gupshup import text_message
-from local.interrupts import Interrupts
-from local.processes import Processes
-from local.scripted_model import Script, ScriptedModel, Uses
-from local.servers import serve
-from local.state import FOLDER, ROOT, free_ports, plain_environment
+from local.interrupts import StopSignals
+from local.processes import ProcessGroup
+from local.scripted_model import Script, ScriptedModel, ToolUse
+from local.servers import start_server
+from local.state import STATE_FOLDER, ROOT, free_ports, minimal_environment
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, connector
 from parlour.packs.apply import apply
@@ -49,9 +49,9 @@ ENVIRONMENT = os.environ  # noqa: TID251 - the handlers are given it, as Lambda 
 _SOURCES = [str(ROOT / "shared" / "parlour"), str(ROOT / "functions")]
 _FACT = {"key": "city", "value": "Pune", "confidence": 0.95, "messages": [1], "ends": False}
 _SCRIPT = Script(
-    uses=(Uses("search_knowledge", {"query": "crack width at C4"}),),
-    then="It is 0.35 mm wide [1].",
-    aside=json.dumps({"facts": [_FACT], "episodes": []}),
+    tool_uses=(ToolUse("search_knowledge", {"query": "crack width at C4"}),),
+    reply="It is 0.35 mm wide [1].",
+    background_reply=json.dumps({"facts": [_FACT], "episodes": []}),
 )
 
 
@@ -142,14 +142,14 @@ def prepared() -> Iterator[UUID]:
     """
     with ExitStack() as running:
         environment = running.enter_context(surroundings())
-        folder = FOLDER / f"reach-{os.getpid()}"
+        folder = STATE_FOLDER / f"reach-{os.getpid()}"
         folder.mkdir(parents=True)
         running.callback(shutil.rmtree, folder)
-        processes = Processes(folder, running.enter_context(Interrupts()))
+        processes = ProcessGroup(folder, running.enter_context(StopSignals()))
         running.callback(processes.stop)
         phone_port = free_ports().phone
-        phone = serve(processes, "phone", phone_port, "/messages", environment=plain_environment())
-        processes.wait_for(phone.child, phone.ready, 30.0)
+        phone = start_server(processes, "phone", phone_port, "/messages", environment=minimal_environment())
+        processes.wait_until_ready(phone.child, phone.is_ready, 30.0)
         model = ScriptedModel({"reach": _SCRIPT})
         running.callback(model.close)
         secrets = emulator.client("secretsmanager", environment["AWS_ENDPOINT_URL"])
@@ -163,14 +163,14 @@ def prepared() -> Iterator[UUID]:
             | {
                 "ANTHROPIC_BASE_URL": model.url,
                 "EMBEDDING_URL": f"{model.url}/v1",
-                "EMBEDDING_MODEL": Nowhere.model,
-                "EMBEDDING_DIMENSIONS": str(Nowhere.dimensions),
+                "EMBEDDING_MODEL": ConstantEmbedder.model,
+                "EMBEDDING_DIMENSIONS": str(ConstantEmbedder.dimensions),
                 "GUPSHUP_BASE_URL": f"http://127.0.0.1:{phone_port}",
             }
         )
         tenant_id, now = uuid7(datetime.now(UTC)), datetime.now(UTC)
         with closing(Database(connector(_login()))) as database:
-            apply(roles.operator(tenant_id), database, Nowhere(), pack("reach", APP, whole=True), now, uuid7)
+            apply(roles.operator_principal(tenant_id), database, ConstantEmbedder(), build_chaos_pack("reach", APP, with_knowledge=True), now, uuid7)
         yield tenant_id
 
 

@@ -20,14 +20,14 @@ from bench.shelves import Shelf, embed
 from parlour.context import recap, tokens
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from parlour.knowledge.index.embed import Embedder, embed_question
+from parlour.knowledge.index.embed import Embedder, embed_query
 from parlour.knowledge.search import store
-from parlour.knowledge.search.question import expand, unsaid
-from parlour.knowledge.search.recall import POOL
-from parlour.knowledge.search.recalled import Recalled
+from parlour.knowledge.search.question import expand_query, select_expansion
+from parlour.knowledge.search.recall import MAX_CANDIDATES
+from parlour.knowledge.search.recalled import RecalledMessage
 from parlour.memory.summary import anchors
 from parlour.memory.summary import store as summaries
-from parlour.memory.summary.stretch import Spoken, Turn
+from parlour.memory.summary.stretch import WindowMessage, WindowTurn
 
 MOST = 6
 """Messages that a turn is told of at most, as `recall` has it; an anchor comes beside them."""
@@ -84,16 +84,16 @@ class Memory:
             for budget, shares in part.within.items():
                 shares.append(self._share(shelf, _fitting(rows, budget), wanted))
 
-    def _rows(self, shelf: Shelf, question: Question, most: int) -> list[Recalled]:
-        query = expand(question.text, unsaid(question.text, question.previous))
-        vector = embed_question(self.embedder, query)
+    def _rows(self, shelf: Shelf, question: Question, most: int) -> list[RecalledMessage]:
+        query = expand_query(question.text, select_expansion(question.text, question.previous))
+        vector = embed_query(self.embedder, query)
         with self.database.transaction(shelf.principal) as tx:
-            return store.recall(
+            return store.find_recalled_messages(
                 tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
-                most=most, pool=POOL, sessions=0,
+                most=most, pool=MAX_CANDIDATES, sessions=0,
             )  # fmt: skip
 
-    def _share(self, shelf: Shelf, rows: Iterable[Recalled], wanted: frozenset[str]) -> float:
+    def _share(self, shelf: Shelf, rows: Iterable[RecalledMessage], wanted: frozenset[str]) -> float:
         found: set[str] = set()
         for row in rows:
             found |= self.lines.get(row.row_id, frozenset()) if row.message_id is None else {shelf.line_of(row)}
@@ -102,18 +102,18 @@ class Memory:
     def _anchor(self, scope: str) -> None:
         """An anchor for every fifty messages; one text is one turn here."""
         shelf, now = self.shelves[scope], datetime.now(UTC)
-        for number, own in enumerate(batched(self.texts[scope], anchors.EVERY, strict=False), start=1):
-            if len(own) < anchors.EVERY:
+        for number, own in enumerate(batched(self.texts[scope], anchors.ANCHOR_INTERVAL, strict=False), start=1):
+            if len(own) < anchors.ANCHOR_INTERVAL:
                 continue
-            first = (number - 1) * anchors.EVERY + 1
+            first = (number - 1) * anchors.ANCHOR_INTERVAL + 1
             turns = [_turn(one, first + place, now) for place, one in enumerate(own)]
-            draft = anchors.anchor(turns, number, first, _TITLE, "", 0)
+            draft = anchors.build_anchor(turns, number, first, _TITLE, "", 0)
             if draft is None:
                 continue
             row_id = uuid7(now)
             with self.database.transaction(shelf.principal) as tx:
                 summaries.add_anchor(tx, row_id, shelf.session_id, draft, now)
-            self.lines[row_id] = frozenset(one.id for one in own if recap.line(_told(one)) in draft.content)
+            self.lines[row_id] = frozenset(one.id for one in own if recap.recap_message(_told(one)) in draft.content)
         while embed(self.database, self.embedder, shelf.principal):
             pass
 
@@ -135,20 +135,20 @@ def as_figures(parts: Mapping[str, Part]) -> dict[str, object]:
     return figures
 
 
-def _turn(one: Text, number: int, now: datetime) -> Turn:
-    spoken = Spoken(uuid7(now), _told(one), False, one.sent_at or now)
-    return Turn(uuid7(now), number, (spoken,), said=1)
+def _turn(one: Text, number: int, now: datetime) -> WindowTurn:
+    spoken = WindowMessage(uuid7(now), _told(one), False, one.sent_at or now)
+    return WindowTurn(uuid7(now), number, (spoken,), message_count=1)
 
 
 def _told(one: Text) -> str:
     return f"{one.speaker}: {one.text}" if one.speaker else one.text
 
 
-def _fitting(rows: Sequence[Recalled], budget: int) -> list[Recalled]:
+def _fitting(rows: Sequence[RecalledMessage], budget: int) -> list[RecalledMessage]:
     """The first rows that together fit the budget."""
-    kept: list[Recalled] = []
+    kept: list[RecalledMessage] = []
     for row in rows:
-        budget -= tokens.plain(row.content)
+        budget -= tokens.count_plain_tokens(row.content)
         if budget < 0:
             break
         kept.append(row)

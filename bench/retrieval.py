@@ -41,9 +41,9 @@ from local.embeddings import MiniLmEmbedder
 from parlour.context import tokens
 from parlour.infra.postgres import Database
 from parlour.knowledge.index.embed import Embedder, Vector, embed_texts
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.question import expand
-from parlour.knowledge.search.scope import Scope
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.question import expand_query
+from parlour.knowledge.search.scope import SearchScope
 from parlour.knowledge.search.search import search
 
 PLACES = (5, 10, 20)
@@ -87,7 +87,7 @@ def main() -> None:
         parser.error("no question is asked of a conversation; leave --memory out")
     logging.disable(logging.INFO)
     figures: dict[str, object] = {}
-    with scratch.cluster() as cluster, Progress() as progress:
+    with scratch.temporary_cluster() as cluster, Progress() as progress:
         taken_in = _taken_in(cluster, said if chosen.memory else corpus, progress)
         if not chosen.memory:
             figures = _searched(taken_in, questions, progress)
@@ -114,10 +114,10 @@ def _conversations(corpus: list[Text], questions: list[Question]) -> tuple[list[
 
 
 def _taken_in(cluster: Cluster, corpus: Sequence[Text], progress: Progress) -> _TakenIn:
-    database, embedder = scratch.opened(cluster), MiniLmEmbedder(threads=2)
+    database, embedder = scratch.create_migrated_database(cluster), MiniLmEmbedder(threads=2)
     task = progress.add_task("Taking in", total=len(corpus))
     shelves = fill(database, embedder, corpus, lambda done: progress.update(task, completed=done))
-    with cluster.superuser("scratch") as owner:
+    with cluster.connect_as_superuser("scratch") as owner:
         owner.execute("VACUUM ANALYZE")
     return _TakenIn(database, embedder, shelves)
 
@@ -148,27 +148,27 @@ def measure(database: Database, embedder: Embedder, shelf: Shelf, question: Ques
         parts.append(len(wanted.intersection(map(shelf.line_of, _fitting(long, budget)))) / len(wanted))
 
 
-def ask(database: Database, embedder: Embedder, shelf: Shelf, question: Question, most: int) -> list[Found]:
+def ask(database: Database, embedder: Embedder, shelf: Shelf, question: Question, most: int) -> list[SearchResult]:
     """The results of a question. A scope with chunks and messages is two searches, one result of each in turn."""
     text, previous = question.text, question.previous
-    expanded = expand(text, previous)
+    expanded = expand_query(text, previous)
     vectors = embed_texts(embedder, [expanded, text])
     vector, alone = (Vector(vectors.space, vectors.by_text[words]) for words in (expanded, text))
 
-    def look(scope: Scope) -> list[Found]:
+    def look(scope: SearchScope) -> list[SearchResult]:
         with database.transaction(shelf.principal) as tx:
             return search(
-                shelf.principal, tx, query=text, vector=vector, alone=alone, scope=scope, previous=previous, most=most
+                shelf.principal, tx, query=text, vector=vector, unexpanded_vector=alone, scope=scope, previous=previous, limit=most
             )
 
     found = [look(scope) for scope in shelf.scopes]
     return [row for row in chain.from_iterable(zip_longest(*found)) if row is not None][:most]
 
 
-def _fitting(rows: Sequence[Found], budget: int) -> Iterator[Found]:
+def _fitting(rows: Sequence[SearchResult], budget: int) -> Iterator[SearchResult]:
     """The first rows that together fit the budget."""
     for row in rows:
-        budget -= tokens.plain(row.content)
+        budget -= tokens.count_plain_tokens(row.content)
         if budget < 0:
             return
         yield row

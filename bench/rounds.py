@@ -8,22 +8,22 @@ from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
-from parlour.context.assemble import Assembled
+from parlour.context.assemble import AssembledPrompt
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Query
-from parlour.knowledge.records.linked import LinkCache
-from parlour.models.request import blocks_of
-from parlour.principal import system
+from parlour.knowledge.records.linked import LinkedRecordsCache
+from parlour.models.request import content_blocks
+from parlour.principal import system_principal
 from parlour.turns import store
-from parlour.turns.events import Feed
-from parlour.turns.load import Loaded, load
+from parlour.turns.events import EventFeed
+from parlour.turns.load import LoadedTurn, load_turn
 from parlour.turns.prompts import store as prompts
-from parlour.turns.prompts.store import Asking
-from parlour.turns.recalling import add_recalled
-from parlour.turns.running import Running, Services
-from parlour.turns.timing import Stages
-from tests.desk import Desk
+from parlour.turns.prompts.store import StepRequest
+from parlour.turns.recalling import add_recalled_items
+from parlour.turns.running import TurnContext, TurnDependencies
+from parlour.turns.timing import StageTimer
+from tests.desk import ConversationHarness
 
 _MODEL = "anthropic/claude-sonnet-5-5"
 _LEASE_SECONDS = 60.0
@@ -35,13 +35,13 @@ class Ran:
 
     seconds: float
     statements: int
-    assembled: Assembled
+    assembled: AssembledPrompt
 
     @property
     def text(self) -> str:
         """All words of the prompt."""
         prompt = self.assembled.prompt
-        blocks = [*prompt.system, *(block for message in prompt.messages for block in blocks_of(message))]
+        blocks = [*prompt.system, *(block for message in prompt.messages for block in content_blocks(message))]
         return "\n".join(str(block.get("text", block.get("content", ""))) for block in blocks)
 
 
@@ -54,43 +54,43 @@ class Round:
     waited   seconds that the embedder has been waited for so far.
     """
 
-    desk: Desk
+    desk: ConversationHarness
     session_id: UUID
     write: Callable[[], object]
     recalls: bool = True
-    links: LinkCache = field(default_factory=LinkCache)
+    links: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)
     waited: Callable[[], float] = lambda: 0.0
 
     def __post_init__(self) -> None:
         self.write()
         self._standing = self._rows_of("SELECT standing, briefing FROM session_prompts")
-        self.running = self._begun(replace(self.desk.services(), links=self.links))
-        ((self._blobs,),) = self.desk.rows("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_blobs b")
+        self.running = self._begun(replace(self.desk.make_dependencies(), linked_records_cache=self.links))
+        ((self._blobs,),) = self.desk.query("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_blobs b")
 
     def run(self) -> Ran:
         """The turn, and what it took."""
-        running, services = self.running, self.running.services
+        running, services = self.running, self.running.dependencies
         waited, counted = self.waited(), self.desk.database.statements.count
         begun = time.perf_counter()
         transact, now = partial(services.database.run, running.feed.principal), services.clock()
 
-        def read(tx: Transaction) -> Loaded:
-            return load(
-                tx, running.lease, running.turn, running.inputs, services.links, services.models, now, later=transact
+        def read(tx: Transaction) -> LoadedTurn:
+            return load_turn(
+                tx, running.lease, running.turn, running.input_messages, services.linked_records_cache, services.models, now, read_in_own_transaction=transact
             )  # fmt: skip
 
-        loaded: Loaded = transact(read)
+        loaded: LoadedTurn = transact(read)
         if self.recalls:
-            add_recalled(running, loaded)
-        assembled = loaded.prompting.next(1, (), _MODEL)
+            add_recalled_items(running, loaded)
+        assembled = loaded.prompt_builder.next_prompt(1, (), _MODEL)
         provider, model = _MODEL.split("/")
-        asking = Asking(running.lease.id, running.turn.id, provider, model, services.clock())
-        prompt = loaded.prompting.plan_prompt_writes(asking, 1, assembled)
+        asking = StepRequest(running.lease.id, running.turn.id, provider, model, services.clock())
+        prompt = loaded.prompt_builder.plan_prompt_writes(asking, 1, assembled)
 
         def commit(tx: Transaction) -> None:
-            prompts.keep_prompt(tx, prompt)
+            prompts.insert_prompt_record(tx, prompt)
             if prompt.refused is not None:
-                prompts.note_refused(tx, running.turn.id, prompt.refused)
+                prompts.mark_omitted_attachments(tx, running.turn.id, prompt.refused)
 
         transact(commit)
         seconds = time.perf_counter() - begun - (self.waited() - waited)
@@ -98,7 +98,7 @@ class Round:
 
     def kept(self) -> int:
         """Bytes of the record."""
-        ((row, blobs),) = self.desk.rows(
+        ((row, blobs),) = self.desk.query(
             "SELECT (SELECT sum(pg_column_size(l.*)) FROM ledgers l"
             f" WHERE turn_id = '{self.running.turn.id}'), sum(pg_column_size(b.*)) FROM ledger_blobs b"
         )
@@ -107,28 +107,28 @@ class Round:
     def take_back(self) -> None:
         """The conversation as it was before."""
         turn = self.running.turn.id
-        self.desk.rows(f"DELETE FROM messages WHERE turn_id = '{turn}' RETURNING id")
-        self.desk.rows(f"DELETE FROM turns WHERE id = '{turn}' RETURNING id")
-        self.desk.rows(f"DELETE FROM sources WHERE session_id = '{self.session_id}' RETURNING row_id")
-        self.desk.rows(f"UPDATE sessions SET lease_until = NULL WHERE id = '{self.session_id}' RETURNING id")
+        self.desk.query(f"DELETE FROM messages WHERE turn_id = '{turn}' RETURNING id")
+        self.desk.query(f"DELETE FROM turns WHERE id = '{turn}' RETURNING id")
+        self.desk.query(f"DELETE FROM sources WHERE session_id = '{self.session_id}' RETURNING row_id")
+        self.desk.query(f"UPDATE sessions SET lease_until = NULL WHERE id = '{self.session_id}' RETURNING id")
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
             for standing, briefing in self._standing:
                 tx.run(_RESTORE, session_id=self.session_id, standing=standing, briefing=briefing)
 
-    def _begun(self, services: Services) -> Running:
+    def _begun(self, services: TurnDependencies) -> TurnContext:
         now = services.clock()
         holder, turn_id = uuid7(now), uuid7(now)
         with services.database.transaction(self.desk.tenant_id) as tx:
-            lease = store.take_lease(tx, self.session_id, holder, now, now + timedelta(seconds=_LEASE_SECONDS))
+            lease = store.acquire_lease(tx, self.session_id, holder, now, now + timedelta(seconds=_LEASE_SECONDS))
             assert lease is not None
-            turn = store.begin_turn(tx, lease, turn_id, now)
+            turn = store.open_or_resume_turn(tx, lease, turn_id, now)
             assert turn is not None
-            inputs = tuple(store.inputs(tx, turn.id))
-        feed = Feed(system(self.desk.tenant_id), services.database, lease, turn.id, services.clock, is_followed=True)
-        return Running(services, lease, turn, inputs, feed, Stages(services.clock), lambda: _LEASE_SECONDS)
+            inputs = tuple(store.list_input_messages(tx, turn.id))
+        feed = EventFeed(system_principal(self.desk.tenant_id), services.database, lease, turn.id, services.clock, is_followed=True)
+        return TurnContext(services, lease, turn, inputs, feed, StageTimer(services.clock), lambda: _LEASE_SECONDS)
 
     def _rows_of(self, statement: str) -> list[tuple[object, ...]]:
-        return self.desk.rows(f"{statement} WHERE session_id = '{self.session_id}'")
+        return self.desk.query(f"{statement} WHERE session_id = '{self.session_id}'")
 
 
 _RESTORE = Query(

@@ -15,12 +15,12 @@ from bench.lines import Text
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
-from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, write_documents
+from parlour.knowledge.documents.documents import DocumentDraft, prepare_document_import, import_documents
 from parlour.knowledge.index import store
-from parlour.knowledge.index.embed import Embedder, embed_texts, space
-from parlour.knowledge.index.said import Said, spoken_row
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.search import EVERYWHERE, Scope
+from parlour.knowledge.index.embed import Embedder, embed_texts, space_name
+from parlour.knowledge.index.said import UnindexedMessage, message_text_row
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.search import EVERYWHERE, SearchScope
 from parlour.principal import Principal
 from parlour.tenancy import roles, tenants
 
@@ -34,10 +34,10 @@ class Shelf:
 
     principal: Principal
     session_id: UUID
-    scopes: list[Scope] = field(default_factory=list)
+    scopes: list[SearchScope] = field(default_factory=list)
     lines: dict[UUID, str] = field(default_factory=dict)
 
-    def line_of(self, row: Found) -> str:
+    def line_of(self, row: SearchResult) -> str:
         """The id of the corpus line that a found row was made of."""
         return self.lines[row.message_id] if row.message_id else str(row.document_key)
 
@@ -74,10 +74,10 @@ def by_scope(texts: Sequence[Text]) -> dict[str, list[Text]]:
 def _open(database: Database, number: int) -> Shelf:
     """A new tenant with one conversation."""
     now = datetime.now(UTC)
-    operator = roles.operator(uuid7(now))
+    operator = roles.operator_principal(uuid7(now))
     session_id = uuid7(now)
     with database.transaction(operator) as tx:
-        tenants.create(
+        tenants.create_tenant(
             operator, tx, slug=f"shelf-{number}", display_name="Shelf", settings={}, now=now, new_id=uuid7
         )  # fmt: skip
         tx.run(SESSION, id=session_id, now=now)
@@ -90,16 +90,16 @@ def _documents(database: Database, embedder: Embedder, shelf: Shelf, texts: Sequ
     for batch in batched(texts, _DOCUMENTS, strict=False):
         drafts = [DocumentDraft(text.id, text.title, text.text) for text in batch]
         with database.transaction(shelf.principal) as tx:
-            plan = prepare_documents(tx, drafts, space(embedder))
-        vectors = embed_texts(embedder, plan.texts)
+            plan = prepare_document_import(tx, drafts, space_name(embedder))
+        vectors = embed_texts(embedder, plan.texts_to_embed)
         with database.transaction(shelf.principal) as tx:
-            write_documents(shelf.principal, tx, plan, vectors, datetime.now(UTC), uuid7)
+            import_documents(shelf.principal, tx, plan, vectors, datetime.now(UTC), uuid7)
         yield len(batch)
 
 
 def _messages(database: Database, embedder: Embedder, shelf: Shelf, texts: Sequence[Text]) -> Iterator[int]:
     if texts:
-        shelf.scopes.append(Scope(session_id=shelf.session_id))
+        shelf.scopes.append(SearchScope(session_id=shelf.session_id))
     for batch in batched(texts, _MESSAGES, strict=False):
         with database.transaction(shelf.principal) as tx:
             _say(tx, shelf, batch)
@@ -121,8 +121,8 @@ def _say(tx: Transaction, shelf: Shelf, texts: Sequence[Text]) -> None:
     store.add_message_rows(tx, [
         (
             uuid7(now),
-            Said(key, shelf.session_id, _TITLE, text.speaker, text.text, text.sent_at or now, 0, is_speech=True),
-            spoken_row(text.text.strip(), _TITLE, text.speaker, text.sent_at),
+            UnindexedMessage(key, shelf.session_id, _TITLE, text.speaker, text.text, text.sent_at or now, 0, is_searchable=True),
+            message_text_row(text.text.strip(), _TITLE, text.speaker, text.sent_at),
         )
         for key, text in zip(ids, texts, strict=True)
         if text.text.strip()
@@ -137,10 +137,10 @@ def _by_time(texts: Sequence[Text]) -> Sequence[Text]:
 def embed(database: Database, embedder: Embedder, principal: Principal) -> int:
     """One of the embedder's batches; how many rows were in it."""
     with database.transaction(principal) as tx:
-        rows = store.pending_rows(tx, _ROWS)
+        rows = store.find_pending_rows(tx, _ROWS)
     vectors = embed_texts(embedder, [row.content for row in rows])
     with database.transaction(principal) as tx:
-        store.keep_vectors(tx, vectors.space, {row.id: vectors.by_text[row.content] for row in rows})
+        store.store_vectors(tx, vectors.space, {row.id: vectors.by_text[row.content] for row in rows})
     return len(rows)
 
 

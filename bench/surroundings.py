@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from moto.server import ThreadedMotoServer
 
 from local import emulator
-from local.database import APP, OWNER, Cluster
-from local.state import FOLDER
+from local.database import APP_ROLE, OWNER_ROLE, Cluster
+from local.state import STATE_FOLDER
 
 TOKEN = "development-token"
 """The webhook token that the sample events carry."""
@@ -26,7 +26,7 @@ _PASSWORD = "surroundings"
 def surroundings(*, migrated: bool = True) -> Iterator[dict[str, str]]:
     """The environment to give a function, any of them; what it names runs until the end of the block."""
     with ExitStack() as running:
-        folder = FOLDER / f"surroundings-{uuid.uuid4().hex[:8]}"
+        folder = STATE_FOLDER / f"surroundings-{uuid.uuid4().hex[:8]}"
         folder.mkdir(parents=True)
         running.callback(shutil.rmtree, folder, ignore_errors=True)
         cluster = Cluster(folder / "postgres")
@@ -46,7 +46,7 @@ def _amazon(running: ExitStack, cluster: Cluster, name: str) -> dict[str, str]:
     host, port = server.get_host_and_port()
     endpoint = f"http://{host}:{port}"
     return {
-        **emulator.environment(endpoint),
+        **emulator.client_environment(endpoint),
         "EMBEDDING_URL": endpoint,
         "PUBLIC_URL": endpoint,
         "MEDIA_BUCKET": _bucket(endpoint, f"{name}-media"),
@@ -85,8 +85,8 @@ def _secrets(endpoint: str, cluster: Cluster, prefix: str) -> dict[str, str]:
         "MODEL_SECRET": json.dumps({"anthropic_api_key": ""}),
         "TOKEN_SECRET": "t" * 64,
         "OPERATOR_SECRET": "o" * 48,
-        "DATABASE_SECRET": _login(cluster, APP),
-        "OWNER_SECRET": _login(cluster, OWNER),
+        "DATABASE_SECRET": _login(cluster, APP_ROLE),
+        "OWNER_SECRET": _login(cluster, OWNER_ROLE),
     }
     return {
         name: client.create_secret(Name=f"{prefix}-{name}", SecretString=value)["ARN"] for name, value in values.items()
@@ -94,5 +94,5 @@ def _secrets(endpoint: str, cluster: Cluster, prefix: str) -> dict[str, str]:
 
 
 def _login(cluster: Cluster, role: str) -> str:
-    known = cluster.parameters("parlour", role, _PASSWORD)
+    known = cluster.connection_parameters("parlour", role, _PASSWORD)
     return json.dumps({"username": role, "password": _PASSWORD, "host": known["host"], "dbname": known["dbname"]})

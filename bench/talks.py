@@ -35,9 +35,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parlour.context.budget import profile
-from parlour.context.segment import Layer, Lot
-from parlour.context.tokens import Meter
+from parlour.context.budget import resolve_profile
+from parlour.context.segment import Layer, SourceKind
+from parlour.context.tokens import TokenCounter
 from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import JsonObject
 
@@ -48,7 +48,7 @@ BRIEFING: JsonObject = {
     "pulse": 250, "record": 400, "linked": [60, 60, 60], "tree": 150, "nearest": [80, 80, 80, 80],
 }  # fmt: skip
 
-_PLAIN = Meter({"latin": 1.0})
+_PLAIN = TokenCounter({"latin": 1.0})
 _VOCABULARY = """
 crane foundation concrete delivery permit inspection north south tower sector level slab beam column crack survey
 drawing revision approval contractor supplier invoice schedule delay weather safety scaffold rebar formwork pour
@@ -95,7 +95,7 @@ class Script:
     about: str
     tools: tuple[JsonObject, ...]
     tiers: str
-    briefing: Mapping[Lot, tuple[str, ...]]
+    briefing: Mapping[SourceKind, tuple[str, ...]]
     reminders: tuple[str, ...]
     turns: tuple[Turn, ...]
 
@@ -171,7 +171,7 @@ def made_up(count: int, seed: str) -> str:
     """`count` tokens of made-up words; the same seed gives the same ones."""
     chosen, known = random.Random(seed), _VOCABULARY.split()
     words = [chosen.choice(known) + (str(chosen.randrange(90)) if chosen.random() < 0.1 else "") for _ in range(count)]
-    return _PLAIN.shortened(" ".join(words), count)
+    return _PLAIN.truncate(" ".join(words), count)
 
 
 def _script(reader: Reader, given: Any) -> Script:
@@ -196,7 +196,7 @@ def _budget(reader: Reader, given: Any) -> JsonObject:
     if not isinstance(given, dict):
         raise reader.fail(f"expected an object, found {given!r:.60}")
     try:
-        profile(given)
+        resolve_profile(given)
     except Misconfigured as error:
         raise reader.fail(str(error)) from error
     return given
@@ -214,10 +214,10 @@ def _tools(reader: Reader, given: Any) -> tuple[JsonObject, ...]:
     )
 
 
-def _briefing(reader: Reader, given: Any) -> dict[Lot, tuple[str, ...]]:
-    lots = [str(lot) for lot in Lot if lot.layer is Layer.BRIEFING]
+def _briefing(reader: Reader, given: Any) -> dict[SourceKind, tuple[str, ...]]:
+    lots = [str(lot) for lot in SourceKind if lot.layer is Layer.BRIEFING]
     named = reader.mapping(given, " ".join(lots))
-    return {Lot(name): reader.at(name).texts(value) for name, value in named.items()}
+    return {SourceKind(name): reader.at(name).texts(value) for name, value in named.items()}
 
 
 def _turn(reader: Reader, given: Any) -> Turn:

@@ -19,10 +19,10 @@ from unittest import mock
 import psutil
 
 from bench import report
-from local.chaos.pump import Delivery, Pump
-from local.chaos.world import Desk, World, webhook, world
-from local.workers import Ended
-from parlour.infra.postgres import Statements
+from local.chaos.pump import Delivery, QueuePoller
+from local.chaos.world import ChaosTenant, ChaosEnvironment, webhook_event, open_chaos_environment
+from local.workers import InvocationResult
+from parlour.infra.postgres import StatementCounts
 
 SESSIONS = (1, 10, 100, 1_000)
 QUICK = (1, 5)
@@ -56,7 +56,7 @@ def main() -> None:
     asked = parser.parse_args()
     logging.disable(logging.INFO)
     sizes = QUICK if asked.quick else SESSIONS
-    with world({}, offline=True) as running:
+    with open_chaos_environment({}, offline=True) as running:
         _warm_up(running)
         measured = list(_all(running, sizes))
         weighed = weigh(running)
@@ -67,32 +67,32 @@ def main() -> None:
     report.write(asked.json, {"cores": psutil.cpu_count(), "workers": WORKERS, "throughput": rows, "turn": weighed})
 
 
-def _all(running: World, sizes: Sequence[int]) -> Iterator[Measured]:
+def _all(running: ChaosEnvironment, sizes: Sequence[int]) -> Iterator[Measured]:
     """Every size on a tenant of its own; of one session, several rounds."""
     for size in sizes:
         if size == 1:
-            rounds = [measure(running, running.open_desk(f"one-{number}", whole=True), 1) for number in range(ROUNDS)]
+            rounds = [measure(running, running.create_tenant(f"one-{number}", with_knowledge=True), 1) for number in range(ROUNDS)]
             yield Measured(1, [wait for one in rounds for wait in one.waits], sum(one.took for one in rounds))
         else:
-            yield measure(running, running.open_desk(f"many-{size}", whole=True), size)
+            yield measure(running, running.create_tenant(f"many-{size}", with_knowledge=True), size)
 
 
-def measure(running: World, desk: Desk, sessions: int) -> Measured:
+def measure(running: ChaosEnvironment, desk: ChaosTenant, sessions: int) -> Measured:
     """So many people write at the same moment; wait until all have their reply."""
-    numbers = [running.number() for _ in range(sessions)]
+    numbers = [running.new_phone_number() for _ in range(sessions)]
     begun: dict[str, float] = {}
 
     def write(number: str) -> None:
         begun[number] = time.time()
-        payload = running.message(desk, number, _QUESTION, f"bench-{number}")
-        ended = running.workers.invoke("inbound", webhook(payload), 30)
-        if ended.how != "answered" or ended.answer["statusCode"] != 200:
+        payload = running.webhook_payload(desk, number, _QUESTION, f"bench-{number}")
+        ended = running.workers.invoke("inbound", webhook_event(payload), 30)
+        if ended.outcome != "answered" or ended.answer["statusCode"] != 200:
             raise LookupError(f"the webhook was answered with {ended}")
 
     with ThreadPoolExecutor(2) as writing:
         written = [writing.submit(write, number) for number in numbers]
-        Pump(running, slots=WORKERS, seconds=60, intake=10, patience=0.02).run(
-            1_800, go_on=lambda: not all(one.done() for one in written)
+        QueuePoller(running, worker_slots=WORKERS, seconds=60, intake_batch_size=10, max_poll_seconds=0.02).run(
+            1_800, keep_running=lambda: not all(one.done() for one in written)
         )
         for one in written:
             one.result()
@@ -101,13 +101,13 @@ def measure(running: World, desk: Desk, sessions: int) -> Measured:
     return Measured(sessions, waits, max(answered.values()) - min(begun.values()))
 
 
-def weigh(running: World) -> list[dict[str, report.Cell]]:
+def weigh(running: ChaosEnvironment) -> list[dict[str, report.Cell]]:
     """Statements, and bytes of their parameters, of each function on the way of one conversation's messages."""
-    desk, totals = running.open_desk("weighed", whole=True), Totals()
-    number = running.number()
+    desk, totals = running.create_tenant("weighed", with_knowledge=True), Totals()
+    number = running.new_phone_number()
     for message in range(ROUNDS):
-        running.workers.invoke("inbound", webhook(running.message(desk, number, _QUESTION, f"weighed-{message}")), 30)
-        Pump(running, lambda _: Scales(), totals, slots=1, seconds=60).run(60)
+        running.workers.invoke("inbound", webhook_event(running.webhook_payload(desk, number, _QUESTION, f"weighed-{message}")), 30)
+        QueuePoller(running, lambda _: Scales(), totals, worker_slots=1, seconds=60).run(60)
     return [
         {
             "function": function,
@@ -137,10 +137,10 @@ class Scales:
     def __call__(self, call: Callable[[], Any], /) -> Weighed:
         seen: list[int] = []
 
-        def note(_: Statements, _name: str, parameters: object = None) -> None:
+        def note(_: StatementCounts, _name: str, parameters: object = None) -> None:
             seen.append(len(str(parameters).encode()) if parameters else 0)
 
-        with mock.patch.object(Statements, "note", note):
+        with mock.patch.object(StatementCounts, "note", note):
             answer = call()
         return Weighed(answer, len(seen), sum(seen))
 
@@ -151,7 +151,7 @@ class Totals:
 
     by_function: dict[str, tuple[int, int, int]] = field(default_factory=dict)
 
-    def __call__(self, delivery: Delivery, ended: Ended, _begun: float) -> None:
+    def __call__(self, delivery: Delivery, ended: InvocationResult, _begun: float) -> None:
         if isinstance(ended.answer, Weighed):
             count, statements, sent = self.by_function.get(delivery.function, (0, 0, 0))
             weighed = ended.answer
@@ -159,12 +159,12 @@ class Totals:
             self.by_function[delivery.function] = added
 
 
-def _warm_up(running: World) -> None:
+def _warm_up(running: ChaosEnvironment) -> None:
     """The first worker of each function opens its connections. No wait for a burst's other messages: everybody here
     writes once, and the queue's two seconds would hide what is measured."""
-    turns = next(source for source in running.sources if source.source.name == "turns")
-    running.sqs.set_queue_attributes(QueueUrl=turns.source.url, Attributes={"DelaySeconds": "0"})
-    measure(running, running.open_desk("warm-up", whole=True), WORKERS)
+    turns = next(source for source in running.event_sources if source.mapping.name == "turns")
+    running.sqs.set_queue_attributes(QueueUrl=turns.mapping.url, Attributes={"DelaySeconds": "0"})
+    measure(running, running.create_tenant("warm-up", with_knowledge=True), WORKERS)
 
 
 def _row(one: Measured, baseline: float) -> dict[str, report.Cell]:

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from bench import report
 from bench.webhook import POSTS, post_to_queue
 from local import scratch
-from parlour.infra.postgres import Statements
-from tests.desk import Desk, open_desk, says, searches
+from parlour.infra.postgres import StatementCounts
+from tests.desk import ConversationHarness, open_conversation_harness, text_answer, search_call
 
 TURNS = 200
 WARM_UP = 20
@@ -43,27 +43,27 @@ class Measured:
 
 
 @dataclass(slots=True)
-class Weighed(Statements):
+class Weighed(StatementCounts):
     """Counts the bytes of the parameters too, as text."""
 
     sent: int = 0
 
-    def note(self, name: str, parameters: object = None) -> None:
-        Statements.note(self, name)
+    def add(self, name: str, parameters: object = None) -> None:
+        StatementCounts.add(self, name)
         self.sent += len(str(parameters).encode()) if parameters else 0
 
 
 def main() -> None:
     file = report.json_file(__doc__ or "")
-    with scratch.database() as database:
-        desk = open_desk(database, datetime.now(UTC))
+    with scratch.temporary_database() as database:
+        desk = open_conversation_harness(database, datetime.now(UTC))
         empty = measure(desk, _nothing, lambda _: _begin_and_commit(desk))
         baseline = report.percentile(empty.seconds, 50) * 1000
         rows = [
             empty.row("empty transaction (baseline)", baseline),
             measure(desk, _nothing, lambda number: _receive(desk, f"receive-{number}")).row("receive", baseline),
-            measure(desk, _answer, lambda _: desk.run()).row("turn, plain answer", baseline),
-            measure(desk, _search, lambda _: desk.run()).row("turn, one search, cited", baseline),
+            measure(desk, _answer, lambda _: desk.run_turn()).row("turn, plain answer", baseline),
+            measure(desk, _search, lambda _: desk.run_turn()).row("turn, one search, cited", baseline),
         ]
     report.show(f"A turn without its model ({TURNS} rounds, one session that grows)", rows)
     webhook = post_to_queue()
@@ -71,7 +71,7 @@ def main() -> None:
     report.write(file, {"rounds": TURNS, "turn": rows, "post_to_queue": webhook})
 
 
-def measure(desk: Desk, prepare: Callable[[Desk], None], work: Callable[[int], None]) -> Measured:
+def measure(desk: ConversationHarness, prepare: Callable[[ConversationHarness], None], work: Callable[[int], None]) -> Measured:
     """Run `work` again and again, each time after `prepare`; warm-up rounds do not count."""
     measured = Measured()
     for number in range(WARM_UP + TURNS):
@@ -88,27 +88,27 @@ def measure(desk: Desk, prepare: Callable[[Desk], None], work: Callable[[int], N
     return measured
 
 
-def _nothing(_: Desk) -> None:
+def _nothing(_: ConversationHarness) -> None:
     """There is nothing to prepare."""
 
 
-def _begin_and_commit(desk: Desk) -> None:
+def _begin_and_commit(desk: ConversationHarness) -> None:
     with desk.database.transaction(desk.tenant_id):
         pass
 
 
-def _receive(desk: Desk, provider_id: str) -> None:
-    desk.write("How wide is the crack at C4?", provider_id)
+def _receive(desk: ConversationHarness, provider_id: str) -> None:
+    desk.send_whatsapp("How wide is the crack at C4?", provider_id)
 
 
-def _answer(desk: Desk) -> None:
+def _answer(desk: ConversationHarness) -> None:
     _receive(desk, f"ask-{time.perf_counter_ns()}")
-    desk.model.script = [says("It is 0.35 mm wide, measured on 18 February.")]
+    desk.model.script = [text_answer("It is 0.35 mm wide, measured on 18 February.")]
 
 
-def _search(desk: Desk) -> None:
+def _search(desk: ConversationHarness) -> None:
     _receive(desk, f"ask-{time.perf_counter_ns()}")
-    desk.model.script = [searches("crack width at C4"), says("It is 0.35 mm wide [1], measured on 18 February [2].")]
+    desk.model.script = [search_call("crack width at C4"), text_answer("It is 0.35 mm wide [1], measured on 18 February [2].")]
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from typing import Any
 import httpx2
 
 from bench import report
-from local.interrupts import Interrupts
+from local.interrupts import StopSignals
 from local.progress import Progress
-from local.stack import Options, running
-from local.state import FOLDER, free_ports
-from local.talk import sample
+from local.stack import StackOptions, run_stack
+from local.state import STATE_FOLDER, free_ports
+from local.talk import sample_payload
 
 POSTS = 200
 WARM_UP = 10
@@ -23,8 +23,8 @@ def post_to_queue() -> list[dict[str, report.Cell]]:
 
     The baseline is GET on the same address: the same gateway, function and token, and no queue.
     """
-    options = Options(folder=FOLDER / "bench", ports=free_ports())
-    with Interrupts() as interrupts, running(options, Progress(), interrupts) as stack, httpx2.Client() as client:
+    options = StackOptions(folder=STATE_FOLDER / "bench", ports=free_ports())
+    with StopSignals() as interrupts, run_stack(options, Progress(), interrupts) as stack, httpx2.Client() as client:
         checks = timed(lambda _: client.get(stack.addresses.webhook).raise_for_status())
         posts = timed(lambda number: client.post(stack.addresses.webhook, json=message(number)).raise_for_status())
     baseline = report.percentile(checks, 50)
@@ -43,7 +43,7 @@ def timed(call: Callable[[int], Any]) -> list[float]:
 
 def message(number: int) -> Any:
     """The sample message with an id of its own, from one of ten phones."""
-    payload = deepcopy(sample("inbound_gupshup_text"))
+    payload = deepcopy(sample_payload("inbound_gupshup_text"))
     payload["payload"]["id"] = f"bench-{time.time_ns()}-{number}"
     payload["payload"]["source"] = f"9198000000{number % 10:02}"
     return payload

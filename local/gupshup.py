@@ -21,7 +21,7 @@ def text_message(*, app: str, sender: str, name: str, text: str, message_id: str
         "payload": {"text": text},
         "sender": {"phone": phone, "name": name, "country_code": phone[:2], "dial_code": phone[2:]},
     }
-    return _event(app, "message", payload, now)
+    return _webhook(app, "message", payload, now)
 
 
 def message_event(*, app: str, kind: str, provider_id: str, phone_id: str, to: str, now: datetime) -> JsonObject:
@@ -36,10 +36,10 @@ def message_event(*, app: str, kind: str, provider_id: str, phone_id: str, to: s
     else:
         detail = {"ts": int(now.timestamp())}
         payload = {"id": phone_id, "gsId": provider_id, "type": kind, "destination": to, "payload": detail}
-    return _event(app, "message-event", payload, now)
+    return _webhook(app, "message-event", payload, now)
 
 
-def _event(app: str, kind: str, payload: JsonObject, now: datetime) -> JsonObject:
+def _webhook(app: str, kind: str, payload: JsonObject, now: datetime) -> JsonObject:
     return {
         "app": app,
         "timestamp": int(now.timestamp() * 1000),

@@ -14,10 +14,10 @@ from typing import Any
 
 from local import deployment, emulator
 from local.lambda_runtime import HandlerFailed, Sandbox
-from local.problems import StackProblem
-from local.state import FOLDER, ROOT
+from local.problems import StackError
+from local.state import STATE_FOLDER, ROOT
 
-_TOKEN = "development-token"
+_SAMPLE_TOKEN = "development-token"
 """Stands in the sample events where the stack's own webhook token belongs."""
 
 
@@ -28,8 +28,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("event", help="a file of events/, like receiver_text.json")
     chosen = parser.parse_args(arguments)
     try:
-        answer = invoke(chosen.function, chosen.event, FOLDER)
-    except StackProblem as problem:
+        answer = invoke_function(chosen.function, chosen.event, STATE_FOLDER)
+    except StackError as problem:
         sys.stderr.write(f"parlour: {problem}\n")
         return 2
     except HandlerFailed as problem:
@@ -39,23 +39,23 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def invoke(function: str, event: str, folder: Path) -> Any:
+def invoke_function(function: str, event: str, folder: Path) -> Any:
     """The handler's answer. Raises StackProblem for what a person can mend, HandlerFailed for what the handler did."""
     _check_function(function)
     read = read_event(event)
-    stack = _stack(folder)
+    stack = _read_running_stack(folder)
     configured = emulator.client("lambda", stack["endpoint"]).get_function_configuration(
-        FunctionName=stack["outputs"][f"{deployment.resource(function)}Name"]
+        FunctionName=stack["outputs"][f"{deployment.function_resource(function)}Name"]
     )
-    environment = {**configured["Environment"]["Variables"], **emulator.environment(stack["endpoint"])}
-    built = deployment.build(deployment.host_architecture(), _quietly)
-    with Sandbox(deployment.code_of(built, function), environment) as sandbox:
-        answer = sandbox.invoke(_with_token(read, stack), seconds=float(configured["Timeout"]))
+    environment = {**configured["Environment"]["Variables"], **emulator.client_environment(stack["endpoint"])}
+    built = deployment.build(deployment.host_architecture(), _report_progress)
+    with Sandbox(deployment.function_code(built, function), environment) as sandbox:
+        answer = sandbox.invoke(_insert_token(read, stack), seconds=float(configured["Timeout"]))
         sys.stderr.write(sandbox.log)
     return answer
 
 
-def functions() -> list[str]:
+def list_functions() -> list[str]:
     """The names that can be invoked."""
     return sorted(path.parent.name for path in (ROOT / "functions").glob("*/handler.py"))
 
@@ -65,37 +65,37 @@ def read_event(name: str) -> Any:
     found = next((path for path in (Path(name), ROOT / "events" / name) if path.is_file()), None)
     if found is None:
         known = ", ".join(sorted(path.name for path in (ROOT / "events").glob("*.json")))
-        raise StackProblem(f"there is no event file {name}; in events/ there are: {known}")
+        raise StackError(f"event file {name} not found; available: {known}")
     try:
         return json.loads(found.read_text("utf-8"))
     except ValueError as problem:
-        raise StackProblem(f"{found} is no JSON: {problem}") from None
+        raise StackError(f"{found} is not valid JSON: {problem}") from None
 
 
 def _check_function(name: str) -> None:
-    if name not in functions():
-        raise StackProblem(f"there is no function {name}; there are: {', '.join(functions())}")
+    if name not in list_functions():
+        raise StackError(f"unknown function {name}; available: {', '.join(list_functions())}")
 
 
-def _stack(folder: Path) -> dict[str, Any]:
+def _read_running_stack(folder: Path) -> dict[str, Any]:
     file = folder / "stack.json"
     stack: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.exists() else {}
     if not stack or not emulator.is_running(stack["endpoint"]):
-        raise StackProblem("the stack is not running: start it in another terminal with `make run`")
+        raise StackError("the stack is not running: start it in another terminal with `make run`")
     return stack
 
 
-def _with_token(event: Any, stack: dict[str, Any]) -> Any:
+def _insert_token(event: Any, stack: dict[str, Any]) -> Any:
     """The event with the running stack's webhook token in the place of the samples'."""
     text = json.dumps(event)
-    if _TOKEN not in text:
+    if _SAMPLE_TOKEN not in text:
         return event
     client = emulator.client("secretsmanager", stack["endpoint"])
     secret = json.loads(client.get_secret_value(SecretId=stack["outputs"]["WebhookSecretId"])["SecretString"])
-    return json.loads(text.replace(_TOKEN, secret["gupshup_tokens"][0]))
+    return json.loads(text.replace(_SAMPLE_TOKEN, secret["gupshup_tokens"][0]))
 
 
-def _quietly(line: str) -> None:
+def _report_progress(line: str) -> None:
     sys.stderr.write(f"   {line}\n")
 
 

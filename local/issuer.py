@@ -21,7 +21,7 @@ from fastapi import FastAPI
 from jwt.algorithms import RSAAlgorithm
 from pydantic import BaseModel, Field
 
-_LONGEST = timedelta(days=1)
+_MAX_LIFETIME = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Issuer:
             "sub": subject,
             "aud": audience,
             "iat": now,
-            "exp": now + min(lifetime, _LONGEST),
+            "exp": now + min(lifetime, _MAX_LIFETIME),
             "jti": uuid.uuid4().hex,
         }
         return jwt.encode(claims, self.key, algorithm="RS256", headers={"kid": self.key_id})
@@ -75,7 +75,7 @@ def load_key(file: Path) -> rsa.RSAPrivateKey:
         )
     loaded = serialization.load_pem_private_key(file.read_bytes(), password=None)
     if not isinstance(loaded, rsa.RSAPrivateKey):
-        raise TypeError(f"{file} holds no RSA key: delete it, a new one will be made")
+        raise TypeError(f"{file} does not contain an RSA key: delete it and start again")
     return loaded
 
 
@@ -84,10 +84,10 @@ class TokenRequest(BaseModel):
 
     subject: str = Field(min_length=1, max_length=200)
     audience: str = "parlour"
-    lifetime: int = Field(default=3600, gt=0, le=int(_LONGEST.total_seconds()))
+    lifetime: int = Field(default=3600, gt=0, le=int(_MAX_LIFETIME.total_seconds()))
 
 
-def build(issuer: Issuer, clock: Callable[[], datetime]) -> FastAPI:
+def build_app(issuer: Issuer, clock: Callable[[], datetime]) -> FastAPI:
     """The issuer's three routes."""
     app = FastAPI(title="Development issuer", docs_url=None, redoc_url=None)
 
@@ -115,7 +115,7 @@ def main() -> None:
     parser.add_argument("--key", type=Path, required=True, help="where the signing key is kept")
     arguments = parser.parse_args()
     issuer = Issuer(f"http://127.0.0.1:{arguments.port}", load_key(arguments.key))
-    app = build(issuer, lambda: datetime.now(UTC))
+    app = build_app(issuer, lambda: datetime.now(UTC))
     uvicorn.run(app, host="127.0.0.1", port=arguments.port, log_level="warning")
 
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-_CLIENT = ("awslambdaric", "simplejson", "snapshot-restore-py")
+_CLIENT_PACKAGES = ("awslambdaric", "simplejson", "snapshot-restore-py")
 """AWS's runtime client and what it needs; Lambda's own Python brings the same."""
 
 _BOOT = """
@@ -45,10 +45,10 @@ class HandlerFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class FunctionCode:
     """What a function consists of: its folder, its layers' `python` folders, and the handler in it."""
 
-    task: Path
+    folder: Path
     layers: tuple[Path, ...]
     handler: str = "handler.handler"
 
@@ -63,7 +63,7 @@ class _Exchange:
     restore: threading.Event = field(default_factory=threading.Event)
 
 
-class _Api(BaseHTTPRequestHandler):
+class _RuntimeApiHandler(BaseHTTPRequestHandler):
     """The four things that a runtime client asks for: the next event, two kinds of answers, a restore."""
 
     exchange: _Exchange
@@ -100,13 +100,13 @@ class _Api(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-class _Server(ThreadingHTTPServer):
+class _RuntimeApiServer(ThreadingHTTPServer):
     """Listens on a free port; a client that was killed is no error."""
 
     daemon_threads = True
 
     def __init__(self, exchange: _Exchange) -> None:
-        super().__init__(("127.0.0.1", 0), type("Api", (_Api,), {"exchange": exchange}))
+        super().__init__(("127.0.0.1", 0), type("Api", (_RuntimeApiHandler,), {"exchange": exchange}))
 
     def handle_error(self, *_: object) -> None:
         """Its process ended; the sandbox finds that out by itself."""
@@ -118,11 +118,11 @@ class Sandbox:
     snapshot   as SnapStart does: the handler is loaded, its hooks run, and `restore` lets it go on.
     """
 
-    def __init__(self, code: Code, environment: Mapping[str, str], *, snapshot: bool = False) -> None:
+    def __init__(self, code: FunctionCode, environment: Mapping[str, str], *, snapshot: bool = False) -> None:
         self._code = code
         self._environment = {**environment, **({"AWS_LAMBDA_INITIALIZATION_TYPE": "snap-start"} if snapshot else {})}
         self._exchange = _Exchange()
-        self._server = _Server(self._exchange)
+        self._server = _RuntimeApiServer(self._exchange)
         self._folder = tempfile.TemporaryDirectory(prefix="parlour-sandbox-")
         self._log = Path(self._folder.name, "log")
         self.load_seconds = 0.0
@@ -131,19 +131,19 @@ class Sandbox:
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         client = _client_folder(Path(self._folder.name, "client"))
-        paths = [self._code.task, *self._code.layers, client]
+        paths = [self._code.folder, *self._code.layers, client]
         python = Path(sys.base_prefix, "bin", f"python3.{sys.version_info.minor}")
         begun = time.perf_counter()
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [python, "-B", "-I", "-S", "-c", _BOOT, *map(str, paths), self._code.handler],
-                cwd=self._code.task,
-                env=self._surroundings(),
+                cwd=self._code.folder,
+                env=self._process_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self._await_loaded()
+        self._wait_until_loaded()
         self.load_seconds = time.perf_counter() - begun
         return self
 
@@ -181,14 +181,14 @@ class Sandbox:
                 kind, answer = self._exchange.answers.get(timeout=0.02)
                 if kind == "response":
                     return answer
-                raise HandlerFailed(answer["errorType"], answer["errorMessage"], self._last_words())
+                raise HandlerFailed(answer["errorType"], answer["errorMessage"], self._last_log_lines())
             if self._process.poll() is not None and self._exchange.answers.empty():
-                raise HandlerFailed("Runtime.ExitError", f"exit status {self._process.returncode}", self._last_words())
+                raise HandlerFailed("Runtime.ExitError", f"exit status {self._process.returncode}", self._last_log_lines())
             if time.monotonic() > until:
                 self.kill()
-                raise HandlerFailed("Sandbox.Timedout", "the time is up", self._last_words())
+                raise HandlerFailed("Sandbox.Timedout", "the time is up", self._last_log_lines())
 
-    def _await_loaded(self) -> None:
+    def _wait_until_loaded(self) -> None:
         while not self._exchange.loaded.wait(0.01):
             if self._process.poll() is not None or not self._exchange.answers.empty():
                 try:
@@ -196,10 +196,10 @@ class Sandbox:
                 finally:
                     self.__exit__(None, None, None)
 
-    def _last_words(self) -> str:
+    def _last_log_lines(self) -> str:
         return "\n".join(self.log.splitlines()[-_LAST_LINES:])
 
-    def _surroundings(self) -> dict[str, str]:
+    def _process_environment(self) -> dict[str, str]:
         return {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "LANG": "en_US.UTF-8",
@@ -208,9 +208,9 @@ class Sandbox:
             "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_EXECUTION_ENV": "AWS_Lambda_python3.13",
             "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
-            "AWS_LAMBDA_FUNCTION_NAME": self._code.task.name,
+            "AWS_LAMBDA_FUNCTION_NAME": self._code.folder.name,
             "AWS_LAMBDA_FUNCTION_VERSION": "$LATEST",
-            "LAMBDA_TASK_ROOT": str(self._code.task),
+            "LAMBDA_TASK_ROOT": str(self._code.folder),
             "_HANDLER": self._code.handler,
             **self._environment,
             "AWS_LAMBDA_RUNTIME_API": f"127.0.0.1:{self._server.server_port}",
@@ -220,7 +220,7 @@ class Sandbox:
 def _client_folder(folder: Path) -> Path:
     """A folder with the runtime client and nothing else of this environment."""
     folder.mkdir()
-    for name in _CLIENT:
+    for name in _CLIENT_PACKAGES:
         found = distribution(name)
         tops = {file.parts[0] for file in found.files or () if not file.parts[0].endswith((".dist-info", ".."))}
         for top in tops:

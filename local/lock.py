@@ -27,7 +27,7 @@ _FLAGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Lock:
+class LockFile:
     """One pinned file: where it is, and what it is made from (pip-compile's arguments).
 
     extra  an extra of the project that is pinned by itself, without the project: the source "-" is its entries.
@@ -41,10 +41,10 @@ class Lock:
 _PROJECT = "pyproject.toml"
 _LAYER = "layers/dependencies/requirements.txt"
 
-LOCKS = (
-    Lock(_LAYER, (_PROJECT,)),
-    Lock("layers/extraction/requirements.txt", (f"--constraint={_LAYER}", "-"), extra="extraction"),
-    Lock(
+LOCK_FILES = (
+    LockFile(_LAYER, (_PROJECT,)),
+    LockFile("layers/extraction/requirements.txt", (f"--constraint={_LAYER}", "-"), extra="extraction"),
+    LockFile(
         "requirements/dev.txt",
         (
             f"--constraint={_LAYER}",
@@ -56,36 +56,36 @@ LOCKS = (
             _PROJECT,
         ),
     ),
-    Lock("requirements/emulator.txt", ("requirements/emulator.in",)),
-    Lock("requirements/sam.txt", ("requirements/sam.in",)),
-    Lock("requirements/checks.txt", ("requirements/checks.in",)),
+    LockFile("requirements/emulator.txt", ("requirements/emulator.in",)),
+    LockFile("requirements/sam.txt", ("requirements/sam.in",)),
+    LockFile("requirements/checks.txt", ("requirements/checks.in",)),
 )
 
 
-def compile_lock(lock: Lock, extra: Sequence[str] = ()) -> None:
+def compile_lock_file(lock: LockFile, extra: Sequence[str] = ()) -> None:
     """Write one pinned file. Raises CalledProcessError when nothing satisfies the sources."""
     command = [sys.executable, "-m", "piptools", "compile", *_FLAGS, *extra, f"--output-file={lock.output}"]
-    given = "\n".join(_entries(lock.extra)) if lock.extra else None
-    subprocess.run([*command, *lock.sources], cwd=ROOT, env=_environment(), check=True, input=given, text=True)
+    given = "\n".join(_extra_requirements(lock.extra)) if lock.extra else None
+    subprocess.run([*command, *lock.sources], cwd=ROOT, env=_pip_environment(), check=True, input=given, text=True)
     output = ROOT / lock.output
     output.write_text(output.read_text("utf-8").replace("via -r -", "via parlour (pyproject.toml)"), "utf-8")
-    _refuse_addresses(output)
+    _check_no_addresses(output)
 
 
-def _entries(extra: str) -> list[str]:
+def _extra_requirements(extra: str) -> list[str]:
     """What the project declares for one of its extras."""
     project = tomllib.loads((ROOT / _PROJECT).read_text("utf-8"))["project"]
     entries: list[str] = project["optional-dependencies"][extra]
     return entries
 
 
-def _environment() -> dict[str, str]:
+def _pip_environment() -> dict[str, str]:
     """Ours, without where this machine keeps packages; certificates and an index given by variable stay."""
     kept = {name: value for name, value in os.environ.items() if name != "PIP_FIND_LINKS"}  # noqa: TID251 - a launcher
     return {**kept, "PIP_CONFIG_FILE": os.devnull, "CUSTOM_COMPILE_COMMAND": "python -m local.lock"}
 
 
-def _refuse_addresses(path: Path) -> None:
+def _check_no_addresses(path: Path) -> None:
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         if "://" in line or line.startswith("-"):
             raise SystemExit(
@@ -95,10 +95,10 @@ def _refuse_addresses(path: Path) -> None:
 
 def main(arguments: Sequence[str]) -> None:
     """Pin everything, keeping the versions already pinned unless `--upgrade` is given."""
-    for lock in LOCKS:
+    for lock in LOCK_FILES:
         sys.stdout.write(f"{lock.output}\n")
         sys.stdout.flush()
-        compile_lock(lock, arguments)
+        compile_lock_file(lock, arguments)
 
 
 if __name__ == "__main__":

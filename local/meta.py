@@ -10,7 +10,7 @@ from datetime import datetime
 
 from parlour.infra.jsonable import Json, JsonObject
 
-SIGNATURE = "X-Hub-Signature-256"
+SIGNATURE_HEADER = "X-Hub-Signature-256"
 
 
 def webhook(*changes: JsonObject) -> JsonObject:
@@ -46,7 +46,7 @@ def status(
         **({"biz_opaque_callback_data": callback} if callback else {}),
         **({"errors": [{"code": code, "title": "Message failed to send"}]} if code else {}),
     }
-    return {**_ours(phone_number_id), "statuses": [told]}
+    return {**_webhook_value(phone_number_id), "statuses": [told]}
 
 
 def sign(body: bytes, secret: str) -> str:
@@ -71,9 +71,9 @@ def _message(
         kind: content,
     }
     contact: JsonObject = {"profile": {"name": name}, "wa_id": phone}
-    return {**_ours(phone_number_id), "contacts": [contact], "messages": [message]}
+    return {**_webhook_value(phone_number_id), "contacts": [contact], "messages": [message]}
 
 
-def _ours(phone_number_id: str) -> JsonObject:
+def _webhook_value(phone_number_id: str) -> JsonObject:
     metadata: JsonObject = {"display_phone_number": "447700900142", "phone_number_id": phone_number_id}
     return {"messaging_product": "whatsapp", "metadata": metadata}

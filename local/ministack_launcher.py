@@ -18,18 +18,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-_KEPT = 4
+_MIN_KEPT_LAYERS = 4
 """Extracted layers that are kept whatever their age; each release of the code has two."""
 
-_OLD_SECONDS = 24 * 3600
-_WORKERS = 8
+_MAX_AGE_SECONDS = 24 * 3600
+_MAX_WORKERS = 8
 """At once for one function. None of ours calls itself, so nobody waits for a worker that its own caller holds."""
 
 
 class LayerZip(zipfile.ZipFile):
     """A zip file that, when it is a layer's, is extracted once and linked to afterwards."""
 
-    shelf: Path
+    cache_folder: Path
 
     def __init__(self, file: str, *args: Any, **named: Any) -> None:
         super().__init__(file, *args, **named)
@@ -45,15 +45,15 @@ class LayerZip(zipfile.ZipFile):
         if not self._is_layer:
             super().extractall(path, members, pwd)
             return
-        copy = self._copy()
+        copy = self._extracted_copy()
         Path(path).rmdir()
         Path(path).symlink_to(copy, target_is_directory=True)
         self._file.unlink()
 
-    def _copy(self) -> Path:
-        copy = self.shelf / hashlib.sha256(self._file.read_bytes()).hexdigest()
+    def _extracted_copy(self) -> Path:
+        copy = self.cache_folder / hashlib.sha256(self._file.read_bytes()).hexdigest()
         if not copy.exists():
-            unpacked = Path(tempfile.mkdtemp(dir=self.shelf, prefix="unpacking-"))
+            unpacked = Path(tempfile.mkdtemp(dir=self.cache_folder, prefix="unpacking-"))
             super().extractall(unpacked, super().namelist())
             try:
                 unpacked.rename(copy)
@@ -63,20 +63,20 @@ class LayerZip(zipfile.ZipFile):
         return copy
 
 
-def tidy(shelf: Path, now: float) -> None:
+def remove_old_layers(cache_folder: Path, now: float) -> None:
     """Take layers from the shelf that nobody has used for a day."""
-    by_use = sorted(shelf.iterdir(), key=lambda copy: copy.stat().st_mtime, reverse=True)
-    for copy in by_use[_KEPT:]:
-        if now - copy.stat().st_mtime > _OLD_SECONDS:
+    by_use = sorted(cache_folder.iterdir(), key=lambda copy: copy.stat().st_mtime, reverse=True)
+    for copy in by_use[_MIN_KEPT_LAYERS:]:
+        if now - copy.stat().st_mtime > _MAX_AGE_SECONDS:
             shutil.rmtree(copy, ignore_errors=True)
 
 
-def patient(acquire: Callable[..., tuple[Any, str]]) -> Callable[..., tuple[Any, str]]:
+def wait_for_worker(acquire: Callable[..., tuple[Any, str]]) -> Callable[..., tuple[Any, str]]:
     """The emulator's way to get a worker, but waiting where it would refuse because all of them are busy."""
 
     def acquire_in_time(*args: Any, **named: Any) -> tuple[Any, str]:
         while True:
-            worker, how = acquire(*args, **{**named, "max_concurrency": _WORKERS})
+            worker, how = acquire(*args, **{**named, "max_concurrency": _MAX_WORKERS})
             if worker is not None:
                 return worker, how
             time.sleep(0.01)
@@ -86,13 +86,13 @@ def patient(acquire: Callable[..., tuple[Any, str]]) -> Callable[..., tuple[Any,
 
 def main() -> None:
     """Run the emulator until told to stop; the one argument is the folder that extracted layers are kept in."""
-    LayerZip.shelf = Path(sys.argv.pop())
-    LayerZip.shelf.mkdir(parents=True, exist_ok=True)
-    tidy(LayerZip.shelf, time.time())
+    LayerZip.cache_folder = Path(sys.argv.pop())
+    LayerZip.cache_folder.mkdir(parents=True, exist_ok=True)
+    remove_old_layers(LayerZip.cache_folder, time.time())
     workers = importlib.import_module("ministack.core.lambda_runtime")
     vars(workers)["zipfile"] = SimpleNamespace(**{**vars(zipfile), "ZipFile": LayerZip})
     functions = importlib.import_module("ministack.services.lambda_svc")
-    vars(functions)["acquire_worker"] = patient(vars(functions)["acquire_worker"])
+    vars(functions)["acquire_worker"] = wait_for_worker(vars(functions)["acquire_worker"])
     importlib.import_module("ministack.app").main()
 
 

@@ -23,12 +23,12 @@ from parlour.infra.jsonable import JsonObject
 _REPORT_SECONDS = 4.0
 """What compiling a report takes: longer than anybody waits for a chat message."""
 
-_TRIES = 5
+_MAX_CALLBACK_ATTEMPTS = 5
 """How often a result is called back until it is taken."""
 
-type Kept = list[JsonObject]
-type Given = Annotated[dict[str, Any], Body()]
-type Key = Annotated[str, Header()]
+type OfficeEntries = list[JsonObject]
+type RequestBody = Annotated[dict[str, Any], Body()]
+type HeaderText = Annotated[str, Header()]
 
 
 @dataclass
@@ -38,64 +38,64 @@ class Office:
     clock: Callable[[], datetime]
     wait: Callable[[float], None] = time.sleep
     report_seconds: float = _REPORT_SECONDS
-    rfis: Kept = field(default_factory=list)
-    notifications: Kept = field(default_factory=list)
-    reports: Kept = field(default_factory=list)
+    rfis: OfficeEntries = field(default_factory=list)
+    notifications: OfficeEntries = field(default_factory=list)
+    reports: OfficeEntries = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def keep(self, among: Kept, prefix: str, key: str, given: JsonObject) -> JsonObject:
+    def add_entry(self, entries: OfficeEntries, prefix: str, key: str, given: JsonObject) -> JsonObject:
         """One more of a kind, numbered."""
         with self._lock:
-            kept = {"number": f"{prefix}-{len(among) + 101}", "at": self.clock().isoformat(), **given, "key": key}
-            among.append(kept)
-        return _shown(kept)
+            kept = {"number": f"{prefix}-{len(entries) + 101}", "at": self.clock().isoformat(), **given, "key": key}
+            entries.append(kept)
+        return _without_key(kept)
 
-    def by_key(self, among: Kept, key: str) -> JsonObject | None:
+    def find_by_key(self, entries: OfficeEntries, key: str) -> JsonObject | None:
         """What came with that key first, if anything did."""
         with self._lock:
-            return next((_shown(one) for one in among if one["key"] == key), None)
+            return next((_without_key(one) for one in entries if one["key"] == key), None)
 
-    def compile(self, key: str, given: JsonObject) -> JsonObject:
+    def compile_report(self, key: str, given: JsonObject) -> JsonObject:
         """A report, after some seconds: how many requests are open on which subjects."""
         self.wait(self.report_seconds)
         with self._lock:
             subjects = [str(rfi.get("subject", "")) for rfi in self.rfis]
         said = f"{len(subjects)} requests for information are open."
-        return self.keep(self.reports, "REP", key, {**given, "summary": said, "open_requests": [*subjects]})
+        return self.add_entry(self.reports, "REP", key, {**given, "summary": said, "open_requests": [*subjects]})
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Start again with nothing."""
         with self._lock:
             for among in (self.rfis, self.notifications, self.reports):
                 among.clear()
 
 
-def build(office: Office, call_back: Callable[[str, JsonObject], None]) -> FastAPI:
+def build_app(office: Office, call_back: Callable[[str, JsonObject], None]) -> FastAPI:
     """The office's own API, and the routes with which a test looks at what it did."""
     app = FastAPI(title="Site office", docs_url=None, redoc_url=None)
 
     @app.post("/rfis", status_code=201)
-    def raise_rfi(given: Given, idempotency_key: Key = "") -> JsonObject:
-        return office.keep(office.rfis, "RFI", idempotency_key, given)
+    def raise_rfi(given: RequestBody, idempotency_key: HeaderText = "") -> JsonObject:
+        return office.add_entry(office.rfis, "RFI", idempotency_key, given)
 
     @app.get("/rfis/by-key/{key:path}")
     def find_rfi(key: str) -> Response:
-        found = office.by_key(office.rfis, key)
+        found = office.find_by_key(office.rfis, key)
         return JSONResponse(found) if found else JSONResponse({"detail": "none came with that key"}, status_code=404)
 
     @app.post("/notifications", status_code=201)
-    def notify_foreman(given: Given, idempotency_key: Key = "") -> JsonObject:
-        return office.keep(office.notifications, "N", idempotency_key, given)
+    def notify_foreman(given: RequestBody, idempotency_key: HeaderText = "") -> JsonObject:
+        return office.add_entry(office.notifications, "N", idempotency_key, given)
 
     @app.post("/reports")
-    def compile_report(given: Given, idempotency_key: Key = "") -> JsonObject:
-        return office.compile(idempotency_key, given)
+    def compile_report(given: RequestBody, idempotency_key: HeaderText = "") -> JsonObject:
+        return office.compile_report(idempotency_key, given)
 
     @app.post("/reports/later", status_code=202)
     def compile_later(
-        given: Given, tasks: BackgroundTasks, idempotency_key: Key = "", parlour_callback: Key = ""
+        given: RequestBody, tasks: BackgroundTasks, idempotency_key: HeaderText = "", parlour_callback: HeaderText = ""
     ) -> JsonObject:
-        tasks.add_task(lambda: call_back(parlour_callback, office.compile(idempotency_key, given)))
+        tasks.add_task(lambda: call_back(parlour_callback, office.compile_report(idempotency_key, given)))
         return {"status": "compiling"}
 
     @app.get("/done")
@@ -104,7 +104,7 @@ def build(office: Office, call_back: Callable[[str, JsonObject], None]) -> FastA
 
     @app.delete("/done", status_code=204)
     def forget() -> None:
-        office.forget()
+        office.clear()
 
     return app
 
@@ -116,12 +116,12 @@ def main() -> None:
     parser.add_argument("--report-seconds", type=float, default=_REPORT_SECONDS)
     arguments = parser.parse_args()
     office = Office(lambda: datetime.now(UTC), report_seconds=arguments.report_seconds)
-    uvicorn.run(build(office, _post), host="127.0.0.1", port=arguments.port, log_level="warning")
+    uvicorn.run(build_app(office, _call_back), host="127.0.0.1", port=arguments.port, log_level="warning")
 
 
-def _post(url: str, result: JsonObject) -> None:
+def _call_back(url: str, result: JsonObject) -> None:
     """Give the result to whoever asked for it, a few times if need be; it is taken once."""
-    for attempt in range(_TRIES):
+    for attempt in range(_MAX_CALLBACK_ATTEMPTS):
         try:
             if not url or httpx2.post(url, json=result, timeout=10).is_success:
                 return
@@ -130,7 +130,7 @@ def _post(url: str, result: JsonObject) -> None:
         time.sleep(2**attempt)
 
 
-def _shown(kept: JsonObject) -> JsonObject:
+def _without_key(kept: JsonObject) -> JsonObject:
     return {name: value for name, value in kept.items() if name != "key"}
 
 

@@ -7,40 +7,40 @@ from pathlib import Path
 from layers.compile import LAYERS
 from local import deployment
 from local.deployment import ARCHITECTURES
-from local.problems import StackProblem
+from local.problems import StackError
 
-MOST_BYTES = 250 * 1024 * 1024
+MAX_BYTES = 250 * 1024 * 1024
 """Lambda's limit for a function and its layers, unzipped."""
 
 
-def sizes(built: Path) -> dict[str, int]:
+def layer_sizes(built: Path) -> dict[str, int]:
     """Bytes of each built layer, unzipped, by its name in the template."""
-    return {layer: sum(_lengths(built.parent / layer)) for layer in LAYERS}
+    return {layer: sum(_file_sizes(built.parent / layer)) for layer in LAYERS}
 
 
 def main() -> int:
     """Returns the exit status: 1 when a build fails or is larger than Lambda takes."""
     for architecture in ARCHITECTURES:
         try:
-            weights = sizes(deployment.build(architecture, _say))
-        except StackProblem as problem:
+            weights = layer_sizes(deployment.build(architecture, _report_progress))
+        except StackError as problem:
             sys.stderr.write(f"parlour: {architecture}: {problem}\n")
             return 1
         for layer, size in weights.items():
             sys.stdout.write(f"{architecture:<8} {layer:<18} {size / 1e6:6.1f} MB\n")
         total = sum(weights.values())
         sys.stdout.write(f"{architecture:<8} {'of 262.1 MB':<18} {total / 1e6:6.1f} MB\n")
-        if total > MOST_BYTES:
+        if total > MAX_BYTES:
             sys.stderr.write(f"parlour: {architecture}: the layers are larger than Lambda takes\n")
             return 1
     return 0
 
 
-def _lengths(folder: Path) -> Iterator[int]:
+def _file_sizes(folder: Path) -> Iterator[int]:
     return (path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _say(line: str) -> None:
+def _report_progress(line: str) -> None:
     sys.stdout.write(f"   {line}\n")
     sys.stdout.flush()
 

@@ -28,20 +28,20 @@ from starlette.background import BackgroundTask
 from local import gupshup, meta
 from parlour.infra.jsonable import JsonObject
 
-PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(64)
+SAMPLE_PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(64)
 """What everybody's photo looks like here."""
 
-_KEPT = 5_000
+_MAX_MESSAGES = 5_000
 """How many messages are remembered; the oldest fall out."""
 
-_REPORTED = {"gupshup": ("enqueued", "sent", "delivered"), "whatsapp_cloud": ("sent", "delivered")}
-_BETWEEN_SECONDS = 0.3
+_REPORTED_STATUSES = {"gupshup": ("enqueued", "sent", "delivered"), "whatsapp_cloud": ("sent", "delivered")}
+_REPORT_INTERVAL_SECONDS = 0.3
 """From one report to the next. The provider takes its time as well: a report that overtook the answer to the send
 call would be about a message that nobody knows yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class ReceivedMessage:
     """One message that arrived at the phone.
 
     sender   our number, as the send API was told; recipient: the phone's number, E.164.
@@ -74,7 +74,7 @@ class Received:
         }
 
 
-class Phone:
+class SimulatedPhone:
     """What was received, in order, and reporting back what became of it. Safe to use from several threads."""
 
     def __init__(
@@ -87,12 +87,12 @@ class Phone:
         self._clock = clock
         self._wait = wait
         self._lock = threading.Lock()
-        self._messages: deque[Received] = deque(maxlen=_KEPT)
+        self._messages: deque[ReceivedMessage] = deque(maxlen=_MAX_MESSAGES)
 
-    def receive(self, form: dict[str, str]) -> Received:
+    def receive(self, form: dict[str, str]) -> ReceivedMessage:
         """Keep what the send API was given; KeyError or ValueError when a field is missing or not readable."""
-        content = _template(form["template"]) if "template" in form else _content(form["message"])
-        message = Received(
+        content = _parse_template(form["template"]) if "template" in form else _parse_message(form["message"])
+        message = ReceivedMessage(
             id=str(uuid.uuid4()),
             at=self._clock(),
             app=form["src.name"],
@@ -101,48 +101,48 @@ class Phone:
             kind=str(content.get("type", "text")),
             text=str(content.get("text") or content.get("caption") or ""),
         )
-        return self._keep(message)
+        return self._store(message)
 
-    def receive_from_meta(self, phone_number_id: str, body: JsonObject) -> Received:
+    def receive_from_meta(self, phone_number_id: str, body: JsonObject) -> ReceivedMessage:
         """The same for Meta's send API; KeyError when a field is missing."""
         kind = str(body["type"])
-        message = Received(
+        message = ReceivedMessage(
             id=f"wamid.{uuid.uuid4().hex}",
             at=self._clock(),
             app=phone_number_id,
             sender=phone_number_id,
             recipient="+" + str(body["to"]).removeprefix("+"),
             kind=kind,
-            text=_words(kind, body),
+            text=_message_text(kind, body),
             provider="whatsapp_cloud",
             callback=str(body.get("biz_opaque_callback_data", "")),
         )
-        return self._keep(message)
+        return self._store(message)
 
-    def _keep(self, message: Received) -> Received:
+    def _store(self, message: ReceivedMessage) -> ReceivedMessage:
         with self._lock:
             self._messages.append(message)
         return message
 
-    def messages(self, recipient: str = "") -> list[Received]:
+    def messages(self, recipient: str = "") -> list[ReceivedMessage]:
         """Everything received, oldest first; only one phone's when `recipient` is given."""
         with self._lock:
             return [message for message in self._messages if recipient in {"", message.recipient}]
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Start again with nothing."""
         with self._lock:
             self._messages.clear()
 
-    def confirm(self, message: Received) -> None:
+    def report_delivery(self, message: ReceivedMessage) -> None:
         """Tell the webhook that the message was (at Gupshup) enqueued, sent and delivered."""
         phone_id = f"wamid.{uuid.uuid4().hex}"
-        for kind in _REPORTED[message.provider]:
-            self._wait(_BETWEEN_SECONDS)
-            self._report(self._event(message, kind, phone_id))
-            self._mark(message.id, kind)
+        for kind in _REPORTED_STATUSES[message.provider]:
+            self._wait(_REPORT_INTERVAL_SECONDS)
+            self._report(self._status_event(message, kind, phone_id))
+            self._set_status(message.id, kind)
 
-    def _event(self, message: Received, kind: str, phone_id: str) -> JsonObject:
+    def _status_event(self, message: ReceivedMessage, kind: str, phone_id: str) -> JsonObject:
         to, now = message.recipient.removeprefix("+"), self._clock()
         if message.provider == "gupshup":
             return gupshup.message_event(
@@ -153,24 +153,24 @@ class Phone:
         )
         return meta.webhook(told)
 
-    def _mark(self, message_id: str, status: str) -> None:
+    def _set_status(self, message_id: str, status: str) -> None:
         with self._lock:
             for index, message in enumerate(self._messages):
                 if message.id == message_id:
                     self._messages[index] = replace(message, status=status)
 
 
-class Behaviour:
+class NextResponse:
     """How the next message that comes is answered; everything after it as usual."""
 
     def __init__(self) -> None:
         self._next: JsonObject = {}
 
-    def be(self, said: JsonObject) -> None:
+    def set_next(self, said: JsonObject) -> None:
         """`{"next": "hang_up"}` or `{"next": "slow", "seconds": 20}`."""
         self._next = said
 
-    def answer(self, body: JsonObject, status: int, report: Callable[[], None]) -> Response:
+    def respond(self, body: JsonObject, status: int, report: Callable[[], None]) -> Response:
         """The answer to a message that was taken, or what the next one is to get instead.
 
         `report` tells what becomes of it: after the answer, or meanwhile where the answer is late or never comes.
@@ -185,16 +185,16 @@ class Behaviour:
         return JSONResponse(body, status)
 
 
-def build(phone: Phone, behaviour: Behaviour | None = None) -> FastAPI:
+def build_app(phone: SimulatedPhone, behaviour: NextResponse | None = None) -> FastAPI:
     """The providers' APIs, and the few routes with which the console and the tests look at the phone."""
     app = FastAPI(title="Phone", docs_url=None, redoc_url=None)
-    manners = behaviour or Behaviour()
+    manners = behaviour or NextResponse()
     _add_gupshup(app, phone, manners)
     _add_meta(app, phone, manners)
 
     @app.post("/behaviour", status_code=204)
     def behave(said: Annotated[dict[str, Any], Body()]) -> None:
-        manners.be(said)
+        manners.set_next(said)
 
     @app.get("/messages")
     def read(to: str = "") -> JsonObject:
@@ -202,30 +202,30 @@ def build(phone: Phone, behaviour: Behaviour | None = None) -> FastAPI:
 
     @app.delete("/messages", status_code=204)
     def forget() -> None:
-        phone.forget()
+        phone.clear()
 
     return app
 
 
-def _add_gupshup(app: FastAPI, phone: Phone, manners: Behaviour) -> None:
+def _add_gupshup(app: FastAPI, phone: SimulatedPhone, manners: NextResponse) -> None:
     @app.post("/wa/api/v1/msg")
     @app.post("/wa/api/v1/template/msg")
-    def send(content: Annotated[bytes, Depends(_raw)], apikey: Annotated[str, Header()] = "") -> Response:
+    def send(content: Annotated[bytes, Depends(_raw_body)], apikey: Annotated[str, Header()] = "") -> Response:
         if not apikey:
-            return _refusal(401, "Portal User Not Found With APIKey")
+            return _gupshup_error(401, "Portal User Not Found With APIKey")
         try:
-            message = phone.receive(_form(content))
+            message = phone.receive(_parse_form(content))
         except (KeyError, ValueError) as error:
-            return _refusal(400, f"Invalid request: {error}")
+            return _gupshup_error(400, f"Invalid request: {error}")
         answer: JsonObject = {"status": "submitted", "messageId": message.id}
-        return manners.answer(answer, 202, partial(phone.confirm, message))
+        return manners.respond(answer, 202, partial(phone.report_delivery, message))
 
     @app.get("/wa/{app_id}/media/{media_id}")
     def download_file() -> Response:
-        return Response(PHOTO, media_type="image/png")
+        return Response(SAMPLE_PHOTO, media_type="image/png")
 
 
-def _add_meta(app: FastAPI, phone: Phone, manners: Behaviour) -> None:
+def _add_meta(app: FastAPI, phone: SimulatedPhone, manners: NextResponse) -> None:
     @app.post("/{version}/{phone_number_id}/messages")
     def send(
         phone_number_id: str,
@@ -233,26 +233,26 @@ def _add_meta(app: FastAPI, phone: Phone, manners: Behaviour) -> None:
         authorization: Annotated[str, Header()] = "",
     ) -> Response:
         if not authorization.startswith("Bearer "):
-            return _error(401, 190, "Invalid OAuth access token")
+            return _meta_error(401, 190, "Invalid OAuth access token")
         try:
             message = phone.receive_from_meta(phone_number_id, body)
         except KeyError as error:
-            return _error(400, 100, f"Invalid parameter: {error}")
+            return _meta_error(400, 100, f"Invalid parameter: {error}")
         answer: JsonObject = {"messaging_product": "whatsapp", "messages": [{"id": message.id}]}
-        return manners.answer(answer, 200, partial(phone.confirm, message))
+        return manners.respond(answer, 200, partial(phone.report_delivery, message))
 
     @app.get("/media/{media_id}")
     def download(authorization: Annotated[str, Header()] = "") -> Response:
         if not authorization.startswith("Bearer "):
-            return _error(401, 190, "Invalid OAuth access token")
-        return Response(PHOTO, media_type="image/png")
+            return _meta_error(401, 190, "Invalid OAuth access token")
+        return Response(SAMPLE_PHOTO, media_type="image/png")
 
     @app.get("/{version}/{media_id}")
     def look_up(request: Request, media_id: str, authorization: Annotated[str, Header()] = "") -> Response:
         if not authorization.startswith("Bearer "):
-            return _error(401, 190, "Invalid OAuth access token")
+            return _meta_error(401, 190, "Invalid OAuth access token")
         url = str(request.url_for("download", media_id=media_id))
-        return JSONResponse({"url": url, "mime_type": "image/png", "file_size": len(PHOTO), "id": media_id})
+        return JSONResponse({"url": url, "mime_type": "image/png", "file_size": len(SAMPLE_PHOTO), "id": media_id})
 
 
 def main() -> None:
@@ -263,13 +263,13 @@ def main() -> None:
     parser.add_argument("--whatsapp-callback", default="", help="the same for Meta's")
     parser.add_argument("--whatsapp-secret", default="", help="the app secret that Meta's webhooks are signed with")
     arguments = parser.parse_args()
-    phone = Phone(
-        poster(arguments.callback, arguments.whatsapp_callback, arguments.whatsapp_secret), lambda: datetime.now(UTC)
+    phone = SimulatedPhone(
+        make_status_poster(arguments.callback, arguments.whatsapp_callback, arguments.whatsapp_secret), lambda: datetime.now(UTC)
     )
-    uvicorn.run(build(phone), host="127.0.0.1", port=arguments.port, log_level="warning")
+    uvicorn.run(build_app(phone), host="127.0.0.1", port=arguments.port, log_level="warning")
 
 
-def poster(gupshup_url: str, meta_url: str, secret: str) -> Callable[[JsonObject], None]:
+def make_status_poster(gupshup_url: str, meta_url: str, secret: str) -> Callable[[JsonObject], None]:
     """Sends an event to its provider's webhook, if there is one."""
     client = httpx2.Client(timeout=10)
 
@@ -278,21 +278,21 @@ def poster(gupshup_url: str, meta_url: str, secret: str) -> Callable[[JsonObject
             client.post(gupshup_url, json=event) if gupshup_url else None
         elif meta_url:
             body = meta.encode(event)
-            headers = {"content-type": "application/json", meta.SIGNATURE: meta.sign(body, secret)}
+            headers = {"content-type": "application/json", meta.SIGNATURE_HEADER: meta.sign(body, secret)}
             client.post(meta_url, content=body, headers=headers)
 
     return post
 
 
-async def _raw(request: Request) -> bytes:
+async def _raw_body(request: Request) -> bytes:
     return await request.body()
 
 
-def _error(status: int, code: int, message: str) -> JSONResponse:
+def _meta_error(status: int, code: int, message: str) -> JSONResponse:
     return JSONResponse({"error": {"message": message, "type": "OAuthException", "code": code}}, status_code=status)
 
 
-def _words(kind: str, body: JsonObject) -> str:
+def _message_text(kind: str, body: JsonObject) -> str:
     """The text of a text message; a template's parameters."""
     content: Any = body[kind]
     if kind != "template":
@@ -300,11 +300,11 @@ def _words(kind: str, body: JsonObject) -> str:
     return " ".join(str(one["text"]) for part in content.get("components", []) for one in part["parameters"])
 
 
-def _form(body: bytes) -> dict[str, str]:
+def _parse_form(body: bytes) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(body.decode(), keep_blank_values=True).items()}
 
 
-def _content(message: str) -> JsonObject:
+def _parse_message(message: str) -> JsonObject:
     """The send API takes a JSON object, or plain text for short."""
     try:
         content = json.loads(message)
@@ -313,11 +313,11 @@ def _content(message: str) -> JsonObject:
     return content if isinstance(content, dict) else {"type": "text", "text": message}
 
 
-def _template(template: str) -> JsonObject:
+def _parse_template(template: str) -> JsonObject:
     return {"type": "template", "text": " ".join(str(one) for one in json.loads(template).get("params", []))}
 
 
-def _refusal(status: int, message: str) -> JSONResponse:
+def _gupshup_error(status: int, message: str) -> JSONResponse:
     return JSONResponse({"status": "error", "message": message}, status_code=status)
 
 

@@ -1,5 +1,5 @@
 """What can go wrong on a laptop, in one line that says what to do."""
 
 
-class StackProblem(Exception):
+class StackError(Exception):
     """Something about this machine keeps the stack from running; the message is all a person needs."""

@@ -21,23 +21,23 @@ class Progress:
         """Something that takes a while; says when it began and how long it took."""
         begun = time.monotonic()
         try:
-            with self._going_on(title):
+            with self._spinner(title):
                 yield
         except BaseException:
-            self._line("[red]x[/]", title, begun)
+            self._print_result("[red]x[/]", title, begun)
             raise
-        self._line("[green]ok[/]", title, begun)
+        self._print_result("[green]ok[/]", title, begun)
 
-    def detail(self, text: str) -> None:
+    def print_detail(self, text: str) -> None:
         """Something worth knowing about the step that is going on."""
         self._console.print(f"   [dim]{escape(text)}[/]", soft_wrap=True)
 
-    def note(self, text: str) -> None:
+    def print_line(self, text: str) -> None:
         """A line as it is; rich markup is understood."""
         self._console.print(text, soft_wrap=True)
 
     @contextmanager
-    def _going_on(self, title: str) -> Iterator[None]:
+    def _spinner(self, title: str) -> Iterator[None]:
         if self._console.is_terminal:
             with self._console.status(escape(title)):
                 yield
@@ -45,6 +45,6 @@ class Progress:
             self._console.print(f"   {escape(title)} ...")
             yield
 
-    def _line(self, mark: str, title: str, begun: float) -> None:
+    def _print_result(self, mark: str, title: str, begun: float) -> None:
         seconds = time.monotonic() - begun
         self._console.print(f"{mark:>2} {escape(title):<{_WIDTH}} [dim]{seconds:6.1f} s[/]")

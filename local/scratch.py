@@ -6,14 +6,14 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from local.database import APP, Cluster
+from local.database import APP_ROLE, Cluster
 from parlour.infra.postgres import Database, connector
 
-PASSWORD = "app"
+APP_PASSWORD = "app"
 
 
 @contextmanager
-def cluster(parent: Path | None = None) -> Iterator[Cluster]:
+def temporary_cluster(parent: Path | None = None) -> Iterator[Cluster]:
     """A cluster in a folder that goes with it, in `parent` or where temporary folders are.
 
     Not under pytest's own folder: every new run makes that one private to its user again, and as root the server
@@ -29,14 +29,14 @@ def cluster(parent: Path | None = None) -> Iterator[Cluster]:
 
 
 @contextmanager
-def database() -> Iterator[Database]:
+def temporary_database() -> Iterator[Database]:
     """An empty, migrated database, as the app role."""
-    with cluster() as running, closing(opened(running)) as made:
+    with temporary_cluster() as running, closing(create_migrated_database(running)) as made:
         yield made
 
 
-def opened(running: Cluster) -> Database:
+def create_migrated_database(running: Cluster) -> Database:
     """The database `scratch` of a cluster, new, empty and migrated, as the app role."""
     running.create("scratch")
-    running.migrate("scratch", datetime.now(UTC), PASSWORD)
-    return Database(connector(running.parameters("scratch", APP, PASSWORD)))
+    running.migrate("scratch", datetime.now(UTC), APP_PASSWORD)
+    return Database(connector(running.connection_parameters("scratch", APP_ROLE, APP_PASSWORD)))

@@ -27,7 +27,7 @@ DIMENSIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Uses:
+class ToolUse:
     """A tool that the script has the model call; "TAG" in the arguments becomes the signature."""
 
     name: str
@@ -43,22 +43,22 @@ class Script:
     input_tokens, output_tokens   what the answer is said to have cost.
     """
 
-    uses: tuple[Uses, ...] = ()
-    then: str = "Noted."
-    later: str = "That has come in now."
-    aside: str = ""
-    pause: float = 0.0
+    tool_uses: tuple[ToolUse, ...] = ()
+    reply: str = "Noted."
+    later_reply: str = "That has come in now."
+    background_reply: str = ""
+    pause_seconds: float = 0.0
     input_tokens: int = 1_000
     output_tokens: int = 50
 
 
 @dataclass(slots=True)
-class Asked:
+class RequestCounts:
     """How often each signature was answered, and how many are being answered now and at most were."""
 
     by_tag: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    at_once: int = 0
-    most_at_once: int = 0
+    current: int = 0
+    maximum: int = 0
 
 
 class ScriptedModel:
@@ -67,33 +67,33 @@ class ScriptedModel:
     def __init__(self, scripts: Mapping[str, Script]) -> None:
         self._scripts = dict(scripts)
         self._lock = threading.Lock()
-        self._asked = Asked()
+        self._counts = RequestCounts()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"model": self}))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
-    def asked(self, tag: str, *, aside: bool = False) -> int:
+    def count_requests(self, tag: str, *, is_background: bool = False) -> int:
         """How many requests carried this signature; those that were answered `aside` are counted by themselves."""
         with self._lock:
-            return self._asked.by_tag[tag, aside]
+            return self._counts.by_tag[tag, is_background]
 
-    def change(self, name: str, **what: Any) -> None:
+    def change_script(self, name: str, **what: Any) -> None:
         """Change a script from the next request on."""
         with self._lock:
             self._scripts[name] = replace(self._scripts[name], **what)
 
-    def most_at_once(self) -> int:
+    def take_max_concurrency(self) -> int:
         """How many requests were being answered at the same time, at most, since this was asked last."""
         with self._lock:
-            most, self._asked.most_at_once = self._asked.most_at_once, self._asked.at_once
+            most, self._counts.maximum = self._counts.maximum, self._counts.current
             return most
 
     def close(self) -> None:
         self._server.shutdown()
         self._server.server_close()
 
-    def begin(self, request: JsonObject) -> tuple[Script, str]:
+    def begin_request(self, request: JsonObject) -> tuple[Script, str]:
         """Count a request in; its script and signature. LookupError for a request that nobody signed."""
         signed = _SIGNED.search(json.dumps(request["messages"]))
         if signed is None:
@@ -101,15 +101,15 @@ class ScriptedModel:
         name, tag = signed.groups()
         with self._lock:
             script = self._scripts[name]
-            self._asked.by_tag[tag, is_aside(script, request)] += 1
-            self._asked.at_once += 1
-            self._asked.most_at_once = max(self._asked.most_at_once, self._asked.at_once)
+            self._counts.by_tag[tag, is_background(script, request)] += 1
+            self._counts.current += 1
+            self._counts.maximum = max(self._counts.maximum, self._counts.current)
         return script, tag
 
-    def end(self) -> None:
+    def end_request(self) -> None:
         """A request was answered."""
         with self._lock:
-            self._asked.at_once -= 1
+            self._counts.current -= 1
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -118,24 +118,24 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         if self.path.endswith("/embeddings"):
-            self._answer(200, embeddings(request))
+            self._answer(200, embedding_response(request))
             return
         try:
-            script, tag = self.model.begin(request)
+            script, tag = self.model.begin_request(request)
         except LookupError as error:
             self._refuse(str(error))
             return
         try:
-            time.sleep(script.pause)
+            time.sleep(script.pause_seconds)
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.end_headers()
-            for event in events(str(request["model"]), content(script, tag, request), script):
+            for event in stream_events(str(request["model"]), answer_content(script, tag, request), script):
                 self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
         except OSError:
             return  # who asked is gone
         finally:
-            self.model.end()
+            self.model.end_request()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name is the base class's
         """Say nothing: the counts say it."""
@@ -152,38 +152,38 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
 
-def is_aside(script: Script, request: JsonObject) -> bool:
+def is_background(script: Script, request: JsonObject) -> bool:
     """Whether the script answers this request aside."""
-    return bool(script.aside) and not request.get("tools")
+    return bool(script.background_reply) and not request.get("tools")
 
 
-def content(script: Script, tag: str, request: JsonObject) -> list[JsonObject]:
+def answer_content(script: Script, tag: str, request: JsonObject) -> list[JsonObject]:
     """The content that the script answers this request with."""
-    if is_aside(script, request):
-        return [{"type": "text", "text": script.aside}]
-    return _blocks(script, tag, [message for message in _list(request["messages"]) if isinstance(message, dict)])
+    if is_background(script, request):
+        return [{"type": "text", "text": script.background_reply}]
+    return _content_blocks(script, tag, [message for message in _list(request["messages"]) if isinstance(message, dict)])
 
 
-def _blocks(script: Script, tag: str, messages: Sequence[JsonObject]) -> list[JsonObject]:
-    if "tool_result" in _kinds(messages[-1]):
-        return _text(script.then, tag)
+def _content_blocks(script: Script, tag: str, messages: Sequence[JsonObject]) -> list[JsonObject]:
+    if "tool_result" in _block_types(messages[-1]):
+        return _text_block(script.reply, tag)
     if any(message["role"] == "assistant" for message in messages):
-        return _text(script.later, tag)
-    if not script.uses:
-        return _text(script.then, tag)
+        return _text_block(script.later_reply, tag)
+    if not script.tool_uses:
+        return _text_block(script.reply, tag)
     return [
-        {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": use.name, "input": _signed(use.arguments, tag)}
-        for use in script.uses
+        {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": use.name, "input": _with_signature(use.arguments, tag)}
+        for use in script.tool_uses
     ]
 
 
-def events(model: str, content: Sequence[JsonObject], script: Script) -> Iterator[JsonObject]:
+def stream_events(model: str, content: Sequence[JsonObject], script: Script) -> Iterator[JsonObject]:
     """A streamed message of the Messages API, event by event."""
     usage: JsonObject = {"input_tokens": script.input_tokens, "output_tokens": 1}
     message: JsonObject = {"id": f"msg_{uuid.uuid4().hex}", "type": "message", "role": "assistant", "model": model}
     yield {"type": "message_start", "message": {**message, "content": [], "usage": usage}}
     for index, block in enumerate(content):
-        empty, delta = _opened(block)
+        empty, delta = _start_and_delta(block)
         yield {"type": "content_block_start", "index": index, "content_block": empty}
         yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
@@ -193,7 +193,7 @@ def events(model: str, content: Sequence[JsonObject], script: Script) -> Iterato
     yield {"type": "message_stop"}
 
 
-def embeddings(request: JsonObject) -> JsonObject:
+def embedding_response(request: JsonObject) -> JsonObject:
     """Vectors as OpenAI gives them: every text is at the same place, so that words alone tell texts apart."""
     size, texts = int(str(request.get("dimensions") or DIMENSIONS)), request["input"]
     packed = base64.b64encode(struct.pack(f"<{size}f", *([1.0] * size))).decode()
@@ -208,22 +208,22 @@ def _list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else [value]
 
 
-def _opened(block: JsonObject) -> tuple[JsonObject, JsonObject]:
+def _start_and_delta(block: JsonObject) -> tuple[JsonObject, JsonObject]:
     if block["type"] == "text":
         return {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
     given = json.dumps(block["input"])
     return {**block, "input": {}}, {"type": "input_json_delta", "partial_json": given}
 
 
-def _kinds(message: JsonObject) -> list[str]:
+def _block_types(message: JsonObject) -> list[str]:
     content = message["content"]
     return [str(block["type"]) for block in content if isinstance(block, dict)] if isinstance(content, list) else []
 
 
-def _text(text: str, tag: str) -> list[JsonObject]:
+def _text_block(text: str, tag: str) -> list[JsonObject]:
     return [{"type": "text", "text": f"{text} ({tag})"}]
 
 
-def _signed(arguments: JsonObject, tag: str) -> JsonObject:
+def _with_signature(arguments: JsonObject, tag: str) -> JsonObject:
     signed: JsonObject = json.loads(json.dumps(arguments).replace("TAG", tag))
     return signed

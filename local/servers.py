@@ -6,32 +6,32 @@ from dataclasses import dataclass
 
 import httpx2
 
-from local.processes import Child, Processes
+from local.processes import ChildProcess, ProcessGroup
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
     """A child that answers HTTP: `ready` says whether it does so yet."""
 
-    child: Child
-    ready: Callable[[], bool]
+    child: ChildProcess
+    is_ready: Callable[[], bool]
 
 
-def serve(
-    processes: Processes, name: str, port: int, look_at: str, *arguments: str, environment: Mapping[str, str]
+def start_server(
+    processes: ProcessGroup, name: str, port: int, health_path: str, *arguments: str, environment: Mapping[str, str]
 ) -> Server:
     """Run `python -m local.<name> --port PORT ...`; it is ready when GET `look_at` answers 200."""
     command = [sys.executable, "-m", f"local.{name}", "--port", str(port), *arguments]
-    url = f"http://127.0.0.1:{port}{look_at}"
-    return Server(processes.start(name, command, environment), lambda: answers(url))
+    url = f"http://127.0.0.1:{port}{health_path}"
+    return Server(processes.start(name, command, environment), lambda: is_answering(url))
 
 
-def options(given: Mapping[str, str]) -> list[str]:
+def command_line_options(given: Mapping[str, str]) -> list[str]:
     """Options as a command line has them. Each in one word: a secret may begin with a dash."""
     return [f"{name}={value}" for name, value in given.items()]
 
 
-def answers(url: str) -> bool:
+def is_answering(url: str) -> bool:
     """Whether GET `url` gives 200 at this moment."""
     try:
         return httpx2.get(url, timeout=2).status_code == httpx2.codes.OK

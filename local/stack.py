@@ -13,14 +13,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from local import deployment, emulator, example, state
-from local.database import APP, OWNER, Cluster
+from local.database import APP_ROLE, OWNER_ROLE, Cluster
 from local.deployment import Deployment
-from local.interrupts import Interrupts
-from local.problems import StackProblem
-from local.processes import Processes
+from local.interrupts import StopSignals
+from local.problems import StackError
+from local.processes import ProcessGroup
 from local.progress import Progress
-from local.servers import Server, options, serve
-from local.state import Keys, Ports
+from local.servers import Server, command_line_options, start_server
+from local.state import StackKeys, Ports
 
 EMBEDDING_MODEL, EMBEDDING_DIMENSIONS = "all-MiniLM-L6-v2", 384
 """What local/embeddings.py serves; said here as well, since loading it takes half a second."""
@@ -30,7 +30,7 @@ _START_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class StackOptions:
     """folder: where this stack keeps its state; anthropic_*: a real model, when there is a key."""
 
     folder: Path
@@ -54,45 +54,45 @@ class Addresses:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningStack:
     """A stack that is up. `cluster` and `keys` are for tests and tools on this machine."""
 
     addresses: Addresses
-    keys: Keys
+    keys: StackKeys
     cluster: Cluster
-    processes: Processes
+    processes: ProcessGroup
     folder: Path
 
-    def watch(self) -> None:
+    def wait_for_failure(self) -> None:
         """Return never; StackProblem when one of the processes ends by itself, Stopped when somebody asks."""
-        while (fallen := self.processes.fallen()) is None:
+        while (fallen := self.processes.find_ended()) is None:
             time.sleep(0.5)
-        raise StackProblem(f"{fallen.name} ended by itself: {fallen.last_words()} (all of it: {fallen.log})")
+        raise StackError(f"{fallen.name} stopped unexpectedly: {fallen.last_log_lines()} (full log: {fallen.log})")
 
 
 @contextmanager
-def running(options: Options, progress: Progress, interrupts: Interrupts) -> Iterator[Running]:
+def run_stack(options: StackOptions, progress: Progress, interrupts: StopSignals) -> Iterator[RunningStack]:
     """Start everything; stop everything that was started at the end of the block, however it ends."""
-    with state.only_one(options.folder), ExitStack() as started:
-        state.check_space(options.folder)
-        processes = Processes(options.folder, interrupts)
-        if left := processes.sweep():
-            progress.note(f"   swept up {left} processes that an earlier start left behind")
-        options.ports.check()
+    with state.lock_folder(options.folder), ExitStack() as started:
+        state.check_disk_space(options.folder)
+        processes = ProcessGroup(options.folder, interrupts)
+        if left := processes.stop_leftovers():
+            progress.print_line(f"   stopped {left} processes left over from an earlier start")
+        options.ports.check_free()
         try:
-            yield _Start(options, progress, interrupts, processes, started).everything()
+            yield _StackStart(options, progress, interrupts, processes, started).start_all()
         finally:
-            interrupts.silence()
+            interrupts.ignore()
             with suppress(OSError):  # the terminal may be gone: that is no reason to leave anything running
-                progress.note("   stopping")
+                progress.print_line("   stopping")
             processes.stop()
 
 
-class _Start:
+class _StackStart:
     """One start, step by step; the database is put on `started` as soon as it is there, and stops last."""
 
     def __init__(
-        self, options: Options, progress: Progress, interrupts: Interrupts, processes: Processes, started: ExitStack
+        self, options: StackOptions, progress: Progress, interrupts: StopSignals, processes: ProcessGroup, started: ExitStack
     ) -> None:
         self._options = options
         self._folder = options.folder
@@ -101,12 +101,12 @@ class _Start:
         self._interrupts = interrupts
         self._processes = processes
         self._started = started
-        self._keys = state.keys(options.folder)
-        self._plain = {**state.plain_environment(), "PYTHONPATH": str(state.ROOT / "shared")}
+        self._keys = state.load_keys(options.folder)
+        self._plain = {**state.minimal_environment(), "PYTHONPATH": str(state.ROOT / "shared")}
 
-    def everything(self) -> Running:
+    def start_all(self) -> RunningStack:
         """Returns when every part answers and the example pack is applied."""
-        say = self._progress.detail
+        say = self._progress.print_detail
         with self._progress.step("database (PostgreSQL 16, pgvector)"):
             cluster = self._database()
         servers = [self._embeddings(), self._issuer(), self._office()]
@@ -119,13 +119,13 @@ class _Start:
             self._store_provider_keys(endpoint)
         addresses = self._addresses(deployed)
         with self._progress.step("embeddings, sign-in, site office, phone, console"):
-            self._await([*servers, self._phone(addresses), self._console(deployed, addresses)])
-        with self._progress.step(f"example pack ({example.PACK.name})"):
-            self._example(addresses)
-        return Running(addresses, self._keys, cluster, self._processes, self._folder)
+            self._wait_for_servers([*servers, self._phone(addresses), self._console(deployed, addresses)])
+        with self._progress.step(f"example pack ({example.PACK_FOLDER.name})"):
+            self._apply_example(addresses)
+        return RunningStack(addresses, self._keys, cluster, self._processes, self._folder)
 
     def _database(self) -> Cluster:
-        with self._interrupts.held():
+        with self._interrupts.deferred():
             cluster = Cluster(self._folder / "postgres")
             self._started.callback(cluster.stop)
         if not cluster.exists(_DATABASE):
@@ -138,27 +138,27 @@ class _Start:
         """What the template is deployed with here and not in the cloud."""
         keys, options = self._keys, self._options
         return {
-            "DatabaseSecretValue": _credentials(cluster, APP, keys.app_password),
-            "OwnerSecretValue": _credentials(cluster, OWNER, keys.owner_password),
+            "DatabaseSecretValue": _credentials(cluster, APP_ROLE, keys.app_password),
+            "OwnerSecretValue": _credentials(cluster, OWNER_ROLE, keys.owner_password),
             "WebhookSecretValue": _webhook_secret(keys),
             "ModelSecretValue": json.dumps({"anthropic_api_key": options.anthropic_key}),
             "TokenSecretValue": keys.token_secret,
             "OperatorSecretValue": keys.operator_key,
-            "GupshupBaseUrl": _here(self._ports.phone),
-            "WhatsappBaseUrl": _here(self._ports.phone),
-            "PrivateToolHosts": f"{example.TENANT}@{example.OFFICE}={_here(self._ports.office)}",
-            "PublicUrl": _here(self._ports.console),
-            "EmbeddingUrl": f"{_here(self._ports.embeddings)}/v1",
+            "GupshupBaseUrl": _local_url(self._ports.phone),
+            "WhatsappBaseUrl": _local_url(self._ports.phone),
+            "PrivateToolHosts": f"{example.TENANT_SLUG}@{example.OFFICE_HOST}={_local_url(self._ports.office)}",
+            "PublicUrl": _local_url(self._ports.console),
+            "EmbeddingUrl": f"{_local_url(self._ports.embeddings)}/v1",
             "EmbeddingModel": EMBEDDING_MODEL,
             "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
             "AnthropicBaseUrl": options.anthropic_url,
-            "OidcIssuers": _here(self._ports.issuer),
+            "OidcIssuers": _local_url(self._ports.issuer),
         }
 
     def _store_provider_keys(self, endpoint: str) -> None:
         """The example tenant's own secrets, by the names that its pack refers to them by."""
         client = emulator.client("secretsmanager", endpoint)
-        for name in example.SECRETS:
+        for name in example.SECRET_NAMES:
             try:
                 client.create_secret(Name=name, SecretString=self._keys.provider_key)
             except client.exceptions.ResourceExistsException:
@@ -166,25 +166,25 @@ class _Start:
 
     def _addresses(self, deployed: Deployment) -> Addresses:
         return Addresses(
-            console=_here(self._ports.console),
+            console=_local_url(self._ports.console),
             api=deployed.api_url,
             webhook=f"{deployed.api_url}/webhooks/gupshup/{self._keys.webhook_token}",
             whatsapp=f"{deployed.api_url}/webhooks/whatsapp",
-            phone=_here(self._ports.phone),
-            issuer=_here(self._ports.issuer),
-            office=_here(self._ports.office),
+            phone=_local_url(self._ports.phone),
+            issuer=_local_url(self._ports.issuer),
+            office=_local_url(self._ports.office),
             emulator=deployed.endpoint,
         )
 
     def _embeddings(self) -> Server:
-        return serve(self._processes, "embeddings", self._ports.embeddings, "/v1/models", environment=self._plain)
+        return start_server(self._processes, "embeddings", self._ports.embeddings, "/v1/models", environment=self._plain)
 
     def _issuer(self) -> Server:
         key = ("--key", str(self._folder / "issuer.pem"))
-        return serve(self._processes, "issuer", self._ports.issuer, "/jwks.json", *key, environment=self._plain)
+        return start_server(self._processes, "issuer", self._ports.issuer, "/jwks.json", *key, environment=self._plain)
 
     def _office(self) -> Server:
-        return serve(self._processes, "office", self._ports.office, "/done", environment=self._plain)
+        return start_server(self._processes, "office", self._ports.office, "/done", environment=self._plain)
 
     def _phone(self, addresses: Addresses) -> Server:
         arguments = {
@@ -192,8 +192,8 @@ class _Start:
             "--whatsapp-callback": addresses.whatsapp,
             "--whatsapp-secret": self._keys.whatsapp_app_secret,
         }
-        given = options(arguments)
-        return serve(self._processes, "phone", self._ports.phone, "/messages", *given, environment=self._plain)
+        given = command_line_options(arguments)
+        return start_server(self._processes, "phone", self._ports.phone, "/messages", *given, environment=self._plain)
 
     def _console(self, deployed: Deployment, addresses: Addresses) -> Server:
         """In the environment that the template gave the function, and as somebody the emulator lets in."""
@@ -201,37 +201,37 @@ class _Start:
             FunctionName=deployed.outputs["HttpApiFunctionName"]
         )
         given = function["Environment"]["Variables"]
-        environment = {**self._plain, **emulator.environment(deployed.endpoint), **given}
+        environment = {**self._plain, **emulator.client_environment(deployed.endpoint), **given}
         arguments = {
             "--webhook": addresses.webhook,
             "--phone": addresses.phone,
-            "--tenant": example.TENANT,
-            "--contact": example.CONTACT,
+            "--tenant": example.TENANT_SLUG,
+            "--contact": example.CONTACT_NAME,
             "--issuer": addresses.issuer,
             "--issuer-key": str(self._folder / "issuer.pem"),
             "--subject": example.DEVELOPER,
         }
-        named = options(arguments)
-        return serve(self._processes, "console", self._ports.console, "/v1/health", *named, environment=environment)
+        named = command_line_options(arguments)
+        return start_server(self._processes, "console", self._ports.console, "/v1/health", *named, environment=environment)
 
-    def _await(self, servers: Sequence[Server]) -> None:
+    def _wait_for_servers(self, servers: Sequence[Server]) -> None:
         for server in servers:
-            self._processes.wait_for(server.child, server.ready, _START_SECONDS)
+            self._processes.wait_until_ready(server.child, server.is_ready, _START_SECONDS)
 
-    def _example(self, addresses: Addresses) -> None:
-        example.apply(addresses.console, self._keys.operator_key)
-        example.enrol(addresses.console, self._keys.operator_key, addresses.issuer)
-        example.sign_in_command(self._folder, addresses.console, self._keys.operator_key)
+    def _apply_example(self, addresses: Addresses) -> None:
+        example.apply_example_pack(addresses.console, self._keys.operator_key)
+        example.add_developer(addresses.console, self._keys.operator_key, addresses.issuer)
+        example.write_cli_credentials(self._folder, addresses.console, self._keys.operator_key)
 
 
 def _credentials(cluster: Cluster, role: str, password: str) -> str:
-    parameters = cluster.parameters(_DATABASE, role, password)
+    parameters = cluster.connection_parameters(_DATABASE, role, password)
     return json.dumps(
         {"username": role, "password": password, "host": parameters["host"], "dbname": parameters["dbname"]}
     )
 
 
-def _webhook_secret(keys: Keys) -> str:
+def _webhook_secret(keys: StackKeys) -> str:
     return json.dumps(
         {
             "gupshup_tokens": [keys.webhook_token],
@@ -241,5 +241,5 @@ def _webhook_secret(keys: Keys) -> str:
     )
 
 
-def _here(port: int) -> str:
+def _local_url(port: int) -> str:
     return f"http://127.0.0.1:{port}"

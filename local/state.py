@@ -11,12 +11,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from local.problems import StackProblem
+from local.problems import StackError
 
 ROOT = Path(__file__).resolve().parent.parent
 """The clone; everything that is built or kept lies under it."""
 
-FOLDER = ROOT / ".parlour"
+STATE_FOLDER = ROOT / ".parlour"
 _NEEDED_BYTES = 1_000_000_000
 
 
@@ -31,25 +31,25 @@ class Ports:
     issuer: int = 8704
     office: int = 8705
 
-    def check(self) -> None:
+    def check_free(self) -> None:
         """StackProblem naming the first port that somebody else is using."""
         for entry in fields(self):
             if not _is_free(getattr(self, entry.name)):
                 variable = f"PARLOUR_{entry.name.upper()}_PORT"
-                raise StackProblem(
+                raise StackError(
                     f"port {getattr(self, entry.name)} (the {entry.name}'s) is in use: "
                     f"stop what uses it, or set {variable} to a free one"
                 )
 
 
-def ports_from(environment: Mapping[str, str]) -> Ports:
+def ports_from_environment(environment: Mapping[str, str]) -> Ports:
     """The usual ports, or those that PARLOUR_CONSOLE_PORT and its like name."""
     chosen = {}
     for entry in fields(Ports):
         variable = f"PARLOUR_{entry.name.upper()}_PORT"
         text = environment.get(variable, "")
         if text and not (text.isdecimal() and 0 < int(text) < 65_536):
-            raise StackProblem(f"{variable}={text} is no port: use a number from 1024 to 65535")
+            raise StackError(f"{variable}={text} is not a port: use a number from 1024 to 65535")
         if text:
             chosen[entry.name] = int(text)
     return replace(Ports(), **chosen)
@@ -65,7 +65,7 @@ def free_ports() -> Ports:
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class StackKeys:
     """What this laptop's stack signs in with; made at the first start, never shown in a log."""
 
     app_password: str
@@ -78,18 +78,18 @@ class Keys:
     whatsapp_verify_token: str
 
 
-def keys(folder: Path) -> Keys:
+def load_keys(folder: Path) -> StackKeys:
     """The keys in secrets.json, which only its owner may read; missing ones are made."""
     file = folder / "secrets.json"
     known = json.loads(file.read_text()) if file.exists() else {}
-    complete = {entry.name: known.get(entry.name) or secrets.token_urlsafe(32) for entry in fields(Keys)}
+    complete = {entry.name: known.get(entry.name) or secrets.token_urlsafe(32) for entry in fields(StackKeys)}
     if complete != known:
         write_private(file, json.dumps(complete, indent=2))
-    return Keys(**complete)
+    return StackKeys(**complete)
 
 
 @contextmanager
-def only_one(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the folder; StackProblem when a running stack holds it."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("a+") as file:
@@ -97,14 +97,14 @@ def only_one(folder: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            raise StackProblem(f"already running here: {file.read().strip()}; stop it with Ctrl-C there") from None
+            raise StackError(f"already running here: {file.read().strip()}; stop it with Ctrl-C there") from None
         file.truncate(0)
         file.write(f"process {os.getpid()}")
         file.flush()
         yield
 
 
-def plain_environment() -> dict[str, str]:
+def minimal_environment() -> dict[str, str]:
     """What any process needs, and nothing of the developer's own: no keys, no profiles, no proxies."""
     names = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "USER")
     return {name: os.environ[name] for name in names if name in os.environ}  # noqa: TID251 - a launcher
@@ -117,11 +117,11 @@ def write_private(file: Path, text: str) -> None:
     file.write_text(text + "\n")
 
 
-def check_space(folder: Path) -> None:
+def check_disk_space(folder: Path) -> None:
     """StackProblem when the disk is nearly full."""
     free = shutil.disk_usage(folder).free
     if free < _NEEDED_BYTES:
-        raise StackProblem(f"only {free // 1_000_000} MB free under {folder}: the stack needs 1,000 MB")
+        raise StackError(f"only {free // 1_000_000} MB free under {folder}: the stack needs 1,000 MB")
 
 
 def _is_free(port: int) -> bool:

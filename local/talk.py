@@ -12,12 +12,12 @@ from typing import Any, Self
 import httpx2
 
 from local import example
-from local.problems import StackProblem
-from local.stack import Running
+from local.problems import StackError
+from local.stack import RunningStack
 from local.state import ROOT
 
-_LOOK_EVERY_SECONDS = 0.15
-_MARK = re.compile(r"\[(\d+)\]")
+_POLL_SECONDS = 0.15
+_CITATION_MARK = re.compile(r"\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,14 @@ class WebSession:
         return {"Authorization": f"Bearer {self.token}"}
 
 
-class Talk:
+class StackClient:
     """One outsider with an HTTP client, a context manager that closes it. Not shared between threads."""
 
-    def __init__(self, stack: Running) -> None:
+    def __init__(self, stack: RunningStack) -> None:
         self._at = stack.addresses
         self._operator = {
             "Authorization": f"Bearer {stack.keys.operator_key}",
-            "Parlour-Tenant": example.TENANT,
+            "Parlour-Tenant": example.TENANT_SLUG,
         }
         self.client = httpx2.Client(timeout=60)
 
@@ -49,57 +49,57 @@ class Talk:
     def __exit__(self, *_: object) -> None:
         self.client.close()
 
-    def webhook(self, payload: object) -> int:
+    def post_webhook(self, payload: object) -> int:
         """Deliver a provider's payload to the deployed webhook; returns the HTTP status."""
         content, headers = json.dumps(payload), {"Content-Type": "application/json"}  # escapes what UTF-8 cannot hold
         return self.client.post(self._at.webhook, content=content, headers=headers).status_code
 
     def phone_messages(self, number: str) -> list[dict[str, Any]]:
         """What the phone with that number (E.164) has received, oldest first."""
-        messages: list[dict[str, Any]] = self._json("GET", f"{self._at.phone}/messages", params={"to": number})[
+        messages: list[dict[str, Any]] = self._request_json("GET", f"{self._at.phone}/messages", params={"to": number})[
             "messages"
         ]
         return messages
 
     def open_session(self, binding: str) -> WebSession:
         """Open a web session with a binding, as a page with the widget does."""
-        opened = self._json(
-            "POST", f"{self._at.console}/v1/sessions", json={"tenant": example.TENANT, "binding": binding}
+        opened = self._request_json(
+            "POST", f"{self._at.console}/v1/sessions", json={"tenant": example.TENANT_SLUG, "binding": binding}
         )
         return WebSession(opened["session_id"], opened["token"])
 
-    def say(self, session: WebSession, text: str) -> str:
+    def send_message(self, session: WebSession, text: str) -> str:
         """Write into a web session; returns the message's id."""
         url = f"{self._at.console}/v1/sessions/{session.id}/messages"
         body = {"text": text, "client_message_id": uuid.uuid4().hex}
-        return str(self._json("POST", url, json=body, headers=session.headers)["message_id"])
+        return str(self._request_json("POST", url, json=body, headers=session.headers)["message_id"])
 
-    def events(self, session: WebSession, after: int = 0) -> list[dict[str, Any]]:
+    def list_events(self, session: WebSession, after: int = 0) -> list[dict[str, Any]]:
         """The session's events after a number, in order."""
         url = f"{self._at.console}/v1/sessions/{session.id}/events"
-        found: list[dict[str, Any]] = self._json("GET", url, params={"after": after}, headers=session.headers)["events"]
+        found: list[dict[str, Any]] = self._request_json("GET", url, params={"after": after}, headers=session.headers)["events"]
         return found
 
-    def turns(self, most: int = 50, session_id: str = "") -> list[dict[str, Any]]:
+    def list_turns(self, limit: int = 50, session_id: str = "") -> list[dict[str, Any]]:
         """The tenant's or one session's newest turns as an operator sees them, newest first."""
-        wanted = {"most": str(most), **({"session_id": session_id} if session_id else {})}
-        answer = self._json("GET", f"{self._at.console}/v1/turns", params=wanted, headers=self._operator)
+        wanted = {"most": str(limit), **({"session_id": session_id} if session_id else {})}
+        answer = self._request_json("GET", f"{self._at.console}/v1/turns", params=wanted, headers=self._operator)
         found: list[dict[str, Any]] = answer["turns"]
         return found
 
-    def turn(self, turn_id: str) -> dict[str, Any]:
+    def get_turn(self, turn_id: str) -> dict[str, Any]:
         """One turn in full."""
-        return self._json("GET", f"{self._at.console}/v1/turns/{turn_id}", headers=self._operator)
+        return self._request_json("GET", f"{self._at.console}/v1/turns/{turn_id}", headers=self._operator)
 
-    def _json(self, method: str, url: str, **how: Any) -> dict[str, Any]:
+    def _request_json(self, method: str, url: str, **how: Any) -> dict[str, Any]:
         answer = self.client.request(method, url, **how)
         if answer.is_error:
-            raise StackProblem(f"{method} {url} answered {answer.status_code}: {answer.text[:300]}")
+            raise StackError(f"{method} {url} answered {answer.status_code}: {answer.text[:300]}")
         body: dict[str, Any] = answer.json()
         return body
 
 
-def sample(name: str, *, text: str = "", sender: str = "") -> dict[str, Any]:
+def sample_payload(name: str, *, text: str = "", sender: str = "") -> dict[str, Any]:
     """A webhook payload from events/, as if sent now: with a fresh id, and with another text or phone if given."""
     event = json.loads((ROOT / "events" / f"{name}.json").read_text())
     payload: dict[str, Any] = json.loads(event["body"])
@@ -112,20 +112,20 @@ def sample(name: str, *, text: str = "", sender: str = "") -> dict[str, Any]:
     return payload
 
 
-def until[T](look: Callable[[], T], what: str, seconds: float) -> T:
+def wait_until[T](read: Callable[[], T], description: str, seconds: float) -> T:
     """Look again and again until there is something; StackProblem saying that `what` did not come."""
     deadline = time.monotonic() + seconds
-    while not (found := look()):
+    while not (found := read()):
         if time.monotonic() > deadline:
-            raise StackProblem(f"{what} did not come within {seconds:.0f} s")
-        time.sleep(_LOOK_EVERY_SECONDS)
+            raise StackError(f"{description} did not arrive within {seconds:.0f} s")
+        time.sleep(_POLL_SECONDS)
     return found
 
 
 def citation_problem(reply: dict[str, Any]) -> str:
     """Why a reply (as GET /v1/turns/{id} gives it) is not validly cited; nothing when it is."""
     known = {citation["number"] for citation in reply["citations"]}
-    marks = {int(number) for number in _MARK.findall(reply["text"])}
+    marks = {int(number) for number in _CITATION_MARK.findall(reply["text"])}
     if not marks:
         return "the reply cites nothing"
     if marks != known:
@@ -138,7 +138,7 @@ def answer_problem(reply: dict[str, Any], phrase: str, title: str) -> str:
     told = [line for line in reply["text"].splitlines() if phrase in line]
     if not told:
         return f"the reply does not say '{phrase}'"
-    marks = {int(number) for line in told for number in _MARK.findall(line)}
+    marks = {int(number) for line in told for number in _CITATION_MARK.findall(line)}
     titles = [citation["title"] for citation in reply["citations"] if citation["number"] in marks]
     if not any(title in one for one in titles):
         return f"the reply says '{phrase}' from {', '.join(titles) or 'nowhere'}, not from {title}"

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local.interrupts import Interrupts, Stopped
-from local.problems import StackProblem
+from local.interrupts import StopSignals, StopRequested
+from local.problems import StackError
 from local.progress import Progress
-from local.stack import Options, Running, running
-from local.state import FOLDER, ports_from
+from local.stack import StackOptions, RunningStack, run_stack
+from local.state import STATE_FOLDER, ports_from_environment
 from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 
-QUESTION = "How wide is the crack at C4?"
+SAMPLE_QUESTION = "How wide is the crack at C4?"
 
 _WELCOME = """
 [bold]Parlour is ready.[/]
@@ -25,7 +25,7 @@ _WELCOME = """
   Console    [link={console}/console/]{console}/console/[/link]
   API        {console}/v1/   (deployed as well: {api}/)
   Webhook    {webhook}
-  Answers    {model}
+  Model      {model}
   Logs       {logs}/   (the functions': make logs)
 
 [bold]Try it[/] from another terminal:
@@ -49,20 +49,20 @@ Ctrl-C stops everything that was started here.
 def main() -> int:
     """Returns the exit status: 0 after Ctrl-C, 1 with one line when something is in the way."""
     parser = argparse.ArgumentParser(description="Start Parlour on this machine.")
-    parser.add_argument("--state", type=Path, default=FOLDER, help="the folder that this stack keeps its state in")
+    parser.add_argument("--state", type=Path, default=STATE_FOLDER, help="the folder that this stack keeps its state in")
     state = parser.parse_args().state.resolve()
-    return guarded(lambda interrupts: _run(os.environ, state, interrupts))  # noqa: TID251 - a launcher
+    return run_with_signals(lambda interrupts: _run(os.environ, state, interrupts))  # noqa: TID251 - a launcher
 
 
-def guarded(work: Callable[[Interrupts], int]) -> int:
+def run_with_signals(work: Callable[[StopSignals], int]) -> int:
     """Run something that starts processes; whatever stops it is told in one line."""
     errors = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
-    with Interrupts() as interrupts:
+    with StopSignals() as interrupts:
         try:
             return work(interrupts)
-        except Stopped:
+        except StopRequested:
             return 0
-        except StackProblem as problem:
+        except StackError as problem:
             errors.print(f"parlour: {problem}")
         except DatabaseTooOld:
             errors.print("This database was made by an older release. Run `make clean` and start again.")
@@ -75,41 +75,41 @@ def guarded(work: Callable[[Interrupts], int]) -> int:
     return 1
 
 
-def options_from(environment: Mapping[str, str]) -> Options:
+def options_from_environment(environment: Mapping[str, str]) -> StackOptions:
     """Ports and the real model's key, as the developer's environment has them."""
-    return Options(
-        folder=FOLDER,
-        ports=ports_from(environment),
+    return StackOptions(
+        folder=STATE_FOLDER,
+        ports=ports_from_environment(environment),
         anthropic_key=environment.get("ANTHROPIC_API_KEY", ""),
         anthropic_url=environment.get("ANTHROPIC_BASE_URL", ""),
     )
 
 
-def answering(options: Options) -> str:
+def describe_model(options: StackOptions) -> str:
     """Which model answers, and how to have the other one."""
     if options.anthropic_key:
         return "Anthropic, with the key in ANTHROPIC_API_KEY"
     return "the offline model (searches, quotes, cites). A real model: ANTHROPIC_API_KEY=... make run"
 
 
-def _run(environment: Mapping[str, str], state: Path, interrupts: Interrupts) -> int:
-    options, progress = replace(options_from(environment), folder=state), Progress()
-    with running(options, progress, interrupts) as stack:
-        progress.note(_welcome(stack, options))
-        stack.watch()
+def _run(environment: Mapping[str, str], state: Path, interrupts: StopSignals) -> int:
+    options, progress = replace(options_from_environment(environment), folder=state), Progress()
+    with run_stack(options, progress, interrupts) as stack:
+        progress.print_line(_welcome_text(stack, options))
+        stack.wait_for_failure()
     return 0
 
 
-def _welcome(stack: Running, options: Options) -> str:
+def _welcome_text(stack: RunningStack, options: StackOptions) -> str:
     at = stack.addresses
     return _WELCOME.format(
         console=at.console,
         api=at.api,
         webhook=at.webhook,
         phone=at.phone,
-        model=answering(options),
+        model=describe_model(options),
         logs=os.path.relpath(stack.folder / "logs"),
-        question=QUESTION,
+        question=SAMPLE_QUESTION,
     )
 
 

@@ -17,7 +17,7 @@ from typing import TextIO
 _ROOT = Path(__file__).resolve().parent.parent
 _PYTHON = (3, 13)
 _NEEDED_BYTES = 1_500_000_000
-_EVERY_SECONDS = 5.0
+_PROGRESS_SECONDS = 5.0
 
 _NO_NETWORK = (
     "Could not find a version",
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     if _is_current(folder, stamp, fingerprint):
         stamp.touch()
         return 0
-    problem = _wrong_machine() or _install(folder, chosen.requirements, project=chosen.project)
+    problem = _machine_problem() or _install(folder, chosen.requirements, project=chosen.project)
     if problem:
         sys.stderr.write(f"parlour: {folder}: {problem}\n")
         return 1
@@ -71,7 +71,7 @@ def _is_current(folder: Path, stamp: Path, fingerprint: str) -> bool:
     return stamp.exists() and stamp.read_text() == fingerprint and (folder / "bin" / "python").exists()
 
 
-def _wrong_machine() -> str:
+def _machine_problem() -> str:
     if sys.version_info[:2] != _PYTHON:
         return f"Python 3.13 is needed, this is {sys.version.split()[0]}: install it, or name it with PYTHON=..."
     free = shutil.disk_usage(_ROOT).free
@@ -87,19 +87,19 @@ def _install(folder: Path, requirements: Path, *, project: bool) -> str:
     sys.stdout.write(f"   {folder}: installing {count} packages\n")
     log = _ROOT / ".parlour" / "logs" / f"install-{folder.name.lstrip('.')}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    commands = [_create(folder), _pip(folder, "--require-hashes", "-r", str(requirements))]
+    commands = [_create_command(folder), _pip_command(folder, "--require-hashes", "-r", str(requirements))]
     if project:
-        commands.append(_pip(folder, "--no-deps", "--no-build-isolation", "--editable", "."))
+        commands.append(_pip_command(folder, "--no-deps", "--no-build-isolation", "--editable", "."))
     begun = time.monotonic()
     with log.open("w") as output:
         for command in commands:
-            if problem := _run(command, output, count, str(folder)):
-                return f"{problem} (all of it: {log.relative_to(_ROOT)})"
+            if problem := _run_command(command, output, count, str(folder)):
+                return f"{problem} (full log: {log.relative_to(_ROOT)})"
     sys.stdout.write(f"   {folder}: ready after {time.monotonic() - begun:.0f} s\n")
     return ""
 
 
-def _create(folder: Path) -> list[str]:
+def _create_command(folder: Path) -> list[str]:
     """A folder made by another Python is made anew."""
     made_by = folder / "pyvenv.cfg"
     version = f"version = {sys.version.split()[0]}"
@@ -107,12 +107,12 @@ def _create(folder: Path) -> list[str]:
     return [sys.executable, "-m", "venv", *anew, str(folder)]
 
 
-def _pip(folder: Path, *arguments: str) -> list[str]:
+def _pip_command(folder: Path, *arguments: str) -> list[str]:
     quiet = ("--disable-pip-version-check", "--no-input", "--progress-bar=off")
     return [str(folder / "bin" / "python"), "-m", "pip", "install", *quiet, *arguments]
 
 
-def _run(command: Sequence[str], log: TextIO, count: int, name: str) -> str:
+def _run_command(command: Sequence[str], log: TextIO, count: int, name: str) -> str:
     """Run it, with a line now and then; returns what went wrong, or nothing."""
     lines: list[str] = []
     collected, told = 0, time.monotonic()
@@ -123,19 +123,19 @@ def _run(command: Sequence[str], log: TextIO, count: int, name: str) -> str:
             collected += line.startswith("Collecting ")
             if line.startswith("Installing collected"):
                 sys.stdout.write(f"   {name}: unpacking\n")
-            if time.monotonic() - told > _EVERY_SECONDS:
+            if time.monotonic() - told > _PROGRESS_SECONDS:
                 told = time.monotonic()
                 sys.stdout.write(f"   {name}: {min(collected, count)} of {count} packages\n")
                 sys.stdout.flush()
-    return _reason(lines) if process.returncode else ""
+    return _failure_reason(lines) if process.returncode else ""
 
 
-def _reason(lines: Sequence[str]) -> str:
+def _failure_reason(lines: Sequence[str]) -> str:
     text = "\n".join(lines)
     for signs, reason in _REASONS:
         if any(sign in text for sign in signs):
             return reason
-    errors = [line for line in lines if line.startswith("ERROR")] or list(lines) or ["it said nothing"]
+    errors = [line for line in lines if line.startswith("ERROR")] or list(lines) or ["no output"]
     return errors[-1]
 
 

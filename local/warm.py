@@ -14,21 +14,21 @@ from anthropic import Anthropic
 from local.state import ROOT
 from parlour.context import tokens
 
-_LATE = ("anthropic.resources.messages", "genai_prices.data", "jsonschema")
+_LAZY_MODULES = ("anthropic.resources.messages", "genai_prices.data", "jsonschema")
 """What the rooms import when they need it."""
 
 _SERVICES = ("sqs", "secretsmanager", "s3")
 
 
-def warm() -> None:
+def preload_handlers() -> None:
     """Import every handler, read the tokenizer's ranks, and the descriptions of the AWS services into the session that
     clients share. Clients are built and let go: none of them connects before it is used."""
     for folder in sorted((ROOT / "functions").iterdir()):
         with suppress(ImportError):  # it is imported again by its worker, which says what is the matter
             importlib.import_module(f"functions.{folder.name}.handler")
-    for module in _LATE:
+    for module in _LAZY_MODULES:
         importlib.import_module(module)
-    tokens.count("warm")  # reads a hundred thousand ranks
+    tokens.count_tokens("warm")  # reads a hundred thousand ranks
     httpx2.Client().close()
     Anthropic(api_key="none").close()
     for service in _SERVICES:
@@ -38,4 +38,4 @@ def warm() -> None:
         client.close()
 
 
-warm()
+preload_handlers()

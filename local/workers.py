@@ -20,29 +20,29 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
 
-type How = Literal["answered", "raised", "killed", "timed_out"]
+type Outcome = Literal["answered", "raised", "killed", "timed_out"]
 
 
-class Wrap(Protocol):
+class InvocationWrapper(Protocol):
     """Put around a handler's call, inside the worker: has to survive pickling. What it returns is the answer."""
 
     @property
-    def cold(self) -> bool:
+    def needs_cold_worker(self) -> bool:
         """Whether it needs a worker that has connected to nothing yet."""
 
     def __call__(self, call: Callable[[], Any], /) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class InvocationResult:
     """How an invocation ended. `answer` is the handler's (or the wrap's), or what was raised, in words."""
 
-    how: How
+    outcome: Outcome
     answer: Any
     seconds: float
 
 
-class Context:
+class LambdaContext:
     """What Lambda tells a handler about its invocation."""
 
     def __init__(self, function: str, seconds: float) -> None:
@@ -62,12 +62,12 @@ class Worker:
     """One process for one function, from its start until it is killed, dies or is let go."""
 
     def __init__(self, function: str, environment: Mapping[str, str], log: Path) -> None:
-        context = _forking()
+        context = _fork_context()
         self.function = function
         self._pipe, theirs = context.Pipe()
         arguments = (function, dict(environment), str(log), theirs)
-        self._process = context.Process(target=_serve, args=arguments, daemon=True)
-        with _STARTING:
+        self._process = context.Process(target=_worker_main, args=arguments, daemon=True)
+        with _START_LOCK:
             self._process.start()
         theirs.close()
 
@@ -81,28 +81,28 @@ class Worker:
     def is_alive(self) -> bool:
         return self._process.is_alive()
 
-    def invoke(self, event: Any, seconds: float, wrap: Wrap | None = None) -> Ended:
+    def invoke(self, event: Any, seconds: float, wrap: InvocationWrapper | None = None) -> InvocationResult:
         """Give it an event and wait for the end; after `seconds` it is killed, as Lambda does."""
         begun = time.monotonic()
         self.begin(event, seconds, wrap)
         return self.end(begun + seconds, begun)
 
-    def begin(self, event: Any, seconds: float, wrap: Wrap | None = None) -> None:
+    def begin(self, event: Any, seconds: float, wrap: InvocationWrapper | None = None) -> None:
         """Hand the event over and do not wait."""
         with suppress(BrokenPipeError):  # it is dead already; `end` says so
             self._pipe.send((event, seconds, wrap))
 
-    def end(self, deadline: float, begun: float) -> Ended:
+    def end(self, deadline: float, begun: float) -> InvocationResult:
         """Wait for the end of what was begun, until `deadline` by the monotonic clock."""
         try:
             if self._pipe.poll(max(0.0, deadline - time.monotonic())):
                 how, answer = self._pipe.recv()
-                return Ended(how, answer, time.monotonic() - begun)
+                return InvocationResult(how, answer, time.monotonic() - begun)
         except (EOFError, ConnectionResetError):
             self._process.join()
-            return Ended("killed", self._process.exitcode, time.monotonic() - begun)
+            return InvocationResult("killed", self._process.exitcode, time.monotonic() - begun)
         self.kill()
-        return Ended("timed_out", None, time.monotonic() - begun)
+        return InvocationResult("timed_out", None, time.monotonic() - begun)
 
     def kill(self) -> None:
         """End the process at once, whatever it is at."""
@@ -110,16 +110,16 @@ class Worker:
         self._process.join()
         self._pipe.close()
 
-    def freeze(self) -> None:
+    def suspend(self) -> None:
         """Stop the process in the middle of what it does, until `thaw`."""
         os.kill(self.pid, signal.SIGSTOP)
 
-    def thaw(self) -> None:
+    def resume(self) -> None:
         """Let it go on as if no time had passed."""
         os.kill(self.pid, signal.SIGCONT)
 
 
-class Workers:
+class WorkerPool:
     """The workers of one deployment: started as they are needed, kept for the next event, killed at the end.
 
     environment   what every function is given; each reads only its own variables.
@@ -141,11 +141,11 @@ class Workers:
             self._all.append(worker)
         return worker
 
-    def invoke(self, function: str, event: Any, seconds: float, wrap: Wrap | None = None) -> Ended:
+    def invoke(self, function: str, event: Any, seconds: float, wrap: InvocationWrapper | None = None) -> InvocationResult:
         """Have a worker handle the event: one that is free, or a new one."""
-        worker = self.start(function) if wrap and wrap.cold else self._take(function)
+        worker = self.start(function) if wrap and wrap.needs_cold_worker else self._get_worker(function)
         ended = worker.invoke(event, seconds, wrap)
-        if ended.how in {"answered", "raised"}:
+        if ended.outcome in {"answered", "raised"}:
             with self._lock:
                 self._idle.setdefault(function, []).append(worker)
         return ended
@@ -157,7 +157,7 @@ class Workers:
         for worker in stopping:
             worker.kill()
 
-    def _take(self, function: str) -> Worker:
+    def _get_worker(self, function: str) -> Worker:
         with self._lock:
             idle = self._idle.get(function)
             if idle:
@@ -165,19 +165,19 @@ class Workers:
         return self.start(function)
 
 
-_STARTING = threading.Lock()
+_START_LOCK = threading.Lock()
 """Processes are started one at a time: what a start remembers is not made for several threads."""
 
 
 @functools.cache
-def _forking() -> multiprocessing.context.ForkServerContext:
+def _fork_context() -> multiprocessing.context.ForkServerContext:
     """Where workers are forked from: a process without threads, which has imported everything."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["local.warm"])
     return context
 
 
-def _serve(function: str, environment: dict[str, str], log: str, pipe: Connection) -> None:
+def _worker_main(function: str, environment: dict[str, str], log: str, pipe: Connection) -> None:
     """A worker's life: events in, answers out, until the other side is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for whoever runs us, who then ends us
     os.environ.clear()  # noqa: TID251 - a launcher decides what its children see
@@ -191,10 +191,10 @@ def _serve(function: str, environment: dict[str, str], log: str, pipe: Connectio
             event, seconds, wrap = cast("tuple[Any, float, Wrap | None]", pipe.recv())
         except (EOFError, OSError):
             return
-        pipe.send(_handled(functools.partial(handler, event, Context(function, seconds)), wrap))
+        pipe.send(_run_handler(functools.partial(handler, event, LambdaContext(function, seconds)), wrap))
 
 
-def _handled(call: Callable[[], Any], wrap: Wrap | None) -> tuple[How, Any]:
+def _run_handler(call: Callable[[], Any], wrap: InvocationWrapper | None) -> tuple[Outcome, Any]:
     try:
         return "answered", wrap(call) if wrap else call()
     except Exception as error:  # noqa: BLE001 - whatever it is, Lambda reports it and goes on

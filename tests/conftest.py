@@ -12,8 +12,8 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from local import scratch
-from local.database import APP, Cluster
-from local.scratch import PASSWORD
+from local.database import APP_ROLE, Cluster
+from local.scratch import APP_PASSWORD
 from parlour.infra import log
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, connector
@@ -57,8 +57,8 @@ def log_stream() -> None:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of this test process's own."""
-    with scratch.cluster(_in_memory()) as running:
-        with running.superuser() as superuser:  # nothing here has to outlive a power cut
+    with scratch.temporary_cluster(_in_memory()) as running:
+        with running.connect_as_superuser() as superuser:  # nothing here has to outlive a power cut
             superuser.execute("ALTER SYSTEM SET fsync = off")
             superuser.execute("ALTER SYSTEM SET max_wal_size = '256MB'")
             superuser.execute("SELECT pg_reload_conf()")
@@ -75,7 +75,7 @@ def _in_memory() -> Path | None:
 def template(cluster: Cluster) -> str:
     """A database with the whole schema and no rows."""
     cluster.create("template_parlour")
-    cluster.migrate("template_parlour", NOW, PASSWORD)
+    cluster.migrate("template_parlour", NOW, APP_PASSWORD)
     return "template_parlour"
 
 
@@ -94,7 +94,7 @@ def open_database(cluster: Cluster, database_name: str) -> Iterator[Callable[[],
     opened: list[Database] = []
 
     def open_one() -> Database:
-        opened.append(Database(connector(cluster.parameters(database_name, APP, PASSWORD))))
+        opened.append(Database(connector(cluster.connection_parameters(database_name, APP_ROLE, APP_PASSWORD))))
         return opened[-1]
 
     yield open_one

@@ -15,17 +15,17 @@ from parlour.infra.postgres import Database
 from parlour.infra.queues import QueueMessage
 from parlour.knowledge.index.embed import Embedder
 from parlour.knowledge.tools import kit
-from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
+from parlour.models.request import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people, roles
 from parlour.tools.endpoints import PythonEndpoint
-from parlour.tools.run import Builtin
-from parlour.turns.receive import Wake, receive, receive_web
-from parlour.turns.run import run
-from parlour.turns.running import Services
+from parlour.tools.run import BuiltinTool
+from parlour.turns.receive import SessionWakeup, receive_envelope, receive_web_message
+from parlour.turns.run import run_session
+from parlour.turns.running import TurnDependencies
 
 PHONE = "+919800000001"
 
@@ -46,34 +46,34 @@ class WordEmbedder:
         return vector
 
 
-class Queue:
+class FakeQueue:
     """Keeps what was sent, once per de-duplication id, like the real one within its five minutes."""
 
     def __init__(self) -> None:
         self.sent: dict[str, QueueMessage] = {}
-        self.broken: Exception | None = None
+        self.error: Exception | None = None
 
     def send(self, messages: Sequence[QueueMessage], /) -> None:
-        if self.broken:
-            raise self.broken
+        if self.error:
+            raise self.error
         for message in messages:
-            self.sent.setdefault(message.deduplication, message)
+            self.sent.setdefault(message.deduplication_id, message)
 
 
 @dataclass
-class Delayed:
+class FakeDelayedQueue:
     """Keeps what is to come later, and in how many seconds."""
 
     sent: list[tuple[JsonObject, float]] = field(default_factory=list)
-    broken: Exception | None = None
+    error: Exception | None = None
 
     def send(self, body: JsonObject, seconds: float, /) -> None:
-        if self.broken:
-            raise self.broken
+        if self.error:
+            raise self.error
         self.sent.append((body, seconds))
 
 
-type Scripted = Sequence[JsonObject] | Exception
+type ScriptedAnswer = Sequence[JsonObject] | Exception
 
 
 class ScriptedModel:
@@ -82,11 +82,11 @@ class ScriptedModel:
     provider = "anthropic"
 
     def __init__(self) -> None:
-        self.script: list[Scripted] = []
+        self.script: list[ScriptedAnswer] = []
         self.requests: list[ModelRequest] = []
-        self.during: Callable[[], None] = lambda: None
+        self.before_completion: Callable[[], None] = lambda: None
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
         self.requests.append(request)
         answer = self.script.pop(0)
         if isinstance(answer, Exception):
@@ -94,29 +94,29 @@ class ScriptedModel:
         for block in answer:
             if block["type"] == "text":
                 yield TextDelta(str(block["text"]))
-        self.during()
+        self.before_completion()
         wants_tools = any(block["type"] == "tool_use" for block in answer)
-        yield Completed(tuple(answer), "tool_use" if wants_tools else "end_turn", Usage(100, 20, 0, 0))
+        yield Completion(tuple(answer), "tool_use" if wants_tools else "end_turn", TokenUsage(100, 20, 0, 0))
 
 
-def says(text: str) -> list[JsonObject]:
+def text_answer(text: str) -> list[JsonObject]:
     return [{"type": "text", "text": text}]
 
 
-def searches(query: str, call: str = "call_1") -> list[JsonObject]:
+def search_call(query: str, call: str = "call_1") -> list[JsonObject]:
     return [{"type": "tool_use", "id": call, "name": "search_knowledge", "input": {"query": query}}]
 
 
-def calls(tool: str, call: str = "call_1", /, **arguments: Json) -> list[JsonObject]:
+def tool_call(tool: str, call: str = "call_1", /, **arguments: Json) -> list[JsonObject]:
     """The model asks for a tool."""
     return [{"type": "tool_use", "id": call, "name": tool, "input": {**arguments}}]
 
 
-_FLAGS = ("schema", "endpoint", "writes", "idempotent", "heavy", "lookup", "timeout_seconds")
+_TOOL_COLUMNS = ("schema", "endpoint", "writes", "idempotent", "heavy", "lookup", "timeout_seconds")
 """What a test's tool may say otherwise than the example's tool of the same name."""
 
 
-class Clock:
+class TickingClock:
     """Time that passes a millisecond at every look."""
 
     def __init__(self, start: datetime) -> None:
@@ -128,107 +128,107 @@ class Clock:
 
 
 @dataclass
-class Desk:
+class ConversationHarness:
     """The example's site desk, and the means to write to it and to run its turns."""
 
     tenant_id: UUID
     database: Database
-    clock: Clock
-    turns: Queue = field(default_factory=Queue)
-    outbox: Queue = field(default_factory=Queue)
-    tools: Queue = field(default_factory=Queue)
-    ingest: Queue = field(default_factory=Queue)
-    embedding: Delayed = field(default_factory=Delayed)
-    memory: Delayed = field(default_factory=Delayed)
-    builtins: dict[str, Builtin] = field(default_factory=dict)
+    clock: TickingClock
+    turns: FakeQueue = field(default_factory=FakeQueue)
+    outbox: FakeQueue = field(default_factory=FakeQueue)
+    tools: FakeQueue = field(default_factory=FakeQueue)
+    ingest: FakeQueue = field(default_factory=FakeQueue)
+    embedding: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
+    memory: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
+    builtins: dict[str, BuiltinTool] = field(default_factory=dict)
     model: ScriptedModel = field(default_factory=ScriptedModel)
     embedder: Embedder = field(default_factory=WordEmbedder)
 
     @property
     def admin(self) -> Principal:
-        return roles.operator(self.tenant_id)
+        return roles.operator_principal(self.tenant_id)
 
-    def services(self, database: Database | None = None) -> Services:
-        return Services(
+    def make_dependencies(self, database: Database | None = None) -> TurnDependencies:
+        return TurnDependencies(
             database=database or self.database,
             models={"anthropic": self.model},
-            endpoints={"python": PythonEndpoint({**self._own_tools(), **self.builtins}, kit.LOOKUPS)},
-            outbox=self.outbox,
-            tools=self.tools,
-            embedding=self.embedding,
-            memory=self.memory,
-            embedder=lambda _database, _tenant: self.embedder,
-            default_cap=Decimal(20),
+            endpoints={"python": PythonEndpoint({**self._builtin_tools(), **self.builtins}, kit.BUILTIN_LOOKUPS)},
+            outbox_queue=self.outbox,
+            tool_queue=self.tools,
+            embedding_queue=self.embedding,
+            memory_queue=self.memory,
+            embedder_of=lambda _database, _tenant: self.embedder,
+            default_cap_usd=Decimal(20),
             clock=self.clock,
             new_id=uuid7,
             sleep=lambda _: None,
             jitter=lambda low, _: low,
         )
 
-    def _own_tools(self) -> dict[str, Builtin]:
+    def _builtin_tools(self) -> dict[str, BuiltinTool]:
         """Parlour's own, as every deployment has them."""
-        return kit.builtins(lambda database, tenant_id: WordEmbedder(), self.embedding)
+        return kit.builtin_handlers(lambda database, tenant_id: WordEmbedder(), self.embedding)
 
-    def write(self, text: str, provider_id: str = "m1", **changes: object) -> str:
+    def send_whatsapp(self, text: str, provider_id: str = "m1", **changes: object) -> str:
         fields: dict[str, object] = {
             "channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
             "provider_message_id": provider_id, "kind": "text", "text": text, "media": None, "status": "",
             "sent_at": self.clock(), "metadata": {"sender_name": "Priya"},
         }  # fmt: skip
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
-        return receive(self.database, self.turns, envelope, self.clock(), uuid7)
+        return receive_envelope(self.database, self.turns, envelope, self.clock(), uuid7)
 
-    def visit(self) -> Principal:
+    def create_visitor(self) -> Principal:
         """A new visitor on the web; their session is `session_of(visitor)`."""
         with self.database.transaction(self.tenant_id) as tx:
-            binding = bindings.by_slug(tx, "site-desk")
+            binding = bindings.find_binding_by_slug(tx, "site-desk")
             assert binding is not None
-            contact = people.open_visitor(tx, binding_id=binding.id, now=self.clock(), new_id=uuid7)
-            return people.principal_of(tx, contact.user_id, binding.id)
+            contact = people.create_visitor(tx, binding_id=binding.id, now=self.clock(), new_id=uuid7)
+            return people.load_user_principal(tx, contact.user_id, binding.id)
 
-    def session_of(self, principal: Principal) -> UUID:
+    def find_session(self, principal: Principal) -> UUID:
         """The user's newest session."""
         whose = f"user_id = '{principal.id}'"
-        found = self.rows(f"SELECT id FROM sessions WHERE {whose} ORDER BY last_active_at DESC, id DESC")
+        found = self.query(f"SELECT id FROM sessions WHERE {whose} ORDER BY last_active_at DESC, id DESC")
         assert isinstance(found[0][0], UUID)
         return found[0][0]
 
-    def write_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
-        return receive_web(
+    def send_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
+        return receive_web_message(
             visitor, self.database, self.turns, session_id, text, client_id, self.clock(), uuid7
         )  # fmt: skip
 
-    def wakes(self) -> list[Wake]:
-        return [Wake.from_json(message.body) for message in self.turns.sent.values()]
+    def list_wakes(self) -> list[SessionWakeup]:
+        return [SessionWakeup.parse(message.body) for message in self.turns.sent.values()]
 
-    def run(self, wake: Wake | None = None, database: Database | None = None) -> None:
-        run(self.services(database), wake or self.wakes()[-1], lambda: 60.0)
+    def run_turn(self, wake: SessionWakeup | None = None, database: Database | None = None) -> None:
+        run_session(self.make_dependencies(database), wake or self.list_wakes()[-1], lambda: 60.0)
 
-    def add_tool(self, name: str, builtin: Builtin, **flags: bool | str) -> None:
+    def add_tool(self, name: str, builtin: BuiltinTool, **flags: bool | str) -> None:
         """Give the site's adviser a tool that is a function of the test's; flags are columns of `tools`.
 
         One of the example's own tools of that name is replaced.
         """
         self.builtins[name] = builtin
         columns = {"writes": True, **flags}
-        self.rows(
+        self.query(
             f"INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, created_at, updated_at, "
             f"{', '.join(columns)}) VALUES (current_tenant(), '{uuid7(self.clock())}', '{name}', 'does it', "
             f"""'{{"type": "object"}}', 'python:{name}', now(), now(), """
             f"{', '.join(repr(value) for value in columns.values())}) ON CONFLICT (tenant_id, name) DO UPDATE SET "
-            f"{', '.join(f'{column} = excluded.{column}' for column in _FLAGS)} RETURNING id"
+            f"{', '.join(f'{column} = excluded.{column}' for column in _TOOL_COLUMNS)} RETURNING id"
         )
-        self.rows(f"UPDATE agents SET tools = array_append(tools, '{name}') WHERE slug = 'site-adviser' RETURNING id")
+        self.query(f"UPDATE agents SET tools = array_append(tools, '{name}') WHERE slug = 'site-adviser' RETURNING id")
 
-    def rows(self, statement: str) -> list[tuple[object, ...]]:
+    def query(self, statement: str) -> list[tuple[object, ...]]:
         """What the tenant's tables hold, read as the app role."""
         with self.database.transaction(self.tenant_id) as tx:
             return tx._connection.execute(statement.encode()).fetchall()
 
 
-def open_desk(database: Database, now: datetime) -> Desk:
+def open_conversation_harness(database: Database, now: datetime) -> ConversationHarness:
     """The example pack, applied to a new tenant."""
     tenant_id = uuid7(now)
-    pack = validate(folder.read(Path("packs/construction")))
-    apply(roles.operator(tenant_id), database, WordEmbedder(), pack, now, uuid7)
-    return Desk(tenant_id, database, Clock(now))
+    pack = validate(folder.read_folder(Path("packs/construction")))
+    apply(roles.operator_principal(tenant_id), database, WordEmbedder(), pack, now, uuid7)
+    return ConversationHarness(tenant_id, database, TickingClock(now))

@@ -9,11 +9,11 @@ import pptx
 import xlsxwriter
 from pptx.util import Inches
 
-type Run = tuple[str, float]
+type TextRun = tuple[str, float]
 """A line of a PDF and its size in points."""
 
 
-def pdf(pages: Sequence[Sequence[Run]], *, encrypted: bool = False) -> bytes:
+def make_pdf(pages: Sequence[Sequence[TextRun]], *, encrypted: bool = False) -> bytes:
     """A PDF with these lines on its pages, in Helvetica; or one that asks for a password."""
     objects = ["<< /Type /Catalog /Pages 2 0 R >>", "", "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"]
     kids = []
@@ -54,7 +54,7 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
 
 
-CONTRACT = [
+CONTRACT_PAGES = [
     [("Works contract", 20), ("Between the owner and the builder, for the north bank.", 11)],
     [("12. Delay", 14), ("Delay damages are 0.5 % of the price per week.", 11)],
     [
@@ -66,12 +66,12 @@ CONTRACT = [
 """A contract whose clause on liability is on page 3."""
 
 
-def contract() -> bytes:
+def make_contract_pdf() -> bytes:
     """CONTRACT as a PDF."""
-    return pdf(CONTRACT)
+    return make_pdf(CONTRACT_PAGES)
 
 
-def word() -> bytes:
+def make_word_file() -> bytes:
     """A Word file with headings, a list, a table."""
     document = docx.Document()
     document.add_heading("Method statement", 1)
@@ -85,7 +85,7 @@ def word() -> bytes:
     return _saved(document)
 
 
-def slides() -> bytes:
+def make_slides() -> bytes:
     """Two slides, the second with a table and notes."""
     deck = pptx.Presentation()
     first = deck.slides.add_slide(deck.slide_layouts[1])
@@ -101,7 +101,7 @@ def slides() -> bytes:
     return _saved(deck)
 
 
-def workbook() -> bytes:
+def make_workbook() -> bytes:
     """Two sheets: a budget with two lines, and an empty one."""
     out = io.BytesIO()
     with xlsxwriter.Workbook(out) as book:
@@ -112,7 +112,7 @@ def workbook() -> bytes:
     return out.getvalue()
 
 
-def archive(parts: dict[str, bytes]) -> bytes:
+def make_zip(parts: dict[str, bytes]) -> bytes:
     """An archive of these parts."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as made:

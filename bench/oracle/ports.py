@@ -14,9 +14,9 @@ from uuid import UUID
 from parlour.infra.errors import DatabaseUnavailable, OutcomeUnknown, ProviderRejected, ProviderUnavailable, ToolFailed
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.objects import Form
+from parlour.infra.objects import UploadForm
 from parlour.infra.queues import QueueMessage
-from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
+from parlour.models.request import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
 from parlour.tools.definition import Tool
 from parlour.tools.run import ToolContext
 
@@ -62,8 +62,8 @@ class Fifo:
 
     def send(self, messages: Sequence[QueueMessage], /) -> None:
         for message in messages:
-            if message.deduplication not in self._known:
-                self._known.add(message.deduplication)
+            if message.deduplication_id not in self._known:
+                self._known.add(message.deduplication_id)
                 self.waiting.append(message.body)
 
 
@@ -95,11 +95,11 @@ class Bucket:
     def __init__(self) -> None:
         self.objects: dict[str, bytes] = {}
 
-    def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
+    def make_upload_form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> UploadForm:
         policy = f"{content_type}, {most_bytes} bytes, {seconds} s"
-        return Form(f"{self.origin}/", {"key": key, "policy": policy})
+        return UploadForm(f"{self.origin}/", {"key": key, "policy": policy})
 
-    def link(self, key: str, name: str, seconds: int, /) -> str:
+    def make_download_link(self, key: str, name: str, seconds: int, /) -> str:
         return f"{self.origin}/{key}?name={name}&seconds={seconds}"
 
     def size(self, key: str, /) -> int | None:
@@ -227,7 +227,7 @@ class ScriptedModel:
     sent: list[Sent] = field(default_factory=list)
     provider: str = "anthropic"
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         answer = self.answer(request)
         is_answered = not isinstance(answer, Breakage)
         self.sent.append(Sent(request.tools, request.system, request.messages, request.model, is_answered))
@@ -236,4 +236,4 @@ class ScriptedModel:
         yield from (TextDelta(str(block["text"])) for block in answer if block["type"] == "text")
         has_calls = any(block["type"] == "tool_use" for block in answer)
         read = len(str(request.to_json())) // 4 if self.reports else 0
-        yield Completed(tuple(answer), "tool_use" if has_calls else "end_turn", Usage(read, 20))
+        yield Completion(tuple(answer), "tool_use" if has_calls else "end_turn", TokenUsage(read, 20))

@@ -26,31 +26,31 @@ from bench.oracle.ports import (
     WordEmbedder,
 )
 from local import scratch
-from local.database import APP, Cluster
-from local.example import PACK
-from local.scratch import PASSWORD
+from local.database import APP_ROLE, Cluster
+from local.example import PACK_FOLDER
+from local.scratch import APP_PASSWORD
 from parlour.channels.envelope import Envelope, Media
-from parlour.channels.media import MediaKeeper
-from parlour.context.cache import CULPRITS
-from parlour.context.ledger import REASONS
-from parlour.context.pins import CAUSES
-from parlour.context.segment import Layer, Lot
+from parlour.channels.media import MediaFetcher
+from parlour.context.cache import CACHE_MISS_CAUSES
+from parlour.context.ledger import OMISSION_REASONS
+from parlour.context.pins import REFRESH_CAUSES
+from parlour.context.segment import Layer, SourceKind
 from parlour.forgetting import erase
-from parlour.forgetting.report import Target
+from parlour.forgetting.report import ErasureTarget
 from parlour.infra import log
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database, Transaction, connector
 from parlour.infra.queries import Query
 from parlour.knowledge.documents import written
-from parlour.knowledge.documents.written import Revision
+from parlour.knowledge.documents.written import DocumentPatch
 from parlour.knowledge.files import ingest, uploads
-from parlour.knowledge.files.distil import Distiller
-from parlour.knowledge.files.extract.run import extract
+from parlour.knowledge.files.distil import FileSummariser
+from parlour.knowledge.files.extract.run import extract_in_sandbox
 from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.index import embedder as embedding
-from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
 from parlour.knowledge.records import backfill, edges, entities
-from parlour.knowledge.records.record import NewEntity, Patch
+from parlour.knowledge.records.record import RecordInput, RecordPatch
 from parlour.knowledge.tools import kit
 from parlour.memory.archiving import archive
 from parlour.memory.consolidating import consolidator
@@ -58,32 +58,32 @@ from parlour.memory.extracting import extractor
 from parlour.memory.facts import everybody
 from parlour.memory.known import edit
 from parlour.memory.known import read as known
-from parlour.memory.order import Order
-from parlour.memory.services import Services as MemoryServices
+from parlour.memory.order import MemoryJob
+from parlour.memory.services import MemoryDependencies as MemoryServices
 from parlour.memory.summary import writer as summaries
-from parlour.models.pictures import Pictures
-from parlour.models.request import ModelRequest, blocks_of
+from parlour.models.pictures import ImageResolver
+from parlour.models.request import ModelRequest, content_blocks
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.pulse.reading import asking
 from parlour.pulse.writing import writer as pulses
-from parlour.pulse.writing.draft import Services as PulseServices
+from parlour.pulse.writing.draft import PulseDependencies as PulseServices
 from parlour.tenancy import bindings, people, roles
 from parlour.tenancy.sessions import change
 from parlour.tools import calls
-from parlour.tools.dispatch import Services as DispatchServices
-from parlour.tools.dispatch import dispatch
+from parlour.tools.dispatch import DispatchDependencies as DispatchServices
+from parlour.tools.dispatch import dispatch_call
 from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.records import EndedCall
 from parlour.turns import attaching, read, receive, redrive, resume
-from parlour.turns.linking.ask import ask
-from parlour.turns.linking.join import join
-from parlour.turns.prompts.explain import explain
-from parlour.turns.prompts.rebuild import rebuild
-from parlour.turns.run import run
-from parlour.turns.running import Services as TurnServices
+from parlour.turns.linking.ask import request_code
+from parlour.turns.linking.join import merge_user
+from parlour.turns.prompts.explain import explain_turn
+from parlour.turns.prompts.rebuild import rebuild_turn_prompt
+from parlour.turns.run import run_session
+from parlour.turns.running import TurnDependencies as TurnServices
 
 STARTS = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 """Monday morning, the day on which the example pack plays."""
@@ -92,10 +92,10 @@ LAYERS = [layer.name.lower() for layer in Layer]
 
 KNOWN: Mapping[str, Sequence[str]] = {
     "layers": LAYERS,
-    "kinds of sources": [str(lot) for lot in Lot],
-    "reasons": list(REASONS),
-    "causes": list(CAUSES),
-    "cache misses": list(CULPRITS),
+    "kinds of sources": [str(lot) for lot in SourceKind],
+    "reasons": list(OMISSION_REASONS),
+    "causes": list(REFRESH_CAUSES),
+    "cache misses": list(CACHE_MISS_CAUSES),
 }
 """The names of which coverage tells how often each occurs, and which never."""
 
@@ -173,18 +173,18 @@ def code_version() -> str:
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL whose plans and row order do not hang on what else the machine does."""
     parent = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
-    with scratch.cluster(parent) as running:
+    with scratch.temporary_cluster(parent) as running:
         yield running
 
 
 def prepare(running: Cluster, overlay: Mapping[str, str]) -> None:
     """Make the database that every conversation begins with: the example pack with these files, and its vectors."""
-    with running.superuser() as superuser:
+    with running.connect_as_superuser() as superuser:
         for setting in ("fsync = off", "autovacuum = off", "jit = off", "max_parallel_workers_per_gather = 0"):
             superuser.execute(f"ALTER SYSTEM SET {setting}".encode())
         superuser.execute("SELECT pg_reload_conf()")
     running.create(_TEMPLATE)
-    running.migrate(_TEMPLATE, STARTS - timedelta(days=1), PASSWORD)
+    running.migrate(_TEMPLATE, STARTS - timedelta(days=1), APP_PASSWORD)
     with closing(World(_opened(running, _TEMPLATE), STARTS - timedelta(hours=1))) as world:
         world.apply(overlay)
         world.embed()
@@ -202,7 +202,7 @@ def world(running: Cluster, name: str) -> Iterator["World"]:
 
 
 def _opened(running: Cluster, name: str) -> Database:
-    return Database(connector(running.parameters(name, APP, PASSWORD)))
+    return Database(connector(running.connection_parameters(name, APP_ROLE, APP_PASSWORD)))
 
 
 @dataclass
@@ -228,7 +228,7 @@ class World:
         self.turns, self.outbox, self.tools, self.uploaded = Fifo(), Fifo(), Fifo(), Fifo()
         self.embedding, self.memory = DelayedMessages(self.clock), DelayedMessages(self.clock)
         self.wakeups = DelayedMessages(self.clock)
-        self.admin = roles.operator(_TENANT)
+        self.admin = roles.operator_principal(_TENANT)
         self.model = ScriptedModel(lambda _: self.answer_turn())
         self.background = ScriptedModel(lambda request: _text(self.answer_job(self.job, _words(request))))
         self.embedder = WordEmbedder()
@@ -243,7 +243,7 @@ class World:
 
     def apply(self, overlay: Mapping[str, str]) -> None:
         """Put the example pack in force with these files added or replaced."""
-        pack = validate({**folder.read(PACK), **overlay})
+        pack = validate({**folder.read_folder(PACK_FOLDER), **overlay})
         apply(self.admin, self.database, self.embedder, pack, self.clock(), self.new_id)
 
     def write(self, phone: str, text: str, message: str, app: str, file: tuple[str, str, bytes] | None = None) -> None:
@@ -263,18 +263,18 @@ class World:
             sent_at=self.clock(),
             metadata={},
         )
-        outcome = receive.receive(
-            self.database, self.turns, envelope, self.clock(), self.new_id, keep_file=self._keep_file
+        outcome = receive.receive_envelope(
+            self.database, self.turns, envelope, self.clock(), self.new_id, store_media=self._keep_file
         )
         assert outcome == "stored", outcome
 
-    def write_web(self, person: Person, text: str, attachments: Sequence[attaching.Named] = ()) -> None:
+    def write_web(self, person: Person, text: str, attachments: Sequence[attaching.AttachmentReference] = ()) -> None:
         """A message on the web, perhaps with what was uploaded for it."""
-        name = receive.web_name(person.session, "")
-        gathered = attaching.gather(
+        name = receive.web_message_id(person.session, "")
+        gathered = attaching.resolve_attachments(
             person.principal, self.database, self.media, person.session, attachments, name, self.clock(), self.new_id
         )
-        receive.receive_web(
+        receive.receive_web_message(
             person.principal, self.database, self.turns, person.session, text, None, self.clock(), self.new_id, gathered
         )
 
@@ -282,7 +282,7 @@ class World:
         """Whoever has this number, made when it is new."""
         with self.database.transaction(_TENANT) as tx:
             found = _binding(tx, binding)
-            contact = people.contact(
+            contact = people.find_or_create_contact(
                 tx,
                 channel="whatsapp",
                 address=phone,
@@ -291,21 +291,21 @@ class World:
                 now=self.clock(),
                 new_id=self.new_id,
             )
-            return Person(people.principal_of(tx, contact.user_id, found), contact.session_id, found)
+            return Person(people.load_user_principal(tx, contact.user_id, found), contact.session_id, found)
 
     def visitor(self, binding: str, about: str = "") -> Person:
         """A new visitor on the web, who talks about a record if one is named."""
         with self.database.transaction(_TENANT) as tx:
             found = _binding(tx, binding)
-            entity = entities.read(self.admin, tx, about).id if about else None
-            opened = people.open_visitor(tx, binding_id=found, entity_id=entity, now=self.clock(), new_id=self.new_id)
-            return Person(people.principal_of(tx, opened.user_id, found), opened.session_id, found)
+            entity = entities.get_record(self.admin, tx, about).id if about else None
+            opened = people.create_visitor(tx, binding_id=found, entity_id=entity, now=self.clock(), new_id=self.new_id)
+            return Person(people.load_user_principal(tx, opened.user_id, found), opened.session_id, found)
 
     def further_session(self, person: Person, about: str = "", *, shared: bool = False) -> Person:
         """Another conversation of the same user with the same agent."""
         with self.database.transaction(_TENANT) as tx:
-            entity = entities.read(self.admin, tx, about).id if about else None
-            principal = people.principal_of(tx, person.user, person.binding)
+            entity = entities.get_record(self.admin, tx, about).id if about else None
+            principal = people.load_user_principal(tx, person.user, person.binding)
             opened = people.open_session(
                 principal,
                 tx,
@@ -317,51 +317,51 @@ class World:
             )
         return Person(principal, opened.id, person.binding)
 
-    def upload(self, person: Person, name: str, data: bytes) -> attaching.Named:
+    def upload(self, person: Person, name: str, data: bytes) -> attaching.AttachmentReference:
         """What a visitor uploads for their next message."""
         now = self.clock()
         with self.database.transaction(person.principal) as tx:
-            started = attaching.start(
+            started = attaching.start_upload(
                 person.principal, tx, self.media, person.session, name, len(data), now, self.new_id(now)
             )
-        self.media.objects[started.form.fields["key"]] = data
-        return attaching.Named(upload=started.id)
+        self.media.objects[started.upload_form.fields["key"]] = data
+        return attaching.AttachmentReference(upload_id=started.id)
 
     def file(self, name: str, data: bytes, about: str = "", level: int | None = None) -> UUID:
         """A file of the tenant's, uploaded and read."""
         now = self.clock()
         with self.database.transaction(self.admin) as tx:
             new = NewFile(name, len(data), about or None, classification=level)
-            started = uploads.start(self.admin, tx, self.files, new, now, self.new_id(now))
+            started = uploads.start_upload(self.admin, tx, self.files, new, now, self.new_id(now))
         self.files.objects[started.form.fields["key"]] = data
-        uploads.complete(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
+        uploads.complete_upload(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
         self.job = "distillation"
         for body in _taken(self.uploaded):
-            ingest.ingest(self._ingest_services(), ingest.read_message(body), lambda: _JOB_SECONDS)
+            ingest.ingest(self._ingest_services(), ingest.parse_message(body), lambda: _JOB_SECONDS)
         self.embed()
         return started.file.id
 
-    def send_file(self, file: UUID) -> attaching.Named:
+    def send_file(self, file: UUID) -> attaching.AttachmentReference:
         """A file of the tenant's as what a message comes with."""
-        return attaching.Named(file=file)
+        return attaching.AttachmentReference(file_id=file)
 
     def delete_file(self, file: UUID) -> None:
         """Take a file away."""
-        uploads.delete(self.admin, self.database, self.files, file, self.clock(), self.new_id)
+        uploads.delete_file(self.admin, self.database, self.files, file, self.clock(), self.new_id)
 
     def create(self, kind: str, key: str, name: str, level: int | None = None, **properties: Any) -> None:
         """Make a record of the example's project."""
-        new = NewEntity(kind, name, key, properties, level, "project/NRS")
-        self._as_admin(lambda tx: entities.create(self.admin, tx, new, self.clock(), self.new_id))
+        new = RecordInput(kind, name, key, properties, level, "project/NRS")
+        self._as_admin(lambda tx: entities.create_record(self.admin, tx, new, self.clock(), self.new_id))
 
     def change(self, handle: str, name: str | None = None, level: int | None = None, **properties: Any) -> None:
         """Change a record's name, classification or properties."""
-        patch = Patch(name, properties, level)
-        self._as_admin(lambda tx: entities.change(self.admin, tx, handle, patch, None, self.clock(), self.new_id))
+        patch = RecordPatch(name, properties, level)
+        self._as_admin(lambda tx: entities.update_record(self.admin, tx, handle, patch, None, self.clock(), self.new_id))
 
     def delete(self, handle: str) -> None:
         """Take a record away."""
-        self._as_admin(lambda tx: entities.delete(self.admin, tx, handle, None, self.clock(), self.new_id))
+        self._as_admin(lambda tx: entities.delete_record(self.admin, tx, handle, None, self.clock(), self.new_id))
 
     def link(self, source: str, relation: str, target: str) -> None:
         """Link two records."""
@@ -370,7 +370,7 @@ class World:
     def document(self, key: str, title: str, content: str, parent: str = "", level: int | None = None) -> None:
         """Write a document into the example's project."""
         self._as_admin(
-            lambda tx: written.create(
+            lambda tx: written.create_document(
                 self.admin,
                 tx,
                 "project/NRS",
@@ -386,12 +386,12 @@ class World:
 
     def revise(self, handle: str, content: str | None = None, level: int | None = None) -> None:
         """Change a document's text or classification."""
-        revision = Revision(content=content, classification=level)
-        self._as_admin(lambda tx: written.revise(self.admin, tx, handle, revision, None, self.clock(), self.new_id))
+        revision = DocumentPatch(content=content, classification=level)
+        self._as_admin(lambda tx: written.revise_document(self.admin, tx, handle, revision, None, self.clock(), self.new_id))
 
     def remove(self, handle: str) -> None:
         """Take a document away."""
-        self._as_admin(lambda tx: written.remove(self.admin, tx, handle, None, self.clock(), self.new_id))
+        self._as_admin(lambda tx: written.delete_document(self.admin, tx, handle, None, self.clock(), self.new_id))
 
     def set_clearance(self, person: Person, clearance: int | None) -> None:
         """What the user may see from now on, whatever their agent shows."""
@@ -399,20 +399,20 @@ class World:
 
     def share(self, person: Person, *, shared: bool = True) -> None:
         """Open the conversation to others, or close it."""
-        wanted = change.Change(visibility="shared" if shared else "private")
+        wanted = change.SessionUpdate(visibility="shared" if shared else "private")
         with self.database.transaction(person.principal) as tx:
-            change.change(person.principal, tx, person.session, wanted, self.clock())
+            change.update_session(person.principal, tx, person.session, wanted, self.clock())
 
     def tell_everybody(self, scope: Any, slug: str, key: str, value: str) -> None:
         """Have something known to a whole persona ("human") or "team"."""
-        told = everybody.Common(scope, slug, key, value)
-        self._as_admin(lambda tx: everybody.know(self.admin, tx, told, self.clock(), self.new_id))
+        told = everybody.NewSharedFact(scope, slug, key, value)
+        self._as_admin(lambda tx: everybody.set(self.admin, tx, told, self.clock(), self.new_id))
 
     def facts(self, person: Person) -> list[tuple[str, str, str, UUID]]:
         """What is remembered of the user: key, value, who found it, id."""
         try:
             with self.database.transaction(self.admin) as tx:
-                found = known.of(self.admin, tx, person.user).facts
+                found = known.read_user_memory(self.admin, tx, person.user).facts
         except NotFound:  # they were forgotten
             return []
         return [(fact.key, fact.value, fact.origin, fact.id) for fact in found]
@@ -421,29 +421,29 @@ class World:
         """Put a fact right, as its user does."""
         fact = next(fact for fact in self.facts(person) if fact[0] == key)
         with self.database.transaction(person.principal) as tx:
-            edit.edit(person.principal, tx, fact[3], value, person.binding, self.clock(), self.new_id)
+            edit.edit_fact(person.principal, tx, fact[3], value, person.binding, self.clock(), self.new_id)
 
     def messages(self, person: Person) -> list[tuple[UUID, str]]:
         """The conversation's messages, oldest first: id and text."""
         with self.database.transaction(self.admin) as tx:
-            return [(row.id, row.text) for row in read.transcript(self.admin, tx, person.session, 200)]
+            return [(row.id, row.text) for row in read.read_transcript(self.admin, tx, person.session, 200)]
 
     def erase(self, kind: Any, target: UUID) -> None:
         """Have a "message", "fact", "file" or "user" forgotten."""
-        services = erase.Services(self.database, self.media, self.files, {}, self.clock, self.new_id)
-        erase.forget(self.admin, services, erase.Wish(Target(kind, target)), lambda: _JOB_SECONDS)
+        services = erase.ErasureDependencies(self.database, self.media, self.files, {}, self.clock, self.new_id)
+        erase.erase(self.admin, services, erase.ErasureRequest(ErasureTarget(kind, target)), lambda: _JOB_SECONDS)
 
     def join_phone(self, person: Person, phone: str) -> Person:
         """A visitor says that a number is theirs, and gives the code back; who they are from then on, and where both
         channels meet."""
         with self.database.transaction(_TENANT) as tx:
-            binding = bindings.by_id(tx, person.binding)
+            binding = bindings.find_binding(tx, person.binding)
         assert binding is not None
         sender: Any = {"secret": _SECRET, "now": self.clock(), "new_id": self.new_id}
-        asked = ask(person.principal, self.database, binding, person.session, phone, code=_CODE, **sender)
-        joined = join(person.principal, self.database, asked.link_id, _CODE, **sender)
+        asked = request_code(person.principal, self.database, binding, person.session, phone, code=_CODE, **sender)
+        joined = merge_user(person.principal, self.database, asked.link_id, _CODE, **sender)
         with self.database.transaction(_TENANT) as tx:
-            principal = people.principal_of(tx, joined.user_id, person.binding)
+            principal = people.load_user_principal(tx, joined.user_id, person.binding)
         return Person(principal, joined.session_id, person.binding)
 
     # What the functions do
@@ -452,7 +452,7 @@ class World:
         """Answer every session that was woken; the turns that this ended, oldest first."""
         sessions: dict[UUID, None] = {}
         for body in _taken(self.turns):
-            wake = receive.Wake.from_json(body)
+            wake = receive.SessionWakeup.parse(body)
             sessions[wake.session_id] = None
             self._deliver(wake)
         return [turn for session in sessions for turn in self._new_turns(session)]
@@ -460,23 +460,23 @@ class World:
     def run_long_calls(self) -> None:
         """Carry out the long calls that wait, so that their conversations are woken."""
         for body in _taken(self.tools):
-            tenant, call = calls.read_message(body)
-            dispatch(self._dispatch_services(), tenant, call, lambda: 900.0)
+            tenant, call = calls.parse_dispatch_message(body)
+            dispatch_call(self._dispatch_services(), tenant, call, lambda: 900.0)
 
     def redrive(self) -> None:
         """Have the turn that failed first tried once more."""
         with self.database.transaction(self.admin) as tx:
-            (parked, *_) = redrive.parked(self.admin, tx, 10)
-            again = redrive.redrive(self.admin, tx, parked.id, self.clock())
+            (parked, *_) = redrive.list_failed_turns(self.admin, tx, 10)
+            again = redrive.redrive_turn(self.admin, tx, parked.id, self.clock())
         self.turns.send([again.message])
 
     def embed(self) -> None:
         """Give every row its vector."""
-        spaces = Spaces([Offer(self.embedder)])
-        services = embedding.Services(
-            self.database, spaces, self.embedding, backfill.backfill, _PLENTY, self.clock, self.new_id
+        spaces = EmbeddingSpaces([PricedEmbedder(self.embedder)])
+        services = embedding.EmbeddingDependencies(
+            self.database, spaces, self.embedding, backfill.run_backfill, _PLENTY, self.clock, self.new_id
         )
-        embedding.run(services, _TENANT, lambda: _JOB_SECONDS)
+        embedding.embed_tenant(services, _TENANT, lambda: _JOB_SECONDS)
 
     def remember(self, until: datetime, *, without: Sequence[str] = ()) -> None:
         """Do the work of memory whose message comes by then, each at its time; what is `without` stays on the queue."""
@@ -487,32 +487,32 @@ class World:
                 held.append(message)
                 continue
             self.clock.reach(at)
-            self._remember(Order.from_json(body))
+            self._remember(MemoryJob.from_json(body))
         self.memory.waiting += held
         self.clock.reach(until)
 
     def consolidate(self, person: Person) -> None:
         """Look once more through a long conversation that fell silent."""
-        self._remember(Order(_TENANT, "consolidation", person.session))
+        self._remember(MemoryJob(_TENANT, "consolidation", person.session))
 
     def archive(self) -> None:
         """Put messages of more than ninety days away."""
-        archive.run(self._memory_services(), self.media, Order(_TENANT, "archive", _TENANT), lambda: _JOB_SECONDS)
+        archive.run_archive(self._memory_services(), self.media, MemoryJob(_TENANT, "archive", _TENANT), lambda: _JOB_SECONDS)
 
     def write_pulse(self, handle: str, question: str = "") -> None:
         """Have a record's Pulses written anew, or a question about it answered."""
         self.job = "pulse question" if question else "pulse"
         now = self.clock()
         with self.database.transaction(self.admin) as tx:
-            asked = asking.refresh(self.admin, tx, handle, question, self.new_id(now), now)
-        pulses.run(self._pulse_services(), asked.order, lambda: _JOB_SECONDS)
+            asked = asking.request_refresh(self.admin, tx, handle, question, self.new_id(now), now)
+        pulses.run_pulse_job(self._pulse_services(), asked.job, lambda: _JOB_SECONDS)
 
     # How it is wired
 
-    def _deliver(self, wake: receive.Wake) -> None:
+    def _deliver(self, wake: receive.SessionWakeup) -> None:
         for _ in range(_TRIES):
             try:
-                run(self._services, wake, lambda: _TURN_SECONDS)
+                run_session(self._services, wake, lambda: _TURN_SECONDS)
             except Exception as problem:  # noqa: BLE001 - the queue delivers it again, whatever broke the attempt
                 log.warning("delivered_again", problem=type(problem).__name__)
             else:
@@ -520,20 +520,20 @@ class World:
 
     def _new_turns(self, session: UUID) -> list[Turn]:
         with self.database.transaction(self.admin) as tx:
-            rows = [view.row for view in read.latest(self.admin, tx, 10, session)][::-1]
+            rows = [view.row for view in read.list_turns(self.admin, tx, 10, session)][::-1]
             fresh = [row for row in rows if row.finished_at and row.id not in self._seen]
             self._seen.update(row.id for row in fresh)
             return [Turn(session, row.number, row.state, row.problem or "", self._steps(tx, row.id)) for row in fresh]
 
     def _steps(self, tx: Transaction, turn: UUID) -> list[Step]:
         try:
-            explained: Any = explain(self.admin, tx, turn)
+            explained: Any = explain_turn(self.admin, tx, turn)
         except NotFound:  # no model was asked in it
             return []
         return [self._step(tx, turn, step) for step in explained["steps"]]
 
     def _step(self, tx: Transaction, turn: UUID, step: Any) -> Step:
-        again: Any = rebuild(self.admin, tx, turn, step["step"])
+        again: Any = rebuild_turn_prompt(self.admin, tx, turn, step["step"])
         numbers = {layer["layer"]: layer["number"] for layer in step["layers"]}
         blocks = [numbers[segment["layer"]] for segment in step["segments"] for _ in segment["blocks"]]
         candidates = [(one["lot"], one["reason"] or "in", one["shortened"]) for one in step["candidates"]]
@@ -551,39 +551,39 @@ class World:
     def _as_admin(self, work: Callable[[Transaction], object]) -> None:
         self.database.run(self.admin, work)
 
-    def _remember(self, order: Order) -> None:
+    def _remember(self, order: MemoryJob) -> None:
         self.job = {"memory": "extraction"}.get(order.kind, order.kind)
         services = self._memory_services()
         if order.kind == "summary":
-            summaries.run(services, order, lambda: _JOB_SECONDS)
+            summaries.run_summary(services, order, lambda: _JOB_SECONDS)
         elif order.kind == "consolidation":
-            consolidator.run(services, order, lambda: _JOB_SECONDS)
+            consolidator.run_consolidation(services, order, lambda: _JOB_SECONDS)
         else:
-            extractor.run(services, order, lambda: _JOB_SECONDS)
+            extractor.run_extraction(services, order, lambda: _JOB_SECONDS)
 
     def _keep_file(self, principal: Principal, message: UUID) -> bool:
         stream = httpx2.ByteStream(self.arriving)
         client = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, stream=stream)))
-        keeper = MediaKeeper(client, self.media, Safe(), "https://graph.facebook.com")
-        return keeper.keep(principal, self.database, message, lambda: _TURN_SECONDS, self.clock())
+        keeper = MediaFetcher(client, self.media, Safe(), "https://graph.facebook.com")
+        return keeper.fetch_and_store(principal, self.database, message, lambda: _TURN_SECONDS, self.clock())
 
     def _turn_services(self) -> TurnServices:
-        own = kit.builtins(lambda _database, _tenant: self.embedder, self.embedding)
+        own = kit.builtin_handlers(lambda _database, _tenant: self.embedder, self.embedding)
         return TurnServices(
             database=self.database,
             models={"anthropic": self.model},
-            endpoints={"python": PythonEndpoint(own, kit.LOOKUPS), "https": self.office},
-            outbox=self.outbox,
-            tools=self.tools,
-            embedding=self.embedding,
-            memory=self.memory,
-            embedder=lambda _database, _tenant: self.embedder,
-            default_cap=_PLENTY,
+            endpoints={"python": PythonEndpoint(own, kit.BUILTIN_LOOKUPS), "https": self.office},
+            outbox_queue=self.outbox,
+            tool_queue=self.tools,
+            embedding_queue=self.embedding,
+            memory_queue=self.memory,
+            embedder_of=lambda _database, _tenant: self.embedder,
+            default_cap_usd=_PLENTY,
             clock=self.clock,
             new_id=self.new_id,
             sleep=lambda _: None,
             jitter=lambda low, _: low,
-            pictures=Pictures(lambda: self.media),
+            images=ImageResolver(lambda: self.media),
         )
 
     def _memory_services(self) -> MemoryServices:
@@ -613,8 +613,8 @@ class World:
             lambda low, _: low,
         )
 
-    def _ingest_services(self) -> ingest.Services:
-        distiller = Distiller(
+    def _ingest_services(self) -> ingest.IngestDependencies:
+        distiller = FileSummariser(
             self.database,
             lambda: {"anthropic": self.background},
             _PLENTY,
@@ -623,13 +623,13 @@ class World:
             lambda _: None,
             lambda low, _: low,
         )
-        return ingest.Services(
-            self.database, self.files, extract, distiller, self.embedding, self.clock, self.new_id, lambda _: None
+        return ingest.IngestDependencies(
+            self.database, self.files, extract_in_sandbox, distiller, self.embedding, self.clock, self.new_id, lambda _: None
         )
 
-    def _dispatch_services(self) -> DispatchServices[resume.ToWake]:
-        def resumed(tx: Transaction, tenant: UUID, ended: EndedCall, now: datetime) -> resume.ToWake | None:
-            return resume.tool_ended(tx, tenant, ended, self.new_id, now)
+    def _dispatch_services(self) -> DispatchServices[resume.PendingWakeup]:
+        def resumed(tx: Transaction, tenant: UUID, ended: EndedCall, now: datetime) -> resume.PendingWakeup | None:
+            return resume.store_tool_result(tx, tenant, ended, self.new_id, now)
 
         return DispatchServices(
             database=self.database,
@@ -645,7 +645,7 @@ class World:
 
 
 def _binding(tx: Transaction, slug: str) -> UUID:
-    found = bindings.by_slug(tx, slug)
+    found = bindings.find_binding_by_slug(tx, slug)
     assert found is not None, slug
     return found.id
 
@@ -661,5 +661,5 @@ def _text(said: str) -> Answer:
 
 def _words(request: ModelRequest) -> str:
     """What a job tells a model and asks it first: the rest is what it was answered and asked again."""
-    blocks = [*request.system, *blocks_of(request.messages[0])]
+    blocks = [*request.system, *content_blocks(request.messages[0])]
     return "\n".join(str(block.get("text", "")) for block in blocks)

@@ -9,17 +9,17 @@ from mangum.adapter import DEFAULT_TEXT_MIME_TYPES
 
 from parlour.bootstrap.http_api import build_http_api
 
-_TEXTS = [*DEFAULT_TEXT_MIME_TYPES, "image/svg+xml"]
+_TEXT_MEDIA_TYPES = [*DEFAULT_TEXT_MIME_TYPES, "image/svg+xml"]
 """What leaves as it is; anything else would be encoded, for a gateway that is not told to decode it."""
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """API Gateway proxy event to proxy response."""
-    answer: dict[str, Any] = _door()(event, context)
+    answer: dict[str, Any] = _adapter()(event, context)
     return answer
 
 
 @functools.cache
-def _door() -> Mangum:
+def _adapter() -> Mangum:
     asyncio.set_event_loop(asyncio.new_event_loop())  # Mangum runs on the thread's own; Python no longer makes one
-    return Mangum(build_http_api(), lifespan="off", text_mime_types=_TEXTS)
+    return Mangum(build_http_api(), lifespan="off", text_mime_types=_TEXT_MEDIA_TYPES)

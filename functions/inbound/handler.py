@@ -3,13 +3,13 @@
 from typing import Any
 
 from parlour.bootstrap.inbound import build_inbound
-from parlour.channels.accept import Accepted, Webhook, serve
+from parlour.channels.accept import WebhookResponse, WebhookRequest, serve_api_gateway_event
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
     """API Gateway proxy event to proxy response; a door that cannot be built is answered like any other problem."""
-    return serve(event, _take)
+    return serve_api_gateway_event(event, _accept_webhook)
 
 
-def _take(webhook: Webhook) -> Accepted:
+def _accept_webhook(webhook: WebhookRequest) -> WebhookResponse:
     return build_inbound()(webhook)

@@ -5,11 +5,11 @@ from typing import Any
 
 from parlour.bootstrap.clients import build_shorten_visibility
 from parlour.bootstrap.pulse_sweep import build_sweep, build_wakeup
-from parlour.jobs.batches import process
+from parlour.jobs.batches import process_batch
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     """Messages of the wake-up queue one by one, each for its tenant; without messages, every tenant's."""
     if "Records" in event:
-        return process(event, context, build_wakeup(), build_shorten_visibility())
+        return process_batch(event, context, build_wakeup(), build_shorten_visibility())
     return asdict(build_sweep()(lambda: context.get_remaining_time_in_millis() / 1000))

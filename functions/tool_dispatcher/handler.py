@@ -4,9 +4,9 @@ from typing import Any
 
 from parlour.bootstrap.clients import build_shorten_visibility
 from parlour.bootstrap.tool_dispatcher import build_tool_dispatcher
-from parlour.jobs.batches import process
+from parlour.jobs.batches import process_batch
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
     """Run the call; its result resumes the conversation as a new turn."""
-    return process(event, context, build_tool_dispatcher(), build_shorten_visibility())
+    return process_batch(event, context, build_tool_dispatcher(), build_shorten_visibility())

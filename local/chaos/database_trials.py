@@ -12,11 +12,11 @@ from uuid import UUID
 import psycopg
 
 from local.chaos.conversations import Conversation, Conversations
-from local.chaos.pump import Delivery, Pump
-from local.chaos.report import Row
-from local.chaos.trials import broken, crowd, meanwhile, pumping, settle
-from local.chaos.world import World
-from local.workers import Ended, Wrap
+from local.chaos.pump import Delivery, QueuePoller
+from local.chaos.report import ResultRow
+from local.chaos.trials import list_broken_guarantees, add_conversations, run_in_background, poll_in_background, deliver_all
+from local.chaos.world import ChaosEnvironment
+from local.workers import InvocationResult, InvocationWrapper
 from parlour.infra.errors import DatabaseUnavailable
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
@@ -25,57 +25,57 @@ DOWN_SECONDS = 30.0
 EVERY_SECONDS = 0.2
 MESSAGES = 60
 
-_WHAT = f"every {EVERY_SECONDS * 1000:.0f} ms"
-_CUT = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'parlour_app'"
+_INTERVAL_TEXT = f"every {EVERY_SECONDS * 1000:.0f} ms"
+_TERMINATE_CONNECTIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'parlour_app'"
 
 
-def database_down(world: World) -> list[Row]:
+def run_database_outage(world: ChaosEnvironment) -> list[ResultRow]:
     """The database is gone for half a minute while people write: every webhook 200, all answered afterwards."""
-    desk = world.open_desk("down")
-    conversations, people = crowd(world, desk, MESSAGES)
+    desk = world.create_tenant("down")
+    conversations, people = add_conversations(world, desk, MESSAGES)
     world.cluster.crash()
     begun = time.monotonic()
-    with meanwhile(pumping(world)):
+    with run_in_background(poll_in_background(world)):
         for number, person in enumerate(people, start=1):
-            conversations.write(person)
+            conversations.send_message(person)
             time.sleep(max(0.0, begun + number * DOWN_SECONDS / MESSAGES - time.monotonic()))
         down = time.monotonic() - begun
-        world.cluster.start_again()
+        world.cluster.restart()
         back = time.monotonic()
-    settle(conversations)
+    deliver_all(conversations)
     refused = sum(bool(person.problems) for person in people)
     said = (
         f"{MESSAGES - refused} of {MESSAGES} webhooks got 200 within {down:.0f} s without a database, "
         f"all at rest {time.monotonic() - back:.0f} s after it was back"
     )
-    return [Row("database down", f"{DOWN_SECONDS:.0f} s", outcome=said, broken=broken(world, desk, people))]
+    return [ResultRow("database down", f"{DOWN_SECONDS:.0f} s", outcome=said, broken_guarantees=list_broken_guarantees(world, desk, people))]
 
 
-def connections_cut(world: World) -> list[Row]:
+def run_connection_kills(world: ChaosEnvironment) -> list[ResultRow]:
     """Every connection is killed every 200 ms: all answered. Beside it, the same without the second try."""
-    desk = world.open_desk("cut")
-    conversations, people = crowd(world, desk, MESSAGES)
-    said = _under_fire(world, conversations, people, None, 120)
-    kept = Row("connections cut", _WHAT, outcome=said, broken=broken(world, desk, people))
-    desk = world.open_desk("cut-control")
-    conversations, people = crowd(world, desk, MESSAGES // 3)
-    said = _under_fire(world, conversations, people, NoSecondTry(), 10)
-    lost = len(broken(world, desk, people))
+    desk = world.create_tenant("cut")
+    conversations, people = add_conversations(world, desk, MESSAGES)
+    said = _run_under_connection_kills(world, conversations, people, None, 120)
+    kept = ResultRow("connections cut", _INTERVAL_TEXT, outcome=said, broken_guarantees=list_broken_guarantees(world, desk, people))
+    desk = world.create_tenant("cut-control")
+    conversations, people = add_conversations(world, desk, MESSAGES // 3)
+    said = _run_under_connection_kills(world, conversations, people, NoRetry(), 10)
+    lost = len(list_broken_guarantees(world, desk, people))
     outcome = f"{said}; {lost} promises broken, for comparison"
-    return [kept, Row("connections cut", f"{_WHAT}, without the second try", outcome=outcome)]
+    return [kept, ResultRow("connections cut", f"{_INTERVAL_TEXT}, without the second try", outcome=outcome)]
 
 
-def _under_fire(
-    world: World, conversations: Conversations, people: list[Conversation], wrap: Wrap | None, seconds: float
+def _run_under_connection_kills(
+    world: ChaosEnvironment, conversations: Conversations, people: list[Conversation], wrap: InvocationWrapper | None, seconds: float
 ) -> str:
     """Messages delivered while connections are cut, for so long at most; in words, how it went."""
-    counted = _Count()
-    conversations.begin(people)
+    counted = _InvocationCounts()
+    conversations.write_all(people)
     begun = time.monotonic()
-    with meanwhile(_cutting(world)):
-        rested = Pump(world, lambda _: wrap, counted).run(seconds)
+    with run_in_background(_kill_connections(world)):
+        rested = QueuePoller(world, lambda _: wrap, counted).run(seconds)
     took = time.monotonic() - begun
-    settle(conversations)
+    deliver_all(conversations)
     return (
         f"{len(people)} messages, {counted.invocations} invocations, {counted.failed} of them to be repeated, "
         f"{'at rest' if rested else 'not at rest'} after {took:.0f} s"
@@ -83,17 +83,17 @@ def _under_fire(
 
 
 @dataclass(frozen=True, slots=True)
-class NoSecondTry:
+class NoRetry:
     """For comparison: no connection that is found dead is replaced, and no work repeated, within the invocation."""
 
-    cold: bool = False
+    needs_cold_worker: bool = False
 
     def __call__(self, call: Callable[[], Any], /) -> Any:
-        with mock.patch.object(Database, "run", _once), mock.patch.object(Database, "_begin", _begin_once):
+        with mock.patch.object(Database, "run", _run_once), mock.patch.object(Database, "_begin", _begin_once):
             return call()
 
 
-def _once[R](self: Database, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
+def _run_once[R](self: Database, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
     with self.transaction(principal) as tx:
         return work(tx)
 
@@ -107,20 +107,20 @@ def _begin_once(self: Database, tenant: UUID | None) -> psycopg.Connection[Any]:
 
 
 @dataclass(slots=True)
-class _Count:
+class _InvocationCounts:
     invocations: int = 0
     failed: int = 0
 
-    def __call__(self, _delivery: Delivery, ended: Ended, _begun: float) -> None:
+    def __call__(self, _delivery: Delivery, ended: InvocationResult, _begun: float) -> None:
         self.invocations += 1
-        self.failed += ended.how != "answered" or bool((ended.answer or {}).get("batchItemFailures"))
+        self.failed += ended.outcome != "answered" or bool((ended.answer or {}).get("batchItemFailures"))
 
 
-def _cutting(world: World) -> Callable[[threading.Event], None]:
+def _kill_connections(world: ChaosEnvironment) -> Callable[[threading.Event], None]:
     def cut(over: threading.Event) -> None:
-        with world.cluster.superuser() as superuser:
+        with world.cluster.connect_as_superuser() as superuser:
             while not over.wait(EVERY_SECONDS):
                 with suppress(psycopg.Error):
-                    superuser.execute(_CUT)
+                    superuser.execute(_TERMINATE_CONNECTIONS)
 
     return cut

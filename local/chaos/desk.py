@@ -2,7 +2,7 @@
 
 import re
 
-from local.example import PACK
+from local.example import PACK_FOLDER
 from parlour.packs import folder
 from parlour.packs.format import Pack
 from parlour.packs.validate import validate
@@ -10,14 +10,14 @@ from parlour.packs.validate import validate
 PACK_SECRETS = ("gupshup",)
 """The tenant's own secrets, below parlour/tenants/<slug>/."""
 
-OFFICE = "office.northbank.example"
+OFFICE_HOST = "office.northbank.example"
 """Where the pack's tools are called; local/office.py answers for it."""
 
-_KEPT = ("tenant.yaml", "humans/", "teams/", "agents/", "tools/", "bindings/site-desk.yaml")
+_BASE_FILES = ("tenant.yaml", "humans/", "teams/", "agents/", "tools/", "bindings/site-desk.yaml")
 
-_KNOWLEDGE = ("documents/", "entities/", "entity_types/")
+_KNOWLEDGE_FOLDERS = ("documents/", "entities/", "entity_types/")
 
-_SURVEY = f"""
+_SURVEY_TOOL = f"""
 description: Order a survey of an area. It takes a while; the result comes by itself.
 schema:
   type: object
@@ -25,25 +25,25 @@ schema:
     subject: {{type: string, maxLength: 120}}
   required: [subject]
   additionalProperties: false
-endpoint: https://{OFFICE}/rfis
-lookup: https://{OFFICE}/rfis/by-key/{{key}}
+endpoint: https://{OFFICE_HOST}/rfis
+lookup: https://{OFFICE_HOST}/rfis/by-key/{{key}}
 writes: true
 heavy: true
 """
 """A long tool that changes something, and can be asked what became of a call."""
 
 
-_AT_GUPSHUP = re.compile(r"provider: gupshup\n( +)app: \w+\n +source: .*\n")
+_GUPSHUP_SETTINGS = re.compile(r"provider: gupshup\n( +)app: \w+\n +source: .*\n")
 
 
-def pack(slug: str, app: str, *, cloud: bool = False, whole: bool = False) -> Pack:
+def build_chaos_pack(slug: str, app: str, *, cloud: bool = False, with_knowledge: bool = False) -> Pack:
     """The pack for one tenant; a WhatsApp number, a web host and a slug are one tenant's only.
 
     app     what the tenant's number is called at Gupshup, or its id at Meta when it is a `cloud` number.
     whole   with its records and documents.
     """
-    kept = (*_KEPT, *_KNOWLEDGE) if whole else _KEPT
-    files = {name: text for name, text in folder.read(PACK).items() if name.startswith(kept)}
+    kept = (*_BASE_FILES, *_KNOWLEDGE_FOLDERS) if with_knowledge else _BASE_FILES
+    files = {name: text for name, text in folder.read_folder(PACK_FOLDER).items() if name.startswith(kept)}
     mine = {
         "slug: northbank": f"slug: {slug}",
         "tenants/northbank/": f"tenants/{slug}/",
@@ -55,5 +55,5 @@ def pack(slug: str, app: str, *, cloud: bool = False, whole: bool = False) -> Pa
         files = {name: text.replace(before, after) for name, text in files.items()}
     if cloud:
         at_meta = rf'provider: whatsapp_cloud\n\1phone_number_id: "{app}"\n'
-        files = {name: _AT_GUPSHUP.sub(at_meta, text) for name, text in files.items()}
-    return validate({**files, "tools/order_survey.yaml": _SURVEY})
+        files = {name: _GUPSHUP_SETTINGS.sub(at_meta, text) for name, text in files.items()}
+    return validate({**files, "tools/order_survey.yaml": _SURVEY_TOOL})

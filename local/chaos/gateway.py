@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from local.workers import Workers
+from local.workers import WorkerPool
 
-_SECONDS = 10.0
+_TIMEOUT_SECONDS = 10.0
 
 
-def event(method: str, path: str, headers: Mapping[str, str], body: str | None) -> dict[str, Any]:
+def proxy_event(method: str, path: str, headers: Mapping[str, str], body: str | None) -> dict[str, Any]:
     """A request as API Gateway hands it to a function."""
     return {
         "resource": "/{proxy+}",
@@ -28,11 +28,11 @@ def event(method: str, path: str, headers: Mapping[str, str], body: str | None) 
     }
 
 
-class Gateway:
+class ApiGateway:
     """Listens for providers and tools that call back; `url` is what the deployment would be reached by."""
 
     def __init__(self) -> None:
-        self.workers: Workers | None = None
+        self.workers: WorkerPool | None = None
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"gateway": self}))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -42,20 +42,20 @@ class Gateway:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, path: str, headers: Mapping[str, str], body: str) -> dict[str, Any]:
+    def handle(self, path: str, headers: Mapping[str, str], body: str) -> dict[str, Any]:
         """What the function behind the path answers; 502 when its worker died."""
         assert self.workers is not None  # it was given them before anybody called
         function = "inbound" if path.startswith("/webhooks/") else "http_api"
-        ended = self.workers.invoke(function, event("POST", path, headers, body), _SECONDS)
-        return dict(ended.answer) if ended.how == "answered" else {"statusCode": 502, "body": json.dumps(ended.how)}
+        ended = self.workers.invoke(function, proxy_event("POST", path, headers, body), _TIMEOUT_SECONDS)
+        return dict(ended.answer) if ended.outcome == "answered" else {"statusCode": 502, "body": json.dumps(ended.outcome)}
 
 
 class _Handler(BaseHTTPRequestHandler):
-    gateway: Gateway
+    gateway: ApiGateway
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
-        answer = self.gateway.answer(self.path, dict(self.headers.items()), body)
+        answer = self.gateway.handle(self.path, dict(self.headers.items()), body)
         content = str(answer.get("body") or "").encode()
         self.send_response(int(answer["statusCode"]))
         self.send_header("Content-Length", str(len(content)))

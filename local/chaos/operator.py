@@ -3,33 +3,33 @@
 import json
 from typing import Any
 
-from local.chaos.gateway import event
-from local.chaos.world import OPERATOR, Desk, World
+from local.chaos.gateway import proxy_event
+from local.chaos.world import OPERATOR_KEY, ChaosTenant, ChaosEnvironment
 
 
-def redrive(desk: Desk, turn_id: object) -> dict[str, Any]:
+def redrive_turn(desk: ChaosTenant, turn_id: object) -> dict[str, Any]:
     """Have a parked turn's messages answered after all."""
-    return request("POST", f"/v1/attention/turns/{turn_id}", {"how": "redrive"}, desk)
+    return operator_request("POST", f"/v1/attention/turns/{turn_id}", {"how": "redrive"}, desk)
 
 
-def arrived(desk: Desk, outbox_id: object) -> dict[str, Any]:
+def mark_arrived(desk: ChaosTenant, outbox_id: object) -> dict[str, Any]:
     """Say that a reply of which nobody knew did arrive."""
-    return request("POST", f"/v1/attention/sends/{outbox_id}", {"how": "arrived"}, desk)
+    return operator_request("POST", f"/v1/attention/sends/{outbox_id}", {"how": "arrived"}, desk)
 
 
-def request(method: str, path: str, body: object, desk: Desk | None = None) -> dict[str, Any]:
+def operator_request(method: str, path: str, body: object, desk: ChaosTenant | None = None) -> dict[str, Any]:
     """A request of the deployment's operator, as API Gateway hands it to the function."""
-    headers = {"Authorization": f"Bearer {OPERATOR}", "Content-Type": "application/json"}
+    headers = {"Authorization": f"Bearer {OPERATOR_KEY}", "Content-Type": "application/json"}
     mine = {**headers, **({"Parlour-Tenant": desk.slug} if desk else {})}
-    return event(method, path, mine, json.dumps(body))
+    return proxy_event(method, path, mine, json.dumps(body))
 
 
-def ask(world: World, wanted: dict[str, Any]) -> bool:
+def send_request(world: ChaosEnvironment, wanted: dict[str, Any]) -> bool:
     """Whether the API said yes."""
     ended = world.workers.invoke("http_api", wanted, 20)
-    return ended.how == "answered" and ended.answer.get("statusCode") == 200
+    return ended.outcome == "answered" and ended.answer.get("statusCode") == 200
 
 
 def redrive_dead_letters(queue: str) -> dict[str, Any]:
     """Move a queue's dead letters back to it."""
-    return request("POST", "/v1/operations/redrive", {"queue": queue, "most": 100})
+    return operator_request("POST", "/v1/operations/redrive", {"queue": queue, "most": 100})

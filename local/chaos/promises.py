@@ -7,12 +7,12 @@ from typing import Any
 
 from local.chaos.conversations import Conversation
 from local.chaos.scenarios import Effect
-from local.chaos.world import Desk, World
+from local.chaos.world import ChaosTenant, ChaosEnvironment
 from parlour.channels import outbox
 from parlour.tenancy import roles
 from parlour.tools import calls
 
-_MOST = 10_000
+_MAX_ITEMS = 10_000
 
 _MESSAGES = """
 SELECT m.state, m.kind FROM messages m JOIN sessions s ON s.id = m.session_id JOIN users u ON u.id = s.user_id
@@ -33,7 +33,7 @@ SELECT c.id, c.name, c.state, c.idempotency_key FROM tool_calls c JOIN turns t O
   JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
  WHERE u.phone = %s AND c.writes
 """
-_DUE = """
+_WORK_DUE = """
 SELECT kind, count(*) FROM work_due
  WHERE tenant_id = %s AND kind NOT IN ('embedding', 'ledgers', 'pulse', 'memory', 'summary', 'consolidation', 'archive')
  GROUP BY kind
@@ -46,26 +46,26 @@ _RESERVED = "SELECT count(*) FROM spend_reservations WHERE tenant_id = %s AND ex
 _FACTS = """
 SELECT f.key, count(*) FROM facts f JOIN users u ON u.id = f.user_id WHERE u.phone = %s GROUP BY f.key ORDER BY f.key
 """
-_DECIDED = """
+_FACT_DECISIONS = """
 SELECT d.key, count(*) FROM fact_decisions d JOIN users u ON u.id = d.user_id
  WHERE u.phone = %s AND d.decision = 'new' GROUP BY d.key ORDER BY d.key
 """
 
-_TAKEN = frozenset({"sent", "delivered", "read"})
+_ACCEPTED_STATES = frozenset({"sent", "delivered", "read"})
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class ExternalState:
     """What the receivers have, and what an operator is shown.
 
     phones    texts by number.
     effects   how often the office did what a tool and a signature name.
-    shown     ids of the calls and replies under "Needs a person".
+    shown     ids of the calls and replies under "Needs attention".
     """
 
-    phones: Mapping[str, Sequence[str]]
-    effects: Mapping[tuple[str, str], int]
-    shown: frozenset[str]
+    texts_by_phone: Mapping[str, Sequence[str]]
+    effect_counts: Mapping[tuple[str, str], int]
+    attention_ids: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,69 +73,69 @@ class Verdict:
     """What became of one conversation: in a few words, and every promise it breaks."""
 
     outcome: str
-    broken: tuple[str, ...]
+    broken_guarantees: tuple[str, ...]
 
 
-def outside(world: World, desk: Desk) -> Outside:
+def read_external_state(world: ChaosEnvironment, desk: ChaosTenant) -> ExternalState:
     """Look at the receivers and at the operator's page."""
-    operator = roles.operator(desk.tenant_id)
+    operator = roles.operator_principal(desk.tenant_id)
     with world.database() as database, database.transaction(operator) as tx:
-        unknown = [str(call.id) for call in calls.unknown(operator, tx, _MOST)]
-        stuck = [str(row.id) for row in outbox.needing_a_person(operator, tx, _MOST)]
-    return Outside(world.received(), world.effects(), frozenset([*unknown, *stuck]))
+        unknown = [str(call.id) for call in calls.list_unknown(operator, tx, _MAX_ITEMS)]
+        stuck = [str(row.id) for row in outbox.list_needing_decision(operator, tx, _MAX_ITEMS)]
+    return ExternalState(world.texts_by_phone(), world.effect_counts(), frozenset([*unknown, *stuck]))
 
 
-def judge(world: World, seen: Outside, conversation: Conversation) -> Verdict:
+def check_conversation(world: ChaosEnvironment, external_state: ExternalState, conversation: Conversation) -> Verdict:
     """Every promise that one conversation may have broken."""
     notes: list[str] = []
     broken = [
         *conversation.problems,
-        *_reached(conversation),
-        *_answered(world, conversation),
-        *_paid(world, conversation, notes),
-        *_effects(world, seen, conversation, notes),
-        *_sent(world, seen, conversation, notes),
-        *remembered(world, conversation, ["name"]),
+        *_check_kill_points(conversation),
+        *_check_answered(world, conversation),
+        *_check_model_calls(world, conversation, notes),
+        *_check_effects(world, external_state, conversation, notes),
+        *_check_replies(world, external_state, conversation, notes),
+        *check_facts(world, conversation, ["name"]),
     ]
-    if conversation.late:
+    if conversation.timed_out_workers:
         notes.append("another worker ran out of time")
-    if conversation.swept:
+    if conversation.is_swept:
         notes.append("woken by the sweep")
     plain = "one reply" if conversation.scenario.turns == 1 else f"{conversation.scenario.turns} turns, one reply each"
     return Verdict(", ".join([plain, *notes]) if not broken else "BROKEN", tuple(broken))
 
 
-def remembered(world: World, conversation: Conversation, keys: Sequence[str]) -> Iterator[str]:
+def check_facts(world: ChaosEnvironment, conversation: Conversation, keys: Sequence[str]) -> Iterator[str]:
     """What somebody said of themselves is noted once, and so is why."""
     wanted = [(key, 1) for key in keys]
-    for what, query in (("facts", _FACTS), ("decisions", _DECIDED)):
-        if (found := world.rows(query, conversation.number)) != wanted:
+    for what, query in (("facts", _FACTS), ("decisions", _FACT_DECISIONS)):
+        if (found := world.rows(query, conversation.phone_number)) != wanted:
             yield f"of what was said there are the {what} {found} instead of {wanted}"
 
 
-def judge_all(world: World, desk: Desk) -> list[str]:
+def check_tenant(world: ChaosEnvironment, desk: ChaosTenant) -> list[str]:
     """The promises that concern a whole tenant: what was left behind, and is not explained."""
     broken = [f"{count} dead letters in {name}" for name, count in world.dead_letters().items()]
-    broken += [f"{count} rows of work_due left, kind {kind}" for kind, count in world.rows(_DUE, desk.tenant_id)]
+    broken += [f"{count} rows of work_due left, kind {kind}" for kind, count in world.rows(_WORK_DUE, desk.tenant_id)]
     reserved = world.value(_RESERVED, desk.tenant_id)
     return [*broken, *([f"{reserved} reservations outlive their lease"] if reserved else [])]
 
 
-def _reached(conversation: Conversation) -> Iterator[str]:
-    if conversation.deaths:
-        yield f"its worker never came to its end: {', '.join(map(str, conversation.deaths.values()))}"
+def _check_kill_points(conversation: Conversation) -> Iterator[str]:
+    if conversation.kill_points:
+        yield f"its worker never came to its end: {', '.join(map(str, conversation.kill_points.values()))}"
 
 
-def _answered(world: World, conversation: Conversation) -> Iterator[str]:
+def _check_answered(world: ChaosEnvironment, conversation: Conversation) -> Iterator[str]:
     """No message lost, no turn twice, one reply row each."""
-    messages = world.rows(_MESSAGES, conversation.number)
+    messages = world.rows(_MESSAGES, conversation.phone_number)
     written = [state for state, kind in messages if kind == "text"]
     if written != ["answered"]:
         yield f"the message is there {len(written)} times, {written}"
     waiting = [state for state, _ in messages if state not in {"answered", "ignored"}]
     if waiting:
         yield f"messages are left {waiting}"
-    turns = world.rows(_TURNS, conversation.number)
+    turns = world.rows(_TURNS, conversation.phone_number)
     if len(turns) != conversation.scenario.turns:
         yield f"{len(turns)} turns instead of {conversation.scenario.turns}"
     for state, degraded, replies, _, _ in turns:
@@ -143,59 +143,59 @@ def _answered(world: World, conversation: Conversation) -> Iterator[str]:
             yield f"a turn is {state}{', degraded' if degraded else ''}, with {replies} replies"
 
 
-def _paid(world: World, conversation: Conversation, notes: list[str]) -> Iterator[str]:
+def _check_model_calls(world: ChaosEnvironment, conversation: Conversation, notes: list[str]) -> Iterator[str]:
     """Every committed step was asked for once; what was answered and not committed when the worker died, again."""
-    turns = world.rows(_TURNS, conversation.number)
+    turns = world.rows(_TURNS, conversation.phone_number)
     steps, open_steps = sum(turn[3] for turn in turns), sum(turn[4] for turn in turns)
-    asked = world.model.asked(conversation.tag)
+    asked = world.model.count_requests(conversation.tag)
     if steps != conversation.scenario.steps or open_steps:
         yield f"{steps} steps committed instead of {conversation.scenario.steps}, {open_steps} left open"
-    if asked > steps + conversation.unpaid:
-        yield f"the model was asked {asked} times for {steps} steps, {conversation.unpaid} of them lost with the worker"
+    if asked > steps + conversation.uncommitted_answers:
+        yield f"the model was asked {asked} times for {steps} steps, {conversation.uncommitted_answers} of them lost with the worker"
     elif asked > steps:
         notes.append("a step paid again")
 
 
-def _effects(world: World, seen: Outside, conversation: Conversation, notes: list[str]) -> Iterator[str]:
-    rows = world.rows(_CALLS, conversation.number)
+def _check_effects(world: ChaosEnvironment, seen: ExternalState, conversation: Conversation, notes: list[str]) -> Iterator[str]:
+    rows = world.rows(_CALLS, conversation.phone_number)
     states = {name: (str(call_id), state) for call_id, name, state, _ in rows}
     if len(rows) != len(conversation.scenario.effects):
         yield f"{len(rows)} effects instead of {len(conversation.scenario.effects)}"
     for effect in conversation.scenario.effects:
-        done = seen.effects.get((effect.tool, conversation.tag), 0)
+        done = seen.effect_counts.get((effect.tool, conversation.tag), 0)
         call_id, state = states.get(effect.tool, ("", "missing"))
-        yield from _effect(effect, done, state, is_shown=call_id in seen.shown)
+        yield from _check_effect(effect, done, state, is_shown=call_id in seen.attention_ids)
         if state == "unknown":
             notes.append(f"{effect.tool} unknown and shown ({'done' if done else 'not done'})")
 
 
-def _effect(effect: Effect, done: int, state: str, *, is_shown: bool) -> Iterator[str]:
+def _check_effect(effect: Effect, done: int, state: str, *, is_shown: bool) -> Iterator[str]:
     if done > 1:
         yield f"{effect.tool} was done {done} times"
     if state == "done" and done != 1:
         yield f"{effect.tool} is done by the books and {done} times at the office"
     if state not in {"done", "unknown"}:
         yield f"{effect.tool} is {state}"
-    if state == "unknown" and effect.certain:
+    if state == "unknown" and effect.is_verifiable:
         yield f"{effect.tool} is unknown, though the office can tell"
     if state == "unknown" and not is_shown:
         yield f"{effect.tool} is unknown and nobody is shown it"
 
 
-def _sent(world: World, seen: Outside, conversation: Conversation, notes: list[str]) -> Iterator[str]:
-    replies: list[tuple[Any, ...]] = world.rows(_REPLIES, conversation.number)
-    phone = Counter(seen.phones.get(conversation.number, ()))
+def _check_replies(world: ChaosEnvironment, seen: ExternalState, conversation: Conversation, notes: list[str]) -> Iterator[str]:
+    replies: list[tuple[Any, ...]] = world.rows(_REPLIES, conversation.phone_number)
+    phone = Counter(seen.texts_by_phone.get(conversation.phone_number, ()))
     for reply_id, state, text in replies:
         came = phone.pop(text, 0)
         if came > 1:
             yield f"a reply reached the phone {came} times"
-        if state in _TAKEN and came != 1:
+        if state in _ACCEPTED_STATES and came != 1:
             yield f"a reply is {state} and reached the phone {came} times"
-        if state not in {*_TAKEN, "unknown"}:
+        if state not in {*_ACCEPTED_STATES, "unknown"}:
             yield f"a reply is {state}"
         if state == "unknown":
             notes.append(f"reply unknown and shown ({'arrived' if came else 'not sent'})")
-            if str(reply_id) not in seen.shown:
+            if str(reply_id) not in seen.attention_ids:
                 yield "a reply is unknown and nobody is shown it"
     if phone:
         yield f"the phone has what is in no outbox: {list(phone)}"

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from local.chaos.tripwire import Point
-from local.scripted_model import Script, Uses
+from local.chaos.tripwire import KillPoint
+from local.scripted_model import Script, ToolUse
 
 type Invocation = tuple[str, int]
 """A function and its how-manieth invocation for one conversation, from 1."""
@@ -15,7 +15,7 @@ class Effect:
     """A tool that changes something. `certain`: by its lookup one can always find out whether it was done."""
 
     tool: str
-    certain: bool
+    is_verifiable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Scenario:
 
     name: str
     script: str
-    killed: tuple[Invocation, ...]
+    killed_invocations: tuple[Invocation, ...]
     turns: int = 1
     steps: int = 1
     effects: tuple[Effect, ...] = ()
@@ -42,16 +42,16 @@ class Boundary:
     scenario: Scenario
     invocation: Invocation
     number: int
-    point: Point
+    point: KillPoint
 
 
-ATTEMPTS = 3
+MAX_TURN_ATTEMPTS = 3
 """After so many deaths a turn is given up."""
 
-BEGUN = Point("database: commit", after=True)
+TURN_STARTED = KillPoint("database: commit", is_after=True)
 """Where a turn is open and its attempt counted: a worker that dies here gets nothing done."""
 
-REPLYING = Point("database: turns.insert_reply", after=False)
+BEFORE_REPLY = KillPoint("database: turns.insert_reply", is_after=False)
 """Where everything was paid for and done, and nobody was told: whoever takes the turn up must do none of it again."""
 
 RAISE, NOTIFY, SURVEY = "raise_rfi", "notify_foreman", "order_survey"
@@ -59,21 +59,21 @@ RAISE, NOTIFY, SURVEY = "raise_rfi", "notify_foreman", "order_survey"
 SCRIPTS: Mapping[str, Script] = {
     "plain": Script(),
     "effects": Script(
-        uses=(
-            Uses(RAISE, {"subject": "Crack at C4 TAG", "question": "May we backfill behind grid C?"}),
-            Uses(NOTIFY, {"message": "RFI raised, hold the backfill. TAG"}),
+        tool_uses=(
+            ToolUse(RAISE, {"subject": "Crack at C4 TAG", "question": "May we backfill behind grid C?"}),
+            ToolUse(NOTIFY, {"message": "RFI raised, hold the backfill. TAG"}),
         ),
-        then="The request is raised and the foreman knows.",
+        reply="The request is raised and the foreman knows.",
     ),
     "remembers": Script(
-        aside='{"facts": [{"key": "about.crew", "value": "the Heron crew", "confidence": 0.9, "messages": [1]}],'
+        background_reply='{"facts": [{"key": "about.crew", "value": "the Heron crew", "confidence": 0.9, "messages": [1]}],'
         ' "episodes": [{"text": "They pour with the Heron crew.", "messages": [1]}],'
         ' "summary": "The user pours with the Heron crew and asks after the crack at C4."}',
     ),
-    "heavy": Script(uses=(Uses(SURVEY, {"subject": "Survey of grid C TAG"}),), then="I am on it."),
+    "heavy": Script(tool_uses=(ToolUse(SURVEY, {"subject": "Survey of grid C TAG"}),), reply="I am on it."),
 }
 
-EFFECTS = (Effect(RAISE, certain=True), Effect(NOTIFY, certain=False))
+EFFECTS = (Effect(RAISE, is_verifiable=True), Effect(NOTIFY, is_verifiable=False))
 
 SCENARIOS = (
     Scenario("accept", "plain", (("inbound", 1),)),
@@ -88,12 +88,12 @@ SCENARIOS = (
 )  # fmt: skip
 
 
-def boundaries(scenario: Scenario, recorded: Mapping[Invocation, Sequence[str]]) -> list[Boundary]:
+def list_boundaries(scenario: Scenario, recorded: Mapping[Invocation, Sequence[str]]) -> list[Boundary]:
     """Every port call that a clean run made, before and after. LookupError when an invocation did not happen."""
     found = []
-    for invocation in scenario.killed:
+    for invocation in scenario.killed_invocations:
         if invocation not in recorded:
             raise LookupError(f"a clean run of '{scenario.name}' had no invocation {invocation}: {list(recorded)}")
         for number, call in enumerate(recorded[invocation], start=1):
-            found += [Boundary(scenario, invocation, number, Point(call, after)) for after in (False, True)]
+            found += [Boundary(scenario, invocation, number, KillPoint(call, after)) for after in (False, True)]
     return found

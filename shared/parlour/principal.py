@@ -7,10 +7,10 @@ from uuid import UUID
 PUBLIC, INTERNAL, CONFIDENTIAL, RESTRICTED = range(4)
 """Clearance and classification levels; a reader sees what is at or below their own."""
 
-LEVELS = ("public", "internal", "confidential", "restricted")
+LEVEL_NAMES = ("public", "internal", "confidential", "restricted")
 """The same in words."""
 
-type Kind = Literal["user", "member", "key", "operator", "system"]
+type PrincipalKind = Literal["user", "member", "key", "operator", "system_principal"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Principal:
     """
 
     tenant_id: UUID
-    kind: Kind
+    kind: PrincipalKind
     id: UUID | None = None
     roles: frozenset[str] = frozenset()
     clearance: int = PUBLIC
@@ -37,11 +37,11 @@ class Principal:
         """How logs and the audit trail call this principal: kind and id, nothing personal."""
         return f"{self.kind}:{self.id}" if self.id else self.kind
 
-    def has(self, role: str) -> bool:
+    def has_role(self, role: str) -> bool:
         """Whether this principal holds `role`; administrators and operators hold every role."""
         return self.kind == "operator" or bool({role, "admin"} & self.roles)
 
 
-def system(tenant_id: UUID) -> Principal:
+def system_principal(tenant_id: UUID) -> Principal:
     """Parlour itself, acting for one tenant on behalf of nobody in particular."""
     return Principal(tenant_id, "system", clearance=RESTRICTED)

@@ -38,19 +38,19 @@ BREAKERS: list[tuple[Rule, str]] = [
 
 @pytest.mark.parametrize("rule", catalogue.RULES, ids=lambda rule: str(rule.__name__))
 def test_the_schema_breaks_no_rule(rule: Rule, cluster: Cluster, database_name: str) -> None:
-    with cluster.superuser(database_name) as superuser:
+    with cluster.connect_as_superuser(database_name) as superuser:
         assert rule(superuser) == set()
 
 
 @pytest.mark.parametrize(("rule", "statement"), BREAKERS, ids=[statement[:60] for _, statement in BREAKERS])
 def test_each_rule_notices_what_it_forbids(rule: Rule, statement: str, cluster: Cluster, database_name: str) -> None:
-    with cluster.superuser(database_name) as superuser, superuser.transaction(force_rollback=True):
+    with cluster.connect_as_superuser(database_name) as superuser, superuser.transaction(force_rollback=True):
         superuser.execute(statement.encode())
         assert rule(superuser) != set()
 
 
 def test_the_app_role_is_not_let_through_by_owning_nothing_alone(cluster: Cluster, database_name: str) -> None:
     """Roles belong to the cluster, so this is shown on a role of its own, not by breaking the real one."""
-    with cluster.superuser(database_name) as superuser, superuser.transaction(force_rollback=True):
+    with cluster.connect_as_superuser(database_name) as superuser, superuser.transaction(force_rollback=True):
         superuser.execute("ALTER ROLE parlour_search LOGIN")
         assert catalogue.powers_of_the_app(superuser) == {"parlour_search can log in"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from local.lock import LOCKS
+from local.lock import LOCK_FILES
 
-FILES = [lock.output for lock in LOCKS]
+FILES = [lock.output for lock in LOCK_FILES]
 LAYER = "layers/dependencies/requirements.txt"
 EXTRACTION = "layers/extraction/requirements.txt"
 DEV = "requirements/dev.txt"

@@ -8,22 +8,22 @@ from pathlib import Path
 import pytest
 
 from local import logs
-from local.interrupts import Interrupts
+from local.interrupts import StopSignals
 from local.progress import Progress
-from local.stack import Options, Running, running
-from local.state import FOLDER, free_ports
-from local.talk import Talk
+from local.stack import StackOptions, RunningStack, run_stack
+from local.state import STATE_FOLDER, free_ports
+from local.talk import StackClient
 from tests.end_to_end.world import World
 
 
 @pytest.fixture(scope="session")
-def stack() -> Iterator[Running]:
-    folder = FOLDER / f"end-to-end-{os.getpid()}"
+def stack() -> Iterator[RunningStack]:
+    folder = STATE_FOLDER / f"end-to-end-{os.getpid()}"
     try:
-        with running(Options(folder, free_ports()), Progress(), Interrupts()) as stack:
+        with run_stack(StackOptions(folder, free_ports()), Progress(), StopSignals()) as stack:
             yield stack
             said = [
-                f"{one.at:%H:%M:%S} {one.function:<12} {one.text}\n" for one in logs.lines(stack.addresses.emulator)
+                f"{one.at:%H:%M:%S} {one.function:<12} {one.text}\n" for one in logs.read_log_lines(stack.addresses.emulator)
             ]
             (folder / "logs" / "functions.log").write_text("".join(said), "utf-8")
     finally:
@@ -32,14 +32,14 @@ def stack() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="session")
-def world(stack: Running) -> Iterator[World]:
-    with Talk(stack) as talk:
+def world(stack: RunningStack) -> Iterator[World]:
+    with StackClient(stack) as talk:
         yield World(stack, talk)
 
 
 def _keep_logs(folder: Path) -> None:
     """The last run's logs stay, for whoever asks why a test failed."""
-    kept = FOLDER / "logs" / "end-to-end"
+    kept = STATE_FOLDER / "logs" / "end-to-end"
     shutil.rmtree(kept, ignore_errors=True)
     if (folder / "logs").exists():
         shutil.copytree(folder / "logs", kept)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 
 from local import emulator, example
-from local.talk import until
+from local.talk import wait_until
 from tests.end_to_end.world import World
-from tests.integration.models.aimock import Mind, MindedServer
+from tests.integration.models.aimock import AnswerFunction, ScriptedProtocolServer
 
 if TYPE_CHECKING:
     from mypy_boto3_lambda import LambdaClient
@@ -21,7 +21,7 @@ _URL, _SECRET = "ANTHROPIC_BASE_URL", "MODEL_SECRET"
 
 def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response:
     """A request as the deployment's operator; one that is refused fails the test."""
-    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT}
+    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT_SLUG}
     answer = world.talk.client.request(method, f"{world.stack.addresses.console}{path}", headers=keys, **how)
     assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
     return answer
@@ -46,16 +46,16 @@ def state(world: World, file_id: str) -> dict[str, Any]:
         file: dict[str, Any] = operate(world, "GET", f"/v1/files/{file_id}").json()
         return file if file["state"] in {"ready", "failed"} else None
 
-    found = until(look, "the end of reading the file", 90)
+    found = wait_until(look, "the end of reading the file", 90)
     assert found is not None
     return found
 
 
 @contextmanager
-def thinking(world: World, folder: Path, mind: Mind) -> Iterator[MindedServer]:
+def thinking(world: World, folder: Path, mind: AnswerFunction) -> Iterator[ScriptedProtocolServer]:
     """Within the block Anthropic's models are aimock, and think what `mind` thinks; `folder` holds what it logs. What
     goes wrong in the mind fails the test."""
-    server = MindedServer(folder, mind)
+    server = ScriptedProtocolServer(folder, mind)
     try:
         with _model_at(world, server.url):
             yield server

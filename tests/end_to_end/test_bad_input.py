@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from local import logs
-from local.talk import sample, until
+from local.talk import sample_payload, wait_until
 from tests.end_to_end.world import World
 
 _BODY = """
@@ -24,18 +24,18 @@ def _no_poison(world: World) -> Any:
 
 
 def answered(world: World, number: str) -> list[dict[str, Any]]:
-    return until(lambda: world.talk.phone_messages(number), "the reply", 60)
+    return wait_until(lambda: world.talk.phone_messages(number), "the reply", 60)
 
 
 def test_an_unknown_number_behind_a_good_token_is_accepted_counted_and_stored_nowhere(world: World) -> None:
-    payload = {**sample("inbound_gupshup_text"), "app": "NobodysApp"}
-    assert world.talk.webhook(payload) == 200
+    payload = {**sample_payload("inbound_gupshup_text"), "app": "NobodysApp"}
+    assert world.talk.post_webhook(payload) == 200
     world.settle()
     stored = world.value(
         "SELECT count(*) FROM messages WHERE provider_message_id LIKE %s", "%" + payload["payload"]["id"]
     )
     assert stored == 0
-    counted = [line.text for line in logs.lines(world.stack.addresses.emulator) if '"UnknownNumber"' in line.text]
+    counted = [line.text for line in logs.read_log_lines(world.stack.addresses.emulator) if '"UnknownNumber"' in line.text]
     assert counted
 
 
@@ -46,7 +46,7 @@ def test_an_unknown_number_behind_a_good_token_is_accepted_counted_and_stored_no
 )
 def test_what_the_database_cannot_hold_is_cleaned_and_answered(world: World, text: str) -> None:
     number = world.phone()
-    assert world.talk.webhook(sample("inbound_gupshup_text", text=text, sender=number)) == 200
+    assert world.talk.post_webhook(sample_payload("inbound_gupshup_text", text=text, sender=number)) == 200
     answered(world, number)
     body = world.value(_BODY, number)
     assert body == "How wide is the crack at C4?"

@@ -7,9 +7,9 @@ All of it is `make chaos`, which takes minutes.
 from collections.abc import Sequence
 
 from local.chaos.kills import kill_everywhere
-from local.chaos.redrives import redrive_unharmed
+from local.chaos.redrives import run_clean_redrive
 from local.chaos.scenarios import SCENARIOS, SCRIPTS, Boundary
-from local.chaos.world import world
+from local.chaos.world import open_chaos_environment
 
 DEADLY = (
     "database: turns.open_turn", "database: commit", "model: POST /v1/messages, the answer",
@@ -34,11 +34,11 @@ def a_few(found: list[Boundary]) -> Sequence[Boundary]:
 
 def test_whoever_dies_where_there_is_one_reply_and_every_effect_happens_once() -> None:
     wanted = [one for one in SCENARIOS if one.name in WANTED]
-    with world(SCRIPTS) as running:
-        desk = running.open_desk("reduced")
-        rows = redrive_unharmed(running, desk) + kill_everywhere(running, desk, wanted, lambda _: None, a_few)
-    assert [f"{row.scenario}, {row.what}: {row.broken}" for row in rows if row.broken] == []
-    assert sum(row.after is not None for row in rows) >= 30
+    with open_chaos_environment(SCRIPTS) as running:
+        desk = running.create_tenant("reduced")
+        rows = run_clean_redrive(running, desk) + kill_everywhere(running, desk, wanted, lambda _: None, a_few)
+    assert [f"{row.scenario}, {row.subject}: {row.broken_guarantees}" for row in rows if row.broken_guarantees] == []
+    assert sum(row.is_after is not None for row in rows) >= 30
     assert {row.scenario for row in rows} > WANTED | {"redrive of dead letters"}
     assert sum(row.function == "tool_dispatcher" for row in rows) >= 4
     outcomes = {row.outcome for row in rows}

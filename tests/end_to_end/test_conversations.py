@@ -9,7 +9,7 @@ from typing import Any
 import httpx2
 
 from local import emulator
-from local.talk import sample
+from local.talk import sample_payload
 from parlour.channels import gupshup
 from tests.end_to_end.world import World
 
@@ -32,11 +32,11 @@ QUESTIONS = (
 def turns_of(world: World, number: str) -> list[dict[str, Any]]:
     """The turns of a phone's one session, oldest first."""
     session = world.value("SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.phone = %s", number)
-    return world.talk.turns(most=100, session_id=str(session))[::-1]
+    return world.talk.list_turns(limit=100, session_id=str(session))[::-1]
 
 
 def test_the_same_webhook_a_thousand_times_is_one_message_one_turn_one_reply(world: World) -> None:
-    number, payload = world.phone(), sample("inbound_gupshup_text")
+    number, payload = world.phone(), sample_payload("inbound_gupshup_text")
     payload["payload"]["source"] = payload["payload"]["sender"]["phone"] = number.removeprefix("+")
     with httpx2.Client(timeout=60) as client, ThreadPoolExecutor(50) as fifty:
         answers = fifty.map(lambda _: client.post(world.stack.addresses.webhook, json=payload), range(1_000))
@@ -69,7 +69,7 @@ def test_twenty_sessions_with_ten_messages_each_are_answered_in_order(world: Wor
     with ThreadPoolExecutor(20) as twenty:
         for turn in range(10):
             text = f"{QUESTIONS[turn % 5]} ({turn})"
-            payloads = [sample("inbound_gupshup_text", text=text, sender=number) for number in numbers]
+            payloads = [sample_payload("inbound_gupshup_text", text=text, sender=number) for number in numbers]
             assert set(twenty.map(deliver(world), payloads)) == {200}
             written.append(text)
     world.settle(240)

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from local.state import ROOT, plain_environment
+from local.state import ROOT, minimal_environment
 
 
 def test_pages_a_second_memory_and_turns_meanwhile_are_measured(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     command = [sys.executable, "-m", "bench.ingestion", "--quick", "--json", str(file)]
-    subprocess.run(command, cwd=ROOT, env=plain_environment(), check=True, timeout=400, capture_output=True)
+    subprocess.run(command, cwd=ROOT, env=minimal_environment(), check=True, timeout=400, capture_output=True)
     figures = json.loads(file.read_text())
     kinds = {row["kind"]: row for row in figures["kinds"]}
     assert set(kinds) == {"pdf", "docx", "xlsx", "pptx", "html", "md", "txt", "eml", "csv"}

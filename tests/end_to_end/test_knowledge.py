@@ -1,6 +1,6 @@
 """A record on the deployed functions: it is found by its meaning seconds after it was written."""
 
-from local.talk import until
+from local.talk import wait_until
 from tests.end_to_end.operating import operate
 from tests.end_to_end.world import World
 
@@ -11,7 +11,7 @@ def test_a_record_that_is_written_is_found_by_meaning_seconds_later_and_its_dele
     ).json()
     handle = made["handle"]
     row = "SELECT count(*) FROM embeddings v JOIN context_rows r ON r.id = v.row_id WHERE r.entity_id = %s"
-    until(lambda: world.value(row, made["id"]), "the record's vector", 30)
+    wait_until(lambda: world.value(row, made["id"]), "the record's vector", 30)
     assert handle in operate(world, "GET", "/v1/search", params={"q": "otter holt"}).text
     operate(world, "DELETE", f"/v1/entities/{handle}")
     assert handle not in operate(world, "GET", "/v1/search", params={"q": "otter holt"}).text

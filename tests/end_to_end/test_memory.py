@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from local import example
-from local.talk import WebSession, until
+from local.talk import WebSession, wait_until
 from tests.end_to_end.operating import operate, thinking
 from tests.end_to_end.world import World
 from tests.integration.forgetting import aviary
-from tests.integration.models.aimock import MindedServer
+from tests.integration.models.aimock import ScriptedProtocolServer
 
 GATE = "Deliveries for us come through the Quillfeather gate, the big one is locked."
 VALUE = "through the Quillfeather gate"
@@ -52,23 +52,23 @@ def _fact(line: int) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindedServer]:
+def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedProtocolServer]:
     with thinking(world, tmp_path_factory.mktemp("mind"), mind) as server:
         yield server
 
 
-def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(world: World, model: MindedServer) -> None:
+def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(world: World, model: ScriptedProtocolServer) -> None:
     first, token = visit(world)
     replies = [ask(world, first, text) for text in (OPENING, GATE, *(f"Lorry {n} is here." for n in range(3, TURNS)))]
     assert replies[:2] == ["I see.", "I see."]
 
-    facts = until(lambda: extracted(world, token), "the fact", _SECONDS)
+    facts = wait_until(lambda: extracted(world, token), "the fact", _SECONDS)
     assert {one["key"]: (one["value"], one["origin"], [said["text"] for said in one["said"]]) for one in facts} == {
         "name": ("Brunhild Quasnitz", "said", [OPENING]),
         "about.deliveries": (VALUE, "extracted", [GATE]),
     }
     summed_up = "SELECT text FROM summaries WHERE session_id = %s ORDER BY version LIMIT 1"
-    assert until(lambda: world.rows(summed_up, first.id), "the summary", _SECONDS) == [(SUMMED_UP,)]
+    assert wait_until(lambda: world.rows(summed_up, first.id), "the summary", _SECONDS) == [(SUMMED_UP,)]
     assert f"Summed up: {SUMMED_UP}" in ask(world, first, "What was our docket?")
 
     again, _ = visit(world, token)
@@ -88,7 +88,7 @@ def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(world: W
 def visit(world: World, token: str = "") -> tuple[WebSession, str]:
     """A new session with the site desk: of whoever has the token, or of a new visitor; and the visitor's token."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    wanted = {"tenant": example.TENANT, "binding": "site-desk"}
+    wanted = {"tenant": example.TENANT_SLUG, "binding": "site-desk"}
     url = f"{world.stack.addresses.console}/v1/sessions"
     answer = world.talk.client.post(url, json=wanted, headers=headers)
     assert answer.is_success, answer.text[:300]
@@ -99,14 +99,14 @@ def visit(world: World, token: str = "") -> tuple[WebSession, str]:
 def ask(world: World, session: WebSession, text: str) -> str:
     """What is replied."""
     before = finished(world, session)
-    world.talk.say(session, text)
-    until(lambda: finished(world, session) > before, "the reply", _SECONDS)
-    return str(world.talk.turns(most=1, session_id=session.id)[0]["reply"]["text"])
+    world.talk.send_message(session, text)
+    wait_until(lambda: finished(world, session) > before, "the reply", _SECONDS)
+    return str(world.talk.list_turns(limit=1, session_id=session.id)[0]["reply"]["text"])
 
 
 def finished(world: World, session: WebSession) -> int:
     """How many turns are."""
-    return [event["kind"] for event in world.talk.events(session)].count("done")
+    return [event["kind"] for event in world.talk.list_events(session)].count("done")
 
 
 def extracted(world: World, token: str) -> list[dict[str, Any]]:
@@ -121,7 +121,7 @@ def extracted(world: World, token: str) -> list[dict[str, Any]]:
 def forget(world: World, user: str) -> dict[str, Any]:
     """`parlour forget user`, as somebody has it done from a terminal."""
     parlour, at = Path(sys.executable).with_name("parlour"), world.stack.addresses.console
-    where = ["--url", at, "--tenant", example.TENANT, "--key", world.stack.keys.operator_key]
+    where = ["--url", at, "--tenant", example.TENANT_SLUG, "--key", world.stack.keys.operator_key]
     command = [str(parlour), *where, "forget", "user", user, "--yes", "--json"]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from local.talk import until
+from local.talk import wait_until
 from tests.end_to_end.operating import operate, state, thinking, upload
 from tests.end_to_end.world import World
-from tests.integration.models.aimock import MindedServer
+from tests.integration.models.aimock import ScriptedProtocolServer
 from tests.integration.pulse import author
-from tests.papers import pdf
+from tests.papers import make_pdf
 
 PROJECT = "project/kestrel-lock"
 TASK = "task/read-gauge"
@@ -34,11 +34,11 @@ def mind(request: dict[str, Any]) -> dict[str, Any]:
     found = re.findall(r"^\[(\d+)\] (.+?)(?=\n\n|\Z)", told, re.MULTILINE | re.DOTALL)
     quoted = [(" ".join(text.split())[:300], [int(number)]) for number, text in found]
     quoted.sort(key=lambda one: not any(word in one[0] for word in NEWS))
-    return {"content": author.answer(*quoted[:8])}
+    return {"content": author.statements_answer(*quoted[:8])}
 
 
 @pytest.fixture(scope="module")
-def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindedServer]:
+def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedProtocolServer]:
     with thinking(world, tmp_path_factory.mktemp("author"), mind) as server:
         yield server
 
@@ -57,13 +57,13 @@ def written(world: World, after: str = "") -> dict[str, Any]:
         is_new = found["pulse"] and found["pulse"]["generated_at"] > after
         return found if is_new and found["stale_since"] is None else None
 
-    found = until(newer, "the Pulse", WINDOW_AND_SWEEP)
+    found = wait_until(newer, "the Pulse", WINDOW_AND_SWEEP)
     assert found is not None
     return found
 
 
 @pytest.fixture(scope="module")
-def first(world: World, model: MindedServer) -> dict[str, Any]:
+def first(world: World, model: ScriptedProtocolServer) -> dict[str, Any]:
     """A project with a task, and its first Pulse."""
     parties = {"client": "Kestrel Dock Trust", "contractor": "Fennimore Build"}
     make(world, PROJECT, "Kestrel Lock", status="on site", forecast_completion="2027-02-12", **parties)
@@ -75,7 +75,7 @@ def first(world: World, model: MindedServer) -> dict[str, Any]:
 def test_three_changes_make_one_new_text_that_cites_the_page(world: World, first: dict[str, Any]) -> None:
     assert not any(word in first["pulse"]["markdown"] for word in NEWS)
     change(world, PROJECT, forecast_completion="2027-03-05")
-    file_id = upload(world, "morning-round.pdf", pdf(REPORT), PROJECT)
+    file_id = upload(world, "morning-round.pdf", make_pdf(REPORT), PROJECT)
     change(world, TASK, state="done")
     assert state(world, file_id)["state"] == "ready"
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from local.talk import WebSession, citation_problem, sample, until
+from local.talk import WebSession, citation_problem, sample_payload, wait_until
 from tests.end_to_end.clerk import ACROSS, LOG_IT, clerk
 from tests.end_to_end.operating import operate, state, thinking, upload
 from tests.end_to_end.world import World
-from tests.integration.models.aimock import MindedServer
-from tests.papers import pdf
+from tests.integration.models.aimock import ScriptedProtocolServer
+from tests.papers import make_pdf
 
 PAPERS = {
     "Kestrel Dock": [
@@ -40,8 +40,8 @@ class Phone:
     def says(self, text: str) -> str:
         """Write to the site desk by Gupshup; returns the message that comes back."""
         before = len(self.world.talk.phone_messages(self.number))
-        assert self.world.talk.webhook(sample("inbound_gupshup_text", sender=self.number, text=text)) == 200
-        until(lambda: len(self.world.talk.phone_messages(self.number)) > before, f"the reply to {text!r}", 60)
+        assert self.world.talk.post_webhook(sample_payload("inbound_gupshup_text", sender=self.number, text=text)) == 200
+        wait_until(lambda: len(self.world.talk.phone_messages(self.number)) > before, f"the reply to {text!r}", 60)
         return str(self.world.talk.phone_messages(self.number)[-1]["text"])
 
 
@@ -55,29 +55,29 @@ class Browser:
     def says(self, text: str) -> dict[str, Any]:
         """Write into the session; returns the turn that answers."""
         before = self._done()
-        self.world.talk.say(self.session, text)
-        until(lambda: self._done() > before, f"the reply to {text!r}", 60)
-        return self.world.talk.turns(session_id=self.session.id)[0]
+        self.world.talk.send_message(self.session, text)
+        wait_until(lambda: self._done() > before, f"the reply to {text!r}", 60)
+        return self.world.talk.list_turns(session_id=self.session.id)[0]
 
     def _done(self) -> int:
-        return sum(event["kind"] == "done" for event in self.world.talk.events(self.session))
+        return sum(event["kind"] == "done" for event in self.world.talk.list_events(self.session))
 
 
 @pytest.fixture(scope="module")
-def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MindedServer]:
+def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScriptedProtocolServer]:
     with thinking(world, tmp_path_factory.mktemp("model"), clerk) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def contracts(world: World, model: MindedServer) -> dict[str, str]:
+def contracts(world: World, model: ScriptedProtocolServer) -> dict[str, str]:
     """Two contracts, their papers uploaded and read: handles by name."""
     handles, files = {}, {}
     for name, pages in PAPERS.items():
         properties = {"counterparty": name, "subject": "works", "state": "in force"}
         wanted = {"type": "contract", "name": name, "properties": properties, "classification": 1}
         handles[name] = str(operate(world, "POST", "/v1/entities", json=wanted).json()["handle"])
-        files[name] = upload(world, f"{name}.pdf", pdf(pages), handles[name])
+        files[name] = upload(world, f"{name}.pdf", make_pdf(pages), handles[name])
     for name, file_id in files.items():
         file = state(world, file_id)
         assert (file["state"], file["pages"], file["about"]) == ("ready", len(PAPERS[name]), handles[name]), file

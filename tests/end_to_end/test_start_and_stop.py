@@ -13,12 +13,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from local.state import FOLDER, ROOT, free_ports
+from local.state import STATE_FOLDER, ROOT, free_ports
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    folder = FOLDER / f"start-{os.getpid()}"
+    folder = STATE_FOLDER / f"start-{os.getpid()}"
     folder.mkdir(parents=True)
     yield folder
     shutil.rmtree(folder, ignore_errors=True)

@@ -7,26 +7,26 @@ from typing import Any
 import httpx2
 
 from local import example
-from local.talk import sample, until
+from local.talk import sample_payload, wait_until
 from tests.end_to_end.world import World
 
 
 def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response:
-    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT}
+    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT_SLUG}
     return world.talk.client.request(method, f"{world.stack.addresses.console}{path}", headers=keys, **how)
 
 
 def test_a_call_that_an_operator_runs_again_is_done_once_and_resumes_the_conversation(world: World) -> None:
     number = world.phone()
-    assert world.talk.webhook(sample("inbound_gupshup_text", sender=number)) == 200
-    until(lambda: world.talk.phone_messages(number), "the reply", 60)
+    assert world.talk.post_webhook(sample_payload("inbound_gupshup_text", sender=number)) == 200
+    wait_until(lambda: world.talk.phone_messages(number), "the reply", 60)
     world.settle()
     subject = f"Crack at C4, {number}"
     call_id = _leave_in_doubt(world, number, {"subject": subject, "question": "May we backfill at C4 on Monday?"})
     listed = operate(world, "GET", "/v1/attention").json()
     assert call_id in json.dumps(listed)
     assert operate(world, "POST", f"/v1/attention/tool-calls/{call_id}", json={"how": "run_again"}).is_success
-    until(lambda: len(world.talk.phone_messages(number)) == 2, "the second reply", 60)
+    wait_until(lambda: len(world.talk.phone_messages(number)) == 2, "the second reply", 60)
     world.settle()
     done = world.talk.client.get(f"{world.stack.addresses.office}/done").json()
     assert json.dumps(done).count(subject) == 1
@@ -36,8 +36,8 @@ def test_a_call_that_an_operator_runs_again_is_done_once_and_resumes_the_convers
 
 def test_a_session_that_nobody_woke_is_woken_by_the_sweep(world: World) -> None:
     number = world.phone()
-    assert world.talk.webhook(sample("inbound_gupshup_text", sender=number)) == 200
-    until(lambda: world.talk.phone_messages(number), "the reply", 60)
+    assert world.talk.post_webhook(sample_payload("inbound_gupshup_text", sender=number)) == 200
+    wait_until(lambda: world.talk.phone_messages(number), "the reply", 60)
     world.settle()
     session = world.value("SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id WHERE u.phone = %s", number)
     world.execute(
@@ -49,7 +49,7 @@ def test_a_session_that_nobody_woke_is_woken_by_the_sweep(world: World) -> None:
         " SELECT tenant_id, 'session', id, now() FROM sessions WHERE id = %s",
         session,
     )
-    until(lambda: len(world.talk.phone_messages(number)) == 2, "the reply after the sweep", 100)
+    wait_until(lambda: len(world.talk.phone_messages(number)) == 2, "the reply after the sweep", 100)
 
 
 def _leave_in_doubt(world: World, number: str, arguments: dict[str, str]) -> str:

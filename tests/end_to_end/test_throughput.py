@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from local.state import ROOT, plain_environment
+from local.state import ROOT, minimal_environment
 
 
 def test_turns_a_second_waits_and_statements_are_measured(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
     command = [sys.executable, "-m", "bench.throughput", "--quick", "--json", str(file)]
-    subprocess.run(command, cwd=ROOT, env=plain_environment(), check=True, timeout=240, capture_output=True)
+    subprocess.run(command, cwd=ROOT, env=minimal_environment(), check=True, timeout=240, capture_output=True)
     figures = json.loads(file.read_text())
     one, several = figures["throughput"]
     assert one["p50 x one session"] == pytest.approx(1)

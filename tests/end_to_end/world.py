@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from local import emulator
-from local.stack import Running
-from local.talk import Talk
+from local.stack import RunningStack
+from local.talk import StackClient
 
 _QUIET_SECONDS = 1.0
 """A queue may be empty for a moment while its message is on the way to the next one."""
@@ -17,8 +17,8 @@ _QUIET_SECONDS = 1.0
 class World:
     """A running stack and somebody to talk to it."""
 
-    stack: Running
-    talk: Talk
+    stack: RunningStack
+    talk: StackClient
     _numbers: Iterator[int] = field(default_factory=lambda: iter(range(100, 1_000)))
 
     def phone(self) -> str:
@@ -27,12 +27,12 @@ class World:
 
     def rows(self, query: str, *parameters: object) -> list[tuple[Any, ...]]:
         """Rows of the stack's database, as a superuser: past row-level security."""
-        with self.stack.cluster.superuser("parlour") as connection:
+        with self.stack.cluster.connect_as_superuser("parlour") as connection:
             return connection.execute(query.encode(), parameters).fetchall()
 
     def execute(self, statement: str, *parameters: object) -> None:
         """Change the stack's database, past row-level security: to bring about what only an accident would."""
-        with self.stack.cluster.superuser("parlour") as connection:
+        with self.stack.cluster.connect_as_superuser("parlour") as connection:
             connection.execute(statement.encode(), parameters)
 
     def value(self, query: str, *parameters: object) -> Any:

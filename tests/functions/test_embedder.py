@@ -18,9 +18,9 @@ from parlour.infra.settings import EmbedderSettings
 from parlour.jobs import work_due
 from parlour.knowledge.index import pending
 from parlour.knowledge.index.rows import RowDraft
-from parlour.knowledge.index.store import Owner, add_rows
-from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from parlour.knowledge.index.store import RowOwner, add_rows
+from tests.desk import ConversationHarness
+from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
 
 EVENTS = Path(__file__).parents[2] / "events"
 SECRET = "an embedding key"  # pragma: allowlist secret
@@ -53,7 +53,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Served:
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: Desk, database_name: str, served: Served, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, desk: ConversationHarness, database_name: str, served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Handler]:
     """The function in its deployment, with a second model that asks for a key and is the tenant's."""
     del served
@@ -62,12 +62,12 @@ def handler(
         secret = store_database_secret(cluster, database_name)
         boto3.client("secretsmanager").create_secret(Name="embedding", SecretString=json.dumps({"mini": SECRET}))
         further = '[{"model": "mini", "dimensions": 3, "url": "http://embed.test/v1"}]'
-        give(
+        set_environment(
             EmbedderSettings, monkeypatch, database_secret=secret, database_idle="true",
             embedding_url="http://words.test/v1", embedding_model="words", embedding_dimensions="64",
             embedding_models=further, embedding_secret="embedding",
         )  # fmt: skip
-        desk.rows("UPDATE tenants SET embedding_space = 'mini@3' RETURNING slug")
+        desk.query("UPDATE tenants SET embedding_space = 'mini@3' RETURNING slug")
         _forget()
         yield load_handler("embedder")
         _forget()
@@ -81,70 +81,70 @@ def _forget() -> None:
 @pytest.fixture(autouse=True)
 def _time(monkeypatch: pytest.MonkeyPatch) -> None:
     """More of it than the minute that other functions' tests have."""
-    monkeypatch.setattr(type(CONTEXT), "get_remaining_time_in_millis", lambda _: 300_000)
+    monkeypatch.setattr(type(LAMBDA_CONTEXT), "get_remaining_time_in_millis", lambda _: 300_000)
 
 
-def write(desk: Desk, text: str) -> None:
+def write(desk: ConversationHarness, text: str) -> None:
     now = desk.clock()
     with desk.database.transaction(desk.tenant_id) as tx:
         draft = RowDraft("delta", 0, "Delta", text, 0, {})
-        add_rows(tx, [(uuid7(now), Owner(None, None), draft)], now, pending=True)
-        pending.mark(tx, desk.tenant_id, now)
+        add_rows(tx, [(uuid7(now), RowOwner(None, None), draft)], now, is_pending=True)
+        pending.schedule_embedding(tx, desk.tenant_id, now)
 
 
-def vectors(desk: Desk) -> list[tuple[object, ...]]:
-    return desk.rows(
+def vectors(desk: ConversationHarness) -> list[tuple[object, ...]]:
+    return desk.query(
         "SELECT r.content, e.model, e.vector::text FROM context_rows r JOIN embeddings e ON e.row_id = r.id"
         " WHERE r.kind = 'delta'"
     )
 
 
-def nudge(desk: Desk) -> dict[str, Any]:
-    event = batch({"tenant_id": str(desk.tenant_id)})
+def nudge(desk: ConversationHarness) -> dict[str, Any]:
+    event = sqs_event({"tenant_id": str(desk.tenant_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event
 
 
 def test_a_nudge_has_the_tenants_rows_embedded_in_its_own_space_with_its_models_key(
-    handler: Handler, desk: Desk, served: Served
+    handler: Handler, desk: ConversationHarness, served: Served
 ) -> None:
     write(desk, "The crack is wider.")
-    assert failed(handler(nudge(desk), CONTEXT)) == []
+    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == []
     assert served.asked == [(f"Bearer {SECRET}", ["The crack is wider."])]
     assert vectors(desk) == [("The crack is wider.", "mini@3", "[1,0.5,0.25]")]
 
 
 def test_where_no_schedule_looks_every_minute_the_pulses_that_are_due_soon_are_woken(
-    handler: Handler, desk: Desk
+    handler: Handler, desk: ConversationHarness
 ) -> None:
     soon = datetime.now(UTC) + timedelta(seconds=40)
-    desk.rows("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
+    desk.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
     with desk.database.transaction(desk.tenant_id) as tx:
         work_due.schedule(tx, "pulse", uuid7(desk.clock()), soon)
-    assert failed(handler(nudge(desk), CONTEXT)) == []
+    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == []
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName="pulse_wakeups")["QueueUrl"]
     name: Literal["ApproximateNumberOfMessagesDelayed"] = "ApproximateNumberOfMessagesDelayed"
     assert sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name] == "1"
 
 
-def test_one_that_the_model_did_not_answer_comes_again(handler: Handler, desk: Desk, served: Served) -> None:
+def test_one_that_the_model_did_not_answer_comes_again(handler: Handler, desk: ConversationHarness, served: Served) -> None:
     write(desk, "Once more.")
     served.status = 503
-    assert failed(handler(nudge(desk), CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == ["id-0"]
     served.status = 200
-    assert failed(handler(nudge(desk), CONTEXT)) == []
+    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == []
     assert len(vectors(desk)) == 1
 
 
-def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: Desk) -> None:
+def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: ConversationHarness) -> None:
     event = json.loads((EVENTS / "embedder_pending.json").read_text("utf-8"))
-    assert failed(handler(event, CONTEXT)) == []
-    assert desk.rows("SELECT id FROM work_due WHERE kind = 'embedding'") == []
+    assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == []
+    assert desk.query("SELECT id FROM work_due WHERE kind = 'embedding'") == []
 
 
 def test_nonsense_is_left_for_the_dead_letters(handler: Handler) -> None:
-    event = batch({"tenant": 1})
+    event = sqs_event({"tenant": 1})
     del event["Records"][0]["attributes"]["MessageGroupId"]
-    assert failed(handler(event, CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == ["id-0"]

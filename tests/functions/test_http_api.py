@@ -11,11 +11,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from local.database import APP, Cluster
+from local.database import APP_ROLE, Cluster
 from parlour.bootstrap.http_api import build_http_api
 from parlour.infra.settings import HttpApiSettings
-from tests.functions.deployed import give
-from tests.integration.api.conftest import OPERATOR, TOKEN_SECRET, pack
+from tests.functions.deployed import set_environment
+from tests.integration.api.conftest import OPERATOR, TOKEN_SECRET, sample_pack_files
 
 ROOT = Path(__file__).parents[2]
 HANDLER = ROOT / "functions" / "http_api" / "handler.py"
@@ -27,7 +27,7 @@ type Ask = Callable[..., dict[str, Any]]
 def deployed(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, database_name: str) -> Iterator[None]:
     """Secrets, queues and variables as the template gives them."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-    where = cluster.parameters(database_name, APP, "app")
+    where = cluster.connection_parameters(database_name, APP_ROLE, "app")
     database = {
         "username": where["user"],
         "password": where["password"],
@@ -40,7 +40,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, database_name: s
         for name, text in texts.items():
             secrets.create_secret(Name=name, SecretString=text)
             monkeypatch.setenv(f"{name.upper()}_SECRET", name)
-        give(HttpApiSettings, monkeypatch, files_bucket="files", media_bucket="media")
+        set_environment(HttpApiSettings, monkeypatch, files_bucket="files", media_bucket="media")
         build_http_api.cache_clear()
         yield
         build_http_api().state.services.connections.close()
@@ -71,7 +71,7 @@ def ask(deployed: None) -> Iterator[Ask]:
 
 
 def test_a_visitor_writes_and_reads_through_the_function(ask: Ask) -> None:
-    files = {name: text for name, text in pack("acme", "acme.example").items() if not name.startswith("documents/")}
+    files = {name: text for name, text in sample_pack_files("acme", "acme.example").items() if not name.startswith("documents/")}
     operator = {"Authorization": f"Bearer {OPERATOR}", "Parlour-Tenant": "acme"}
     assert ask("PUT", "/v1/pack", {"files": files}, **operator)["json"]["changed"] is True
 
@@ -84,7 +84,7 @@ def test_a_visitor_writes_and_reads_through_the_function(ask: Ask) -> None:
 
 def test_a_text_goes_along_with_a_message_through_the_bucket(ask: Ask) -> None:
     boto3.client("s3").create_bucket(Bucket="media", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    files = {name: text for name, text in pack("acme", "acme.example").items() if not name.startswith("documents/")}
+    files = {name: text for name, text in sample_pack_files("acme", "acme.example").items() if not name.startswith("documents/")}
     ask("PUT", "/v1/pack", {"files": files}, Authorization=f"Bearer {OPERATOR}", **{"Parlour-Tenant": "acme"})
     opened = ask("POST", "/v1/sessions", {"host": "acme.example"})["json"]
     here, visitor = f"/v1/sessions/{opened['session_id']}", {"Authorization": f"Bearer {opened['token']}"}

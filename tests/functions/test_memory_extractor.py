@@ -14,15 +14,15 @@ from moto import mock_aws
 from local.database import Cluster
 from parlour.bootstrap import clients, memory_extractor
 from parlour.infra.settings import MemoryExtractorSettings
-from parlour.memory.order import KINDS
-from tests.desk import Desk
-from tests.functions.deployed import Context, Handler, batch, failed, give, load_handler, store_database_secret
-from tests.integration.memory.read_through import Conversation
+from parlour.memory.order import MEMORY_JOB_KINDS
+from tests.desk import ConversationHarness
+from tests.functions.deployed import FakeLambdaContext, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
+from tests.integration.memory.read_through import ExtractionConversation
 
 EVENTS = Path(__file__).parents[2] / "events"
 
 
-class LongContext(Context):
+class LongContext(FakeLambdaContext):
     """As much time as the function has in its deployment."""
 
     def get_remaining_time_in_millis(self) -> int:
@@ -33,7 +33,7 @@ CONTEXT = LongContext()
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
     """The function in its deployment, without a model's key."""
     del desk
     with mock_aws():
@@ -44,7 +44,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
         boto3.client("s3").create_bucket(
             Bucket="media", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
         )  # fmt: skip
-        give(
+        set_environment(
             MemoryExtractorSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model",
             media_bucket="media",
         )  # fmt: skip
@@ -58,46 +58,46 @@ def _forget() -> None:
         one.cache_clear()
 
 
-def order(desk: Desk, kind: str, work_id: UUID) -> dict[str, Any]:
-    event = batch({"tenant_id": str(desk.tenant_id), "kind": kind, "id": str(work_id)})
+def order(desk: ConversationHarness, kind: str, work_id: UUID) -> dict[str, Any]:
+    event = sqs_event({"tenant_id": str(desk.tenant_id), "kind": kind, "id": str(work_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event
 
 
-def test_a_session_that_is_due_is_looked_through(handler: Handler, desk: Desk) -> None:
-    talk = Conversation(desk)
+def test_a_session_that_is_due_is_looked_through(handler: Handler, desk: ConversationHarness) -> None:
+    talk = ExtractionConversation(desk)
     talk.say("I live in Pune.")
-    desk.rows(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'memory' RETURNING 1")
-    assert failed(handler(order(desk, "memory", talk.session), CONTEXT)) == []
-    assert talk.due() == []
-    assert desk.rows("SELECT until_turn FROM extractions") == [(1,)]
+    desk.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'memory' RETURNING 1")
+    assert failed_message_ids(handler(order(desk, "memory", talk.session), CONTEXT)) == []
+    assert talk.due_rows() == []
+    assert desk.query("SELECT until_turn FROM extractions") == [(1,)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_an_order_for_what_is_not_there_harms_nothing(handler: Handler, desk: Desk, kind: str) -> None:
-    assert failed(handler(order(desk, kind, uuid4()), CONTEXT)) == []
+@pytest.mark.parametrize("kind", MEMORY_JOB_KINDS)
+def test_an_order_for_what_is_not_there_harms_nothing(handler: Handler, desk: ConversationHarness, kind: str) -> None:
+    assert failed_message_ids(handler(order(desk, kind, uuid4()), CONTEXT)) == []
 
 
-def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: Desk) -> None:
-    event = json.loads((EVENTS / "memory_extractor_order.json").read_text("utf-8"))
-    assert failed(handler(event, CONTEXT)) == []
-    assert desk.rows("SELECT count(*) FROM facts") == [(0,)]
+def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: ConversationHarness) -> None:
+    event = json.loads((EVENTS / "memory_extractor_job.json").read_text("utf-8"))
+    assert failed_message_ids(handler(event, CONTEXT)) == []
+    assert desk.query("SELECT count(*) FROM facts") == [(0,)]
 
 
 @pytest.mark.parametrize(
     "body", [{"tenant_id": "x"}, {}, {"tenant_id": str(uuid4()), "kind": "pulse", "id": str(uuid4())}]
 )
 def test_nonsense_is_left_for_the_dead_letters(handler: Handler, body: dict[str, str]) -> None:
-    event = batch(body)
+    event = sqs_event(body)
     del event["Records"][0]["attributes"]["MessageGroupId"]
-    assert failed(handler(event, CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(event, CONTEXT)) == ["id-0"]
 
 
 def test_a_database_that_is_away_leaves_the_message_on_the_queue(
-    handler: Handler, desk: Desk, cluster: Cluster, database_name: str
+    handler: Handler, desk: ConversationHarness, cluster: Cluster, database_name: str
 ) -> None:
-    talk = Conversation(desk)
+    talk = ExtractionConversation(desk)
     talk.say("I live in Pune.")
     cluster.drop(database_name)
-    assert failed(handler(order(desk, "memory", talk.session), CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(order(desk, "memory", talk.session), CONTEXT)) == ["id-0"]

@@ -12,19 +12,19 @@ from local.database import Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.orchestrator import build_orchestrator
 from parlour.infra.settings import OrchestratorSettings
-from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from tests.desk import ConversationHarness
+from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
     """The function in its deployment: no model key, and an embeddings endpoint that is away."""
     del desk
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         key = json.dumps({"anthropic_api_key": ""})
         boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
-        give(
+        set_environment(
             OrchestratorSettings, monkeypatch, database_secret=store_database_secret(cluster, database_name),
             database_idle="true", model_secret="model", embedding_url="http://127.0.0.1:9", media_bucket="media",
         )  # fmt: skip
@@ -38,27 +38,27 @@ def _forget() -> None:
     clients.build_shorten_visibility.cache_clear()
 
 
-def wake(desk: Desk) -> dict[str, Any]:
-    return batch(desk.wakes()[-1].message("x").body)
+def wake(desk: ConversationHarness) -> dict[str, Any]:
+    return sqs_event(desk.list_wakes()[-1].to_queue_message("x").body)
 
 
-def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(handler: Handler, desk: Desk) -> None:
-    desk.write("How wide is the crack at C4?")
-    assert failed(handler(wake(desk), CONTEXT)) == []
-    ((body, state),) = desk.rows(
+def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(handler: Handler, desk: ConversationHarness) -> None:
+    desk.send_whatsapp("How wide is the crack at C4?")
+    assert failed_message_ids(handler(wake(desk), LAMBDA_CONTEXT)) == []
+    ((body, state),) = desk.query(
         "SELECT m.body, o.state FROM messages m JOIN outbox o ON o.message_id = m.id WHERE m.direction = 'outbound'"
     )
     assert str(body).startswith("Offline model")
     assert state == "pending"
-    assert desk.rows("SELECT count(*) > 0 FROM citations") == [(True,)]
+    assert desk.query("SELECT count(*) > 0 FROM citations") == [(True,)]
 
 
-def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, desk: Desk) -> None:
-    desk.write("How wide is the crack at C4?")
-    desk.rows("UPDATE sessions SET lease_until = '2099-01-01' RETURNING 1")
-    assert failed(handler(wake(desk), CONTEXT)) == ["id-0"]
-    assert desk.rows("SELECT count(*) FROM turns") == [(0,)]
+def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, desk: ConversationHarness) -> None:
+    desk.send_whatsapp("How wide is the crack at C4?")
+    desk.query("UPDATE sessions SET lease_until = '2099-01-01' RETURNING 1")
+    assert failed_message_ids(handler(wake(desk), LAMBDA_CONTEXT)) == ["id-0"]
+    assert desk.query("SELECT count(*) FROM turns") == [(0,)]
 
 
 def test_a_wake_that_is_none_goes_to_the_dead_letters(handler: Handler) -> None:
-    assert failed(handler(batch({"tenant_id": "x"}), CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(sqs_event({"tenant_id": "x"}), LAMBDA_CONTEXT)) == ["id-0"]

@@ -14,11 +14,11 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from local.database import APP, Cluster
+from local.database import APP_ROLE, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.outbound import build_outbound
-from tests.functions.deployed import CONTEXT
-from tests.integration.channels.conftest import Desk, desk, open_desk
+from tests.functions.deployed import LAMBDA_CONTEXT
+from tests.integration.channels.conftest import OutboxHarness, desk, open_desk
 
 __all__ = ["desk", "open_desk"]
 
@@ -71,8 +71,8 @@ def handler(
     """The function in its deployment: the database's secret, the tenant's key, and where the provider is."""
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
-        parameters = cluster.parameters(database_name, APP, "app")
-        secret = {"username": APP, "password": "app", "host": parameters["host"], "dbname": database_name}
+        parameters = cluster.connection_parameters(database_name, APP_ROLE, "app")
+        secret = {"username": APP_ROLE, "password": "app", "host": parameters["host"], "dbname": database_name}
         secrets = boto3.client("secretsmanager")
         secrets.create_secret(Name="database", SecretString=json.dumps(secret))
         secrets.create_secret(Name="parlour/gupshup", SecretString="key-of-the-tenant")
@@ -110,18 +110,18 @@ def a_batch(*bodies: object) -> dict[str, Any]:
     }
 
 
-def wake(desk: Desk, text: str) -> dict[str, str]:
-    desk.hear(datetime.now(UTC))
-    return {"tenant_id": str(desk.principal.tenant_id), "outbox_id": str(desk.reply(text))}
+def wake(desk: OutboxHarness, text: str) -> dict[str, str]:
+    desk.add_inbound(datetime.now(UTC))
+    return {"tenant_id": str(desk.principal.tenant_id), "outbox_id": str(desk.add_reply(text))}
 
 
 def test_replies_reach_the_provider_with_the_tenants_key_in_order(
-    handler: Handler, provider: Provider, desk: Desk
+    handler: Handler, provider: Provider, desk: OutboxHarness
 ) -> None:
     batch = a_batch(wake(desk, "Poured on **Tuesday**."), wake(desk, "Anything else?"))
 
-    assert handler(batch, CONTEXT) == {"batchItemFailures": []}
-    assert handler(batch, CONTEXT) == {"batchItemFailures": []}
+    assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": []}
+    assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": []}
     assert provider.received == [
         ("key-of-the-tenant", "Poured on *Tuesday*."),
         ("key-of-the-tenant", "Anything else?"),
@@ -129,47 +129,47 @@ def test_replies_reach_the_provider_with_the_tenants_key_in_order(
 
 
 def test_a_busy_provider_brings_the_message_and_what_comes_after_it_again(
-    handler: Handler, provider: Provider, desk: Desk
+    handler: Handler, provider: Provider, desk: OutboxHarness
 ) -> None:
     batch = a_batch(wake(desk, "first"), wake(desk, "second"))
     provider.status = 503
 
-    assert handler(batch, CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
+    assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
     assert [text for _, text in provider.received] == ["first"]
 
     provider.status = 202
-    assert handler(batch, CONTEXT) == {"batchItemFailures": []}
+    assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": []}
     assert [text for _, text in provider.received] == ["first", "first", "second"]
 
 
 def test_a_refused_key_leaves_no_dead_letter_and_a_wake_up_for_later(
-    handler: Handler, provider: Provider, desk: Desk
+    handler: Handler, provider: Provider, desk: OutboxHarness
 ) -> None:
     body, sqs = wake(desk, "waits for its key"), boto3.client("sqs")
-    desk.rows("UPDATE outbox SET created_at = now() RETURNING id")
+    desk.query("UPDATE outbox SET created_at = now() RETURNING id")
     provider.status = 401
 
-    assert handler(a_batch(body), CONTEXT) == {"batchItemFailures": []}
+    assert handler(a_batch(body), LAMBDA_CONTEXT) == {"batchItemFailures": []}
     url = sqs.get_queue_url(QueueName="wakeups")["QueueUrl"]
     waiting = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
     assert waiting["Attributes"] == {"ApproximateNumberOfMessagesDelayed": "1"}
 
     provider.status = 202
-    assert handler(a_batch(body), CONTEXT) == {"batchItemFailures": []}
+    assert handler(a_batch(body), LAMBDA_CONTEXT) == {"batchItemFailures": []}
     assert [text for _, text in provider.received] == ["waits for its key"] * 2
 
 
 def test_the_sample_event_of_a_row_that_is_not_here_is_done_with(handler: Handler, provider: Provider) -> None:
     event = json.loads((ROOT / "events" / "outbound_reply.json").read_text("utf-8"))
 
-    assert handler(event, CONTEXT) == {"batchItemFailures": []}
+    assert handler(event, LAMBDA_CONTEXT) == {"batchItemFailures": []}
     assert provider.received == []
 
 
 def test_a_message_that_is_no_wake_up_goes_to_the_dead_letters_alone(
-    handler: Handler, provider: Provider, desk: Desk
+    handler: Handler, provider: Provider, desk: OutboxHarness
 ) -> None:
     batch = a_batch({"hello": "world"}, wake(desk, "still sent"))
 
-    assert handler(batch, CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
+    assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
     assert [text for _, text in provider.received] == ["still sent"]

@@ -15,9 +15,9 @@ from parlour.bootstrap import clients
 from parlour.bootstrap.outbound import build_outbound
 from parlour.channels import statuses, whatsapp_cloud
 from parlour.infra.settings import OutboundSettings
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
-from tests.functions.providers import Provider, provider
-from tests.integration.channels.conftest import RECIPIENT, Desk, desk, open_desk
+from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
+from tests.functions.providers import FakeProvider, provider
+from tests.integration.channels.conftest import RECIPIENT, OutboxHarness, desk, open_desk
 
 __all__ = ["desk", "open_desk", "provider"]
 
@@ -26,14 +26,14 @@ CLOUD = {"provider": "whatsapp_cloud", "phone_number_id": "106540352242922", "ap
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, database_name: str, provider: Provider, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, database_name: str, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Handler]:
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         secret = store_database_secret(cluster, database_name)
         boto3.client("secretsmanager").create_secret(Name="parlour/gupshup", SecretString="token")
         given = {"database_secret": secret, "database_idle": "true", "whatsapp_base_url": provider.url}
-        give(OutboundSettings, monkeypatch, **given)
+        set_environment(OutboundSettings, monkeypatch, **given)
         build_outbound.cache_clear()
         clients.build_shorten_visibility.cache_clear()
         yield load_handler("outbound")
@@ -41,54 +41,54 @@ def handler(
         clients.build_shorten_visibility.cache_clear()
 
 
-def send(handler: Handler, desk: Desk, text: str) -> UUID:
+def send(handler: Handler, desk: OutboxHarness, text: str) -> UUID:
     """The reply, and that its wake-up came twice."""
-    desk.configure({"whatsapp": {**CLOUD}})
-    desk.hear(datetime.now(UTC))
-    outbox_id = desk.reply(text)
+    desk.set_channels({"whatsapp": {**CLOUD}})
+    desk.add_inbound(datetime.now(UTC))
+    outbox_id = desk.add_reply(text)
     wake = {"tenant_id": str(desk.principal.tenant_id), "outbox_id": str(outbox_id)}
-    assert failed(handler(batch(wake), CONTEXT)) == failed(handler(batch(wake), CONTEXT)) == []
+    assert failed_message_ids(handler(sqs_event(wake), LAMBDA_CONTEXT)) == failed_message_ids(handler(sqs_event(wake), LAMBDA_CONTEXT)) == []
     return outbox_id
 
 
-def hear_news(desk: Desk, provider: Provider) -> None:
+def hear_news(desk: OutboxHarness, provider: FakeProvider) -> None:
     """What the provider reported goes through the webhook's parser to the row."""
     for _ in range(500):
-        if len(provider.reported) == 2:
+        if len(provider.reported_statuses) == 2:
             break
         time.sleep(0.01)
-    for event in provider.reported:
+    for event in provider.reported_statuses:
         now = datetime.now(UTC)
         for envelope in whatsapp_cloud.parse(json.loads(json.dumps(event)), now).envelopes:
-            statuses.take(desk.principal, desk.database, envelope, now)
+            statuses.apply_status(desk.principal, desk.database, envelope, now)
 
 
-def test_a_reply_goes_to_meta_once_and_its_news_move_it(handler: Handler, desk: Desk, provider: Provider) -> None:
+def test_a_reply_goes_to_meta_once_and_its_news_move_it(handler: Handler, desk: OutboxHarness, provider: FakeProvider) -> None:
     outbox_id = send(handler, desk, "Poured on **Tuesday**.")
 
     assert [(one.recipient, one.text) for one in provider.phone.messages()] == [(RECIPIENT, "Poured on *Tuesday*.")]
-    assert desk.delivery(outbox_id).state == "sent"
+    assert desk.find_delivery(outbox_id).state == "sent"
     hear_news(desk, provider)
-    assert desk.delivery(outbox_id).state == "delivered"
+    assert desk.find_delivery(outbox_id).state == "delivered"
 
 
 def test_a_provider_that_takes_it_and_hangs_up_is_unknown_until_its_news_come_and_never_asked_twice(
-    handler: Handler, desk: Desk, provider: Provider
+    handler: Handler, desk: OutboxHarness, provider: FakeProvider
 ) -> None:
-    provider.behaviour.be({"next": "hang_up"})
+    provider.behaviour.set_next({"next": "hang_up"})
     outbox_id = send(handler, desk, "Poured on Tuesday.")
 
-    assert desk.delivery(outbox_id).state == "unknown"
+    assert desk.find_delivery(outbox_id).state == "unknown"
     assert len(provider.phone.messages()) == 1
     hear_news(desk, provider)
-    assert desk.delivery(outbox_id).state == "delivered"
+    assert desk.find_delivery(outbox_id).state == "delivered"
     assert len(provider.phone.messages()) == 1
 
 
-def test_news_may_come_before_a_slow_answer(handler: Handler, desk: Desk, provider: Provider) -> None:
-    provider.behaviour.be({"next": "slow", "seconds": 0.3})
+def test_news_may_come_before_a_slow_answer(handler: Handler, desk: OutboxHarness, provider: FakeProvider) -> None:
+    provider.behaviour.set_next({"next": "slow", "seconds": 0.3})
     outbox_id = send(handler, desk, "Poured on Tuesday.")
 
-    assert desk.delivery(outbox_id).state == "sent"
+    assert desk.find_delivery(outbox_id).state == "sent"
     hear_news(desk, provider)
-    assert desk.delivery(outbox_id).state == "delivered"
+    assert desk.find_delivery(outbox_id).state == "delivered"

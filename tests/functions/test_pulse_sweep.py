@@ -17,20 +17,20 @@ from parlour.infra.ids import uuid7
 from parlour.infra.settings import PulseSweepSettings
 from parlour.jobs import work_due
 from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.entities import NewEntity
-from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from parlour.knowledge.records.entities import RecordInput
+from tests.desk import ConversationHarness
+from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
 
 EVENTS = Path(__file__).parents[2] / "events"
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
     del desk
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         secret = store_database_secret(cluster, database_name)
-        give(PulseSweepSettings, monkeypatch, database_secret=secret, database_idle="true")
+        set_environment(PulseSweepSettings, monkeypatch, database_secret=secret, database_idle="true")
         _forget()
         yield load_handler("pulse_sweep")
         _forget()
@@ -40,7 +40,7 @@ def _forget() -> None:
     for one in (
         pulse_sweep.build_sweep,
         pulse_sweep.build_wakeup,
-        pulse_sweep._sweeper,
+        pulse_sweep._make_sweep,
         clients.build_shorten_visibility,
     ):
         one.cache_clear()
@@ -66,54 +66,54 @@ def later(name: str) -> str:
 
 
 @pytest.fixture
-def plan(desk: Desk) -> UUID:
+def plan(desk: ConversationHarness) -> UUID:
     """The only record whose Pulse is due; it was made long ago, by the real clock."""
-    desk.rows("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
+    desk.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
     with desk.database.transaction(desk.admin) as tx:
-        return entities.create(desk.admin, tx, NewEntity("plan", "Shoring"), desk.clock(), uuid7).id
+        return entities.create_record(desk.admin, tx, RecordInput("plan", "Shoring"), desk.clock(), uuid7).id
 
 
-def test_the_schedule_sends_what_is_due_once(handler: Handler, desk: Desk, plan: UUID) -> None:
-    assert handler(an_event("pulse_sweep_schedule"), CONTEXT) == {"sent": 1, "waiting": 0, "settled": 0, "left": False}
-    assert handler(an_event("pulse_sweep_schedule"), CONTEXT)["sent"] == 0
+def test_the_schedule_sends_what_is_due_once(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
+    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT) == {"sent": 1, "waiting": 0, "settled": 0, "left": False}
+    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 0
     assert on_queue("pulse") == [{"tenant_id": str(desk.tenant_id), "entity_id": str(plan)}]
 
 
 def test_a_wake_up_does_so_for_its_tenant_and_has_the_next_one_looked_at_in_its_time(
-    handler: Handler, desk: Desk, plan: UUID
+    handler: Handler, desk: ConversationHarness, plan: UUID
 ) -> None:
     soon = datetime.now(UTC) + timedelta(minutes=2)
     with desk.database.transaction(desk.admin) as tx:
-        other = entities.create(desk.admin, tx, NewEntity("plan", "Lifts"), desk.clock(), uuid7).id
+        other = entities.create_record(desk.admin, tx, RecordInput("plan", "Lifts"), desk.clock(), uuid7).id
         work_due.schedule(tx, "pulse", other, soon)
-    assert failed(handler(batch({"tenant_id": str(desk.tenant_id)}), CONTEXT)) == []
+    assert failed_message_ids(handler(sqs_event({"tenant_id": str(desk.tenant_id)}), LAMBDA_CONTEXT)) == []
     assert [one["entity_id"] for one in on_queue("pulse")] == [str(plan)]
     assert later("pulse_wakeups") == "1"
 
 
-def test_a_wake_up_with_nothing_to_do_soon_is_the_last(handler: Handler, desk: Desk, plan: UUID) -> None:
+def test_a_wake_up_with_nothing_to_do_soon_is_the_last(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
     tomorrow = datetime.now(UTC) + timedelta(hours=20)
     desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "pulse", plan, tomorrow))
-    assert failed(handler(batch({"tenant_id": str(desk.tenant_id)}), CONTEXT)) == []
+    assert failed_message_ids(handler(sqs_event({"tenant_id": str(desk.tenant_id)}), LAMBDA_CONTEXT)) == []
     assert (on_queue("pulse"), later("pulse_wakeups")) == ([], "0")
 
 
 def test_a_wake_up_for_a_tenant_that_is_not_there_and_nonsense_harm_nobody(
-    handler: Handler, desk: Desk, plan: UUID
+    handler: Handler, desk: ConversationHarness, plan: UUID
 ) -> None:
-    assert failed(handler(an_event("pulse_sweep_wakeup"), CONTEXT)) == []
-    event = batch({"tenant_id": "x"}, {"tenant_id": str(desk.tenant_id)})
+    assert failed_message_ids(handler(an_event("pulse_sweep_wakeup"), LAMBDA_CONTEXT)) == []
+    event = sqs_event({"tenant_id": "x"}, {"tenant_id": str(desk.tenant_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
-    assert failed(handler(event, CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == ["id-0"]
     assert len(on_queue("pulse")) == 1
 
 
 def test_who_asks_for_a_refresh_is_served_by_the_next_sweep_should_the_message_get_lost(
-    handler: Handler, desk: Desk, plan: UUID
+    handler: Handler, desk: ConversationHarness, plan: UUID
 ) -> None:
     tomorrow = datetime.now(UTC) + timedelta(hours=20)
     with desk.database.transaction(desk.admin) as tx:
         work_due.schedule(tx, "pulse", plan, tomorrow)
-        stale.ask(tx, plan, desk.clock())
-    assert handler(an_event("pulse_sweep_schedule"), CONTEXT)["sent"] == 1
+        stale.request_refresh(tx, plan, desk.clock())
+    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 1

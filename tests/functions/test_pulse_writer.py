@@ -15,15 +15,15 @@ from parlour.bootstrap import clients, pulse_writer
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import PulseWriterSettings
 from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.entities import NewEntity
-from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from parlour.knowledge.records.entities import RecordInput
+from tests.desk import ConversationHarness
+from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
 
 EVENTS = Path(__file__).parents[2] / "events"
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
     """The function in its deployment, without a model's key."""
     del desk
     with mock_aws():
@@ -31,7 +31,7 @@ def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytes
         key = json.dumps({"anthropic_api_key": ""})
         boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
         secret = store_database_secret(cluster, database_name)
-        give(PulseWriterSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model")
+        set_environment(PulseWriterSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model")
         _forget()
         yield load_handler("pulse_writer")
         _forget()
@@ -43,44 +43,44 @@ def _forget() -> None:
 
 
 @pytest.fixture
-def plan(desk: Desk) -> UUID:
+def plan(desk: ConversationHarness) -> UUID:
     """A record whose Pulse somebody wants now."""
     with desk.database.transaction(desk.admin) as tx:
-        new = NewEntity("plan", "Shoring", properties={"state": "active"})
-        made = entities.create(desk.admin, tx, new, desk.clock(), uuid7).id
-        stale.ask(tx, made, desk.clock())
+        new = RecordInput("plan", "Shoring", properties={"state": "active"})
+        made = entities.create_record(desk.admin, tx, new, desk.clock(), uuid7).id
+        stale.request_refresh(tx, made, desk.clock())
         return made
 
 
-def order(desk: Desk, record_id: UUID) -> dict[str, Any]:
-    event = batch({"tenant_id": str(desk.tenant_id), "entity_id": str(record_id)})
+def order(desk: ConversationHarness, record_id: UUID) -> dict[str, Any]:
+    event = sqs_event({"tenant_id": str(desk.tenant_id), "entity_id": str(record_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event
 
 
-def test_an_order_is_written_by_the_offline_model_with_its_sources(handler: Handler, desk: Desk, plan: UUID) -> None:
-    assert failed(handler(order(desk, plan), CONTEXT)) == []
-    ((text, citations),) = desk.rows(f"SELECT markdown, citations FROM pulses WHERE entity_id = '{plan}'")
+def test_an_order_is_written_by_the_offline_model_with_its_sources(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
+    assert failed_message_ids(handler(order(desk, plan), LAMBDA_CONTEXT)) == []
+    ((text, citations),) = desk.query(f"SELECT markdown, citations FROM pulses WHERE entity_id = '{plan}'")
     assert "Shoring" in str(text)
     assert "[1]" in str(text)
     assert citations
 
 
-def test_the_same_order_again_changes_nothing(handler: Handler, desk: Desk, plan: UUID) -> None:
-    assert failed(handler(order(desk, plan), CONTEXT)) == []
-    before = desk.rows("SELECT * FROM pulses")
-    assert failed(handler(order(desk, plan), CONTEXT)) == []
-    assert desk.rows("SELECT * FROM pulses") == before
+def test_the_same_order_again_changes_nothing(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
+    assert failed_message_ids(handler(order(desk, plan), LAMBDA_CONTEXT)) == []
+    before = desk.query("SELECT * FROM pulses")
+    assert failed_message_ids(handler(order(desk, plan), LAMBDA_CONTEXT)) == []
+    assert desk.query("SELECT * FROM pulses") == before
 
 
-def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: Desk) -> None:
-    event = json.loads((EVENTS / "pulse_writer_order.json").read_text("utf-8"))
-    assert failed(handler(event, CONTEXT)) == []
-    assert desk.rows("SELECT count(*) FROM pulses") == [(0,)]
+def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: ConversationHarness) -> None:
+    event = json.loads((EVENTS / "pulse_writer_job.json").read_text("utf-8"))
+    assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == []
+    assert desk.query("SELECT count(*) FROM pulses") == [(0,)]
 
 
 def test_nonsense_is_left_for_the_dead_letters(handler: Handler) -> None:
-    event = batch({"tenant_id": "x"})
+    event = sqs_event({"tenant_id": "x"})
     del event["Records"][0]["attributes"]["MessageGroupId"]
-    assert failed(handler(event, CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == ["id-0"]

@@ -16,21 +16,21 @@ from parlour.bootstrap import clients, sweep
 from parlour.infra.settings import SweepSettings
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
-from tests.desk import Desk
-from tests.functions.deployed import CONTEXT, Handler, batch, failed, give, load_handler, store_database_secret
+from tests.desk import ConversationHarness
+from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
 
 EVENTS = Path(__file__).parents[2] / "events"
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: Desk, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
     """The function in its deployment: every queue that wakes something, and the one of the wake-ups."""
-    desk.rows("DELETE FROM work_due WHERE kind = 'archive' RETURNING 1")  # long due, by the real clock
+    desk.query("DELETE FROM work_due WHERE kind = 'archive' RETURNING 1")  # long due, by the real clock
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         wakeups = boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
         secret = store_database_secret(cluster, database_name)
-        give(SweepSettings, monkeypatch, database_secret=secret, database_idle="true", wakeups_queue_url=wakeups)
+        set_environment(SweepSettings, monkeypatch, database_secret=secret, database_idle="true", wakeups_queue_url=wakeups)
         _forget()
         yield load_handler("sweep")
         _forget()
@@ -53,29 +53,29 @@ def on_queue(name: str) -> list[Any]:
 
 
 @pytest.fixture
-def unanswered(desk: Desk) -> UUID:
-    desk.write("How wide is the crack at C4?")  # long ago, by the real clock
-    return desk.wakes()[-1].session_id
+def unanswered(desk: ConversationHarness) -> UUID:
+    desk.send_whatsapp("How wide is the crack at C4?")  # long ago, by the real clock
+    return desk.list_wakes()[-1].session_id
 
 
-def test_the_schedule_wakes_what_was_left_lying(handler: Handler, desk: Desk, unanswered: UUID) -> None:
-    assert handler(an_event("sweep_schedule"), CONTEXT) == {"woken": 1, "settled": 0, "busy": 0, "left": False}
+def test_the_schedule_wakes_what_was_left_lying(handler: Handler, desk: ConversationHarness, unanswered: UUID) -> None:
+    assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {"woken": 1, "settled": 0, "busy": 0, "left": False}
     assert on_queue("turns_messaging.fifo") == [{"tenant_id": str(desk.tenant_id), "session_id": str(unanswered)}]
 
 
-def test_a_wake_up_that_is_due_does_so_for_its_own(handler: Handler, desk: Desk, unanswered: UUID) -> None:
+def test_a_wake_up_that_is_due_does_so_for_its_own(handler: Handler, desk: ConversationHarness, unanswered: UUID) -> None:
     due = DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC))
-    assert failed(handler(batch(due.to_json()), CONTEXT)) == []
+    assert failed_message_ids(handler(sqs_event(due.to_json()), LAMBDA_CONTEXT)) == []
     assert len(on_queue("turns_messaging.fifo")) == 1
 
 
 def test_one_whose_work_is_unknown_is_done_with(handler: Handler) -> None:
-    assert failed(handler(an_event("sweep_wakeup"), CONTEXT)) == []
+    assert failed_message_ids(handler(an_event("sweep_wakeup"), LAMBDA_CONTEXT)) == []
 
 
-def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(handler: Handler, desk: Desk) -> None:
+def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(handler: Handler, desk: ConversationHarness) -> None:
     due = DueWork(desk.tenant_id, "session", UUID(int=1), datetime.now(UTC) + timedelta(hours=3))
-    assert failed(handler(batch(due.to_json()), CONTEXT)) == []
+    assert failed_message_ids(handler(sqs_event(due.to_json()), LAMBDA_CONTEXT)) == []
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName="wakeups")["QueueUrl"]
     held = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
@@ -83,16 +83,16 @@ def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(handler: 
 
 
 def test_nonsense_is_left_for_the_dead_letters_and_holds_nobody_back(
-    handler: Handler, desk: Desk, unanswered: UUID
+    handler: Handler, desk: ConversationHarness, unanswered: UUID
 ) -> None:
-    event = batch({"kind": "x"}, DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC)).to_json())
+    event = sqs_event({"kind": "x"}, DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC)).to_json())
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
-    assert failed(handler(event, CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == ["id-0"]
     assert len(on_queue("turns_messaging.fifo")) == 1
 
 
-def test_what_is_due_later_is_left_alone(handler: Handler, desk: Desk) -> None:
+def test_what_is_due_later_is_left_alone(handler: Handler, desk: ConversationHarness) -> None:
     later = datetime.now(UTC) + timedelta(minutes=5)
     desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", UUID(int=1), later))
-    assert handler(an_event("sweep_schedule"), CONTEXT) == {"woken": 0, "settled": 0, "busy": 0, "left": False}
+    assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {"woken": 0, "settled": 0, "busy": 0, "left": False}

@@ -4,29 +4,29 @@ from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.tools import kit
 from parlour.tools.run import ToolContext
-from tests.desk import Desk, calls, says, searches
+from tests.desk import ConversationHarness, tool_call, text_answer, search_call
 
 _RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
 
 
-def asked_of_records(desk: Desk) -> None:
+def write_records_by_tools(desk: ConversationHarness) -> None:
     """A risk that was found is noted with its source; the note is looked up as after a crash; a name is spelt wrong."""
-    desk.write("Note the crack as a risk.", "day-risk")
+    desk.send_whatsapp("Note the crack as a risk.", "day-risk")
     desk.model.script = [
-        searches("crack width C4"),
+        search_call("crack width C4"),
         [
-            *calls("create_entity", "a", kind="risk", name="Crack at C4", properties=_RISK, sources=[1]),
-            *calls("get_entity", "b", entities=["risk/R03"]),
+            *tool_call("create_entity", "a", kind="risk", name="Crack at C4", properties=_RISK, sources=[1]),
+            *tool_call("get_entity", "b", entities=["risk/R03"]),
         ],
-        says("Noted."),
+        text_answer("Noted."),
     ]
-    desk.run()
-    assert desk.rows("SELECT count(*) FROM entities WHERE name = 'Crack at C4'") == [(1,)]
-    ((turn_id, session_id, key),) = desk.rows(
+    desk.run_turn()
+    assert desk.query("SELECT count(*) FROM entities WHERE name = 'Crack at C4'") == [(1,)]
+    ((turn_id, session_id, key),) = desk.query(
         "SELECT c.turn_id, t.session_id, c.idempotency_key FROM tool_calls c JOIN turns t ON t.id = c.turn_id"
         " WHERE c.name = 'create_entity'"
     )
     context = ToolContext(
         desk.admin, desk.database, session_id, turn_id, desk.clock(), uuid7, 0, idempotency_key=str(key)  # type: ignore[arg-type]
     )  # fmt: skip
-    assert kit.LOOKUPS["create_entity"](context)
+    assert kit.BUILTIN_LOOKUPS["create_entity"](context)

@@ -5,10 +5,10 @@ from datetime import datetime
 import pytest
 
 from parlour.infra.postgres import Database
-from tests.desk import Desk, open_desk
+from tests.desk import ConversationHarness, open_conversation_harness
 
 
 @pytest.fixture
-def desk(database: Database, now: datetime) -> Desk:
+def desk(database: Database, now: datetime) -> ConversationHarness:
     """The example's site desk on this test's own database."""
-    return open_desk(database, now)
+    return open_conversation_harness(database, now)

@@ -9,12 +9,12 @@ from parlour.infra.errors import ProviderRejected
 from parlour.infra.ids import uuid7
 from parlour.jobs import work_due
 from parlour.knowledge.index import embedder, pending, reembed
-from parlour.knowledge.index.embedder import Services
+from parlour.knowledge.index.embedder import EmbeddingDependencies
 from parlour.knowledge.index.rows import RowDraft
-from parlour.knowledge.index.spaces import Offer, Spaces
-from parlour.knowledge.index.store import Owner, add_rows
+from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
+from parlour.knowledge.index.store import RowOwner, add_rows
 from parlour.knowledge.records import backfill
-from tests.desk import Desk, WordEmbedder
+from tests.desk import ConversationHarness, WordEmbedder
 
 
 class Titan:
@@ -29,19 +29,19 @@ class Titan:
         return WordEmbedder().embed(texts)
 
 
-def rows_are_embedded(desk: Desk) -> None:
+def embed_and_reembed(desk: ConversationHarness) -> None:
     """What was said and written today gets its vectors; the tenant moves to a model that costs something, and back;
     in the end something is left to do."""
-    spaces = Spaces([Offer(WordEmbedder()), Offer(Titan(), "bedrock")])
-    services = Services(
-        desk.database, spaces, desk.embedding, backfill.backfill, Decimal(20), desk.clock, uuid7
+    spaces = EmbeddingSpaces([PricedEmbedder(WordEmbedder()), PricedEmbedder(Titan(), "bedrock")])
+    services = EmbeddingDependencies(
+        desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock, uuid7
     )  # fmt: skip
     _write(desk, "The crack at C4 is wider.", "An odd one.")
-    ((type_id,),) = desk.rows("SELECT id FROM entity_types WHERE key = 'finding'")
+    ((type_id,),) = desk.query("SELECT id FROM entity_types WHERE key = 'finding'")
     assert isinstance(type_id, UUID)
     with desk.database.transaction(desk.tenant_id) as tx:
-        assert pending.since(tx) is not None
-        backfill.mark(tx, type_id, desk.clock())
+        assert pending.oldest_pending_since(tx) is not None
+        backfill.schedule_backfill(tx, type_id, desk.clock())
     _run(services, desk)
     _move(services, desk, "amazon.titan-embed-text-v2:0")
     _write(desk, "It is odd.")
@@ -49,28 +49,28 @@ def rows_are_embedded(desk: Desk) -> None:
     _run(services, desk)
     _move(services, desk, "words")
     _write(desk, "Nobody has looked at this one yet.")
-    desk.rows("UPDATE messages SET indexed = false WHERE id = (SELECT min(id::text)::uuid FROM messages) RETURNING id")
+    desk.query("UPDATE messages SET indexed = false WHERE id = (SELECT min(id::text)::uuid FROM messages) RETURNING id")
     until = desk.clock() + timedelta(minutes=1)
     with desk.database.transaction(desk.tenant_id) as tx:
         assert work_due.lease(tx, "embedding", desk.tenant_id, until, desk.clock())
-        assert work_due.leased_until(tx, "embedding", desk.tenant_id) == until
+        assert work_due.find_lease_end(tx, "embedding", desk.tenant_id) == until
 
 
-def _move(services: Services, desk: Desk, model: str) -> None:
+def _move(services: EmbeddingDependencies, desk: ConversationHarness, model: str) -> None:
     with desk.database.transaction(desk.admin) as tx:
-        reembed.start(desk.admin, tx, services.spaces, model, desk.clock(), uuid7)
+        reembed.start_reembedding(desk.admin, tx, services.spaces, model, desk.clock(), uuid7)
     _run(services, desk)
-    desk.clock.now += reembed.KEPT
+    desk.clock.now += reembed.OLD_VECTORS_KEPT
     _run(services, desk)
 
 
-def _run(services: Services, desk: Desk, seconds: float = 300.0) -> None:
-    embedder.run(services, desk.tenant_id, lambda: seconds)
+def _run(services: EmbeddingDependencies, desk: ConversationHarness, seconds: float = 300.0) -> None:
+    embedder.embed_tenant(services, desk.tenant_id, lambda: seconds)
 
 
-def _write(desk: Desk, *texts: str) -> None:
+def _write(desk: ConversationHarness, *texts: str) -> None:
     now = desk.clock()
     drafts = [RowDraft("delta", 0, "Delta", text, 0, {}) for text in texts]
     with desk.database.transaction(desk.tenant_id) as tx:
-        add_rows(tx, [(uuid7(now), Owner(None, None), draft) for draft in drafts], now, pending=True)
-        pending.mark(tx, desk.tenant_id, now)
+        add_rows(tx, [(uuid7(now), RowOwner(None, None), draft) for draft in drafts], now, is_pending=True)
+        pending.schedule_embedding(tx, desk.tenant_id, now)

@@ -3,32 +3,32 @@
 import pytest
 
 from parlour.infra.errors import ObjectsUnavailable
-from parlour.knowledge.files.file import LOOKED_AFTER
+from parlour.knowledge.files.file import CLEANUP_DELAY
 from tests import papers
-from tests.desk import Desk
-from tests.integration.knowledge.file_desk import FileDesk
+from tests.desk import ConversationHarness
+from tests.integration.knowledge.file_desk import UploadHarness
 
 
-def files_taken(desk: Desk) -> None:
+def upload_files(desk: ConversationHarness) -> None:
     """A contract about a record, again in a new version; a team's procedures, which wait for the bucket; a file that is
     no file; one downloaded and deleted, and looked for once more an hour later."""
-    room = FileDesk(desk.database, desk.admin, desk.clock)
-    contract = room.upload("main-works.pdf", papers.contract(), "project/QUAY")
-    room.work()
-    room.upload_again(contract, papers.contract())
-    room.work()
+    room = UploadHarness(desk.database, desk.admin, desk.clock)
+    contract = room.upload("main-works.pdf", papers.make_contract_pdf(), "project/QUAY")
+    room.run_ingestion()
+    room.upload_new_version(contract, papers.make_contract_pdf())
+    room.run_ingestion()
     assert room.read(contract).version == 2
     room.upload("lifting.md", b"# Lifting\n\nStop at 38 km/h.", team="site-operations")
-    room.bucket.away = True
+    room.bucket.is_unavailable = True
     with pytest.raises(ObjectsUnavailable):
-        room.work()
-    room.bucket.away = False
+        room.run_ingestion()
+    room.bucket.is_unavailable = False
     room.upload("broken.pdf", b"%PDF- and no more")
-    room.work()
+    room.run_ingestion()
     assert len(room.browse(team="site-operations")) == 1
-    addendum = room.upload("addendum.pdf", papers.contract(), "project/QUAY")
-    room.work()
+    addendum = room.upload("addendum.pdf", papers.make_contract_pdf(), "project/QUAY")
+    room.run_ingestion()
     assert room.content(addendum).name == "addendum.pdf"
     room.delete(addendum)
-    desk.clock.now += LOOKED_AFTER
-    room.look_again(addendum.id)
+    desk.clock.now += CLEANUP_DELAY
+    room.run_sweep(addendum.id)

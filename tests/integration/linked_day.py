@@ -1,20 +1,20 @@
 """The part of the working day in which somebody talks about a record."""
 
 from parlour.knowledge.records import linked
-from parlour.knowledge.records.linked import LinkCache
-from parlour.knowledge.records.linked_text import briefings
-from tests.desk import Desk
+from parlour.knowledge.records.linked import LinkedRecordsCache
+from parlour.knowledge.records.linked_text import render_variants
+from tests.desk import ConversationHarness
 
 
-def talk_about_a_record(desk: Desk) -> None:
+def read_linked_records(desk: ConversationHarness) -> None:
     """What the project is linked to is read for a briefing, once and again, and told in full."""
-    cache, now = LinkCache(), desk.clock()
+    cache, now = LinkedRecordsCache(), desk.clock()
     with desk.database.transaction(desk.admin) as tx:
-        page = linked.page(desk.admin, tx, "project/NRS")
-    ((project,),) = desk.rows("SELECT id FROM entities WHERE key = 'NRS'")
+        page = linked.read_linked_page(desk.admin, tx, "project/NRS")
+    ((project,),) = desk.query("SELECT id FROM entities WHERE key = 'NRS'")
     for _ in range(2):
         with desk.database.transaction(desk.admin) as tx:
-            found = linked.focus(desk.admin, tx, project, cache=cache, now=now)  # type: ignore[arg-type]
+            found = linked.read_focus_record(desk.admin, tx, project, cache=cache, now=now)  # type: ignore[arg-type]
         assert found
-        assert briefings(found.linked, hint=True)
-        assert found.linked.kinds == page.linked.kinds
+        assert render_variants(found.linked_records, has_tool=True)
+        assert found.linked_records.types == page.linked.types

@@ -8,34 +8,34 @@ from unittest.mock import patch
 from parlour.infra.errors import ProviderUnavailable, SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.memory.facts import everybody, keep
-from parlour.memory.facts.everybody import Common
-from tests.desk import Desk
-from tests.integration.memory.read_through import Conversation, answer, fact
+from parlour.memory.facts.everybody import NewSharedFact
+from tests.desk import ConversationHarness
+from tests.integration.memory.read_through import ExtractionConversation, extraction_answer, proposed_fact
 
 _TOLD = "The user does the accounts of the shop in Tally."
 
 
-def looked_through(desk: Desk) -> None:
+def extract_facts(desk: ConversationHarness) -> None:
     """A visitor tells of themselves."""
-    talk = Conversation(desk)
+    talk = ExtractionConversation(desk)
     talk.say("My name is Meera. I'm on the Gold plan. We do the accounts of the shop in Tally.")
-    talk.look_through(SpendRefused("no room"))
-    talk.look_through(*[ProviderUnavailable("away")] * 4, after=timedelta(hours=2))
-    talk.look_through(answer(fact("about.software", "Tally", 1), episodes=[(_TOLD, [1])]), after=timedelta(hours=1))
+    talk.run_extraction(SpendRefused("no room"))
+    talk.run_extraction(*[ProviderUnavailable("away")] * 4, after=timedelta(hours=2))
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1), episodes=[(_TOLD, [1])]), after=timedelta(hours=1))
     talk.say("I'm on the Gold plan. We do the accounts of the shop in Tally.")
-    talk.look_through(answer(fact("city", "Zurich", 1), episodes=[(_TOLD, [1]), ("Tally has the shop.", [1])]))
+    talk.run_extraction(extraction_answer(proposed_fact("city", "Zurich", 1), episodes=[(_TOLD, [1]), ("Tally has the shop.", [1])]))
     talk.say("I've switched to the Silver plan. Please forget my name.")
-    desk.rows(
+    desk.query(
         "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
         f" SELECT tenant_id, row_id, 'alike', '[1,0]' FROM episodes WHERE session_id = '{talk.session}' RETURNING 1"
     )
-    talk.look_through(answer())
+    talk.run_extraction(extraction_answer())
     assert talk.facts() == {"plan": "Silver", "about.software": "Tally"}
     assert talk.episodes() == [(_TOLD, 2)]
     with desk.database.transaction(desk.admin) as tx:
         for hours in ("9 to 6", "8 to 6"):
-            told = Common("team", "site-operations", "opening hours", hours)
-            everybody.know(desk.admin, tx, told, desk.clock(), uuid7)
+            told = NewSharedFact("team", "site-operations", "opening hours", hours)
+            everybody.set(desk.admin, tx, told, desk.clock(), uuid7)
     with patch.object(keep, "MOST_LIVE", 3):
         talk.say("Remember that I like mangoes. Remember that I drink jasmine tea.")
     assert talk.facts().keys() >= {"plan"}

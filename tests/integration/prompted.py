@@ -3,31 +3,31 @@
 from datetime import timedelta
 from uuid import UUID
 
-from parlour.turns.prompts.difference import diff
-from parlour.turns.prompts.explain import explain, words
-from parlour.turns.prompts.rebuild import rebuild
-from tests.desk import Desk, says, searches
+from parlour.turns.prompts.difference import compare_turn_prompts
+from parlour.turns.prompts.explain import explain_turn, read_texts
+from parlour.turns.prompts.rebuild import rebuild_turn_prompt
+from tests.desk import ConversationHarness, text_answer, search_call
 
 
-def two_turns(desk: Desk) -> list[UUID]:
+def run_two_turns(desk: ConversationHarness) -> list[UUID]:
     """A turn without tools, then one with two rounds of searches, half a minute later; their ids."""
-    desk.write("Good morning, who is on site today?", "prompted-1")
-    desk.model.script = [says("The crane crew.")]
-    desk.run()
+    desk.send_whatsapp("Good morning, who is on site today?", "prompted-1")
+    desk.model.script = [text_answer("The crane crew.")]
+    desk.run_turn()
     desk.clock.now += timedelta(seconds=30)
-    desk.write("How wide is the crack at C4, and what is the wind limit of the crane?", "prompted-2")
-    desk.model.script = [searches("crack C4", "call_1"), searches("wind limit", "call_2"), says("0.35 mm [1].")]
-    desk.run()
-    found = desk.rows("SELECT turn_id FROM messages WHERE provider_message_id LIKE '%prompted-_' ORDER BY position")
+    desk.send_whatsapp("How wide is the crack at C4, and what is the wind limit of the crane?", "prompted-2")
+    desk.model.script = [search_call("crack C4", "call_1"), search_call("wind limit", "call_2"), text_answer("0.35 mm [1].")]
+    desk.run_turn()
+    found = desk.query("SELECT turn_id FROM messages WHERE provider_message_id LIKE '%prompted-_' ORDER BY position")
     return [UUID(str(one)) for (one,) in found]
 
 
-def prompts_looked_at(desk: Desk) -> None:
+def inspect_prompts(desk: ConversationHarness) -> None:
     """An operator looks at the prompts of two turns, compares them, and has one made again."""
-    first, second = two_turns(desk)
+    first, second = run_two_turns(desk)
     with desk.database.transaction(desk.admin) as tx:
-        step = explain(desk.admin, tx, second)["steps"]
+        step = explain_turn(desk.admin, tx, second)["steps"]
         assert step
-        assert words(desk.admin, tx, second, ["nothing"]) == {}
-        assert diff(desk.admin, tx, second, first)["segments"]
-        assert rebuild(desk.admin, tx, second, 3)["matches"]
+        assert read_texts(desk.admin, tx, second, ["nothing"]) == {}
+        assert compare_turn_prompts(desk.admin, tx, second, first)["segments"]
+        assert rebuild_turn_prompt(desk.admin, tx, second, 3)["matches"]

@@ -7,69 +7,69 @@ from parlour.knowledge.documents.projects import create_project
 from parlour.knowledge.files import uploads
 from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.records import backfill, edges, entities, registry
-from parlour.knowledge.records.entities import NewEntity, Patch
-from tests.bucket import Bucket
-from tests.desk import Desk
+from parlour.knowledge.records.entities import RecordInput, RecordPatch
+from tests.bucket import FakeBucket
+from tests.desk import ConversationHarness
 
 _TOLD_ANEW = "UPDATE entity_types SET version = version + 1, {} WHERE key = 'finding' RETURNING id"
 
 
-def records_kept(desk: Desk) -> None:
+def edit_records(desk: ConversationHarness) -> None:
     """A finding is written down, linked to the project, corrected, found again and closed."""
     admin, now = desk.admin, desk.clock()
     with desk.database.transaction(admin) as tx:
-        assert entities.hold(admin, tx, "project/NRS", None)
-        new = NewEntity("finding", "Gap in the guard rail", "F-1", {"severity": "high"}, project="project/NRS")
-        finding = entities.create(admin, tx, new, now, uuid7)
-        assert entities.read_many(admin, tx, ["finding/F-1", "finding/F-2"]) == [finding]
+        assert entities.lock_record(admin, tx, "project/NRS", None)
+        new = RecordInput("finding", "Gap in the guard rail", "F-1", {"severity": "high"}, project="project/NRS")
+        finding = entities.create_record(admin, tx, new, now, uuid7)
+        assert entities.find_records(admin, tx, ["finding/F-1", "finding/F-2"]) == [finding]
         assert edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         assert not edges.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
-        assert entities.browse(admin, tx, type="finding", where={"severity": "high"}, text="guard").entities
-    desk.rows("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
+        assert entities.list_records(admin, tx, type="finding", where={"severity": "high"}, text="guard").records
+    desk.query("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
     with desk.database.transaction(admin) as tx:
-        change = Patch(properties={"severity": "low"}, classification=1)
-        assert entities.change(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
-        assert "finding" in registry.definitions(tx)
+        change = RecordPatch(properties={"severity": "low"}, classification=1)
+        assert entities.update_record(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
+        assert "finding" in registry.list_record_types(tx)
         edges.unlink(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7)
-        entities.delete(admin, tx, "finding/F-1", 2, now, uuid7)
-        again, same = (entities.create(admin, tx, new, now, uuid7, "day-1").id for _ in range(2))
+        entities.delete_record(admin, tx, "finding/F-1", 2, now, uuid7)
+        again, same = (entities.create_record(admin, tx, new, now, uuid7, "day-1").id for _ in range(2))
         assert again == same != finding.id
         assert edges.link(admin, tx, again, "risk/R-03", "answers", now, uuid7, "day-2").is_new
-        note = written.create(admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now, new_id=uuid7)
-        seen = Patch(name="Guard rails, seen")
-        renamed = entities.change(admin, tx, note.handle, seen, None, now, uuid7, origin="day-3")
-        assert entities.was_changed(tx, renamed.id, "day-3")
-        assert written.change(admin, tx, note.handle, Patch(project=None), None, now, uuid7).project is None
-    a_project_called_off(desk)
-    of_a_kind_told_anew(desk)
+        note = written.create_document(admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now, new_id=uuid7)
+        seen = RecordPatch(name="Guard rails, seen")
+        renamed = entities.update_record(admin, tx, note.handle, seen, None, now, uuid7, origin="day-3")
+        assert entities.has_change_of_origin(tx, renamed.id, "day-3")
+        assert written.update_record_and_document(admin, tx, note.handle, RecordPatch(project=None), None, now, uuid7).project is None
+    delete_projects(desk)
+    backfill_changed_type(desk)
 
 
-def a_project_called_off(desk: Desk) -> None:
+def delete_projects(desk: ConversationHarness) -> None:
     """It goes with what it was for, and another one takes its name."""
     admin, now = desk.admin, desk.clock()
     facts: JsonObject = {"client": "Port", "contractor": "Dam", "status": "tender"}
     with desk.database.transaction(admin) as tx:
-        uploads.start(admin, tx, Bucket(), NewFile("map.md", 100, "project/NRS"), now, uuid7(now))
+        uploads.start_upload(admin, tx, FakeBucket(), NewFile("map.md", 100, "project/NRS"), now, uuid7(now))
         for _ in range(2):
-            shed = NewEntity("project", "Shed", "SHED", facts)
+            shed = RecordInput("project", "Shed", "SHED", facts)
             begun = create_project(admin, tx, shed, "A shed.", now, uuid7)
-            written.create(admin, tx, begun.project.id, "Notes", key="shed", now=now, new_id=uuid7)
-            entities.delete(admin, tx, "document/shed", None, now, uuid7)
+            written.create_document(admin, tx, begun.project.id, "Notes", key="shed", now=now, new_id=uuid7)
+            entities.delete_record(admin, tx, "document/shed", None, now, uuid7)
             plan = NewFile("plan.md", 100, begun.project.handle)
-            uploads.start(admin, tx, Bucket(), plan, now, uuid7(now))
-            entities.delete(admin, tx, begun.project.id, None, now, uuid7)
+            uploads.start_upload(admin, tx, FakeBucket(), plan, now, uuid7(now))
+            entities.delete_record(admin, tx, begun.project.id, None, now, uuid7)
 
 
-def of_a_kind_told_anew(desk: Desk) -> None:
+def backfill_changed_type(desk: ConversationHarness) -> None:
     """The kind is called otherwise, then not searched at all; its records follow."""
     now = desk.clock()
     for setting in ("display_name = 'Note'", """rag = rag || '{"context": "off"}'"""):
-        ((type_id,),) = desk.rows(_TOLD_ANEW.format(setting))
+        ((type_id,),) = desk.query(_TOLD_ANEW.format(setting))
         with desk.database.transaction(desk.tenant_id) as tx:
-            backfill.mark(tx, type_id, now)  # type: ignore[arg-type]
-        assert backfill.backfill(desk.database, desk.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
+            backfill.schedule_backfill(tx, type_id, now)  # type: ignore[arg-type]
+        assert backfill.run_backfill(desk.database, desk.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
 
 
-def of_a_kind_left_for_tomorrow(desk: Desk) -> None:
+def leave_backfill_due(desk: ConversationHarness) -> None:
     """The day ends before its records are told anew once more."""
-    desk.rows(_TOLD_ANEW.format("display_name = 'Finding'"))
+    desk.query(_TOLD_ANEW.format("display_name = 'Finding'"))

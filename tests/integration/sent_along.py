@@ -3,34 +3,34 @@
 import pytest
 
 from parlour.infra.errors import AccessRefused
-from parlour.turns.attaching import GIVEN_UP_AFTER, Named
-from tests.desk import Desk, says
-from tests.integration.knowledge.file_desk import FileDesk
-from tests.post import PNG, Post
+from parlour.turns.attaching import ABANDONED_AFTER, AttachmentReference
+from tests.desk import ConversationHarness, text_answer
+from tests.integration.knowledge.file_desk import UploadHarness
+from tests.post import PNG_BYTES, InboundMedia
 
 
-def sent_along(desk: Desk) -> None:
+def send_attachments(desk: ConversationHarness) -> None:
     """Two pictures over WhatsApp, one of which comes late; on the web another, a text that has no room, a file that is
     there already, and an upload that is never sent."""
-    post, files = Post(desk), FileDesk(desk.database, desk.admin, desk.clock)
-    post.bucket.refuses = True
+    post, files = InboundMedia(desk), UploadHarness(desk.database, desk.admin, desk.clock)
+    post.bucket.is_access_refused = True
     with pytest.raises(AccessRefused):
-        post.whatsapp(PNG, "day-late", "", "late.png")
-    post.bucket.refuses = False
-    post.whatsapp(PNG, "day-picture", "Is this wide?", "crack.png")
-    desk.model.script = [says("Wider than the others.")]
-    post.run()
-    visitor = desk.visit()
-    session = desk.session_of(visitor)
+        post.send_whatsapp_file(PNG_BYTES, "day-late", "", "late.png")
+    post.bucket.is_access_refused = False
+    post.send_whatsapp_file(PNG_BYTES, "day-picture", "Is this wide?", "crack.png")
+    desk.model.script = [text_answer("Wider than the others.")]
+    post.run_turn()
+    visitor = desk.create_visitor()
+    session = desk.find_session(visitor)
     log = files.upload("crane-log.md", b"# Crane\n\nStop at 38 km/h.")
-    files.work()
-    post.upload(visitor, session, PNG, "other.png")
-    desk.clock.now += GIVEN_UP_AFTER
+    files.run_ingestion()
+    post.upload_file(visitor, session, PNG_BYTES, "other.png")
+    desk.clock.now += ABANDONED_AFTER
     uploads = [
-        post.upload(visitor, session, PNG, "crane.png"),
-        post.upload(visitor, session, b"x y " * 20_000, "all.txt"),
+        post.upload_file(visitor, session, PNG_BYTES, "crane.png"),
+        post.upload_file(visitor, session, b"x y " * 20_000, "all.txt"),
     ]
-    post.say(visitor, session, "", *uploads, Named(file=log.id))
-    desk.model.script = [says("It stood still.")]
-    post.run()
-    assert desk.rows("SELECT name FROM attachments WHERE refused") == [("all.txt",)]
+    post.send_web(visitor, session, "", *uploads, AttachmentReference(file_id=log.id))
+    desk.model.script = [text_answer("It stood still.")]
+    post.run_turn()
+    assert desk.query("SELECT name FROM attachments WHERE refused") == [("all.txt",)]

@@ -2,36 +2,36 @@
 anchors; what must survive is kept, told, and lost."""
 
 from parlour.infra.errors import SpendRefused
-from parlour.memory.job import NO_BUDGET_WAIT
-from parlour.memory.summary.writer import FIRST_WAIT
-from tests.desk import Desk, says
-from tests.integration.memory.long_talk import LongTalk, written
+from parlour.memory.job import SPEND_CAP_WAIT
+from parlour.memory.summary.writer import FIRST_RETRY_DELAY
+from tests.desk import ConversationHarness, text_answer
+from tests.integration.memory.long_talk import LongConversation, summary_answer
 
 _BURST = 26
 """Messages of one turn: two of them have an anchor."""
 
 
-def summarised(desk: Desk) -> None:
+def summarise_conversation(desk: ConversationHarness) -> None:
     """A visitor writes in bursts."""
-    talk = LongTalk(desk)
+    talk = LongConversation(desk)
     for _ in range(3):
         _burst(talk)
-    talk.summarise(SpendRefused("no room"))
-    desk.clock.now += NO_BUDGET_WAIT
-    talk.summarise("No JSON.")
-    desk.clock.now += FIRST_WAIT
-    talk.summarise(written("The policy is PX-48213."))
+    talk.run_summary_job(SpendRefused("no room"))
+    desk.clock.now += SPEND_CAP_WAIT
+    talk.run_summary_job("No JSON.")
+    desk.clock.now += FIRST_RETRY_DELAY
+    talk.run_summary_job(summary_answer("The policy is PX-48213."))
     for _ in range(2):
         _burst(talk)
-    talk.summarise(written("Nobody names a policy."))
+    talk.run_summary_job(summary_answer("Nobody names a policy."))
     assert [row[0] for row in talk.versions()] == [1, 2]
-    assert talk.lines()
+    assert talk.key_details()
     _burst(talk)
-    talk.summarise(written("Nobody names one."))
-    assert talk.lines()
+    talk.run_summary_job(summary_answer("Nobody names one."))
+    assert talk.key_details()
 
 
-def _burst(talk: LongTalk) -> None:
+def _burst(talk: LongConversation) -> None:
     for number in range(_BURST - 1):
-        talk.desk.write_web(talk.visitor, talk.session, f"Tower {number} is tall.")
-    talk.ask("My policy is PX-48213.", says("I will look at it on Friday."))
+        talk.desk.send_web(talk.visitor, talk.session, f"Tower {number} is tall.")
+    talk.ask("My policy is PX-48213.", text_answer("I will look at it on Friday."))

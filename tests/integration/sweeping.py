@@ -2,13 +2,13 @@
 
 from parlour.bootstrap.sweep import SweepQueues, finders
 from parlour.infra.postgres import Database
-from parlour.infra.queues import Delays, Queue
+from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.jobs.sweep import SweepDependencies
-from tests.desk import Delayed, Desk
+from tests.desk import FakeDelayedQueue, ConversationHarness
 
 
 def dependencies(
-    desk: Desk, wakeups: Delays | None = None, web: Queue | None = None, database: Database | None = None
+    desk: ConversationHarness, wakeups: DelayedQueue | None = None, web: FifoQueue | None = None, database: Database | None = None
 ) -> SweepDependencies:
     """What the deployed sweep runs with. web: the queue of turns on the web, if it is another one."""
     queues = SweepQueues(
@@ -19,4 +19,4 @@ def dependencies(
         desk.embedding,
         desk.memory,
     )
-    return SweepDependencies(database or desk.database, finders(queues), wakeups or Delayed(), desk.clock)
+    return SweepDependencies(database or desk.database, finders(queues), wakeups or FakeDelayedQueue(), desk.clock)

@@ -5,18 +5,18 @@ from typing import Any
 from uuid import UUID
 
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import canonical_json
 from parlour.principal import Principal
-from tests.desk import Desk, says
+from tests.desk import ConversationHarness, text_answer
 
 
-class Talk:
+class WebConversation:
     """A visitor, and what they say."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConversationHarness) -> None:
         self.desk = desk
-        self.visitor: Principal = desk.visit()
-        self.session = desk.session_of(self.visitor)
+        self.visitor: Principal = desk.create_visitor()
+        self.session = desk.find_session(self.visitor)
 
     @property
     def user(self) -> UUID:
@@ -27,22 +27,22 @@ class Talk:
         """A message and its turn, in which the model says this."""
         desk = self.desk
         desk.clock.now += timedelta(seconds=20)
-        message = desk.write_web(self.visitor, self.session, text)
-        desk.model.script = [*script] or [says("I see.")]
-        desk.run()
+        message = desk.send_web(self.visitor, self.session, text)
+        desk.model.script = [*script] or [text_answer("I see.")]
+        desk.run_turn()
         return message
 
-    def prompt(self, text: str = "And now?") -> str:
+    def next_prompt(self, text: str = "And now?") -> str:
         """Their next prompt, whole."""
-        self.say(text, says("Well then."))
+        self.say(text, text_answer("Well then."))
         request = self.desk.model.requests[-1]
-        return canonical([*request.system, *request.messages])
+        return canonical_json([*request.system, *request.messages])
 
-    def one(self, column: str, message: UUID) -> object:
-        ((found,),) = self.desk.rows(f"SELECT {column} FROM messages WHERE id = '{message}'")
+    def read_column(self, column: str, message: UUID) -> object:
+        ((found,),) = self.desk.query(f"SELECT {column} FROM messages WHERE id = '{message}'")
         return found
 
-    def fact(
+    def add_fact(
         self, value: str, *messages: UUID, superseded_by: UUID | None = None, key: str = "city", scope: str = "user"
     ) -> UUID:  # fmt: skip
         """A fact of the user, or of the team, drawn from these messages."""
@@ -51,7 +51,7 @@ class Talk:
         names, whose = (
             ("user_id, binding_id", "s.user_id, s.binding_id") if scope == "user" else ("team_id", "b.team_id")
         )  # fmt: skip
-        self.desk.rows(
+        self.desk.query(
             f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, messages, valid_from,"
             " sure_at, created_at, session_id, valid_until, ended, superseded_by)"
             f" SELECT s.tenant_id, '{made}', '{scope}', {whose}, '{key}', '{value}', 0.9, 'said', {_array(*messages)},"
@@ -60,34 +60,34 @@ class Talk:
         )
         return made
 
-    def summary(self, text: str, until_turn: int, version: int) -> None:
-        self.desk.rows(
+    def add_summary(self, text: str, until_turn: int, version: int) -> None:
+        self.desk.query(
             "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, created_at) VALUES"
             f" (current_tenant(), '{self.session}', {version}, {until_turn}, '{text}', now()) RETURNING 1"
         )
 
-    def episode(self, text: str, *messages: UUID) -> UUID:
+    def add_episode(self, text: str, *messages: UUID) -> UUID:
         """An episode with its row, which has the same id."""
         made = uuid7(self.desk.clock())
-        self.row("episode", text, made)
-        self.desk.rows(
+        self.add_context_row("episode", text, made)
+        self.desk.query(
             "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, messages,"
             f" row_id, recalled, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', now(),"
             f" now(), {_array(*messages)}, '{made}', 3, now() FROM sessions WHERE id = '{self.session}' RETURNING 1"
         )
         return made
 
-    def row(self, kind: str, text: str, row_id: UUID | None = None) -> None:
+    def add_context_row(self, kind: str, text: str, row_id: UUID | None = None) -> None:
         """A searchable row of the conversation's."""
         made = row_id or uuid7(self.desk.clock())
-        self.desk.rows(
+        self.desk.query(
             "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, session_id, created_at)"
             f" VALUES (current_tenant(), '{made}', '{kind}', '', '{text}', '', '{self.session}', now()) RETURNING 1"
         )
 
-    def archive(self, key: str, *messages: UUID) -> None:
+    def add_archive(self, key: str, *messages: UUID) -> None:
         """Where these messages lie, as far as the database knows."""
-        self.desk.rows(
+        self.desk.query(
             "INSERT INTO archived_messages (tenant_id, id, session_id, object_key, first_position, last_position,"
             f" from_at, until_at, messages, size_bytes, sha256, created_at) SELECT m.tenant_id,"
             f" '{uuid7(self.desk.clock())}', '{self.session}', '{key}', min(m.position), max(m.position), now(), now(),"

@@ -21,10 +21,10 @@ from local.database import Cluster
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Queries, Query
-from parlour.infra.transaction import adapt
+from parlour.infra.transaction import adapt_parameters
 from parlour.tenancy import roles, tenants
-from tests.desk import Desk, open_desk
-from tests.integration.working_day import play
+from tests.desk import ConversationHarness, open_conversation_harness
+from tests.integration.working_day import play_working_day
 
 QUERIES = {
     query.name: query
@@ -124,7 +124,7 @@ class Inside:
         self.connection.execute(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(role)))
         try:
             with self.connection.transaction():
-                cursor = self.connection.execute(query.sql.encode(), adapt(parameters))
+                cursor = self.connection.execute(query.sql.encode(), adapt_parameters(parameters))
                 return str(cursor.fetchall()) if cursor.description else ""
         except psycopg.Error as refusal:
             if isinstance(refusal, psycopg.OperationalError | psycopg.errors.SyntaxErrorOrAccessRuleViolation) and not (
@@ -157,10 +157,10 @@ class Inside:
 
 
 @pytest.fixture
-def day(database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch) -> tuple[Desk, Recording]:
+def day(database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch) -> tuple[ConversationHarness, Recording]:
     with recording(monkeypatch) as kept:
-        desk = open_desk(database, now)
-        play(desk)
+        desk = open_conversation_harness(database, now)
+        play_working_day(desk)
     return desk, kept
 
 
@@ -168,9 +168,9 @@ def day(database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch) -> t
 def neighbour(database: Database, now: datetime) -> UUID:
     """Another tenant, with a little of its own."""
     tenant_id = uuid7(now)
-    operator = roles.operator(tenant_id)
+    operator = roles.operator_principal(tenant_id)
     with database.transaction(operator) as tx:
-        tenants.create(operator, tx, slug="brick", display_name="Brick", settings={}, now=now, new_id=uuid7)
+        tenants.create_tenant(operator, tx, slug="brick", display_name="Brick", settings={}, now=now, new_id=uuid7)
     return tenant_id
 
 
@@ -184,15 +184,15 @@ def ids_of(rows: Mapping[str, Sequence[Sequence[object]]]) -> set[str]:
     return {str(value) for table in rows.values() for row in table for value in row if isinstance(value, UUID)}
 
 
-def test_the_day_reaches_every_query_of_every_room(day: tuple[Desk, Recording]) -> None:
+def test_the_day_reaches_every_query_of_every_room(day: tuple[ConversationHarness, Recording]) -> None:
     assert set(QUERIES) - set(day[1].reached) == set()
 
 
 def test_no_query_gives_another_tenant_or_nobody_anything(
-    day: tuple[Desk, Recording], neighbour: UUID, cluster: Cluster, database_name: str
+    day: tuple[ConversationHarness, Recording], neighbour: UUID, cluster: Cluster, database_name: str
 ) -> None:
     desk, recorded = day
-    with cluster.superuser(database_name) as connection, connection.transaction(force_rollback=True):
+    with cluster.connect_as_superuser(database_name) as connection, connection.transaction(force_rollback=True):
         inside = Inside(connection)
         before = inside.everything_of(desk.tenant_id)
         ids = ids_of(before)
@@ -212,12 +212,12 @@ def test_no_query_gives_another_tenant_or_nobody_anything(
 
 
 def test_without_row_level_security_the_same_queries_would_leak(
-    day: tuple[Desk, Recording], neighbour: UUID, cluster: Cluster, database_name: str
+    day: tuple[ConversationHarness, Recording], neighbour: UUID, cluster: Cluster, database_name: str
 ) -> None:
     """The proof that the test above can fail: as a role that row-level security does not bind, they do."""
     leaking = set()
     desk, recorded = day
-    with cluster.superuser(database_name) as connection, connection.transaction(force_rollback=True):
+    with cluster.connect_as_superuser(database_name) as connection, connection.transaction(force_rollback=True):
         inside = Inside(connection)
         before = inside.everything_of(desk.tenant_id)
         ids = ids_of(before)

@@ -11,10 +11,10 @@ from bench.cold_start import EVENTS, SNAPSHOTS
 from bench.surroundings import surroundings
 from layers.compile import LAYERS
 from local import deployment
-from local.invoke import functions, read_event
-from local.lambda_runtime import Code, Sandbox
-from local.package import MOST_BYTES, sizes
-from local.state import FOLDER
+from local.invoke import list_functions, read_event
+from local.lambda_runtime import FunctionCode, Sandbox
+from local.package import MAX_BYTES, layer_sizes
+from local.state import STATE_FOLDER
 
 _LISTING = """
 import sys
@@ -53,19 +53,19 @@ def environment() -> Iterator[dict[str, str]]:
         yield given
 
 
-def listing(code: Code, folder: Path) -> Code:
+def listing(code: FunctionCode, folder: Path) -> FunctionCode:
     """The function, answering with what it answers and every module it has loaded."""
     (folder / "listing.py").write_text(_LISTING)
-    return Code(code.task, (folder, *code.layers), "listing.modules")
+    return FunctionCode(code.folder, (folder, *code.layers), "listing.modules")
 
 
 def test_every_function_is_measured_and_tested_here() -> None:
-    assert set(EVENTS) == set(functions())
+    assert set(EVENTS) == set(list_functions())
 
 
 @pytest.mark.parametrize("function", EVENTS)
 def test_a_function_answers_with_only_its_layers(built: Path, environment: dict[str, str], function: str) -> None:
-    with Sandbox(deployment.code_of(built, function), environment, snapshot=function in SNAPSHOTS) as sandbox:
+    with Sandbox(deployment.function_code(built, function), environment, snapshot=function in SNAPSHOTS) as sandbox:
         answer = sandbox.invoke(read_event(EVENTS[function]))
     assert set(answer) & {"statusCode", "batchItemFailures", "applied", "sent"}
     assert answer.get("statusCode", 200) == 200
@@ -74,7 +74,7 @@ def test_a_function_answers_with_only_its_layers(built: Path, environment: dict[
 def test_inbound_loads_no_database_driver_and_no_model_sdk(
     built: Path, environment: dict[str, str], tmp_path: Path
 ) -> None:
-    with Sandbox(listing(deployment.code_of(built, "inbound"), tmp_path), environment) as sandbox:
+    with Sandbox(listing(deployment.function_code(built, "inbound"), tmp_path), environment) as sandbox:
         answer, modules = sandbox.invoke(read_event(EVENTS["inbound"]))
     assert answer["statusCode"] == 200
     assert "boto3" in modules
@@ -83,14 +83,14 @@ def test_inbound_loads_no_database_driver_and_no_model_sdk(
 
 @pytest.mark.parametrize("function", ["receiver", "outbound", "migrate"])
 def test_a_worker_loads_no_model_sdk(built: Path, environment: dict[str, str], tmp_path: Path, function: str) -> None:
-    with Sandbox(listing(deployment.code_of(built, function), tmp_path), environment) as sandbox:
+    with Sandbox(listing(deployment.function_code(built, function), tmp_path), environment) as sandbox:
         _, modules = sandbox.invoke(read_event(EVENTS[function]))
     assert "psycopg" in modules
     assert not {"anthropic", "fastapi"} & set(modules)
 
 
 def test_migrate_brings_an_empty_database_to_this_release(built: Path) -> None:
-    with surroundings(migrated=False) as given, Sandbox(deployment.code_of(built, "migrate"), given) as sandbox:
+    with surroundings(migrated=False) as given, Sandbox(deployment.function_code(built, "migrate"), given) as sandbox:
         first, again = sandbox.invoke({}), sandbox.invoke({})
     shipped = sorted(path.stem for path in Path("shared/parlour/infra/migrations").glob("*.sql"))
     assert first == {"applied": shipped}
@@ -117,7 +117,7 @@ def test_the_layers_carry_bytecode_that_no_unpacking_outdates(built: Path) -> No
 
 
 def test_the_layers_fit_into_a_function(built: Path) -> None:
-    assert 0 < sum(sizes(built).values()) < MOST_BYTES
+    assert 0 < sum(layer_sizes(built).values()) < MAX_BYTES
 
 
 def test_a_changed_layer_gives_a_new_version_and_an_unchanged_one_does_not() -> None:
@@ -129,7 +129,7 @@ def test_a_changed_layer_gives_a_new_version_and_an_unchanged_one_does_not() -> 
 
 def versions(code_hash: str) -> dict[str, str]:
     """The names of the versions that AWS's own transform gives the functions for that hash."""
-    python = FOLDER / "sam" / "bin" / "python"
+    python = STATE_FOLDER / "sam" / "bin" / "python"
     region = {"AWS_DEFAULT_REGION": "us-east-1"}
     ran = subprocess.run([python, "-c", _TRANSFORM, code_hash], env=region, capture_output=True, text=True, check=True)
     found: dict[str, str] = json.loads(ran.stdout)

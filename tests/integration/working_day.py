@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from local.issuer import Issuer
 from parlour.channels import outbox
 from parlour.channels.envelope import Media
-from parlour.channels.media import MediaKeeper
-from parlour.channels.send import ChannelProvider, Outgoing, Sent, send
+from parlour.channels.media import MediaFetcher
+from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -30,54 +30,54 @@ from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.export import export
 from parlour.packs.validate import validate
-from parlour.principal import system
+from parlour.principal import system_principal
 from parlour.tenancy import audit, bindings, keys, members, people, routes, tenants
-from parlour.tenancy.oidc import Issuers
-from parlour.tenancy.sign_in import Credentials, SignIn
-from parlour.tenancy.visitor import Visitor
+from parlour.tenancy.oidc import TrustedIssuers
+from parlour.tenancy.sign_in import Credentials, Authenticator
+from parlour.tenancy.visitor import VisitorClaims
 from parlour.turns import events, read, redrive
-from tests.desk import Desk, WordEmbedder, says, searches
-from tests.integration.asked_of_records import asked_of_records
-from tests.integration.documents_written import documents_written
-from tests.integration.embedded import rows_are_embedded
-from tests.integration.files_taken import files_taken
-from tests.integration.forgotten import forgotten, grown_old
-from tests.integration.found_and_shown import found_and_shown
-from tests.integration.left_lying import work_left_lying
-from tests.integration.linked_day import talk_about_a_record
-from tests.integration.long_calls import long_calls
-from tests.integration.looked_through import looked_through
-from tests.integration.numbers_joined import numbers_joined
-from tests.integration.prompted import prompts_looked_at
-from tests.integration.prompts_kept import prompts_kept
-from tests.integration.pulses_due import pulses_due
-from tests.integration.pulses_read import pulses_read
-from tests.integration.pulses_written import pulses_written
-from tests.integration.records_kept import of_a_kind_left_for_tomorrow, records_kept
-from tests.integration.remembered import remembered
-from tests.integration.sent_along import sent_along
-from tests.integration.sessions_kept import sessions_kept
-from tests.integration.summarised import summarised
+from tests.desk import ConversationHarness, WordEmbedder, text_answer, search_call
+from tests.integration.asked_of_records import write_records_by_tools
+from tests.integration.documents_written import write_documents
+from tests.integration.embedded import embed_and_reembed
+from tests.integration.files_taken import upload_files
+from tests.integration.forgotten import erase_people, age_conversations
+from tests.integration.found_and_shown import search_in_console
+from tests.integration.left_lying import recover_stale_work
+from tests.integration.linked_day import read_linked_records
+from tests.integration.long_calls import run_long_calls
+from tests.integration.looked_through import extract_facts
+from tests.integration.numbers_joined import link_phone_numbers
+from tests.integration.prompted import inspect_prompts
+from tests.integration.prompts_kept import reuse_and_expire_prompts
+from tests.integration.pulses_due import schedule_pulses
+from tests.integration.pulses_read import read_pulses
+from tests.integration.pulses_written import write_pulses
+from tests.integration.records_kept import leave_backfill_due, edit_records
+from tests.integration.remembered import recall_memory
+from tests.integration.sent_along import send_attachments
+from tests.integration.sessions_kept import manage_sessions
+from tests.integration.summarised import summarise_conversation
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
 
 
-class Phone:
+class AcceptingProvider:
     """Takes every message."""
 
-    def deliver(self, outgoing: Outgoing, /) -> str:
-        return f"taken:{outgoing.callback}"
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
+        return f"taken:{outgoing.callback_data}"
 
 
-class Lost:
+class SilentProvider:
     """Takes a message, perhaps."""
 
-    def deliver(self, outgoing: Outgoing, /) -> str:
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
         raise DeliveryUnknown(f"no answer for {len(outgoing.text)} characters")
 
 
-class Shelf:
+class FakeMediaBucket:
     """Keeps every file."""
 
     bucket = "media"
@@ -90,116 +90,116 @@ class Shelf:
         raise AssertionError(keys)
 
 
-class Safe:
+class FakeSecretStore:
     """Knows every secret."""
 
     def get(self, reference: str, /) -> str:
         return f"value of {reference}"
 
 
-class Refusing:
+class RejectingProvider:
     """Takes none."""
 
-    def deliver(self, outgoing: Outgoing, /) -> str:
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
         raise ProviderRejected(f"not a number: {len(outgoing.recipient)} digits")
 
 
-class Locked:
+class UnauthorizedProvider:
     """Refuses the tenant's key."""
 
-    def deliver(self, outgoing: Outgoing, /) -> str:
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
         raise Misconfigured(f"the key was refused for {len(outgoing.recipient)} digits")
 
 
-def play(desk: Desk) -> None:
+def play_working_day(desk: ConversationHarness) -> None:
     """The whole day."""
-    administration(desk)
-    configuration(desk)
-    records_kept(desk)
-    documents_written(desk)
-    files_taken(desk)
-    found_and_shown(desk)
-    conversation_on_whatsapp(desk)
-    conversation_on_the_web(desk)
-    sent_along(desk)
-    a_turn_that_is_resumed(desk)
-    asked_of_records(desk)
-    prompts_looked_at(desk)
-    long_calls(desk)
-    turns_that_fail(desk)
-    work_left_lying(desk)
-    looked_through(desk)
-    rows_are_embedded(desk)
-    pulses_due(desk)
-    pulses_written(desk)
-    pulses_read(desk)
-    talk_about_a_record(desk)
-    remembered(desk)
-    summarised(desk)
-    prompts_kept(desk)
-    sessions_kept(desk)
-    numbers_joined(desk)
-    forgotten(desk)
-    grown_old(desk)
-    money(desk)
-    of_a_kind_left_for_tomorrow(desk)
+    administer_tenant(desk)
+    reapply_pack(desk)
+    edit_records(desk)
+    write_documents(desk)
+    upload_files(desk)
+    search_in_console(desk)
+    converse_on_whatsapp(desk)
+    converse_on_web(desk)
+    send_attachments(desk)
+    resume_turn(desk)
+    write_records_by_tools(desk)
+    inspect_prompts(desk)
+    run_long_calls(desk)
+    fail_turns(desk)
+    recover_stale_work(desk)
+    extract_facts(desk)
+    embed_and_reembed(desk)
+    schedule_pulses(desk)
+    write_pulses(desk)
+    read_pulses(desk)
+    read_linked_records(desk)
+    recall_memory(desk)
+    summarise_conversation(desk)
+    reuse_and_expire_prompts(desk)
+    manage_sessions(desk)
+    link_phone_numbers(desk)
+    erase_people(desk)
+    age_conversations(desk)
+    account_spend(desk)
+    leave_backfill_due(desk)
 
 
-def administration(desk: Desk) -> None:
+def administer_tenant(desk: ConversationHarness) -> None:
     """Members and keys come, change and go; the tenant is renamed and paused; all of it can be read back."""
     admin = desk.admin
     with desk.database.transaction(admin) as tx:
-        member = members.add(
+        member = members.add_member(
             admin, tx, issuer=ISSUER.url, subject="ines", display_name="Ines", roles=["viewer"], clearance=1,
             now=desk.clock(), new_id=uuid7,
         )  # fmt: skip
-        members.change(admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7)
-        assert members.all_of(admin, tx)
-        key = keys.create(admin, tx, name="ci", roles=["admin"], clearance=1, now=desk.clock(), new_id=uuid7)
-        spare = keys.create(admin, tx, name="spare", roles=[], clearance=0, now=desk.clock(), new_id=uuid7)
-        tenants.update(admin, tx, display_name="Northbank", settings={"polite": True}, now=desk.clock(), new_id=uuid7)
-        tenants.set_status(admin, tx, "paused", desk.clock(), uuid7)
-        tenants.set_status(admin, tx, "active", desk.clock(), uuid7)
-        assert tenants.get(tx)
-        assert audit.recent(admin, tx, 50)
-    everybody_signs_in(desk, key.text)
+        members.update_member(admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7)
+        assert members.list_members(admin, tx)
+        key = keys.create_key(admin, tx, name="ci", roles=["admin"], clearance=1, now=desk.clock(), new_id=uuid7)
+        spare = keys.create_key(admin, tx, name="spare", roles=[], clearance=0, now=desk.clock(), new_id=uuid7)
+        tenants.update_tenant(admin, tx, display_name="Northbank", settings={"polite": True}, now=desk.clock(), new_id=uuid7)
+        tenants.set_tenant_status(admin, tx, "paused", desk.clock(), uuid7)
+        tenants.set_tenant_status(admin, tx, "active", desk.clock(), uuid7)
+        assert tenants.find_own_tenant(tx)
+        assert audit.list_entries(admin, tx, 50)
+    sign_in_everybody(desk, key.text)
     with desk.database.transaction(admin) as tx:
-        assert keys.all_of(admin, tx)
-        keys.revoke(admin, tx, spare.key.id, desk.clock(), uuid7)
+        assert keys.list_keys(admin, tx)
+        keys.revoke_key(admin, tx, spare.key.id, desk.clock(), uuid7)
 
 
-def everybody_signs_in(desk: Desk, key: str) -> None:
+def sign_in_everybody(desk: ConversationHarness, key: str) -> None:
     """A member, a key and a visitor."""
     documents = {
         f"{ISSUER.url}/.well-known/openid-configuration": ISSUER.discovery(),
         f"{ISSUER.url}/jwks.json": ISSUER.keys(),
     }
-    sign_in = SignIn(Issuers([ISSUER.url], "parlour", documents.__getitem__), lambda: SECRET, lambda: SECRET)
+    sign_in = Authenticator(TrustedIssuers([ISSUER.url], "parlour", documents.__getitem__), lambda: SECRET, lambda: SECRET)
     now = desk.clock()
     for bearer in (ISSUER.token("ines", now), key):
         assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), desk.database, now)
-    visitor = desk.visit()
-    mine = desk.session_of(visitor)
+    visitor = desk.create_visitor()
+    mine = desk.find_session(visitor)
     with desk.database.transaction(visitor) as tx:
-        session = people.session_of(visitor, tx, mine)
+        session = people.get_session(visitor, tx, mine)
         people.open_session(visitor, tx, binding_id=session.binding_id, now=now, new_id=uuid7)
     assert visitor.id is not None
-    token = sign_in.issue(Visitor(desk.tenant_id, visitor.id, session.binding_id, session.id), now)
+    token = sign_in.issue_visitor_token(VisitorClaims(desk.tenant_id, visitor.id, session.binding_id, session.id), now)
     assert sign_in.authenticate(Credentials(f"Bearer {token.text}", ""), desk.database, now)
 
 
-def configuration(desk: Desk) -> None:
+def reapply_pack(desk: ConversationHarness) -> None:
     """The pack is changed in every place and applied again, and read back."""
-    files = folder.read(Path("packs/construction"))
+    files = folder.read_folder(Path("packs/construction"))
     assert export(desk.admin, desk.database)
     changed = {path: _changed(path, text) for path, text in files.items()}
     apply(desk.admin, desk.database, WordEmbedder(), validate(changed), desk.clock(), uuid7)
     with desk.database.transaction(desk.admin) as tx:
-        (binding, *_) = bindings.list_active(tx)
-        assert bindings.by_slug(tx, binding.slug)
-        assert bindings.on_the_web(tx, "site-adviser")
-        assert routes.mine(tx)
-        routes.release_missing(tx, [route.key for route in routes.mine(tx) if "contracts" not in route.key])
+        (binding, *_) = bindings.list_active_bindings(tx)
+        assert bindings.find_binding_by_slug(tx, binding.slug)
+        assert bindings.find_web_binding(tx, "site-adviser")
+        assert routes.list_own_keys(tx)
+        routes.release_keys_except(tx, [route.key for route in routes.list_own_keys(tx) if "contracts" not in route.key])
 
 
 def _changed(path: str, text: str) -> str:
@@ -212,145 +212,145 @@ def _changed(path: str, text: str) -> str:
     return text
 
 
-def conversation_on_whatsapp(desk: Desk) -> None:
+def converse_on_whatsapp(desk: ConversationHarness) -> None:
     """A question, its cited answer, sent, delivered; the same webhook again; a reply that cannot be sent."""
-    desk.write("How wide is the crack at C4?", "day-1")
-    desk.model.script = [searches("crack width C4"), says("0.35 mm [1].")]
-    desk.run()
-    desk.write("How wide is the crack at C4?", "day-1")
-    principal = system(desk.tenant_id)
-    (session,) = {wake.session_id for wake in desk.wakes()}
+    desk.send_whatsapp("How wide is the crack at C4?", "day-1")
+    desk.model.script = [search_call("crack width C4"), text_answer("0.35 mm [1].")]
+    desk.run_turn()
+    desk.send_whatsapp("How wide is the crack at C4?", "day-1")
+    principal = system_principal(desk.tenant_id)
+    (session,) = {wake.session_id for wake in desk.list_wakes()}
     with desk.database.transaction(principal) as tx:
-        (unsent,) = outbox.unsent(tx, session_id=session)
-    sent = sending(desk, Phone(), unsent.id)
+        (unsent,) = outbox.list_pending(tx, session_id=session)
+    sent = send_reply(desk, AcceptingProvider(), unsent.id)
     assert sent.state == "sent"
-    ((provider_id,),) = desk.rows("SELECT provider_message_id FROM outbox_parts")
-    desk.write("", str(provider_id), kind="status", status="delivered")
-    desk.write("And the crane?", "day-2")
-    desk.model.script = [says("On Monday.")]
-    desk.run()
+    ((provider_id,),) = desk.query("SELECT provider_message_id FROM outbox_parts")
+    desk.send_whatsapp("", str(provider_id), kind="status", status="delivered")
+    desk.send_whatsapp("And the crane?", "day-2")
+    desk.model.script = [text_answer("On Monday.")]
+    desk.run_turn()
     with desk.database.transaction(principal) as tx:
-        (waiting,) = outbox.unsent(tx, session_id=session)
-    assert sending(desk, Locked(), waiting.id).state == "pending"
-    assert sending(desk, Refusing(), waiting.id).state == "failed"
+        (waiting,) = outbox.list_pending(tx, session_id=session)
+    assert send_reply(desk, UnauthorizedProvider(), waiting.id).state == "pending"
+    assert send_reply(desk, RejectingProvider(), waiting.id).state == "failed"
     with desk.database.transaction(desk.admin) as tx:
-        (one,) = outbox.failed(desk.admin, tx, desk.clock(), 10)
-        assert outbox.redrive(desk.admin, tx, one.id, desk.clock()).id == waiting.id
-    assert sending(desk, Phone(), waiting.id).state == "sent"
-    desk.write("And the hoist?", "hoist")
-    desk.model.script = [says("Nobody knows.")]
-    desk.run()
+        (one,) = outbox.list_failed(desk.admin, tx, desk.clock(), 10)
+        assert outbox.redrive_reply(desk.admin, tx, one.id, desk.clock()).id == waiting.id
+    assert send_reply(desk, AcceptingProvider(), waiting.id).state == "sent"
+    desk.send_whatsapp("And the hoist?", "hoist")
+    desk.model.script = [text_answer("Nobody knows.")]
+    desk.run_turn()
     with desk.database.transaction(principal) as tx:
-        (left,) = outbox.unsent(tx, session_id=session)
-    assert sending(desk, Refusing(), left.id).state == "failed"
-    a_photo_is_kept(desk)
-    replies_that_need_a_person(desk, session)
+        (left,) = outbox.list_pending(tx, session_id=session)
+    assert send_reply(desk, RejectingProvider(), left.id).state == "failed"
+    store_photo(desk)
+    resolve_replies(desk, session)
 
 
-def sending(desk: Desk, provider: ChannelProvider, outbox_id: UUID) -> Sent:
+def send_reply(desk: ConversationHarness, provider: ChannelProvider, outbox_id: UUID) -> SendResult:
     """Send a reply through this provider, whatever the binding's is called."""
     now = desk.clock()
-    return send(system(desk.tenant_id), desk.database, {"gupshup": provider}, outbox_id, uuid7(now), now)
+    return send_reply(system_principal(desk.tenant_id), desk.database, {"gupshup": provider}, outbox_id, uuid7(now), now)
 
 
-def replies_that_need_a_person(desk: Desk, session_id: UUID) -> None:
+def resolve_replies(desk: ConversationHarness, session_id: UUID) -> None:
     """One is settled by the provider's callback, one by a person in each way; news overtake a third."""
-    principal = system(desk.tenant_id)
+    principal = system_principal(desk.tenant_id)
     for number, how in enumerate(("arrived", "send_again", "dismiss", "callback", "left")):
-        desk.write("And the crane?", f"stuck-{number}")
-        desk.model.script = [says(f"On Monday, {how}.")]
-        desk.run()
+        desk.send_whatsapp("And the crane?", f"stuck-{number}")
+        desk.model.script = [text_answer(f"On Monday, {how}.")]
+        desk.run_turn()
         with desk.database.transaction(principal) as tx:
-            (*_, unsent) = outbox.unsent(tx, session_id=session_id)
-        assert sending(desk, Lost(), unsent.id).state == "unknown"
+            (*_, unsent) = outbox.list_pending(tx, session_id=session_id)
+        assert send_reply(desk, SilentProvider(), unsent.id).state == "unknown"
         if how == "left":
             continue
         if how == "callback":
             told = {"callback": f"{unsent.id}:1"}
-            desk.write("", "wamid.1", kind="status", status="delivered", metadata=told)
-            assert desk.rows(f"SELECT state FROM outbox WHERE id = '{unsent.id}'") == [("delivered",)]
+            desk.send_whatsapp("", "wamid.1", kind="status", status="delivered", metadata=told)
+            assert desk.query(f"SELECT state FROM outbox WHERE id = '{unsent.id}'") == [("delivered",)]
             continue
         with desk.database.transaction(desk.admin) as tx:
-            assert outbox.needing_a_person(desk.admin, tx, 10)
-            again = outbox.resolve(desk.admin, tx, unsent.id, how, desk.clock())  # type: ignore[arg-type]
+            assert outbox.list_needing_decision(desk.admin, tx, 10)
+            again = outbox.resolve_reply(desk.admin, tx, unsent.id, how, desk.clock())  # type: ignore[arg-type]
         if again:
-            desk.write("", f"taken:{unsent.id}:1", kind="status", status="delivered")
-            assert sending(desk, Phone(), again.id).state == "sent"
+            desk.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")
+            assert send_reply(desk, AcceptingProvider(), again.id).state == "sent"
 
 
-def a_photo_is_kept(desk: Desk) -> None:
+def store_photo(desk: ConversationHarness) -> None:
     """Fetched from the provider once the message is stored, and noted with it."""
     photo = httpx2.ByteStream(b"\x89PNG\r\n\x1a\n")
     client = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, stream=photo)))
-    media = MediaKeeper(client, Shelf(), Safe(), "https://graph.facebook.com")
-    desk.write("", "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/photo"))
-    ((message_id,),) = desk.rows("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
-    assert media.keep(system(desk.tenant_id), desk.database, UUID(str(message_id)), lambda: 60.0, desk.clock())
-    desk.model.script = [says("A crack, as far as I can see.")]
-    desk.run()
+    media = MediaFetcher(client, FakeMediaBucket(), FakeSecretStore(), "https://graph.facebook.com")
+    desk.send_whatsapp("", "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/photo"))
+    ((message_id,),) = desk.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    assert media.fetch_and_store(system_principal(desk.tenant_id), desk.database, UUID(str(message_id)), lambda: 60.0, desk.clock())
+    desk.model.script = [text_answer("A crack, as far as I can see.")]
+    desk.run_turn()
 
 
-def conversation_on_the_web(desk: Desk) -> None:
+def converse_on_web(desk: ConversationHarness) -> None:
     """A visitor asks, follows the events and reads the transcript; an operator looks at the turn."""
-    visitor = desk.visit()
-    session = desk.session_of(visitor)
-    desk.write_web(visitor, session, "How wide is the crack?")
-    desk.model.script = [says("0.35 mm.")]
-    desk.run()
+    visitor = desk.create_visitor()
+    session = desk.find_session(visitor)
+    desk.send_web(visitor, session, "How wide is the crack?")
+    desk.model.script = [text_answer("0.35 mm.")]
+    desk.run_turn()
     with desk.database.transaction(visitor) as tx:
-        assert events.after(visitor, tx, session, 0)
-        assert read.transcript(visitor, tx, session, 10)
+        assert events.list_events(visitor, tx, session, 0)
+        assert read.read_transcript(visitor, tx, session, 10)
     with desk.database.transaction(desk.admin) as tx:
-        (turn,) = read.latest(desk.admin, tx, 10, session)
-        assert read.turn(desk.admin, tx, turn.row.id)
+        (turn,) = read.list_turns(desk.admin, tx, 10, session)
+        assert read.get_turn(desk.admin, tx, turn.row.id)
 
 
-def a_turn_that_is_resumed(desk: Desk) -> None:
+def resume_turn(desk: ConversationHarness) -> None:
     """A worker is refused while another holds the lease; one loses its database, one breaks, the next goes on."""
-    desk.write("And the wind?", "day-3")
-    desk.rows(f"UPDATE sessions SET lease_until = '{desk.clock().isoformat()}'::timestamptz + '1 minute' RETURNING 1")
+    desk.send_whatsapp("And the wind?", "day-3")
+    desk.query(f"UPDATE sessions SET lease_until = '{desk.clock().isoformat()}'::timestamptz + '1 minute' RETURNING 1")
     with pytest.raises(LeaseHeld):
-        desk.run()
+        desk.run_turn()
     desk.clock.now += timedelta(minutes=2)
-    desk.model.script = [searches("wind limit"), DatabaseUnavailable(), RuntimeError(), says("38 km/h [1].")]
+    desk.model.script = [search_call("wind limit"), DatabaseUnavailable(), RuntimeError(), text_answer("38 km/h [1].")]
     with pytest.raises(DatabaseUnavailable):
-        desk.run()
+        desk.run_turn()
     with pytest.raises(RuntimeError):
-        desk.run()
-    desk.run()
+        desk.run_turn()
+    desk.run_turn()
 
 
-def turns_that_fail(desk: Desk) -> None:
+def fail_turns(desk: ConversationHarness) -> None:
     """Three turns break every time they are tried; one is let be, one is redriven, one waits for somebody."""
-    visitor = desk.visit()
-    session = desk.session_of(visitor)
+    visitor = desk.create_visitor()
+    session = desk.find_session(visitor)
     for text in ("And the formwork?", "And the rebar?", "And the scaffold?"):
-        desk.write_web(visitor, session, text)
+        desk.send_web(visitor, session, text)
         desk.model.script = [RuntimeError(), RuntimeError(), RuntimeError()]
         for _ in range(3):
             with contextlib.suppress(RuntimeError):
-                desk.run()
+                desk.run_turn()
     with desk.database.transaction(desk.admin) as tx:
-        first, second, _ = redrive.parked(desk.admin, tx, 10)
-        redrive.dismiss(desk.admin, tx, first.id, desk.clock())
-        waking = redrive.redrive(desk.admin, tx, second.id, desk.clock())
+        first, second, _ = redrive.list_failed_turns(desk.admin, tx, 10)
+        redrive.dismiss_turn(desk.admin, tx, first.id, desk.clock())
+        waking = redrive.redrive_turn(desk.admin, tx, second.id, desk.clock())
     desk.turns.send([waking.message])
 
 
-def money(desk: Desk) -> None:
+def account_spend(desk: ConversationHarness) -> None:
     """The cap is lowered until a call is refused, model calls are stopped and resumed, and the costs are read."""
     admin, now = desk.admin, desk.clock()
     cap, soon = Decimal("0.01"), now + timedelta(minutes=1)
     with desk.database.transaction(admin) as tx:
-        spend.set_cap(admin, tx, cap, now)
-        assert spend.own_cap(tx) == cap
-        spend.stop(admin, tx, now)
-        spend.resume(admin, tx, now)
+        spend.set_daily_cap(admin, tx, cap, now)
+        assert spend.read_own_cap(tx) == cap
+        spend.stop_model_calls(admin, tx, now)
+        spend.resume_model_calls(admin, tx, now)
     with pytest.raises(SpendRefused):
-        spend.take(
+        spend.reserve_in_transaction(
             desk.database, admin, reservation_id=uuid7(now), amount=cap * 2, purpose="turn", default_cap=cap,
             expires_at=soon, now=now,
         )  # fmt: skip
     with desk.database.transaction(admin) as tx:
-        assert spend.today(admin, tx, cap, now).warned == 100
-        assert costs.costs(admin, tx, 2, now).usage
+        assert spend.read_today(admin, tx, cap, now).warned_percent == 100
+        assert costs.read_cost_report(admin, tx, 2, now).usage

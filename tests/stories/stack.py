@@ -47,7 +47,7 @@ def until[T](look: Callable[[], T], what: str, seconds: float = 120) -> T:
     """Return the first look that finds something; AssertionError naming `what` when none does in time."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
-        assert time.monotonic() < deadline, f"{what} did not come within {seconds:.0f} s"
+        assert time.monotonic() < deadline, f"{what} did not arrive within {seconds:.0f} s"
         time.sleep(_LOOK_EVERY)
     return found
 

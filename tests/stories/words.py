@@ -57,7 +57,7 @@ ERASE, ATTENTION, REDRIVE = "forget", "attention", "redrive"
 MARK_ARRIVED, DISMISS = "arrived", "dismiss"
 NOTHING_NEEDS_A_PERSON = "nothing needs a person"
 NOTHING_CHANGED = "nothing to change"
-SAME_BYTES = "the same bytes"
+SAME_BYTES = "identical bytes"
 
 # What people read (patterns, letter case ignored)
 

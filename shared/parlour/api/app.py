@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 
 from parlour.api import problems
-from parlour.api.edge import MESSAGE_BYTES, Edge
+from parlour.api.edge import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
     attention,
     configuration,
@@ -27,10 +27,10 @@ from parlour.api.routes import (
     tool_results,
     turns,
 )
-from parlour.api.services import Services
+from parlour.api.services import ApiDependencies
 
 
-def create_app(services: Services) -> FastAPI:
+def create_app(services: ApiDependencies) -> FastAPI:
     """Every endpoint over `services`. Pages of documentation that load scripts from elsewhere are left out."""
     app = FastAPI(
         title="Parlour",
@@ -41,9 +41,9 @@ def create_app(services: Services) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.services = services
-    problems.install(app)
-    origins = dict.fromkeys((services.uploads.origin, services.media.origin))
-    app.add_middleware(Edge, uploads=" ".join(origins))
+    problems.install_error_handlers(app)
+    origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin))
+    app.add_middleware(SecurityMiddleware, uploads=" ".join(origins))
     for topic in (
         sessions,
         threads,
@@ -67,6 +67,6 @@ def create_app(services: Services) -> FastAPI:
         search,
         console,
     ):
-        app.include_router(topic.router, max_body_size=MESSAGE_BYTES)
-    app.mount("/console", console.pages())
+        app.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
+    app.mount("/console", console.console_files())
     return app

@@ -6,31 +6,31 @@ from contextlib import contextmanager
 
 from parlour.infra.postgres import Database
 
-_KEPT = 8
+_MAX_IDLE = 8
 """Idle connections that are kept: what a few people at work on a laptop use at once."""
 
 
-class Connections:
+class DatabasePool:
     """Rents out databases, the one that came back last first, and opens another when none is idle.
 
     `kept` is how many idle ones stay open; 0 closes each when it comes back, which lets a database pause.
     """
 
-    def __init__(self, open_database: Callable[[], Database], kept: int = _KEPT) -> None:
+    def __init__(self, open_database: Callable[[], Database], max_idle: int = _MAX_IDLE) -> None:
         self._open = open_database
-        self._kept = kept
+        self._kept = max_idle
         self._idle: list[Database] = []
         self._lock = threading.Lock()
 
     @contextmanager
-    def rent(self) -> Iterator[Database]:
+    def borrow(self) -> Iterator[Database]:
         """A database that nobody else uses until the block ends."""
         with self._lock:
             database = self._idle.pop() if self._idle else self._open()
         try:
             yield database
         finally:
-            self._take_back(database)
+            self._give_back(database)
 
     def close(self) -> None:
         """Let go of every idle connection."""
@@ -39,7 +39,7 @@ class Connections:
         for database in idle:
             database.close()
 
-    def _take_back(self, database: Database) -> None:
+    def _give_back(self, database: Database) -> None:
         with self._lock:
             room = len(self._idle) < self._kept
             if room:

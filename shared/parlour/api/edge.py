@@ -8,20 +8,20 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from parlour.api import problems
 from parlour.infra.errors import PayloadTooLarge
 
-MESSAGE_BYTES = 256 * 1024
+MAX_BODY_BYTES = 256 * 1024
 """The largest body of a request, a pack's excepted: 8,000 characters of any script and their escapes fit twice."""
 
-PACK_BYTES = 6 * 1024 * 1024
+MAX_PACK_BYTES = 6 * 1024 * 1024
 """The largest pack: what a Lambda can be invoked with."""
 
-_PACK = "/v1/pack"
-_CONSOLE = "/console"
+_PACK_PATH = "/v1/pack"
+_CONSOLE_PATH = "/console"
 _CONSOLE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {reached}; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _POLICY = "default-src 'none'; frame-ancestors 'none'"
-_ALWAYS = {
+_COMMON_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -29,7 +29,7 @@ _ALWAYS = {
 }
 
 
-class Edge:
+class SecurityMiddleware:
     """The outermost layer of the app.
 
     A body that says it is too large is refused before it is read. An exception that nothing else foresaw
@@ -45,50 +45,50 @@ class Edge:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reply = _Reply(scope, send, self._uploads)
-        if _declared(Headers(scope=scope)) > limit(scope["path"]):
-            refusal = problems.answer(413, PayloadTooLarge.code, str(PayloadTooLarge()))
+        reply = _ResponseSender(scope, send, self._uploads)
+        if _declared_bytes(Headers(scope=scope)) > max_body_bytes(scope["path"]):
+            refusal = problems.error_response(413, PayloadTooLarge.code, str(PayloadTooLarge()))
             await refusal(scope, receive, reply.send)
             return
         try:
             await self._app(scope, receive, reply.send)
         except Exception as problem:  # noqa: BLE001 - the last resort; it is logged, without what it quotes
-            response = problems.internal(problem, scope["method"])
-            if not reply.started:
+            response = problems.internal_error(problem, scope["method"])
+            if not reply.is_started:
                 await response(scope, receive, reply.send)
 
 
-def limit(path: str) -> int:
+def max_body_bytes(path: str) -> int:
     """How many bytes the body of a request to `path` may have."""
-    return PACK_BYTES if path == _PACK else MESSAGE_BYTES
+    return MAX_PACK_BYTES if path == _PACK_PATH else MAX_BODY_BYTES
 
 
-def headers(path: str, uploads: str = "") -> Mapping[str, str]:
+def security_headers(path: str, uploads: str = "") -> Mapping[str, str]:
     """The security headers of a response at `path`."""
-    if path.startswith(_CONSOLE):
+    if path.startswith(_CONSOLE_PATH):
         policy = _CONSOLE_POLICY.format(reached=f"'self' {uploads}".strip())
-        return {**_ALWAYS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}
-    return {**_ALWAYS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
+        return {**_COMMON_HEADERS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+    return {**_COMMON_HEADERS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
 
 
-class _Reply:
+class _ResponseSender:
     """Passes a response on with the headers that every response has."""
 
     def __init__(self, scope: Scope, send: Send, uploads: str) -> None:
         self._path = scope["path"]
         self._uploads = uploads
         self._send = send
-        self.started = False
+        self.is_started = False
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            self.started = True
+            self.is_started = True
             found = MutableHeaders(scope=message)
-            for name, value in headers(self._path, self._uploads).items():
+            for name, value in security_headers(self._path, self._uploads).items():
                 found[name] = value
         await self._send(message)
 
 
-def _declared(given: Headers) -> int:
+def _declared_bytes(given: Headers) -> int:
     length = given.get("content-length", "")
     return int(length) if length.isdecimal() else 0

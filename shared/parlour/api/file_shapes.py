@@ -6,41 +6,41 @@ from uuid import UUID
 
 from pydantic import Field
 
-from parlour.api.schemas import Asked, Clearance, Line, Slug, Told
+from parlour.api.schemas import RequestModel, Clearance, SingleLine, Slug, ResponseModel
 
-Bytes = Annotated[int, Field(ge=0, le=2**40)]
+SizeBytes = Annotated[int, Field(ge=0, le=2**40)]
 Handle = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-class NewUpload(Asked):
+class NewUpload(RequestModel):
     """A file to upload: about a record (id or handle), or a team's own, or everybody's. 50 MB at most.
 
     `media_type` is what the sender takes it for; what it is, its name and its bytes say.
     """
 
-    name: Line
-    size_bytes: Bytes
+    name: SingleLine
+    size_bytes: SizeBytes
     about: Handle | None = None
     team: Slug | None = None
     classification: Clearance | None = None
-    media_type: Line | None = None
+    media_type: SingleLine | None = None
 
 
-class AgainUpload(Asked):
+class NewFileVersion(RequestModel):
     """A new version of a file; without a name it keeps the one it has."""
 
-    size_bytes: Bytes
-    name: Line | Literal[""] = ""
+    size_bytes: SizeBytes
+    name: SingleLine | Literal[""] = ""
 
 
-class CompleteUpload(Asked):
+class UploadCompletion(RequestModel):
     """Which version arrived, as the start of its upload told."""
 
     version: Annotated[int, Field(ge=1, le=1_000_000)] = 1
-    name: Line | Literal[""] = ""
+    name: SingleLine | Literal[""] = ""
 
 
-class FileShown(Told):
+class FileView(ResponseModel):
     """A file. `problem` says why a failed one failed and what to do, or what a queued one waits for."""
 
     id: UUID
@@ -61,7 +61,7 @@ class FileShown(Told):
     updated_at: datetime
 
 
-class FileContent(Told):
+class FileDownload(ResponseModel):
     """Where to GET a file's bytes, without any credentials, for so many seconds."""
 
     url: str
@@ -70,31 +70,31 @@ class FileContent(Told):
     seconds: int
 
 
-class Form(Told):
+class UploadFormView(ResponseModel):
     """Where to POST the file: every field first, then the file as `file`. Good for 15 minutes."""
 
     url: str
     fields: dict[str, str]
 
 
-class NewAttachment(Asked):
+class NewAttachment(RequestModel):
     """Something to upload, to be sent along with a message: 16 MB at most; pictures and text are taken."""
 
-    name: Line
-    size_bytes: Bytes
+    name: SingleLine
+    size_bytes: SizeBytes
 
 
-class AttachmentStarted(Told):
+class AttachmentStarted(ResponseModel):
     """Something that is about to arrive; a message sends it along by its id."""
 
     id: UUID
     name: str
-    upload: Form
+    upload: UploadFormView
 
 
-class UploadStarted(Told):
+class UploadStarted(ResponseModel):
     """A file that is about to arrive."""
 
-    file: FileShown
+    file: FileView
     version: int
-    upload: Form
+    upload: UploadFormView

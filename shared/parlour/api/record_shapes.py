@@ -6,21 +6,21 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue, StringConstraints
 
-from parlour.api.schemas import Asked, Clearance, Greeter, PackText, RecordName, Told
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.entities import Entity
-from parlour.principal import LEVELS
+from parlour.api.schemas import RequestModel, Clearance, PublicAgent, PackText, RecordReference, ResponseModel
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.entities import Record
+from parlour.principal import LEVEL_NAMES
 from parlour.tenancy.persona import Binding
 
-Kind = Annotated[PackText, StringConstraints(min_length=1, max_length=100)]
+TypeKey = Annotated[PackText, StringConstraints(min_length=1, max_length=100)]
 Name = Annotated[PackText, StringConstraints(min_length=1, max_length=300)]
 Key = Annotated[PackText, StringConstraints(max_length=100)]
 Properties = Annotated[dict[PackText, JsonValue], Field(max_length=200)]
 Relation = Annotated[PackText, StringConstraints(min_length=1, max_length=63)]
-Words = Annotated[PackText, StringConstraints(max_length=100_000)]
+ContextText = Annotated[PackText, StringConstraints(max_length=100_000)]
 
 
-class NewRecord(Asked):
+class NewRecord(RequestModel):
     """A record to make.
 
     key             unique among its kind; left out, it is made from the name.
@@ -28,16 +28,16 @@ class NewRecord(Asked):
     words           of a project: what it is for, in the words of whoever asks for it; its context document says them.
     """
 
-    type: Kind
+    type: TypeKey
     name: Name
     key: Key = ""
     properties: Properties = Field(default_factory=dict)
     classification: Clearance | None = None
-    project: RecordName | None = None
-    words: Words = ""
+    project: RecordReference | None = None
+    context_text: ContextText = ""
 
 
-class RecordChange(Asked):
+class RecordPatchBody(RequestModel):
     """What to change; what is left out stays, a property set to null is taken away, and so is `project`.
 
     version  the one that was read; refused when the record is at another by now. If-Match says the same.
@@ -46,11 +46,11 @@ class RecordChange(Asked):
     name: Name | None = None
     properties: Properties = Field(default_factory=dict)
     classification: Clearance | None = None
-    project: RecordName | None = None
+    project: RecordReference | None = None
     version: Annotated[int, Field(ge=1)] | None = None
 
 
-class RecordShown(Told):
+class RecordView(ResponseModel):
     """A record; `link` is where people look at it. Whether its Pulse is stale is told with that one."""
 
     id: UUID
@@ -70,20 +70,20 @@ class RecordShown(Told):
     link: str
 
     @classmethod
-    def of(cls, entity: Entity, kind: Definition) -> "RecordShown":
+    def from_record(cls, entity: Record, kind: RecordType) -> "RecordView":
         """With the link that its kind gives it."""
         told = {name: getattr(entity, name) for name in cls.model_fields if name != "link"}
-        return cls(**told, link=kind.link_to(entity.key))
+        return cls(**told, link=kind.link_to_record(entity.key))
 
 
-class RecordsPage(Told):
+class RecordPageView(ResponseModel):
     """Some records; `next_cursor` reads on, "" when these are the last."""
 
-    entities: list[RecordShown]
+    entities: list[RecordView]
     next_cursor: str
 
 
-class KindShown(Told):
+class RecordTypeView(ResponseModel):
     """A kind of record: its properties, and how its records are shown.
 
     talk  through which binding one talks about its records to the kind's own `chat_agent`; null when it names none,
@@ -95,16 +95,16 @@ class KindShown(Told):
     properties: dict[str, JsonValue]
     icon: str
     colour: str
-    pulse: bool
-    context: bool
+    has_pulses: bool
+    is_searchable: bool
     classification: str
     chat_visibility: str
     chat_agent: str
-    talk: Greeter | None
+    chat_binding: PublicAgent | None
     version: int
 
     @classmethod
-    def of(cls, kind: Definition, talk: Binding | None) -> "KindShown":
+    def from_record_type(cls, kind: RecordType, talk: Binding | None) -> "RecordTypeView":
         """As its settings have it."""
         settings = kind.settings
         return cls(
@@ -113,25 +113,25 @@ class KindShown(Told):
             properties=kind.properties,
             icon=settings.icon,
             colour=settings.colour,
-            pulse=settings.pulse,
-            context=settings.context,
-            classification=LEVELS[settings.classification],
+            has_pulses=settings.has_pulses,
+            is_searchable=settings.is_searchable,
+            classification=LEVEL_NAMES[settings.classification],
             chat_visibility=settings.chat_visibility,
             chat_agent=settings.chat_agent,
-            talk=Greeter(slug=talk.slug, name=talk.display_name, greeting=talk.greeting) if talk else None,
+            chat_binding=PublicAgent(slug=talk.slug, name=talk.display_name, greeting=talk.greeting) if talk else None,
             version=kind.version,
         )
 
 
-class NewLink(Asked):
+class NewLink(RequestModel):
     """Two records to link: `source` relation `target`, as in "task/T-1 depends_on task/T-2"."""
 
-    source: RecordName
-    target: RecordName
+    source: RecordReference
+    target: RecordReference
     relation: Relation
 
 
-class LinkShown(Told):
+class LinkView(ResponseModel):
     """A link, by the handles of its ends; `is_new`: it was not there before."""
 
     source: str
@@ -140,7 +140,7 @@ class LinkShown(Told):
     is_new: bool
 
 
-class RelationShown(Told):
+class RelationView(ResponseModel):
     """A relation, and how it reads from the two ends of a link."""
 
     name: str

@@ -17,25 +17,25 @@ from pydantic import (
     model_validator,
 )
 
-from parlour.channels.envelope import clean
-from parlour.pulse.pulse import LONGEST_QUESTION
-from parlour.turns.attaching import MOST as MOST_ATTACHED
+from parlour.channels.envelope import clean_text
+from parlour.pulse.pulse import MAX_QUESTION_CHARS
+from parlour.turns.attaching import MAX_ATTACHMENTS as MOST_ATTACHED
 
 
-class Asked(BaseModel):
+class RequestModel(BaseModel):
     """A request's body: unknown fields are refused, so that a misspelt one is not silently ignored."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Told(BaseModel):
+class ResponseModel(BaseModel):
     """A response's body, read off one of our records."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
 
-def _cleaned(value: object) -> object:
-    return clean(value).strip() if isinstance(value, str) else value
+def _clean(value: object) -> object:
+    return clean_text(value).strip() if isinstance(value, str) else value
 
 
 def _storable(value: str) -> str:
@@ -44,21 +44,21 @@ def _storable(value: str) -> str:
     return value
 
 
-Line = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
+SingleLine = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f\x7f]+$")]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")]
 Host = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9.:\[\]-]{1,260}$")]
 ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
-RecordName = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+RecordReference = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """A handle (`task/T-112`) or an id; what is neither is not found."""
 
-OptionalText = Annotated[str, BeforeValidator(_cleaned), StringConstraints(max_length=8_000)]
+OptionalText = Annotated[str, BeforeValidator(_clean), StringConstraints(max_length=8_000)]
 Clearance = Annotated[int, Field(ge=0, le=3)]
 Roles = Annotated[list[Literal["admin", "editor", "viewer"]], Field(max_length=3)]
 PackPath = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_storable)]
 PackText = Annotated[str, AfterValidator(_storable)]
 
 
-class OpenSession(Asked):
+class NewSession(RequestModel):
     """Whom to talk to: the host that a binding's web channel names, or a binding (slug or id) of a tenant.
 
     entity: the record that the conversation is to be about, by handle or id.
@@ -68,72 +68,72 @@ class OpenSession(Asked):
     host: Host | None = None
     binding: Slug | None = None
     tenant: Slug | None = None
-    entity: RecordName | None = None
+    entity: RecordReference | None = None
     resume: bool = False
 
     @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def _check_one_way(self) -> Self:
         by_host = self.host is not None and self.binding is None and self.tenant is None
         by_name = self.host is None and self.binding is not None and self.tenant is not None
         if not by_host and not by_name:
-            raise ValueError("say either host, or binding and tenant")
+            raise ValueError("give either host, or binding and tenant")
         return self
 
 
-class Attach(Asked):
+class AttachmentReference(RequestModel):
     """Something to be sent along with a message: an upload of its session, or a file of the tenant's by its id."""
 
     upload: UUID | None = None
     file: UUID | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _check_one_of_both(self) -> Self:
         if (self.upload is None) == (self.file is None):
-            raise ValueError("say either upload or file")
+            raise ValueError("give either upload or file")
         return self
 
 
-class NewMessage(Asked):
+class NewMessage(RequestModel):
     """What a visitor writes: 1 to 8,000 characters, or none where something is sent along. Posting the same
     client_message_id again changes nothing."""
 
-    attachments: Annotated[list[Attach], Field(max_length=MOST_ATTACHED)] = []
+    attachments: Annotated[list[AttachmentReference], Field(max_length=MOST_ATTACHED)] = []
     text: Annotated[OptionalText, Field(validate_default=True)] = ""
     client_message_id: ClientId | None = None
 
     @field_validator("text")
     @classmethod
-    def _says_something(cls, text: str, info: ValidationInfo) -> str:
+    def _check_not_empty(cls, text: str, info: ValidationInfo) -> str:
         if not text and not info.data.get("attachments"):
-            raise ValueError("write something, or send something along")
+            raise ValueError("give a text or an attachment")
         return text
 
 
-class PackFiles(Asked):
+class PackFiles(RequestModel):
     """A pack: the text of each file by its path inside the folder, with `/` between folders."""
 
     files: Annotated[dict[PackPath, PackText], Field(min_length=1, max_length=2_000)]
 
 
-class NewKey(Asked):
+class NewKey(RequestModel):
     """An API key to make. Nobody can give more clearance than they have."""
 
-    name: Line
+    name: SingleLine
     roles: Roles = []
     clearance: Clearance = 1
 
 
-class NewMember(Asked):
+class NewMember(RequestModel):
     """Somebody who may sign in with a token of `issuer` that says `subject`."""
 
-    issuer: Line
-    subject: Line
-    display_name: Line
+    issuer: SingleLine
+    subject: SingleLine
+    display_name: SingleLine
     roles: Roles = []
     clearance: Clearance = 1
 
 
-class MemberChange(Asked):
+class MemberChange(RequestModel):
     """What a member may do from now on."""
 
     roles: Roles
@@ -141,77 +141,77 @@ class MemberChange(Asked):
     active: bool = True
 
 
-class StatusChange(Asked):
+class StatusChange(RequestModel):
     """active: answered; paused: a polite line; archived: closed, by the operator only."""
 
     status: Literal["active", "paused", "archived"]
 
 
-class CapChange(Asked):
+class CapChange(RequestModel):
     """What the tenant's model calls may cost a day, in US dollars; null: what the deployment says."""
 
     daily_cap_usd: Decimal | None
 
 
-class PulseCapChange(Asked):
+class PulseCapChange(RequestModel):
     """What the tenant's Pulses may cost a day, in US dollars; null: what the deployment says."""
 
     pulse_daily_cap_usd: Decimal | None
 
 
-class RefreshWanted(Asked):
+class PulseRefresh(RequestModel):
     """A Pulse to be written now, or what somebody wants to know about the record instead."""
 
-    question: Annotated[PackText, StringConstraints(max_length=LONGEST_QUESTION)] = ""
+    question: Annotated[PackText, StringConstraints(max_length=MAX_QUESTION_CHARS)] = ""
 
 
-class FactChange(Asked):
+class FactChange(RequestModel):
     """What a fact says instead."""
 
     value: Annotated[OptionalText, StringConstraints(min_length=1)]
 
 
-class CommonFactTold(Asked):
+class SharedFactChange(RequestModel):
     """Something to be known to a whole persona (human) or team, by its slug."""
 
     scope: Literal["human", "team"]
-    slug: Line
-    key: Annotated[Line, StringConstraints(min_length=1, max_length=80)]
+    slug: SingleLine
+    key: Annotated[SingleLine, StringConstraints(min_length=1, max_length=80)]
     value: Annotated[OptionalText, StringConstraints(min_length=1)]
 
 
-class ModelChosen(Asked):
+class EmbeddingModelChoice(RequestModel):
     """An embedding model that the deployment names: its name, or its space (`name@dimensions`)."""
 
-    model: Line
+    model: SingleLine
 
 
-class CallSettled(Asked):
+class ToolCallResolution(RequestModel):
     """What became of a tool call: it was done, or it was not and may be run again."""
 
-    how: Literal["done", "run_again"]
+    resolution: Literal["done", "run_again"]
 
 
-class SendSettled(Asked):
+class ReplyResolution(RequestModel):
     """What became of a reply: it arrived; or it did not, and is sent again or let be."""
 
-    how: Literal["arrived", "send_again", "dismiss"]
+    resolution: Literal["arrived", "send_again", "dismiss"]
 
 
-class TurnSettled(Asked):
+class TurnResolution(RequestModel):
     """What to do about a turn that failed: answer it now, or let it be."""
 
-    how: Literal["redrive", "dismiss"]
+    resolution: Literal["redrive", "dismiss"]
 
 
-class Redrive(Asked):
+class RedriveRequest(RequestModel):
     """Which queue's dead letters go back, and how many at most."""
 
     queue: Literal["intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest"]
-    most: Annotated[int, Field(ge=1, le=300)] = 100
+    limit: Annotated[int, Field(ge=1, le=300)] = 100
 
 
-class Greeter(Told):
+class PublicAgent(ResponseModel):
     """An agent as a visitor meets it."""
 
     slug: str
@@ -219,21 +219,21 @@ class Greeter(Told):
     greeting: str
 
 
-class RecordNamed(Told):
+class RecordLabel(ResponseModel):
     """A record by its handle (`task/T-112`) and name."""
 
     handle: str
     name: str
 
 
-class Taken(Told):
+class MessageAccepted(ResponseModel):
     """A message that was stored and will be answered."""
 
     message_id: UUID
     received_at: datetime
 
 
-class Citation(Told):
+class CitationView(ResponseModel):
     """What a reply's `[number]` stands for."""
 
     number: int
@@ -241,7 +241,7 @@ class Citation(Told):
     locator: str
 
 
-class AttachmentShown(Told):
+class AttachmentView(ResponseModel):
     """What came with a message: an image, a text, or anything else, of which an agent heard the name."""
 
     kind: Literal["image", "text", "other"]
@@ -250,18 +250,18 @@ class AttachmentShown(Told):
     size_bytes: int
 
 
-class Message(Told):
+class MessageView(ResponseModel):
     """One message of a session."""
 
     id: UUID
     direction: Literal["inbound", "outbound"]
     text: str
     at: datetime
-    citations: list[Citation]
-    attachments: list[AttachmentShown] = []
+    citations: list[CitationView]
+    attachments: list[AttachmentView] = []
 
 
-class Forget(Asked):
+class NewErasure(RequestModel):
     """What is to be forgotten; `keep_records`: what its turns did to the tenant's records stays, and is listed."""
 
     kind: Literal["user", "message", "file", "fact"]
@@ -270,7 +270,7 @@ class Forget(Asked):
     keep_records: bool = False
 
 
-class BindingShown(Told):
+class BindingView(ResponseModel):
     """A binding as the tenant's own people see it; `channels` are names only."""
 
     id: UUID
@@ -283,7 +283,7 @@ class BindingShown(Told):
     version: int
 
 
-class KeyShown(Told):
+class KeyView(ResponseModel):
     """An API key without its secret."""
 
     id: UUID
@@ -294,13 +294,13 @@ class KeyShown(Told):
     revoked_at: datetime | None
 
 
-class KeyCreated(KeyShown):
+class CreatedKeyView(KeyView):
     """A new API key; `key` is its text, shown this once."""
 
     key: str
 
 
-class MemberShown(Told):
+class MemberView(ResponseModel):
     """Somebody of the tenant."""
 
     id: UUID
@@ -313,7 +313,7 @@ class MemberShown(Told):
     created_at: datetime
 
 
-class CallerShown(Told):
+class CallerView(ResponseModel):
     """Who is calling: `kind` as principals have it, every role that they hold, the tenant's slug."""
 
     kind: Literal["user", "member", "key", "operator"]
@@ -322,7 +322,7 @@ class CallerShown(Told):
     clearance: int
 
 
-class TenantShown(Told):
+class TenantView(ResponseModel):
     """The tenant that the caller acts in."""
 
     slug: str

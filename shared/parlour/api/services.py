@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from parlour.api.connections import Connections
+from parlour.api.connections import DatabasePool
 from parlour.infra.ids import NewId
-from parlour.infra.objects import Store, Uploads
-from parlour.infra.queues import Delays, Queue
+from parlour.infra.objects import ObjectStore, UploadStore
+from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.jobs.dead_letters import DeadLetters
-from parlour.knowledge.index.spaces import Spaces
-from parlour.tenancy.sign_in import SignIn
+from parlour.knowledge.index.spaces import EmbeddingSpaces
+from parlour.tenancy.sign_in import Authenticator
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class ApiDependencies:
     """The ports of the API.
 
     turns        the queue that wakes turns of web sessions.
@@ -38,30 +38,30 @@ class Services:
     showcase     tenants, by slug, whose public agents the console offers at any address; elsewhere the host decides.
     """
 
-    connections: Connections
-    sign_in: SignIn
-    turns: Queue
-    messaging: Queue
-    tools: Queue
-    outbox: Queue
-    embedding: Delays
-    ingest: Queue
-    pulse: Delays
-    uploads: Uploads
-    media: Store
+    databases: DatabasePool
+    authenticator: Authenticator
+    turns_web_queue: FifoQueue
+    turns_messaging_queue: FifoQueue
+    tools_queue: FifoQueue
+    outbox_queue: FifoQueue
+    embedder_queue: DelayedQueue
+    ingest_queue: FifoQueue
+    pulse_queue: DelayedQueue
+    upload_bucket: UploadStore
+    media_bucket: ObjectStore
     dead_letters: Mapping[str, DeadLetters]
     token_secret: Callable[[], str]
-    default_cap: Decimal
-    pulse_cap: Decimal
-    spaces: Spaces
+    default_daily_cap: Decimal
+    default_pulse_cap: Decimal
+    embedding_spaces: EmbeddingSpaces
     clock: Callable[[], datetime]
     new_id: NewId
-    measure: Callable[[str], int] | None = None
+    count_tokens: Callable[[str], int] | None = None
     environment: str = ""
-    local: bool = False
-    showcase: tuple[str, ...] = ()
+    is_local: bool = False
+    showcase_tenants: tuple[str, ...] = ()
 
     @property
-    def by_channel(self) -> Mapping[str, Queue]:
+    def turn_queues(self) -> Mapping[str, FifoQueue]:
         """The queue that wakes a session's turn, by the session's channel."""
-        return {"web": self.turns, "whatsapp": self.messaging}
+        return {"web": self.turns_web_queue, "whatsapp": self.turns_messaging_queue}

@@ -6,19 +6,19 @@ from uuid import UUID
 
 from pydantic import StringConstraints
 
-from parlour.api.schemas import Asked, Greeter, PackText, RecordNamed, Told
-from parlour.api.schemas import Line as OneLine
-from parlour.knowledge.records.entities import Entity
+from parlour.api.schemas import RequestModel, PublicAgent, PackText, RecordLabel, ResponseModel
+from parlour.api.schemas import SingleLine as OneLine
+from parlour.knowledge.records.entities import Record
 from parlour.principal import Principal
 from parlour.tenancy.people import Session
-from parlour.tenancy.records import Visibility
-from parlour.tenancy.sessions.listed import Line
+from parlour.tenancy.records import SessionVisibility
+from parlour.tenancy.sessions.listed import SessionListItem
 
-Phone = Annotated[PackText, StringConstraints(min_length=1, max_length=40)]
-Code = Annotated[PackText, StringConstraints(min_length=1, max_length=20)]
+PhoneNumber = Annotated[PackText, StringConstraints(min_length=1, max_length=40)]
+LinkCode = Annotated[PackText, StringConstraints(min_length=1, max_length=20)]
 
 
-class SessionOpened(Told):
+class OpenedSession(ResponseModel):
     """A session and the token that every further call about it must carry as a bearer.
 
     visitor_token       good for all of the visitor's conversations with this agent: to list them and go on with one, to
@@ -32,12 +32,12 @@ class SessionOpened(Told):
     visitor_token: str | None = None
     visitor_expires_at: datetime | None = None
     expires_at: datetime
-    binding: Greeter
-    entity: RecordNamed | None = None
+    binding: PublicAgent
+    entity: RecordLabel | None = None
     resumed: bool = False
 
 
-class SessionShown(Told):
+class SessionView(ResponseModel):
     """A session; `entity` is the record that it is about, if the reader may see it.
 
     visibility  who else of the tenant reads it besides its user and the viewers: private, role_gated (editors), shared.
@@ -56,31 +56,31 @@ class SessionShown(Told):
     created_at: datetime
     last_active_at: datetime
     last_event: int
-    entity: RecordNamed | None = None
+    entity: RecordLabel | None = None
     user_id: UUID | None = None
 
     @classmethod
-    def of(cls, reader: Principal, found: Session | Line, about: Entity | None) -> Self:
+    def from_session(cls, reader: Principal, found: Session | SessionListItem, about: Record | None) -> Self:
         """A session as its reader sees it; `about` is its record, if that is theirs to see."""
         told: dict[str, object] = {
             "id": found.id, "channel": found.channel, "title": found.title, "visibility": found.visibility,
             "pinned": found.pinned_at is not None, "archived": found.archived_at is not None, "is_main": found.is_main,
             "created_at": found.created_at, "last_active_at": found.last_active_at,
             "last_event": found.last_event,
-            "entity": RecordNamed(handle=about.handle, name=about.name) if about else None,
-            "user_id": found.user_id if reader.has("viewer") else None,
-            "last": (found.last or "") if isinstance(found, Line) else "",
+            "entity": RecordLabel(handle=about.handle, name=about.name) if about else None,
+            "user_id": found.user_id if reader.has_role("viewer") else None,
+            "last": (found.last_message_preview or "") if isinstance(found, SessionListItem) else "",
         }  # fmt: skip
         return cls.model_validate(told)
 
 
-class SessionLine(SessionShown):
+class SessionListItemView(SessionView):
     """A session in a list; `last` is how what was said there last begins."""
 
-    last: str
+    last_message_preview: str
 
 
-class SessionChange(Asked):
+class SessionPatch(RequestModel):
     """What is to be different of one's own session; what is left out stays.
 
     visibility  who else of the tenant may read it: nobody but its viewers (private), editors too (role_gated), every
@@ -90,21 +90,21 @@ class SessionChange(Asked):
     title: OneLine | None = None
     pinned: bool | None = None
     archived: bool | None = None
-    visibility: Visibility | None = None
+    visibility: SessionVisibility | None = None
 
 
-class PhoneWanted(Asked):
+class PhoneLinkRequest(RequestModel):
     """A number, with its country code, that the visitor says is theirs.
 
     consent: that what was said here and there is to be one, seen and remembered on both channels. Without it nothing is
     sent.
     """
 
-    phone: Phone
+    phone: PhoneNumber
     consent: bool
 
 
-class PhoneAsked(Told):
+class PhoneLinkStarted(ResponseModel):
     """A code is on its way, if the number can be reached; give it back under `link_id` while it is good."""
 
     link_id: UUID
@@ -112,13 +112,13 @@ class PhoneAsked(Told):
     message: str
 
 
-class CodeGiven(Asked):
+class PhoneLinkCode(RequestModel):
     """The code as it came."""
 
-    code: Code
+    code: LinkCode
 
 
-class PhoneJoined(Told):
+class PhoneLinked(ResponseModel):
     """Both channels meet in this session from now on; its token, and one for all of the person's with this agent."""
 
     session_id: UUID

@@ -5,18 +5,18 @@ from collections.abc import Callable
 
 from parlour.infra.errors import Misconfigured
 from parlour.infra.postgres import Connection, Database, SecondsLeft, connector
-from parlour.infra.secrets import Secrets
+from parlour.infra.secrets import SecretStore
 from parlour.infra.settings import DatabaseSettings
 
-_WAKING_SECONDS = 25
+_AURORA_WAKE_SECONDS = 25
 """A paused Aurora takes up to 15 seconds to wake."""
 
 
-type Work[T] = Callable[[T, SecondsLeft], None]
+type MessageHandler[T] = Callable[[T, SecondsLeft], None]
 """What a function does with one message of its queue, in the seconds it has left."""
 
 
-def parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
+def connection_parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
     """libpq's parameters from a secret (username, password, on a laptop also host and dbname) and the settings.
 
     A host given by the deployment is across a network: the connection to it is encrypted.
@@ -32,28 +32,28 @@ def parameters(secret: str, host: str, name: str) -> dict[str, str | int]:
     return {**found, "host": given.get("host", ""), **({"port": given["port"]} if given.get("port") else {})}
 
 
-def database(settings: DatabaseSettings, secrets: Secrets) -> Database:
+def make_database(settings: DatabaseSettings, secrets: SecretStore) -> Database:
     """The app role's database; the secret is read when a connection is opened, so that a rotated one is picked up."""
 
     def connect(seconds: float) -> Connection:
         secret = secrets.get(settings.database_secret)
-        found = parameters(secret, settings.database_host, settings.database_name)
-        patience = {"connect_timeout": _WAKING_SECONDS} if settings.database_idle else {}
+        found = connection_parameters(secret, settings.database_host, settings.database_name)
+        patience = {"connect_timeout": _AURORA_WAKE_SECONDS} if settings.database_idle else {}
         return connector({**found, **patience})(seconds)
 
     return Database(connect)
 
 
-def limited[T](database: Database, settings: DatabaseSettings, act: Work[T]) -> Work[T]:
+def with_time_limit[T](database: Database, settings: DatabaseSettings, handle: MessageHandler[T]) -> MessageHandler[T]:
     """`act`, with the database held to the time that the invocation has left.
 
     The connection is let go afterwards where the database is to pause when idle.
     """
 
     def acting(work: T, seconds_left: SecondsLeft) -> None:
-        database.limit(seconds_left)
+        database.set_time_limit(seconds_left)
         try:
-            act(work, seconds_left)
+            handle(work, seconds_left)
         finally:
             if settings.database_idle:
                 database.close()

@@ -8,40 +8,40 @@ from urllib.parse import urlsplit
 
 from parlour.bootstrap import clients
 from parlour.infra.errors import Misconfigured
-from parlour.infra.secrets import Secrets
+from parlour.infra.secrets import SecretStore
 from parlour.infra.settings import EmbeddingModelSettings, EmbeddingSettings
 from parlour.knowledge.index.embed import BedrockEmbedder, BedrockRuntime, OpenAiCompatibleEmbedder
-from parlour.knowledge.index.spaces import NamedModel, Offer, Spaces, named_models
+from parlour.knowledge.index.spaces import EmbeddingModel, PricedEmbedder, EmbeddingSpaces, parse_models
 
-_LISTED = {"api.openai.com": "openai", "api.mistral.ai": "mistral"}
+_PRICE_LIST_NAMES = {"api.openai.com": "openai", "api.mistral.ai": "mistral"}
 """What the price list calls the provider at a host; any other's prices are not known here."""
 
 
-def models(settings: EmbeddingModelSettings) -> list[NamedModel]:
+def list_embedding_models(settings: EmbeddingModelSettings) -> list[EmbeddingModel]:
     """The models that the deployment names, its own first."""
-    own = NamedModel(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url)
-    return named_models(own, settings.embedding_models)
+    own = EmbeddingModel(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url)
+    return parse_models(own, settings.embedding_models)
 
 
-def spaces(settings: EmbeddingSettings, secrets: Secrets) -> Spaces:
+def make_embedding_spaces(settings: EmbeddingSettings, secrets: SecretStore) -> EmbeddingSpaces:
     """What every named model embeds into."""
-    return Spaces([_offer(one, _key(one.model, settings.embedding_secret, secrets)) for one in models(settings)])
+    return EmbeddingSpaces([_make_priced_embedder(one, _key_reader(one.model, settings.embedding_secret, secrets)) for one in list_embedding_models(settings)])
 
 
-def _offer(named: NamedModel, key: Callable[[], str | None]) -> Offer:
+def _make_priced_embedder(named: EmbeddingModel, key: Callable[[], str | None]) -> PricedEmbedder:
     if not named.url:
         runtime = cast(BedrockRuntime, _bedrock())
-        return Offer(BedrockEmbedder(runtime, named.model, named.dimensions), "bedrock")
-    listed = _LISTED.get(urlsplit(named.url).hostname or "", "")
-    return Offer(OpenAiCompatibleEmbedder(named.url, named.model, named.dimensions, key), listed)
+        return PricedEmbedder(BedrockEmbedder(runtime, named.model, named.dimensions), "bedrock")
+    listed = _PRICE_LIST_NAMES.get(urlsplit(named.url).hostname or "", "")
+    return PricedEmbedder(OpenAiCompatibleEmbedder(named.url, named.model, named.dimensions, key), listed)
 
 
 @functools.cache
 def _bedrock() -> object:
-    return clients.bedrock()
+    return clients.make_bedrock_client()
 
 
-def _key(model: str, secret: str, secrets: Secrets) -> Callable[[], str | None]:
+def _key_reader(model: str, secret: str, secrets: SecretStore) -> Callable[[], str | None]:
     """Read when it is needed, so that a rotated one is picked up; None where the endpoint asks for none."""
 
     def read() -> str | None:

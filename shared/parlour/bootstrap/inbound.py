@@ -5,19 +5,19 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.channels.accept import Accepted, Webhook, WebhookTokens, accept
-from parlour.infra.settings import InboundSettings, load
+from parlour.channels.accept import WebhookResponse, WebhookRequest, WebhookSecrets, accept_webhook
+from parlour.infra.settings import InboundSettings, load_settings
 
 
 @functools.cache
-def build_inbound() -> Callable[[Webhook], Accepted]:
+def build_inbound() -> Callable[[WebhookRequest], WebhookResponse]:
     """Webhook to verified envelopes on the intake queue."""
-    settings = load(InboundSettings)
-    secrets = clients.secrets()
-    intake = clients.queue(settings.intake_queue_url)
+    settings = load_settings(InboundSettings)
+    secrets = clients.make_secret_store()
+    intake = clients.make_fifo_queue(settings.intake_queue_url)
 
-    def inbound(webhook: Webhook) -> Accepted:
-        tokens = WebhookTokens.parse(secrets.get(settings.webhook_secret))
-        return accept(webhook, tokens, intake, datetime.now(UTC))
+    def inbound(webhook: WebhookRequest) -> WebhookResponse:
+        tokens = WebhookSecrets.parse(secrets.get(settings.webhook_secret))
+        return accept_webhook(webhook, tokens, intake, datetime.now(UTC))
 
     return inbound

@@ -6,15 +6,15 @@ import time
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import Work, database, limited
-from parlour.bootstrap.providers import providers
+from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
+from parlour.bootstrap.providers import make_providers
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.infra.settings import IngestSettings, load
-from parlour.knowledge.files.distil import Distiller
-from parlour.knowledge.files.extract.run import extract
-from parlour.knowledge.files.ingest import Services, ingest, read_message
+from parlour.infra.settings import IngestSettings, load_settings
+from parlour.knowledge.files.distil import FileSummariser
+from parlour.knowledge.files.extract.run import extract_in_sandbox
+from parlour.knowledge.files.ingest import IngestDependencies, ingest, parse_message
 
 
 def _now() -> datetime:
@@ -22,14 +22,14 @@ def _now() -> datetime:
 
 
 @functools.cache
-def build_ingest() -> Work[JsonObject]:
+def build_ingest() -> MessageHandler[JsonObject]:
     """One version of one file: read, summed up, made searchable."""
-    settings = load(IngestSettings)
-    secrets = clients.secrets()
-    store = database(settings, secrets)
-    distiller = Distiller(
+    settings = load_settings(IngestSettings)
+    secrets = clients.make_secret_store()
+    store = make_database(settings, secrets)
+    distiller = FileSummariser(
         database=store,
-        models=lambda: providers(
+        models=lambda: make_providers(
             secrets.get(settings.model_secret), settings.anthropic_base_url, with_bedrock=settings.bedrock_claude
         ),
         default_cap=settings.daily_cap_usd,
@@ -38,18 +38,18 @@ def build_ingest() -> Work[JsonObject]:
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
     )
-    services = Services(
+    services = IngestDependencies(
         database=store,
-        uploads=clients.uploads(settings.files_bucket),
-        extract=extract,
-        distiller=distiller,
-        embedding=clients.delays(settings.embedding_queue_url),
+        uploads=clients.make_upload_store(settings.files_bucket),
+        extract=extract_in_sandbox,
+        summariser=distiller,
+        embedder_queue=clients.make_delayed_queue(settings.embedding_queue_url),
         clock=_now,
         new_id=uuid7,
         sleep=time.sleep,
     )
 
     def ingesting(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        ingest(services, read_message(body), seconds_left)
+        ingest(services, parse_message(body), seconds_left)
 
-    return limited(store, settings, ingesting)
+    return with_time_limit(store, settings, ingesting)

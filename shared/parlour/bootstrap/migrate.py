@@ -6,12 +6,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import parameters
-from parlour.bootstrap.embedding import models
+from parlour.bootstrap.database import connection_parameters
+from parlour.bootstrap.embedding import list_embedding_models
 from parlour.infra import vector_indexes
-from parlour.infra.migrate import allow_login, migrate, shipped
+from parlour.infra.migrate import allow_login, apply_migrations, list_migrations
 from parlour.infra.postgres import connector
-from parlour.infra.settings import MigrateSettings, load
+from parlour.infra.settings import MigrateSettings, load_settings
 
 
 @functools.cache
@@ -20,17 +20,17 @@ def build_migrate() -> Callable[[], list[str]]:
 
     Returns the names of the migrations applied.
     """
-    settings = load(MigrateSettings)
-    secrets = clients.secrets()
+    settings = load_settings(MigrateSettings)
+    secrets = clients.make_secret_store()
 
     def run_migrations() -> list[str]:
         host, name = settings.database_host, settings.database_name
-        owner = connector(parameters(secrets.get(settings.owner_secret), host, name))
-        app = parameters(secrets.get(settings.database_secret), host, name)
+        owner = connector(connection_parameters(secrets.get(settings.owner_secret), host, name))
+        app = connection_parameters(secrets.get(settings.database_secret), host, name)
         with owner(math.inf) as connection:
-            applied = migrate(connection, datetime.now(UTC), shipped())
+            applied = apply_migrations(connection, datetime.now(UTC), list_migrations())
             allow_login(connection, str(app["user"]), str(app["password"]))
-            vector_indexes.build(connection, {one.space: one.dimensions for one in models(settings)})
+            vector_indexes.build_vector_indexes(connection, {one.space: one.dimensions for one in list_embedding_models(settings)})
         return applied
 
     return run_migrations

@@ -7,19 +7,19 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import Work, database, limited
-from parlour.bootstrap.embedding import spaces
+from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
+from parlour.bootstrap.embedding import make_embedding_spaces
 from parlour.bootstrap.providers import preload as preload_providers
-from parlour.bootstrap.providers import providers
-from parlour.bootstrap.tools import endpoints
+from parlour.bootstrap.providers import make_providers
+from parlour.bootstrap.tools import make_endpoints
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.infra.settings import OrchestratorSettings, load
-from parlour.models.pictures import Pictures
-from parlour.turns.receive import Wake
-from parlour.turns.run import run
-from parlour.turns.running import Services
+from parlour.infra.settings import OrchestratorSettings, load_settings
+from parlour.models.pictures import ImageResolver
+from parlour.turns.receive import SessionWakeup
+from parlour.turns.run import run_session
+from parlour.turns.running import TurnDependencies
 
 
 def preload() -> None:
@@ -28,31 +28,31 @@ def preload() -> None:
 
 
 @functools.cache
-def build_orchestrator() -> Work[JsonObject]:
+def build_orchestrator() -> MessageHandler[JsonObject]:
     """One wake-up: the session's turn, within the seconds that are left."""
-    settings = load(OrchestratorSettings)
-    secrets = clients.secrets()
-    services = Services(
-        database=database(settings, secrets),
+    settings = load_settings(OrchestratorSettings)
+    secrets = clients.make_secret_store()
+    services = TurnDependencies(
+        database=make_database(settings, secrets),
         models={},
-        endpoints=endpoints(settings, secrets),
-        outbox=clients.queue(settings.outbox_queue_url),
-        tools=clients.queue(settings.tools_queue_url),
-        embedding=clients.delays(settings.embedding_queue_url),
-        memory=clients.delays(settings.memory_queue_url),
-        embedder=spaces(settings, secrets).embedder,
-        default_cap=settings.daily_cap_usd,
+        endpoints=make_endpoints(settings, secrets),
+        outbox_queue=clients.make_fifo_queue(settings.outbox_queue_url),
+        tool_queue=clients.make_fifo_queue(settings.tools_queue_url),
+        embedding_queue=clients.make_delayed_queue(settings.embedding_queue_url),
+        memory_queue=clients.make_delayed_queue(settings.memory_queue_url),
+        embedder_of=make_embedding_spaces(settings, secrets).tenant_embedder,
+        default_cap_usd=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
-        pictures=Pictures(functools.cache(lambda: clients.objects(settings.media_bucket))),
+        images=ImageResolver(functools.cache(lambda: clients.make_object_store(settings.media_bucket))),
     )
 
     def orchestrator(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        models = providers(
+        models = make_providers(
             secrets.get(settings.model_secret), settings.anthropic_base_url, with_bedrock=settings.bedrock_claude
         )
-        run(replace(services, models=models), Wake.from_json(body), seconds_left)
+        run_session(replace(services, models=models), SessionWakeup.parse(body), seconds_left)
 
-    return limited(services.database, settings, orchestrator)
+    return with_time_limit(services.database, settings, orchestrator)

@@ -9,7 +9,7 @@ from parlour.bootstrap import clients
 from parlour.infra.errors import Misconfigured
 from parlour.models import anthropic, prices
 from parlour.models.anthropic import AnthropicModel
-from parlour.models.bedrock import BedrockClaude
+from parlour.models.bedrock import BedrockModel
 from parlour.models.offline import OfflineModel
 from parlour.models.request import Model
 
@@ -21,7 +21,7 @@ def preload() -> None:
 
 
 @functools.lru_cache(maxsize=1)
-def providers(secret: str, base_url: str, *, with_bedrock: bool) -> Mapping[str, Model]:
+def make_providers(secret: str, base_url: str, *, with_bedrock: bool) -> Mapping[str, Model]:
     """The providers that have a key or need none, and the offline model; built anew when the secret changes.
 
     What the first call needs is imported while the database answers.
@@ -32,7 +32,7 @@ def providers(secret: str, base_url: str, *, with_bedrock: bool) -> Mapping[str,
         raise Misconfigured('the model secret must be JSON: {"anthropic_api_key": "..."}') from None
     models: dict[str, Model] = {OfflineModel.provider: OfflineModel()}
     if with_bedrock:
-        models[BedrockClaude.provider] = BedrockClaude(clients.bedrock_streaming())
+        models[BedrockModel.provider] = BedrockModel(clients.make_bedrock_streaming_client())
     if key:
         models[AnthropicModel.provider] = AnthropicModel(key, base_url)
     if key or with_bedrock:

@@ -5,21 +5,21 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import Work, database, limited
+from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.infra.settings import PulseSweepSettings, load
-from parlour.pulse.due.sweep import Sweeper, Swept, sweep
-from parlour.pulse.due.wakeups import wake
+from parlour.infra.settings import PulseSweepSettings, load_settings
+from parlour.pulse.due.sweep import PulseSweepDependencies, PulseSweepResult, sweep
+from parlour.pulse.due.wakeups import handle_wakeup
 
 
 @functools.cache
-def build_sweep() -> Callable[[SecondsLeft], Swept]:
+def build_sweep() -> Callable[[SecondsLeft], PulseSweepResult]:
     """Every tenant's Pulses that are due, as far as the time allows."""
-    settings, sweeper = _sweeper()
+    settings, sweeper = _make_sweep()
 
-    def sweeping(seconds_left: SecondsLeft) -> Swept:
-        sweeper.database.limit(seconds_left)
+    def sweeping(seconds_left: SecondsLeft) -> PulseSweepResult:
+        sweeper.database.set_time_limit(seconds_left)
         try:
             return sweep(sweeper, seconds_left)
         finally:
@@ -30,25 +30,25 @@ def build_sweep() -> Callable[[SecondsLeft], Swept]:
 
 
 @functools.cache
-def build_wakeup() -> Work[JsonObject]:
+def build_wakeup() -> MessageHandler[JsonObject]:
     """One wake-up: its tenant's Pulses that are due."""
-    settings, sweeper = _sweeper()
-    wakeups = clients.delays(settings.pulse_wakeups_queue_url)
+    settings, sweeper = _make_sweep()
+    wakeups = clients.make_delayed_queue(settings.pulse_wakeups_queue_url)
 
     def waking(body: JsonObject, _seconds_left: SecondsLeft) -> None:
-        wake(sweeper, wakeups, body)
+        handle_wakeup(sweeper, wakeups, body)
 
-    return limited(sweeper.database, settings, waking)
+    return with_time_limit(sweeper.database, settings, waking)
 
 
 @functools.cache
-def _sweeper() -> tuple[PulseSweepSettings, Sweeper]:
-    settings = load(PulseSweepSettings)
-    sweeper = Sweeper(
-        database=database(settings, clients.secrets()),
-        pulses=clients.delays(settings.pulse_queue_url),
+def _make_sweep() -> tuple[PulseSweepSettings, PulseSweepDependencies]:
+    settings = load_settings(PulseSweepSettings)
+    sweeper = PulseSweepDependencies(
+        database=make_database(settings, clients.make_secret_store()),
+        pulse_queue=clients.make_delayed_queue(settings.pulse_queue_url),
         default_cap=settings.daily_cap_usd,
-        pulse_cap=settings.pulse_daily_cap_usd,
+        default_pulse_cap=settings.pulse_daily_cap_usd,
         clock=lambda: datetime.now(UTC),
     )
     return settings, sweeper

@@ -8,16 +8,16 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import Work, database, limited
-from parlour.bootstrap.providers import providers
+from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
+from parlour.bootstrap.providers import make_providers
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft
-from parlour.infra.settings import PulseWriterSettings, load
-from parlour.pulse.due.wakeups import wake_later
-from parlour.pulse.pulse import Order
+from parlour.infra.settings import PulseWriterSettings, load_settings
+from parlour.pulse.due.wakeups import schedule_wakeup
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writer
-from parlour.pulse.writing.draft import Services
+from parlour.pulse.writing.draft import PulseDependencies
 
 
 def _now() -> datetime:
@@ -25,20 +25,20 @@ def _now() -> datetime:
 
 
 @functools.cache
-def build_pulse_writer() -> Work[JsonObject]:
+def build_pulse_writer() -> MessageHandler[JsonObject]:
     """One order: one record's Pulses, or the answer to one question."""
-    settings = load(PulseWriterSettings)
-    secrets = clients.secrets()
-    store = database(settings, secrets)
-    services = Services(
+    settings = load_settings(PulseWriterSettings)
+    secrets = clients.make_secret_store()
+    store = make_database(settings, secrets)
+    services = PulseDependencies(
         database=store,
-        models=lambda: providers(
+        models=lambda: make_providers(
             secrets.get(settings.model_secret), settings.anthropic_base_url, with_bedrock=settings.bedrock_claude
         ),
         default_cap=settings.daily_cap_usd,
-        pulse_cap=settings.pulse_daily_cap_usd,
-        age=timedelta(hours=settings.pulse_age_hours),
-        ended=_waking(settings, store),
+        default_pulse_cap=settings.pulse_daily_cap_usd,
+        max_age=timedelta(hours=settings.pulse_age_hours),
+        on_written=_make_wake(settings, store),
         clock=_now,
         new_id=uuid7,
         sleep=time.sleep,
@@ -46,18 +46,18 @@ def build_pulse_writer() -> Work[JsonObject]:
     )
 
     def writing(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        writer.run(services, Order.from_json(body), seconds_left)
+        writer.run_pulse_job(services, PulseJob.from_json(body), seconds_left)
 
-    return limited(store, settings, writing)
+    return with_time_limit(store, settings, writing)
 
 
-def _waking(settings: PulseWriterSettings, store: Database) -> Callable[[UUID], None]:
+def _make_wake(settings: PulseWriterSettings, store: Database) -> Callable[[UUID], None]:
     """Where no schedule looks every minute, what is due next is woken by a message."""
-    wakeups = clients.delays(settings.pulse_wakeups_queue_url)
+    wakeups = clients.make_delayed_queue(settings.pulse_wakeups_queue_url)
     if not settings.database_idle:
         return lambda _: None
 
     def wake(tenant_id: UUID) -> None:
-        wake_later(store, wakeups, tenant_id, _now())
+        schedule_wakeup(store, wakeups, tenant_id, _now())
 
     return wake

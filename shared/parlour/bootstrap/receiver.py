@@ -5,48 +5,48 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import Work, database, limited
+from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.channels import intake, wire
 from parlour.channels.envelope import Envelope
-from parlour.channels.media import MediaKeeper
+from parlour.channels.media import MediaFetcher
 from parlour.infra.errors import AccessRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.infra.settings import ReceiverSettings, load
+from parlour.infra.settings import ReceiverSettings, load_settings
 from parlour.principal import Principal
-from parlour.turns.receive import receive
+from parlour.turns.receive import receive_envelope
 
 
 @functools.cache
-def build_receiver() -> Work[JsonObject]:
+def build_receiver() -> MessageHandler[JsonObject]:
     """One envelope stored, its session woken; or many statuses applied."""
-    settings = load(ReceiverSettings)
-    secrets = clients.secrets()
-    store = database(settings, secrets)
-    media = MediaKeeper(wire.connect(), clients.objects(settings.media_bucket), secrets, settings.whatsapp_base_url)
-    waiting = clients.queue(settings.intake_queue_url)
-    outbox = clients.queue(settings.outbox_queue_url)
+    settings = load_settings(ReceiverSettings)
+    secrets = clients.make_secret_store()
+    store = make_database(settings, secrets)
+    media = MediaFetcher(wire.new_client(), clients.make_object_store(settings.media_bucket), secrets, settings.whatsapp_base_url)
+    waiting = clients.make_fifo_queue(settings.intake_queue_url)
+    outbox = clients.make_fifo_queue(settings.outbox_queue_url)
     turns = {
-        "whatsapp": clients.queue(settings.turns_messaging_queue_url),
-        "web": clients.queue(settings.turns_web_queue_url),
+        "whatsapp": clients.make_fifo_queue(settings.turns_messaging_queue_url),
+        "web": clients.make_fifo_queue(settings.turns_web_queue_url),
     }
 
     def receiver(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        for envelope in intake.unpack(body):
-            one(envelope, seconds_left, is_apart=intake.is_apart(body))
+        for envelope in intake.unpack_envelopes(body):
+            one(envelope, seconds_left, is_apart=intake.is_file_retry(body))
 
     def one(envelope: Envelope, seconds_left: SecondsLeft, *, is_apart: bool) -> None:
         now = datetime.now(UTC)
 
         def keep_file(principal: Principal, message_id: UUID) -> None:
             try:
-                media.keep(principal, store, message_id, seconds_left, now)
+                media.fetch_and_store(principal, store, message_id, seconds_left, now)
             except AccessRefused:
                 if is_apart:
                     raise
-                waiting.send([intake.apart(envelope)])
+                waiting.send([intake.file_retry_message(envelope)])
 
-        receive(store, turns[envelope.channel], envelope, now, uuid7, keep_file, lambda rest: outbox.send([rest]))
+        receive_envelope(store, turns[envelope.channel], envelope, now, uuid7, keep_file, lambda rest: outbox.send([rest]))
 
-    return limited(store, settings, receiver)
+    return with_time_limit(store, settings, receiver)

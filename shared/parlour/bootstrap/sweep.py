@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import Work, database, limited
+from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.channels import outbox
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.infra.queues import Delays, Queue
-from parlour.infra.settings import SweepSettings, load
-from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, wake_up
-from parlour.jobs.work_due import Kind
+from parlour.infra.queues import DelayedQueue, FifoQueue
+from parlour.infra.settings import SweepSettings, load_settings
+from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, handle_wakeup
+from parlour.jobs.work_due import WorkKind
 from parlour.knowledge.files import uploads
 from parlour.knowledge.index import pending
 from parlour.memory import waking
-from parlour.memory.order import KINDS
+from parlour.memory.order import MEMORY_JOB_KINDS
 from parlour.tools import calls
 from parlour.turns import receive
 from parlour.turns.linking import over
@@ -30,7 +30,7 @@ def build_sweep() -> Callable[[SecondsLeft], SweepResult]:
     settings, dependencies = _dependencies()
 
     def sweeping(seconds_left: SecondsLeft) -> SweepResult:
-        dependencies.database.limit(seconds_left)
+        dependencies.database.set_time_limit(seconds_left)
         try:
             return sweep(dependencies, seconds_left)
         finally:
@@ -41,34 +41,34 @@ def build_sweep() -> Callable[[SecondsLeft], SweepResult]:
 
 
 @functools.cache
-def build_wakeup() -> Work[JsonObject]:
+def build_wakeup() -> MessageHandler[JsonObject]:
     """One wake-up: the piece of work that it is about."""
     settings, dependencies = _dependencies()
 
     def wake(body: JsonObject, _seconds_left: SecondsLeft) -> None:
-        wake_up(dependencies, body)
+        handle_wakeup(dependencies, body)
 
-    return limited(dependencies.database, settings, wake)
+    return with_time_limit(dependencies.database, settings, wake)
 
 
 @functools.cache
 def _dependencies() -> tuple[SweepSettings, SweepDependencies]:
-    settings = load(SweepSettings)
+    settings = load_settings(SweepSettings)
     queues = SweepQueues(
         turns={
-            "whatsapp": clients.queue(settings.turns_messaging_queue_url),
-            "web": clients.queue(settings.turns_web_queue_url),
+            "whatsapp": clients.make_fifo_queue(settings.turns_messaging_queue_url),
+            "web": clients.make_fifo_queue(settings.turns_web_queue_url),
         },
-        outbox=clients.queue(settings.outbox_queue_url),
-        tools=clients.queue(settings.tools_queue_url),
-        ingest=clients.queue(settings.ingest_queue_url),
-        embedding=clients.delays(settings.embedding_queue_url),
-        memory=clients.delays(settings.memory_queue_url),
+        outbox=clients.make_fifo_queue(settings.outbox_queue_url),
+        tools=clients.make_fifo_queue(settings.tools_queue_url),
+        ingest=clients.make_fifo_queue(settings.ingest_queue_url),
+        embedding=clients.make_delayed_queue(settings.embedding_queue_url),
+        memory=clients.make_delayed_queue(settings.memory_queue_url),
     )
     dependencies = SweepDependencies(
-        database=database(settings, clients.secrets()),
+        database=make_database(settings, clients.make_secret_store()),
         finders=finders(queues, settings.ledger_days),
-        wakeups=clients.delays(settings.wakeups_queue_url),
+        wakeup_queue=clients.make_delayed_queue(settings.wakeups_queue_url),
         clock=lambda: datetime.now(UTC),
     )
     return settings, dependencies
@@ -78,27 +78,27 @@ def _dependencies() -> tuple[SweepSettings, SweepDependencies]:
 class SweepQueues:
     """The queues whose workers a sweep wakes. `turns`: by a session's channel."""
 
-    turns: Mapping[str, Queue]
-    outbox: Queue
-    tools: Queue
-    ingest: Queue
-    embedding: Delays
-    memory: Delays
+    turns: Mapping[str, FifoQueue]
+    outbox: FifoQueue
+    tools: FifoQueue
+    ingest: FifoQueue
+    embedding: DelayedQueue
+    memory: DelayedQueue
 
 
-def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[Kind, Finder]:
+def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Finder]:
     """Return what every room offers to the sweep, by the kind of its work.
 
     ledger_days  for which the records of prompts are kept at least.
     """
     return {
-        "session": receive.finder(queues.turns),
+        "session": receive.unanswered_session_finder(queues.turns),
         "outbox": outbox.finder(queues.outbox),
         "tool_call": calls.finder(queues.tools),
         "embedding": pending.finder(queues.embedding),
         "record_type": pending.record_type_finder(queues.embedding),
         "file": uploads.finder(queues.ingest),
-        "phone_link": over.find,
-        "ledgers": retention.finder(ledger_days),
-        **{kind: waking.finder(queues.memory, kind) for kind in KINDS},
+        "phone_link": over.find_expired_code,
+        "ledgers": retention.expired_prompt_finder(ledger_days),
+        **{kind: waking.stale_work_finder(queues.memory, kind) for kind in MEMORY_JOB_KINDS},
     }

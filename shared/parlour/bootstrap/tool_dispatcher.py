@@ -5,49 +5,49 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.database import Work, database, limited
-from parlour.bootstrap.tools import endpoints
+from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
+from parlour.bootstrap.tools import make_endpoints
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
-from parlour.infra.settings import ToolDispatcherSettings, load
+from parlour.infra.settings import ToolDispatcherSettings, load_settings
 from parlour.tools import callbacks, calls
 from parlour.tools.callbacks import Callback
-from parlour.tools.dispatch import Services, dispatch
+from parlour.tools.dispatch import DispatchDependencies, dispatch_call
 from parlour.tools.records import EndedCall
-from parlour.turns.resume import ToWake, tool_ended
+from parlour.turns.resume import PendingWakeup, store_tool_result
 
 
 @functools.cache
-def build_tool_dispatcher() -> Work[JsonObject]:
+def build_tool_dispatcher() -> MessageHandler[JsonObject]:
     """One call brought to its end, and its conversation resumed."""
-    settings = load(ToolDispatcherSettings)
-    secrets = clients.secrets()
+    settings = load_settings(ToolDispatcherSettings)
+    secrets = clients.make_secret_store()
     turns = {
-        "whatsapp": clients.queue(settings.turns_messaging_queue_url),
-        "web": clients.queue(settings.turns_web_queue_url),
+        "whatsapp": clients.make_fifo_queue(settings.turns_messaging_queue_url),
+        "web": clients.make_fifo_queue(settings.turns_web_queue_url),
     }
 
-    def resume(tx: Transaction, tenant_id: UUID, ended: EndedCall, now: datetime) -> ToWake | None:
-        return tool_ended(tx, tenant_id, ended, uuid7, now)
+    def resume(tx: Transaction, tenant_id: UUID, ended: EndedCall, now: datetime) -> PendingWakeup | None:
+        return store_tool_result(tx, tenant_id, ended, uuid7, now)
 
     def callback_url(callback: Callback, until: datetime, now: datetime) -> str:
-        return callbacks.url(settings.public_url, callback, secrets.get(settings.token_secret), until, now)
+        return callbacks.make_callback_url(settings.public_url, callback, secrets.get(settings.token_secret), until, now)
 
-    services = Services[ToWake](
-        database=database(settings, secrets),
-        open_database=lambda: database(settings, secrets),
-        endpoints=endpoints(settings, secrets),
+    services = DispatchDependencies[PendingWakeup](
+        database=make_database(settings, secrets),
+        open_database=lambda: make_database(settings, secrets),
+        endpoints=make_endpoints(settings, secrets),
         resume=resume,
-        wake=lambda told: turns[told.channel].send([told.message]),
-        wakeups=clients.delays(settings.wakeups_queue_url),
+        wake=lambda told: turns[told.queue_channel].send([told.message]),
+        wakeups=clients.make_delayed_queue(settings.wakeups_queue_url),
         callback_url=callback_url,
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
     )
 
     def tool_dispatcher(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        tenant_id, tool_call_id = calls.read_message(body)
-        dispatch(services, tenant_id, tool_call_id, seconds_left)
+        tenant_id, tool_call_id = calls.parse_dispatch_message(body)
+        dispatch_call(services, tenant_id, tool_call_id, seconds_left)
 
-    return limited(services.database, settings, tool_dispatcher)
+    return with_time_limit(services.database, settings, tool_dispatcher)

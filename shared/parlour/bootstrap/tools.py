@@ -1,8 +1,8 @@
 """How tools are reached from this deployment: by turns, and by the dispatcher."""
 
 from parlour.bootstrap import clients
-from parlour.bootstrap.embedding import spaces
-from parlour.infra.secrets import Secrets
+from parlour.bootstrap.embedding import make_embedding_spaces
+from parlour.infra.secrets import SecretStore
 from parlour.infra.settings import OrchestratorSettings, ToolDispatcherSettings
 from parlour.knowledge.tools import kit
 from parlour.tools.addresses import PrivateHosts
@@ -11,12 +11,12 @@ from parlour.tools.http import HttpEndpoint
 from parlour.tools.run import Endpoints
 
 
-def endpoints(settings: OrchestratorSettings | ToolDispatcherSettings, secrets: Secrets) -> Endpoints:
+def make_endpoints(settings: OrchestratorSettings | ToolDispatcherSettings, secrets: SecretStore) -> Endpoints:
     """By scheme."""
     http = HttpEndpoint(secrets, PrivateHosts.parse(settings.private_tool_hosts))
-    builtins = kit.builtins(spaces(settings, secrets).embedder, clients.delays(settings.embedding_queue_url))
+    builtins = kit.builtin_handlers(make_embedding_spaces(settings, secrets).tenant_embedder, clients.make_delayed_queue(settings.embedding_queue_url))
     return {
-        "python": PythonEndpoint(builtins, kit.LOOKUPS),
+        "python": PythonEndpoint(builtins, kit.BUILTIN_LOOKUPS),
         "https": http,
         "http": http,
     }

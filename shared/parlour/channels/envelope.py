@@ -6,14 +6,14 @@ from typing import Literal
 from pydantic import AwareDatetime, ValidationError
 
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import JsonObject, adapter, from_json
+from parlour.infra.jsonable import JsonObject, type_adapter, from_json
 
 type Channel = Literal["whatsapp", "web"]
 type Provider = Literal["gupshup", "whatsapp_cloud", "web"]
-type Kind = Literal["text", "media", "status", "other"]
-type Status = Literal["", "enqueued", "sent", "delivered", "read", "failed"]
+type EnvelopeKind = Literal["text", "media", "status", "other"]
+type DeliveryStatus = Literal["", "enqueued", "sent", "delivered", "read", "failed"]
 
-_LONGEST_BYTES = 64 * 1024
+_MAX_TEXT_BYTES = 64 * 1024
 """Text beyond this is cut, so that an envelope always fits a queue's message whatever the provider lets through."""
 
 
@@ -59,15 +59,15 @@ class Envelope:
     to: str
     sender: str
     provider_message_id: str
-    kind: Kind
+    kind: EnvelopeKind
     text: str
     media: Media | None
-    status: Status
+    status: DeliveryStatus
     sent_at: AwareDatetime
     metadata: JsonObject
 
     @property
-    def group(self) -> str:
+    def group_id(self) -> str:
         """What is kept in order on its way in: one person's traffic with one of our numbers."""
         return f"{self.channel}|{self.to}|{self.sender}"
 
@@ -77,13 +77,13 @@ class Envelope:
         return ": ".join(str(self.metadata[name]) for name in ("code", "reason") if name in self.metadata)
 
     @property
-    def deduplication(self) -> str:
+    def deduplication_id(self) -> str:
         """The same for a repeated delivery of the same event, and for nothing else."""
         return f"{self.channel}|{self.kind}|{self.provider_message_id}|{self.status}"
 
     def to_json(self) -> JsonObject:
         """Return it as the body of a queue's message, every field by its name."""
-        body: JsonObject = adapter(Envelope).dump_python(self, mode="json")
+        body: JsonObject = type_adapter(Envelope).dump_python(self, mode="json")
         return body
 
     @classmethod
@@ -96,10 +96,10 @@ class Envelope:
             raise MalformedPayload(f"envelope: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """`text` as Postgres and everybody after it can hold it.
 
     Without NUL and lone surrogates, with line ends as `\\n`, and cut at 64 KiB of UTF-8; otherwise as written.
     """
     whole = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
-    return whole.encode("utf-8", "ignore")[:_LONGEST_BYTES].decode("utf-8", "ignore")
+    return whole.encode("utf-8", "ignore")[:_MAX_TEXT_BYTES].decode("utf-8", "ignore")

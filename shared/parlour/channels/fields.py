@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
-from parlour.channels.envelope import clean
+from parlour.channels.envelope import clean_text
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import Json, JsonObject
 
@@ -15,47 +15,47 @@ _PHONE = re.compile(r"\+?([1-9][0-9]{4,14})")
 _USER_ID = re.compile(r"[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}")
 """What Meta calls somebody who hides their number from a business: a country and letters and digits."""
 
-_LONGEST_ID = 256
-LONGEST_NOTE = 1024
+_MAX_ID_CHARS = 256
+MAX_SHORT_TEXT_CHARS = 1024
 """Names, captions and reasons are notes beside the message; longer ones are cut (WhatsApp's own limit of a caption)."""
 
 _CLOCK_SKEW = timedelta(days=1)
-_EARLIEST = datetime(2009, 1, 1, tzinfo=UTC)
+_EARLIEST_TIME = datetime(2009, 1, 1, tzinfo=UTC)
 """There was no WhatsApp before; a time outside of this and tomorrow is a broken clock's."""
 
 
-def identifier(body: JsonObject, field: str) -> str:
+def required_id(body: JsonObject, field: str) -> str:
     """An id that must be there; MalformedPayload when it is missing, empty or longer than any provider's."""
-    value = clean(required(body, field))
-    if not value or len(value) > _LONGEST_ID:
-        raise MalformedPayload(f"{field} must be 1 to {_LONGEST_ID} characters")
+    value = clean_text(required_text(body, field))
+    if not value or len(value) > _MAX_ID_CHARS:
+        raise MalformedPayload(f"{field} must be 1 to {_MAX_ID_CHARS} characters")
     return value
 
 
-def phone(value: Json) -> str:
+def parse_phone(value: Json) -> str:
     """A phone number as E.164 with its plus; "" for anything else."""
     digits = _PHONE.fullmatch(str(value)) if isinstance(value, str | int) else None
     return f"+{digits[1]}" if digits else ""
 
 
-def user_id(value: Json) -> str:
+def parse_user_id(value: Json) -> str:
     """Meta's id of a person within one business, `US.13491208655302741918`; "" for anything else."""
     return value if isinstance(value, str) and _USER_ID.fullmatch(value) else ""
 
 
-def moment(value: Json, per_second: int, otherwise: datetime) -> datetime:
+def parse_time(value: Json, per_second: int, default: datetime) -> datetime:
     """A Unix time counted `per_second`; `otherwise` for what is none, or lies before WhatsApp or after tomorrow."""
     try:
         found = datetime.fromtimestamp(float(cast(str, value)) / per_second, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
-        return otherwise
-    return found if _EARLIEST < found < otherwise + _CLOCK_SKEW else otherwise
+        return default
+    return found if _EARLIEST_TIME < found < default + _CLOCK_SKEW else default
 
 
-def an_object(value: Json, called: str) -> JsonObject:
+def required_object(value: Json, name: str) -> JsonObject:
     """`value`, which must be an object; MalformedPayload says what was `called` so."""
     if not isinstance(value, dict):
-        raise MalformedPayload(f"{called} must be an object")
+        raise MalformedPayload(f"{name} must be an object")
     return value
 
 
@@ -65,13 +65,13 @@ def optional_object(body: JsonObject, field: str) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def objects(body: JsonObject, field: str) -> list[JsonObject]:
+def optional_objects(body: JsonObject, field: str) -> list[JsonObject]:
     """The objects of the list in `field`; what is no list has none."""
     value = body.get(field)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def required(body: JsonObject, field: str) -> str:
+def required_text(body: JsonObject, field: str) -> str:
     """A text that must be there; MalformedPayload when it is not."""
     value = body.get(field)
     if not isinstance(value, str) or not value:
@@ -79,18 +79,18 @@ def required(body: JsonObject, field: str) -> str:
     return value
 
 
-def optional(body: JsonObject, field: str) -> str:
+def optional_text(body: JsonObject, field: str) -> str:
     """A text as written, cleaned; "" when there is none."""
     value = body.get(field)
-    return clean(value) if isinstance(value, str) else ""
+    return clean_text(value) if isinstance(value, str) else ""
 
 
-def note(body: JsonObject, field: str) -> str:
+def short_text(body: JsonObject, field: str) -> str:
     """A text or a number as a short text; "" when there is none."""
     value = body.get(field)
-    return clean(str(value))[:LONGEST_NOTE] if isinstance(value, str | int | float) else ""
+    return clean_text(str(value))[:MAX_SHORT_TEXT_CHARS] if isinstance(value, str | int | float) else ""
 
 
-def present(notes: Mapping[str, str]) -> JsonObject:
+def without_empty(texts: Mapping[str, str]) -> JsonObject:
     """The notes that say something."""
-    return {name: text for name, text in notes.items() if text}
+    return {name: text for name, text in texts.items() if text}

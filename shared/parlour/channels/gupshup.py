@@ -9,25 +9,25 @@ it is `id` itself.
 from datetime import datetime
 from typing import cast
 
-from parlour.channels.envelope import Envelope, Kind, Media, Status, clean
+from parlour.channels.envelope import Envelope, EnvelopeKind, Media, DeliveryStatus, clean_text
 from parlour.channels.fields import (
-    LONGEST_NOTE,
-    an_object,
-    identifier,
-    moment,
-    note,
-    optional,
+    MAX_SHORT_TEXT_CHARS,
+    required_object,
+    required_id,
+    parse_time,
+    short_text,
+    optional_text,
     optional_object,
-    phone,
-    present,
-    required,
+    parse_phone,
+    without_empty,
+    required_text,
 )
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import Json, JsonObject
 
-_CAPTIONED = frozenset({"image", "file", "audio", "video", "sticker"})
-_CHOSEN = frozenset({"button_reply", "list_reply", "quick_reply"})
-_WANTS_NO_ANSWER = frozenset({"reaction", "deleted", "system"})
+_CAPTIONED_TYPES = frozenset({"image", "file", "audio", "video", "sticker"})
+_CHOICE_TYPES = frozenset({"button_reply", "list_reply", "quick_reply"})
+_TYPES_WITHOUT_ANSWER = frozenset({"reaction", "deleted", "system"})
 """A thumb or a withdrawal. Any other kind, known or not, is somebody waiting: it is answered as media is."""
 
 _STATUSES = frozenset({"enqueued", "sent", "delivered", "read", "failed"})
@@ -39,40 +39,40 @@ def parse(payload: Json, now: datetime) -> list[Envelope]:
     Raises MalformedPayload when it is not a version 2 payload or lacks what an envelope cannot do without.
     `now` stands in for a missing or impossible time.
     """
-    event = an_object(payload, "the payload")
-    kind = required(event, "type")
+    event = required_object(payload, "the payload")
+    kind = required_text(event, "type")
     if kind == "message":
-        return [_message(event, now)]
+        return [_parse_message(event, now)]
     if kind == "message-event":
-        return _statuses(event, now)
+        return _parse_status(event, now)
     return []
 
 
-def _message(event: JsonObject, now: datetime) -> Envelope:
-    message = an_object(event.get("payload"), "payload")
+def _parse_message(event: JsonObject, now: datetime) -> Envelope:
+    message = required_object(event.get("payload"), "payload")
     content = optional_object(message, "payload")
-    kind = required(message, "type")
-    sender = phone(message.get("source"))
+    kind = required_text(message, "type")
+    sender = parse_phone(message.get("source"))
     if not sender:
         raise MalformedPayload("payload.source must be a phone number")
     return Envelope(
         channel="whatsapp",
         provider="gupshup",
-        to=_our_side(event),
+        to=_routing_key(event),
         sender=sender,
-        provider_message_id=identifier(message, "id"),
-        kind=_kind(kind),
-        text=_words(kind, content),
-        media=_media(kind, content),
+        provider_message_id=required_id(message, "id"),
+        kind=_envelope_kind(kind),
+        text=_message_text(kind, content),
+        media=_parse_media(kind, content),
         status="",
-        sent_at=moment(event.get("timestamp"), 1000, now),
-        metadata=_notes(kind, message, content),
+        sent_at=parse_time(event.get("timestamp"), 1000, now),
+        metadata=_message_metadata(kind, message, content),
     )
 
 
-def _statuses(event: JsonObject, now: datetime) -> list[Envelope]:
-    progress = an_object(event.get("payload"), "payload")
-    status = required(progress, "type")
+def _parse_status(event: JsonObject, now: datetime) -> list[Envelope]:
+    progress = required_object(event.get("payload"), "payload")
+    status = required_text(progress, "type")
     if status not in _STATUSES:
         return []
     details = optional_object(progress, "payload")
@@ -80,59 +80,59 @@ def _statuses(event: JsonObject, now: datetime) -> list[Envelope]:
     envelope = Envelope(
         channel="whatsapp",
         provider="gupshup",
-        to=_our_side(event),
-        sender=phone(progress.get("destination")),
-        provider_message_id=identifier(progress, about),
+        to=_routing_key(event),
+        sender=parse_phone(progress.get("destination")),
+        provider_message_id=required_id(progress, about),
         kind="status",
         text="",
         media=None,
         status=cast(Status, status),
-        sent_at=moment(details.get("ts"), 1, moment(event.get("timestamp"), 1000, now)),
-        metadata=_reason(details),
+        sent_at=parse_time(details.get("ts"), 1, parse_time(event.get("timestamp"), 1000, now)),
+        metadata=_error_metadata(details),
     )
     return [envelope]
 
 
-def _kind(kind: str) -> Kind:
-    if kind == "text" or kind in _CHOSEN:
+def _envelope_kind(kind: str) -> EnvelopeKind:
+    if kind == "text" or kind in _CHOICE_TYPES:
         return "text"
-    return "other" if kind in _WANTS_NO_ANSWER else "media"
+    return "other" if kind in _TYPES_WITHOUT_ANSWER else "media"
 
 
-def _words(kind: str, content: JsonObject) -> str:
+def _message_text(kind: str, content: JsonObject) -> str:
     """What the person said: their text, the label of what they chose, or the caption of what they sent."""
-    fields = {"text": ("text",), **dict.fromkeys(_CAPTIONED, ("caption",)), **dict.fromkeys(_CHOSEN, ("text", "title"))}
+    fields = {"text": ("text",), **dict.fromkeys(_CAPTIONED_TYPES, ("caption",)), **dict.fromkeys(_CHOICE_TYPES, ("text", "title"))}
     found = (content.get(field) for field in fields.get(kind, ()))
-    return next((clean(text) for text in found if isinstance(text, str) and text), "")
+    return next((clean_text(text) for text in found if isinstance(text, str) and text), "")
 
 
-def _media(kind: str, content: JsonObject) -> Media | None:
-    if _kind(kind) != "media":
+def _parse_media(kind: str, content: JsonObject) -> Media | None:
+    if _envelope_kind(kind) != "media":
         return None
     return Media(
-        kind=clean(kind)[:LONGEST_NOTE],
-        url=optional(content, "url"),
-        mime_type=note(content, "contentType"),
-        name=note(content, "name"),
-        caption=note(content, "caption"),
+        kind=clean_text(kind)[:MAX_SHORT_TEXT_CHARS],
+        url=optional_text(content, "url"),
+        mime_type=short_text(content, "contentType"),
+        name=short_text(content, "name"),
+        caption=short_text(content, "caption"),
     )
 
 
-def _notes(kind: str, message: JsonObject, content: JsonObject) -> JsonObject:
+def _message_metadata(kind: str, message: JsonObject, content: JsonObject) -> JsonObject:
     notes = {
-        "type": clean(kind)[:LONGEST_NOTE],
-        "sender_name": note(optional_object(message, "sender"), "name"),
-        "reply_to": note(optional_object(message, "context"), "gsId"),
-        "postback": note(content, "postbackText"),
-        "latitude": note(content, "latitude"),
-        "longitude": note(content, "longitude"),
+        "type": clean_text(kind)[:MAX_SHORT_TEXT_CHARS],
+        "sender_name": short_text(optional_object(message, "sender"), "name"),
+        "reply_to": short_text(optional_object(message, "context"), "gsId"),
+        "postback": short_text(content, "postbackText"),
+        "latitude": short_text(content, "latitude"),
+        "longitude": short_text(content, "longitude"),
     }
-    return present(notes)
+    return without_empty(notes)
 
 
-def _reason(details: JsonObject) -> JsonObject:
-    return present({"code": note(details, "code"), "reason": note(details, "reason")})
+def _error_metadata(details: JsonObject) -> JsonObject:
+    return without_empty({"code": short_text(details, "code"), "reason": short_text(details, "reason")})
 
 
-def _our_side(event: JsonObject) -> str:
-    return f"gupshup:{identifier(event, 'app')}"
+def _routing_key(event: JsonObject) -> str:
+    return f"gupshup:{required_id(event, 'app')}"

@@ -2,46 +2,46 @@
 
 import httpx2
 
-from parlour.channels.outgoing import Outgoing
-from parlour.channels.wire import NEVER_SENT, UNSENDABLE, answer_of, retry_after
+from parlour.channels.outgoing import OutgoingMessage
+from parlour.channels.wire import NOT_SENT_ERRORS, INVALID_REQUEST_ERRORS, response_json, retry_after_seconds
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ProviderRejected, ProviderUnavailable
-from parlour.infra.jsonable import JsonObject, canonical
-from parlour.infra.secrets import Secrets
+from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.infra.secrets import SecretStore
 
-_NOT_FROM_THE_ORIGIN = frozenset({502, 504})
+_GATEWAY_STATUSES = frozenset({502, 504})
 """A gateway that lost its upstream: the request had been handed on, so the message may have been taken."""
 
-_LONGEST_REASON = 200
+_MAX_REASON_CHARS = 200
 
 
 class GupshupProvider:
     """The WhatsApp channel through Gupshup. The key is read for each call and held nowhere."""
 
-    def __init__(self, client: httpx2.Client, base_url: str, secrets: Secrets) -> None:
+    def __init__(self, client: httpx2.Client, base_url: str, secrets: SecretStore) -> None:
         self._client = client
         self._url = f"{base_url.rstrip('/')}/wa/api/v1"
         self._secrets = secrets
 
-    def deliver(self, outgoing: Outgoing, /) -> str:
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
         """Send one message; the id under which Gupshup took it. Errors as ChannelProvider says."""
-        headers = {"apikey": self._secrets.get(outgoing.secret).strip()}
+        headers = {"apikey": self._secrets.get(outgoing.secret_reference).strip()}
         try:
             path = "template/msg" if outgoing.template else "msg"
-            response = self._client.post(f"{self._url}/{path}", data=_form(outgoing), headers=headers)
-        except NEVER_SENT as error:
+            response = self._client.post(f"{self._url}/{path}", data=_request_form(outgoing), headers=headers)
+        except NOT_SENT_ERRORS as error:
             raise ProviderUnavailable("Gupshup could not be reached") from error
-        except UNSENDABLE as error:
-            raise Misconfigured(f"secret {outgoing.secret} or GUPSHUP_BASE_URL cannot be used in a request") from error
+        except INVALID_REQUEST_ERRORS as error:
+            raise Misconfigured(f"secret {outgoing.secret_reference} or GUPSHUP_BASE_URL cannot be used in a request") from error
         except httpx2.RequestError as error:
             raise DeliveryUnknown("Gupshup did not answer after the message was sent") from error
-        return _taken(response)
+        return _read_response(response)
 
 
-def _form(outgoing: Outgoing) -> dict[str, str]:
+def _request_form(outgoing: OutgoingMessage) -> dict[str, str]:
     if outgoing.template:
-        content = {"template": canonical({"id": outgoing.template.name, "params": [outgoing.text]})}
+        content = {"template": canonical_json({"id": outgoing.template.name, "params": [outgoing.text]})}
     else:
-        content = {"message": canonical({"type": "text", "text": outgoing.text})}
+        content = {"message": canonical_json({"type": "text", "text": outgoing.text})}
     return {
         "channel": "whatsapp",
         "source": outgoing.source.removeprefix("+"),
@@ -51,24 +51,24 @@ def _form(outgoing: Outgoing) -> dict[str, str]:
     }
 
 
-def _taken(response: httpx2.Response) -> str:
+def _read_response(response: httpx2.Response) -> str:
     status = response.status_code
-    if status == 429 or (status >= 500 and status not in _NOT_FROM_THE_ORIGIN):
-        raise ProviderUnavailable(f"Gupshup answered {status}", after=retry_after(response))
+    if status == 429 or (status >= 500 and status not in _GATEWAY_STATUSES):
+        raise ProviderUnavailable(f"Gupshup answered {status}", retry_after=retry_after_seconds(response))
     if status >= 500:
         raise DeliveryUnknown(f"Gupshup's gateway answered {status}")
-    answer = answer_of(response)
+    answer = response_json(response)
     if status == 401:
-        raise Misconfigured(f"Gupshup does not know the key: {_reason(answer)}")
+        raise Misconfigured(f"Gupshup does not know the key: {_error_text(answer)}")
     if not response.is_success or answer.get("status") == "error":
-        raise ProviderRejected(f"Gupshup answered {status}: {_reason(answer)}")
+        raise ProviderRejected(f"Gupshup answered {status}: {_error_text(answer)}")
     message_id = answer.get("messageId")
     if not isinstance(message_id, str) or not message_id:
         raise DeliveryUnknown(f"Gupshup answered {status} without the message's id")
     return message_id
 
 
-def _reason(answer: JsonObject) -> str:
+def _error_text(answer: JsonObject) -> str:
     """Gupshup puts text under `message`, or an object with more in it."""
     reason = answer.get("message", "no reason given")
-    return (reason if isinstance(reason, str) else canonical(reason))[:_LONGEST_REASON]
+    return (reason if isinstance(reason, str) else canonical_json(reason))[:_MAX_REASON_CHARS]

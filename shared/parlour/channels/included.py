@@ -4,32 +4,32 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
-from parlour.channels.sniff import kind_of
+from parlour.channels.sniff import detect_mime_type
 
-LARGEST_BYTES = 16 * 1024 * 1024
+MAX_ATTACHMENT_BYTES = 16 * 1024 * 1024
 """Of anything that is sent along with a message; WhatsApp's own limits for pictures, sound and films are lower."""
 
-LARGEST_IMAGE = 5 * 1024 * 1024 // 4 * 3
+MAX_IMAGE_BYTES = 5 * 1024 * 1024 // 4 * 3
 """Bytes. Anthropic's API takes images of 5 MB, on Bedrock too, and counts them in base64."""
 
-LONGEST_TEXT = 100_000
+MAX_TEXT_CHARS = 100_000
 """Characters, some 25,000 tokens: longer than any prompt has room for."""
 
-PATIENCE = timedelta(minutes=2)
+FETCH_RETRY_PERIOD = timedelta(minutes=2)
 """How long after a message came its file is tried for, when only the provider or the store is in the way."""
 
-AWAITED = PATIENCE + timedelta(seconds=30)
+MAX_FILE_WAIT = FETCH_RETRY_PERIOD + timedelta(seconds=30)
 """How long after a message came its answer waits for the file: a last try may take half a minute. The sweep wakes its
 session later than that."""
 
-IMAGES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-TEXT = "text/plain"
+IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
+TEXT_TYPE = "text/plain"
 
-_LONGEST_NAME = 200
+_MAX_NAME_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Included:
+class AttachmentContent:
     """A file as models are given it.
 
     body     a text's words.
@@ -42,28 +42,28 @@ class Included:
     problem: str | None = None
 
 
-def included(data: bytes) -> Included:
+def read_content(data: bytes) -> AttachmentContent:
     """What a file is, by its bytes alone: JPEG, PNG, GIF and WebP are images; plain text, Markdown, CSV and JSON in
     UTF-8 are text."""
-    kind = kind_of(data)
-    if kind in IMAGES:
-        return Included("image", kind) if len(data) <= LARGEST_IMAGE else _other(kind, "too_large")
-    if kind != TEXT:
-        return _other(kind or "", "unreadable")
+    kind = detect_mime_type(data)
+    if kind in IMAGE_TYPES:
+        return AttachmentContent("image", kind) if len(data) <= MAX_IMAGE_BYTES else _name_only(kind, "too_large")
+    if kind != TEXT_TYPE:
+        return _name_only(kind or "", "unreadable")
     text = data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
-    return Included("text", kind, text) if len(text) <= LONGEST_TEXT else _other(kind, "too_large")
+    return AttachmentContent("text", kind, text) if len(text) <= MAX_TEXT_CHARS else _name_only(kind, "too_large")
 
 
-def not_fetched(problem: str) -> Included:
+def missing_content(problem: str) -> AttachmentContent:
     """A file that is not there."""
-    return _other("", problem)
+    return _name_only("", problem)
 
 
-def plain_name(name: str, otherwise: str = "file") -> str:
+def plain_file_name(name: str, default: str = "file") -> str:
     """A file's name in one line, without folders."""
     plain = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].replace("\0", "").split())
-    return plain[:_LONGEST_NAME] or otherwise
+    return plain[:_MAX_NAME_CHARS] or default
 
 
-def _other(media_type: str, problem: str) -> Included:
-    return Included("other", media_type, problem=problem)
+def _name_only(media_type: str, problem: str) -> AttachmentContent:
+    return AttachmentContent("other", media_type, problem=problem)

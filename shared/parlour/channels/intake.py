@@ -10,27 +10,27 @@ from itertools import batched
 
 from parlour.channels.envelope import Envelope
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.infra.queues import QueueMessage
 
-FEW_STATUSES = 10
+MAX_SEPARATE_STATUSES = 10
 """So many fit one call to the queue as they are."""
 
-_MOST_TOGETHER = 50
+_MAX_BATCHED_STATUSES = 50
 """Statuses in one message: some 20 KB, 500 KB with everything at its longest; half a second of the receiver's time."""
 
-_WAITS = "waits_for_its_file"
+_FILE_RETRY_KEY = "waits_for_its_file"
 
 
-def pack(envelopes: Sequence[Envelope]) -> list[QueueMessage]:
+def pack_envelopes(envelopes: Sequence[Envelope]) -> list[QueueMessage]:
     """The queue's messages: people's each by itself and in order, then the statuses, together if they are many."""
     statuses = [one for one in envelopes if one.kind == "status"]
-    if len(statuses) <= FEW_STATUSES:
-        return [_single(one) for one in envelopes]
-    return [*(_single(one) for one in envelopes if one.kind != "status"), *_together(statuses)]
+    if len(statuses) <= MAX_SEPARATE_STATUSES:
+        return [_to_message(one) for one in envelopes]
+    return [*(_to_message(one) for one in envelopes if one.kind != "status"), *_batch_statuses(statuses)]
 
 
-def unpack(body: JsonObject) -> list[Envelope]:
+def unpack_envelopes(body: JsonObject) -> list[Envelope]:
     """What one message brought; MalformedPayload when it is something else."""
     if "statuses" not in body:
         return [Envelope.from_json(body)]
@@ -40,26 +40,26 @@ def unpack(body: JsonObject) -> list[Envelope]:
     return [Envelope.from_json(one if isinstance(one, dict) else {}) for one in given]
 
 
-def apart(envelope: Envelope) -> QueueMessage:
+def file_retry_message(envelope: Envelope) -> QueueMessage:
     """The envelope once more, in a group of its own: its file is waited for, and that holds nobody's message up."""
-    name = f"file|{envelope.group}|{envelope.deduplication}"
-    return QueueMessage({**envelope.to_json(), _WAITS: True}, name, name)
+    name = f"file|{envelope.group_id}|{envelope.deduplication_id}"
+    return QueueMessage({**envelope.to_json(), _FILE_RETRY_KEY: True}, name, name)
 
 
-def is_apart(body: JsonObject) -> bool:
+def is_file_retry(body: JsonObject) -> bool:
     """Whether this message came back by itself, for its file."""
-    return body.get(_WAITS) is True
+    return body.get(_FILE_RETRY_KEY) is True
 
 
-def _single(envelope: Envelope) -> QueueMessage:
-    return QueueMessage(envelope.to_json(), envelope.group, envelope.deduplication)
+def _to_message(envelope: Envelope) -> QueueMessage:
+    return QueueMessage(envelope.to_json(), envelope.group_id, envelope.deduplication_id)
 
 
-def _together(statuses: Sequence[Envelope]) -> Iterator[QueueMessage]:
+def _batch_statuses(statuses: Sequence[Envelope]) -> Iterator[QueueMessage]:
     by_number: dict[str, list[Envelope]] = defaultdict(list)
     for one in statuses:
         by_number[one.to].append(one)
     for number, ours in by_number.items():
-        for some in batched(ours, _MOST_TOGETHER, strict=False):
-            once = canonical([one.deduplication for one in some])
+        for some in batched(ours, _MAX_BATCHED_STATUSES, strict=False):
+            once = canonical_json([one.deduplication_id for one in some])
             yield QueueMessage({"statuses": [one.to_json() for one in some]}, f"statuses|{number}", once)

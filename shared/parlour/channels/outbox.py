@@ -16,14 +16,14 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import RowState, StuckSend, Unsent
+from parlour.channels.store import ReplyState, StuckReply, PendingReply
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.infra.queues import Queue, QueueMessage
+from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import GRACE, DueWork
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal
 
 __all__ = [
@@ -42,13 +42,13 @@ __all__ = [
     "wake",
 ]
 
-_FAILED_LATELY = timedelta(days=7)
+_FAILED_LISTED_FOR = timedelta(days=7)
 """Older ones are no news to whoever they were for."""
 
 type Resolution = Literal["arrived", "send_again", "dismiss"]
 
 
-def put(
+def enqueue(
     tx: Transaction,
     *,
     outbox_id: UUID,
@@ -63,7 +63,7 @@ def put(
 
     `recipient` is the address on `channel`: a phone number in E.164 for whatsapp.
     """
-    store.put(
+    store.add_reply(
         tx,
         outbox_id=outbox_id,
         session_id=session_id,
@@ -72,26 +72,26 @@ def put(
         channel=channel,
         recipient=recipient,
         now=now,
-        due_at=now + GRACE,
+        due_at=now + SWEEP_DELAY,
     )
 
 
-def wake(queue: Queue, tenant_id: UUID, session_id: UUID, outbox_id: UUID, attempt: int = 0) -> None:
+def send_wakeup(queue: FifoQueue, tenant_id: UUID, session_id: UUID, outbox_id: UUID, attempt: int = 0) -> None:
     """Have the row sent. `attempt` tells a repeated wake-up from a duplicate: use the row's `attempts`.
 
     Raises QueueUnavailable; the row then waits in `unsent` for whoever comes by.
     """
     again = f":{attempt}" if attempt else ""
-    queue.send([message(tenant_id, session_id, outbox_id, f"{outbox_id}{again}")])
+    queue.send([wakeup_message(tenant_id, session_id, outbox_id, f"{outbox_id}{again}")])
 
 
-def message(tenant_id: UUID, session_id: UUID, outbox_id: UUID, deduplication: str) -> QueueMessage:
+def wakeup_message(tenant_id: UUID, session_id: UUID, outbox_id: UUID, deduplication_id: str) -> QueueMessage:
     """A wake-up; those of one session stay in order."""
     body: JsonObject = {"tenant_id": str(tenant_id), "outbox_id": str(outbox_id)}
-    return QueueMessage(body, group=str(session_id), deduplication=deduplication)
+    return QueueMessage(body, group_id=str(session_id), deduplication_id=deduplication_id)
 
 
-def read_wake(body: JsonObject) -> tuple[UUID, UUID]:
+def parse_wakeup(body: JsonObject) -> tuple[UUID, UUID]:
     """Tenant and outbox row of a wake-up's body; MalformedPayload when it is something else."""
     try:
         return UUID(str(body["tenant_id"])), UUID(str(body["outbox_id"]))
@@ -99,12 +99,12 @@ def read_wake(body: JsonObject) -> tuple[UUID, UUID]:
         raise MalformedPayload('an outbox wake-up is {"tenant_id": uuid, "outbox_id": uuid}') from None
 
 
-def unsent(tx: Transaction, *, session_id: UUID) -> list[Unsent]:
+def list_pending(tx: Transaction, *, session_id: UUID) -> list[PendingReply]:
     """The session's replies that still wait to be sent, oldest first; wake them with their `attempts`."""
-    return store.unsent(tx, session_id)
+    return store.list_pending(tx, session_id)
 
 
-def finder(outbox: Queue) -> Finder:
+def finder(outbox: FifoQueue) -> Finder:
     """Return the finder of replies that were not sent.
 
     One that is being sent is woken too: its sender is gone, or its message would still hold back ours. The next sender
@@ -112,73 +112,73 @@ def finder(outbox: Queue) -> Finder:
     """
 
     def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
-        waiting = store.left_lying(tx, work.id)
+        waiting = store.lock_unsent(tx, work.id)
         if waiting is None:
             return None
         return StaleWork(
             waiting.created_at,
-            sweep.send(outbox, message(work.tenant_id, waiting.session_id, work.id, work.deduplication)),
+            sweep.message_sender(outbox, wakeup_message(work.tenant_id, waiting.session_id, work.id, work.deduplication_id)),
         )
 
     return find
 
 
-def needing_a_person(principal: Principal, tx: Transaction, most: int) -> list[StuckSend]:
+def list_needing_decision(principal: Principal, tx: Transaction, limit: int) -> list[StuckReply]:
     """The replies that are unknown or held, oldest first, as far as the viewer's clearance goes."""
-    _require(principal, "viewer")
-    return store.stuck(tx, principal.clearance, most)
+    _require_role(principal, "viewer")
+    return store.list_stuck(tx, principal.clearance, limit)
 
 
-def resolve(principal: Principal, tx: Transaction, outbox_id: UUID, how: Resolution, now: datetime) -> Unsent | None:
+def resolve_reply(principal: Principal, tx: Transaction, outbox_id: UUID, resolution: Resolution, now: datetime) -> PendingReply | None:
     """A person has found out, or decided; what has to be sent now comes back, to be woken with its `attempts`.
 
     arrived: the part in doubt is on the user's phone (the parts after it are still sent); send_again: it is not, or a
     held one may go now; dismiss: let it be. Needs admin; the caller audits.
     Raises NotFound, and Conflict when the row waits for no person any more, or was held, so that nothing arrived.
     """
-    _require(principal, "admin")
-    _seen(principal, tx, outbox_id)
-    if how == "arrived":
-        changed = store.resolve_arrived(tx, outbox_id, principal.name, now, now + GRACE)
-    elif how == "send_again":
-        changed = store.resolve_again(tx, outbox_id, principal.name, now, now + GRACE)
+    _require_role(principal, "admin")
+    _get_visible_row(principal, tx, outbox_id)
+    if resolution == "arrived":
+        changed = store.resolve_arrived(tx, outbox_id, principal.name, now, now + SWEEP_DELAY)
+    elif resolution == "send_again":
+        changed = store.resolve_send_again(tx, outbox_id, principal.name, now, now + SWEEP_DELAY)
     else:
         changed = store.resolve_dismissed(tx, outbox_id, principal.name, now)
-    row = _seen(principal, tx, outbox_id)
+    row = _get_visible_row(principal, tx, outbox_id)
     if not changed:
-        raise Conflict(f"this reply is {row.state} by now; read the list again")
-    return Unsent(outbox_id, row.session_id, row.attempts) if row.state == "pending" else None
+        raise Conflict(f"this reply is now {row.state}; reload the list")
+    return PendingReply(outbox_id, row.session_id, row.attempts) if row.state == "pending" else None
 
 
-def failed(principal: Principal, tx: Transaction, now: datetime, most: int) -> list[StuckSend]:
+def list_failed(principal: Principal, tx: Transaction, now: datetime, limit: int) -> list[StuckReply]:
     """The replies of the last week that failed and may be redriven, latest first, as far as the viewer's clearance."""
-    _require(principal, "viewer")
-    return store.failed(tx, principal.clearance, now - _FAILED_LATELY, most)
+    _require_role(principal, "viewer")
+    return store.list_failed(tx, principal.clearance, now - _FAILED_LISTED_FOR, limit)
 
 
-def redrive(principal: Principal, tx: Transaction, outbox_id: UUID, now: datetime) -> Unsent:
+def redrive_reply(principal: Principal, tx: Transaction, outbox_id: UUID, now: datetime) -> PendingReply:
     """A failed reply is to be sent after all, with new tries; wake it once that is committed, under an id of its own.
 
     Needs admin; the caller audits. Raises NotFound, and Conflict for one that did not fail or that a person let be:
     of an unknown or held one `resolve` is told.
     """
-    _require(principal, "admin")
-    _seen(principal, tx, outbox_id)
-    changed = store.redrive(tx, outbox_id, principal.name, now, now + GRACE)
-    row = _seen(principal, tx, outbox_id)
+    _require_role(principal, "admin")
+    _get_visible_row(principal, tx, outbox_id)
+    changed = store.redrive_reply(tx, outbox_id, principal.name, now, now + SWEEP_DELAY)
+    row = _get_visible_row(principal, tx, outbox_id)
     if not changed:
-        raise Conflict(f"this reply is {row.state}, so it is not sent again by this; see `parlour attention`")
-    return Unsent(outbox_id, row.session_id, row.attempts)
+        raise Conflict(f"this reply is {row.state} and cannot be redriven; see `parlour attention`")
+    return PendingReply(outbox_id, row.session_id, row.attempts)
 
 
-def _seen(principal: Principal, tx: Transaction, outbox_id: UUID) -> RowState:
+def _get_visible_row(principal: Principal, tx: Transaction, outbox_id: UUID) -> ReplyState:
     """Where the row is; what is not the principal's to see is not there."""
-    row = store.state(tx, outbox_id)
+    row = store.get_state(tx, outbox_id)
     if row is None or row.clearance > principal.clearance:
-        raise NotFound("there is no such reply")
+        raise NotFound("reply not found")
     return row
 
 
-def _require(principal: Principal, role: str) -> None:
-    if not principal.has(role):
+def _require_role(principal: Principal, role: str) -> None:
+    if not principal.has_role(role):
         raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")

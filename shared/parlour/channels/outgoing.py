@@ -15,13 +15,13 @@ from datetime import datetime, timedelta
 from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import JsonObject
 
-WINDOW = timedelta(hours=24)
+CUSTOMER_SERVICE_WINDOW = timedelta(hours=24)
 """How long after the user last wrote WhatsApp takes free text."""
 
-_TEMPLATE_LIMIT = 800
+_MAX_PARAMETER_UNITS = 800
 """A template's body holds 1,024 characters, its own words included; counted in UTF-16 units to be safe."""
 
-_NEEDED = {"gupshup": ("app", "source"), "whatsapp_cloud": ("phone_number_id",)}
+_REQUIRED_SETTINGS = {"gupshup": ("app", "source"), "whatsapp_cloud": ("phone_number_id",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class OutgoingMessage:
     """One message for a provider: to whom, what, from which of our numbers, and where the key is kept.
 
     app, source      our number at Gupshup; phone_number_id: our number at Meta
@@ -44,26 +44,26 @@ class Outgoing:
 
     recipient: str
     text: str
-    secret: str
+    secret_reference: str
     app: str = ""
     source: str = ""
     phone_number_id: str = ""
-    callback: str = ""
+    callback_data: str = ""
     template: Template | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class ChannelAccount:
     """A binding's channel settings, checked: one of our numbers with one provider."""
 
     provider: str
-    secret: str
+    secret_reference: str
     settings: JsonObject
 
-    def outgoing(self, recipient: str, text: str, callback: str, template: Template | None) -> Outgoing:
+    def make_message(self, recipient: str, text: str, callback_data: str, template: Template | None) -> OutgoingMessage:
         """`text` addressed to `recipient` from this number."""
-        values = {name: str(self.settings[name]) for name in _NEEDED[self.provider]}
-        return Outgoing(recipient, text, self.secret, callback=callback, template=template, **values)
+        values = {name: str(self.settings[name]) for name in _REQUIRED_SETTINGS[self.provider]}
+        return OutgoingMessage(recipient, text, self.secret_reference, callback_data=callback_data, template=template, **values)
 
     @property
     def template(self) -> Template | None:
@@ -75,26 +75,26 @@ class Account:
         return Template(name, str(found.get("language") or ""), str(found.get("parameter") or ""))
 
 
-def account(channel: str, settings: JsonObject | None, secret: str | None) -> Account:
+def parse_account(channel: str, settings: JsonObject | None, secret_reference: str | None) -> ChannelAccount:
     """The number that a binding sends from; Misconfigured names what the binding's channel lacks."""
     given = settings or {}
     provider = str(given.get("provider"))
-    needed = _NEEDED.get(provider)
+    needed = _REQUIRED_SETTINGS.get(provider)
     if needed is None:
-        raise Misconfigured(f"channels.{channel}.provider must be one of {', '.join(_NEEDED)}")
+        raise Misconfigured(f"channels.{channel}.provider must be one of {', '.join(_REQUIRED_SETTINGS)}")
     if not all(isinstance(given.get(name), str) and given[name] for name in needed):
         raise Misconfigured(f"channels.{channel} of the provider {provider} needs {' and '.join(needed)}")
-    if not secret:
+    if not secret_reference:
         raise Misconfigured(f"channels.{channel}.api_key must name one of the tenant's secrets")
-    return Account(provider, secret, given)
+    return ChannelAccount(provider, secret_reference, given)
 
 
-def is_open(heard_at: datetime | None, now: datetime) -> bool:
+def is_window_open(last_inbound_at: datetime | None, now: datetime) -> bool:
     """Whether free text may be sent to somebody who last wrote at `heard_at` (None: never)."""
-    return heard_at is not None and now - heard_at < WINDOW
+    return last_inbound_at is not None and now - last_inbound_at < CUSTOMER_SERVICE_WINDOW
 
 
-def as_parameter(texts: Sequence[str]) -> str | None:
+def to_template_parameter(texts: Sequence[str]) -> str | None:
     """A reply as one template parameter, which holds no line breaks; None when it is too long for that."""
     text = " ".join(" ".join(texts).split())
-    return text if len(text.encode("utf-16-le")) // 2 <= _TEMPLATE_LIMIT else None
+    return text if len(text.encode("utf-16-le")) // 2 <= _MAX_PARAMETER_UNITS else None

@@ -18,8 +18,8 @@ from uuid import UUID
 
 from parlour.channels import outgoing, statuses, store
 from parlour.channels.format import Footnote, format_whatsapp
-from parlour.channels.outgoing import Account, Outgoing, Template
-from parlour.channels.store import Reply
+from parlour.channels.outgoing import ChannelAccount, OutgoingMessage, Template
+from parlour.channels.store import OutboxReply
 from parlour.infra import log
 from parlour.infra.errors import (
     DatabaseUnavailable,
@@ -33,22 +33,22 @@ from parlour.infra.errors import (
 )
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.jobs.work_due import GRACE
+from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
 
 __all__ = ["LONGEST_PUT_OFF", "MOST_ATTEMPTS", "ChannelProvider", "Outgoing", "Providers", "Sent", "send"]
 
-MOST_ATTEMPTS = 7
+MAX_ATTEMPTS = 7
 """Tries before a reply that the provider never takes is failed: about five minutes with the queue's back-off.
 Fewer than the queue's maxReceiveCount, so that a provider's outage ends in a state and not among the dead letters."""
 
-LONGEST_PUT_OFF = timedelta(hours=24)
+MAX_BLOCKED_TIME = timedelta(hours=24)
 """How long a reply waits for a key that the provider refuses to be mended, before it is failed."""
 
-_LONGEST_PAUSE = timedelta(hours=1)
-_LONGEST_PROBLEM = 500
+_MAX_RETRY_PAUSE = timedelta(hours=1)
+_MAX_PROBLEM_CHARS = 500
 
-_ENDINGS: tuple[tuple[type[ParlourError], str, str], ...] = (
+_STATE_AFTER_ERROR: tuple[tuple[type[ParlourError], str, str], ...] = (
     (ProviderUnavailable, "failed", "FailedSend"),
     (WindowClosed, "held", "HeldReply"),
     (ProviderRejected, "failed", "FailedSend"),
@@ -65,7 +65,7 @@ class ChannelProvider(Protocol):
     Misconfigured (does not admit us until somebody mends the key) or DeliveryUnknown (may or may not have been taken).
     """
 
-    def deliver(self, outgoing: Outgoing, /) -> str: ...
+    def deliver(self, outgoing: OutgoingMessage, /) -> str: ...
 
 
 type Providers = Mapping[str, ChannelProvider]
@@ -73,54 +73,54 @@ type Providers = Mapping[str, ChannelProvider]
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SendResult:
     """Where the row is now (`gone`: there is none any more) and how many parts the provider has taken.
 
     again: when it is tried again, for a row that is put off until its key is mended; its wake-up is the caller's.
     """
 
     state: str
-    parts: int
-    again: datetime | None = None
+    parts_sent: int
+    retry_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class _Sending:
+class _SendAttempt:
     """One row that is being sent: what, from where, and under which sender's id."""
 
-    reply: Reply
-    account: Account
+    reply: OutboxReply
+    account: ChannelAccount
     texts: Sequence[str]
     template: Template | None
-    sender: UUID
+    attempt_id: UUID
 
-    def part(self, number: int) -> Outgoing:
+    def part_message(self, number: int) -> OutgoingMessage:
         """The message of part `number`, counted from 1."""
-        callback = statuses.callback(self.reply.id, number)
-        return self.account.outgoing(self.reply.recipient, self.texts[number - 1], callback, self.template)
+        callback = statuses.make_callback_data(self.reply.id, number)
+        return self.account.make_message(self.reply.recipient, self.texts[number - 1], callback, self.template)
 
 
 @dataclass(frozen=True, slots=True)
-class _Ledger:
+class _AttemptRecorder:
     """Where it is written down what became of a row. Every write may be repeated."""
 
     principal: Principal
     database: Database
-    sending: _Sending
+    attempt: _SendAttempt
     now: datetime
 
-    def part_taken(self, number: int, provider_message_id: str) -> bool:
+    def record_part_sent(self, number: int, provider_message_id: str) -> bool:
         """Note it; whether the row is still this sender's."""
-        row, sender = self.sending.reply.id, self.sending.sender
+        row, sender = self.attempt.reply.id, self.attempt.attempt_id
         return self.database.run(
-            self.principal, lambda tx: store.part_taken(tx, row, number, provider_message_id, sender, self.now)
+            self.principal, lambda tx: store.record_part_sent(tx, row, number, provider_message_id, sender, self.now)
         )
 
-    def end(self, state: str, problem: ParlourError, taken: int) -> bool:
+    def end_attempt(self, state: str, problem: ParlourError, taken: int) -> bool:
         """This try is over with `taken` parts in all; False when the row has gone on without us."""
-        reply, sender = self.sending.reply, self.sending.sender
-        why = f"{problem.code}: {problem}"[:_LONGEST_PROBLEM]
-        ended = self.database.run(self.principal, lambda tx: store.end(tx, reply, state, why, sender, taken, self.now))
+        reply, sender = self.attempt.reply, self.attempt.attempt_id
+        why = f"{problem.code}: {problem}"[:_MAX_PROBLEM_CHARS]
+        ended = self.database.run(self.principal, lambda tx: store.end_attempt(tx, reply, state, why, sender, taken, self.now))
         ids: dict[str, log.Loggable] = {"outbox_id": reply.id, "attempts": reply.attempts + 1}
         if state == "pending":
             log.warning("reply_waits", code=problem.code, **ids)
@@ -128,159 +128,159 @@ class _Ledger:
             log.error("reply_not_sent", problem, state=state if ended else "overtaken", **ids)
         return ended
 
-    def put_off(self, problem: ParlourError, again: datetime) -> bool:
+    def reschedule_blocked(self, problem: ParlourError, retry_at: datetime) -> bool:
         """This try counts for nothing; the row is due `again`. False when it has gone on without us."""
-        reply, sender = self.sending.reply, self.sending.sender
-        why = f"{problem.code}: {problem}"[:_LONGEST_PROBLEM]
-        is_ours = self.database.run(self.principal, lambda tx: store.put_off(tx, reply, why, sender, self.now, again))
-        log.error("reply_put_off", problem, outbox_id=reply.id, session_id=reply.session_id, again=again.isoformat())
+        reply, sender = self.attempt.reply, self.attempt.attempt_id
+        why = f"{problem.code}: {problem}"[:_MAX_PROBLEM_CHARS]
+        is_ours = self.database.run(self.principal, lambda tx: store.reschedule_blocked(tx, reply, why, sender, self.now, retry_at))
+        log.error("reply_put_off", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat())
         return is_ours
 
-    def consult(self, provider_message_ids: Sequence[str]) -> None:
+    def apply_pending_updates(self, provider_message_ids: Sequence[str]) -> None:
         """Apply the news that overtook us; they can wait, since nothing else depends on them."""
         try:
-            statuses.consult(self.principal, self.database, provider_message_ids)
+            statuses.apply_pending_updates(self.principal, self.database, provider_message_ids)
         except RetryError as problem:
-            log.warning("early_news_left", code=problem.code, outbox_id=self.sending.reply.id)
+            log.warning("early_news_left", code=problem.code, outbox_id=self.attempt.reply.id)
 
 
-def send(
-    principal: Principal, database: Database, providers: Providers, outbox_id: UUID, sender: UUID, now: datetime
-) -> Sent:
+def send_reply(
+    principal: Principal, database: Database, providers: Providers, outbox_id: UUID, attempt_id: UUID, now: datetime
+) -> SendResult:
     """Send what is left of one outbox row, or settle what became of it. `sender` is a fresh id.
 
     Raises a RetryError when the queue should deliver again (the row is pending then) and Misconfigured when the
     binding has to be mended first (likewise). Everything else ends in a state and returns it: also a key that the
     provider refuses, with which the row is put off for a day at most.
     """
-    begun = database.run(principal, partial(_begin, providers, outbox_id, sender, now))
-    if isinstance(begun, Sent):
+    begun = database.run(principal, partial(_begin_attempt, providers, outbox_id, attempt_id, now))
+    if isinstance(begun, SendResult):
         return begun
-    return _deliver(_Ledger(principal, database, begun, now), providers[begun.account.provider])
+    return _send_and_record(_AttemptRecorder(principal, database, begun, now), providers[begun.account.provider])
 
 
-def _begin(providers: Providers, outbox_id: UUID, sender: UUID, now: datetime, tx: Transaction) -> _Sending | Sent:
+def _begin_attempt(providers: Providers, outbox_id: UUID, attempt_id: UUID, now: datetime, tx: Transaction) -> _SendAttempt | SendResult:
     """Take the row for this sender, or settle it."""
-    reply = store.take(tx, outbox_id)
+    reply = store.lock_reply(tx, outbox_id)
     if reply is None:
         log.warning("reply_gone", outbox_id=outbox_id)
-        return Sent("gone", 0)
-    is_ours = reply.state == "sending" and reply.sent_by == sender
-    if not is_ours and (settled := _settled(tx, reply, now)):
+        return SendResult("gone", 0)
+    is_ours = reply.state == "sending" and reply.attempt_id == attempt_id
+    if not is_ours and (settled := _result_if_ended(tx, reply, now)):
         return settled
-    account = outgoing.account(reply.channel, reply.settings, reply.secret)
+    account = outgoing.parse_account(reply.channel, reply.channel_settings, reply.secret_reference)
     if account.provider not in providers:
         raise Misconfigured(f"channels.{reply.channel}.provider {account.provider} is not available here")
-    texts = format_whatsapp(reply.text, [_footnote(citation) for citation in reply.citations])
+    texts = format_whatsapp(reply.text, [_to_footnote(citation) for citation in reply.citations])
     template = None
-    if not outgoing.is_open(reply.heard_at, now):
+    if not outgoing.is_window_open(reply.last_inbound_at, now):
         template = account.template
-        parameter = outgoing.as_parameter(texts) if template and not reply.parts_sent else None
+        parameter = outgoing.to_template_parameter(texts) if template and not reply.parts_sent else None
         if parameter is None:
-            return _held(tx, reply, now)
+            return _mark_held(tx, reply, now)
         texts = [parameter] if parameter else []
-    if hopeless := _hopeless(tx, reply, len(texts), now):
+    if hopeless := _result_if_unsendable(tx, reply, len(texts), now):
         return hopeless
     if not is_ours:
-        store.begin(tx, reply.id, len(texts), sender)
+        store.begin_attempt(tx, reply.id, len(texts), attempt_id)
     else:
         reply = replace(reply, attempts=reply.attempts - 1)  # this try is counted in it already
-    return _Sending(reply, account, texts, template, sender)
+    return _SendAttempt(reply, account, texts, template, attempt_id)
 
 
-def _settled(tx: Transaction, reply: Reply, now: datetime) -> Sent | None:
+def _result_if_ended(tx: Transaction, reply: OutboxReply, now: datetime) -> SendResult | None:
     """The answer for a row that is not to be sent any more; None for one that is."""
     if reply.state == "pending":
         return None
     if reply.state != "sending":
-        return Sent(reply.state, reply.parts_sent)
-    return _unknown(tx, reply, "a sender stopped in the middle", now)
+        return SendResult(reply.state, reply.parts_sent)
+    return _mark_unknown(tx, reply, "a sender stopped in the middle", now)
 
 
-def _hopeless(tx: Transaction, reply: Reply, parts: int, now: datetime) -> Sent | None:
+def _result_if_unsendable(tx: Transaction, reply: OutboxReply, parts: int, now: datetime) -> SendResult | None:
     """The answer for a row that cannot be sent as it is; None for one that can."""
     if not parts:
-        store.end(tx, reply, "failed", "there is no text to send", reply.sent_by, 0, now)
-        return Sent("failed", 0)
-    if reply.parts_sent and reply.parts != parts:
-        return _unknown(tx, reply, "the text falls into other parts than when sending began", now)
+        store.end_attempt(tx, reply, "failed", "there is no text to send", reply.attempt_id, 0, now)
+        return SendResult("failed", 0)
+    if reply.parts_sent and reply.part_count != parts:
+        return _mark_unknown(tx, reply, "the text falls into other parts than when sending began", now)
     return None
 
 
-def _unknown(tx: Transaction, reply: Reply, why: str, now: datetime) -> Sent:
-    store.end(tx, reply, "unknown", why, reply.sent_by, reply.parts_sent, now)
+def _mark_unknown(tx: Transaction, reply: OutboxReply, why: str, now: datetime) -> SendResult:
+    store.end_attempt(tx, reply, "unknown", why, reply.attempt_id, reply.parts_sent, now)
     log.error("reply_unknown", outbox_id=reply.id, session_id=reply.session_id, attempts=reply.attempts)
     log.count("UnknownSend")
-    return Sent("unknown", reply.parts_sent)
+    return SendResult("unknown", reply.parts_sent)
 
 
-def _held(tx: Transaction, reply: Reply, now: datetime) -> Sent:
+def _mark_held(tx: Transaction, reply: OutboxReply, now: datetime) -> SendResult:
     """The channel takes no free text any more, and there is no template that this fits into."""
     why = "the user last wrote more than a day ago, and there is no template that the reply fits into"
-    store.end(tx, reply, "held", f"{WindowClosed.code}: {why}", reply.sent_by, reply.parts_sent, now)
+    store.end_attempt(tx, reply, "held", f"{WindowClosed.code}: {why}", reply.attempt_id, reply.parts_sent, now)
     log.warning("reply_held", outbox_id=reply.id, session_id=reply.session_id)
     log.count("HeldReply")
-    return Sent("held", reply.parts_sent)
+    return SendResult("held", reply.parts_sent)
 
 
-def _deliver(ledger: _Ledger, provider: ChannelProvider) -> Sent:
+def _send_and_record(recorder: _AttemptRecorder, provider: ChannelProvider) -> SendResult:
     """Send what is left, and write down how that ended. `ids` are the provider's, of the parts it took now."""
     ids: list[str] = []
     try:
-        is_ours = _send_parts(ledger, provider, ids)
+        is_ours = _send_parts(recorder, provider, ids)
     except DatabaseUnavailable:
         raise  # the row stays `sending`: what went out could not be written down, so nobody will know
     except ParlourError as problem:
-        return _broken_off(ledger, problem, ledger.sending.reply.parts_sent + len(ids))
-    reply, taken = ledger.sending.reply, ledger.sending.reply.parts_sent + len(ids)
+        return _record_error(recorder, problem, recorder.attempt.reply.parts_sent + len(ids))
+    reply, taken = recorder.attempt.reply, recorder.attempt.reply.parts_sent + len(ids)
     if not is_ours:
         log.warning("reply_overtaken", outbox_id=reply.id, parts=len(ids))
-        return Sent("overtaken", taken)
-    ledger.consult(ids)
+        return SendResult("overtaken", taken)
+    recorder.apply_pending_updates(ids)
     log.info("reply_sent", outbox_id=reply.id, session_id=reply.session_id, parts=taken)
-    return Sent("sent", taken)
+    return SendResult("sent", taken)
 
 
-def _send_parts(ledger: _Ledger, provider: ChannelProvider, ids: list[str]) -> bool:
+def _send_parts(recorder: _AttemptRecorder, provider: ChannelProvider, ids: list[str]) -> bool:
     """Part after part; False when somebody else has gone on with the row before the last."""
-    first, last = ledger.sending.reply.parts_sent + 1, len(ledger.sending.texts)
+    first, last = recorder.attempt.reply.parts_sent + 1, len(recorder.attempt.texts)
     for number in range(first, last + 1):
-        ids.append(provider.deliver(ledger.sending.part(number)))
-        if not ledger.part_taken(number, ids[-1]) and number < last:
+        ids.append(provider.deliver(recorder.attempt.part_message(number)))
+        if not recorder.record_part_sent(number, ids[-1]) and number < last:
             return False
     return True
 
 
-def _broken_off(ledger: _Ledger, problem: ParlourError, taken: int) -> Sent:
+def _record_error(recorder: _AttemptRecorder, problem: ParlourError, parts_sent: int) -> SendResult:
     """The state and the metric that a problem ends in; what can be tried again is raised."""
-    for kind, state, metric in _ENDINGS:
-        if isinstance(problem, kind) and not _comes_again(ledger, problem):
-            if not ledger.end(state, problem, taken):
-                return Sent("overtaken", taken)
+    for kind, state, metric in _STATE_AFTER_ERROR:
+        if isinstance(problem, kind) and not _is_retryable(recorder, problem):
+            if not recorder.end_attempt(state, problem, parts_sent):
+                return SendResult("overtaken", parts_sent)
             log.count(metric)
-            return Sent(state, taken)
+            return SendResult(state, parts_sent)
     if isinstance(problem, Misconfigured):
-        return _put_off(ledger, problem, taken)
-    ledger.end("pending", problem, taken)
+        return _reschedule_blocked(recorder, problem, parts_sent)
+    recorder.end_attempt("pending", problem, parts_sent)
     raise problem
 
 
-def _put_off(ledger: _Ledger, problem: Misconfigured, taken: int) -> Sent:
+def _reschedule_blocked(recorder: _AttemptRecorder, problem: Misconfigured, parts_sent: int) -> SendResult:
     """Nothing is wrong with the reply: it waits for its key, longer each time, and not for ever."""
     log.count("RefusedAccess")
-    now, waited = ledger.now, ledger.now - ledger.sending.reply.since
-    if waited >= LONGEST_PUT_OFF:
-        if not ledger.end("failed", problem, taken):
-            return Sent("overtaken", taken)
+    now, waited = recorder.now, recorder.now - recorder.attempt.reply.waiting_since
+    if waited >= MAX_BLOCKED_TIME:
+        if not recorder.end_attempt("failed", problem, parts_sent):
+            return SendResult("overtaken", parts_sent)
         log.count("FailedSend")
-        return Sent("failed", taken)
-    again = now + min(max(waited, GRACE), _LONGEST_PAUSE)
-    return Sent("pending", taken, again) if ledger.put_off(problem, again) else Sent("overtaken", taken)
+        return SendResult("failed", parts_sent)
+    again = now + min(max(waited, SWEEP_DELAY), _MAX_RETRY_PAUSE)
+    return SendResult("pending", parts_sent, again) if recorder.reschedule_blocked(problem, again) else SendResult("overtaken", parts_sent)
 
 
-def _comes_again(ledger: _Ledger, problem: ParlourError) -> bool:
-    return isinstance(problem, ProviderUnavailable) and ledger.sending.reply.attempts + 1 < MOST_ATTEMPTS
+def _is_retryable(recorder: _AttemptRecorder, problem: ParlourError) -> bool:
+    return isinstance(problem, ProviderUnavailable) and recorder.attempt.reply.attempts + 1 < MAX_ATTEMPTS
 
 
-def _footnote(citation: JsonObject) -> Footnote:
+def _to_footnote(citation: JsonObject) -> Footnote:
     return Footnote(int(str(citation["number"])), str(citation["title"]), str(citation["locator"]))

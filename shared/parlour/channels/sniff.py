@@ -4,27 +4,27 @@ import io
 import zipfile
 from collections.abc import Callable
 
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_OFFICE_KINDS = {
-    "word/": f"{_OFFICE}wordprocessingml.document",
-    "xl/": f"{_OFFICE}spreadsheetml.sheet",
-    "ppt/": f"{_OFFICE}presentationml.presentation",
+_OFFICE_PREFIX = "application/vnd.openxmlformats-officedocument."
+_OFFICE_TYPES = {
+    "word/": f"{_OFFICE_PREFIX}wordprocessingml.document",
+    "xl/": f"{_OFFICE_PREFIX}spreadsheetml.sheet",
+    "ppt/": f"{_OFFICE_PREFIX}presentationml.presentation",
 }
-_MACROS = "vbaProject.bin"
-_MOST_PARTS = 5_000
+_MACRO_ENTRY = "vbaProject.bin"
+_MAX_ZIP_ENTRIES = 5_000
 """Of an archive: its list of parts takes ten times as much memory when it is read, and is all that some consist of."""
 
-_PART = b"PK\x01\x02"
+_ZIP_ENTRY_HEADER = b"PK\x01\x02"
 _MARKUP = ("<!doctype", "<html", "<svg", "<script", "<?xml", "<?php")
-_PLAIN_CONTROLS = frozenset("\t\n\r\f")
+_ALLOWED_CONTROLS = frozenset("\t\n\r\f")
 
 
-def kind_of(data: bytes) -> str | None:
+def detect_mime_type(data: bytes) -> str | None:
     """The MIME type that the bytes are of; None for what is not taken, whatever it is called."""
-    return next((kind for sniff in _SNIFFERS if (kind := sniff(data))), None)
+    return next((kind for sniff in _DETECTORS if (kind := sniff(data))), None)
 
 
-def _by_beginning(data: bytes) -> str | None:
+def _by_signature(data: bytes) -> str | None:
     beginnings = {
         b"\xff\xd8\xff": "image/jpeg",
         b"\x89PNG\r\n\x1a\n": "image/png",
@@ -38,11 +38,11 @@ def _by_beginning(data: bytes) -> str | None:
     return next((kind for beginning, kind in beginnings.items() if data.startswith(beginning)), None)
 
 
-def _riff(data: bytes) -> str | None:
+def _detect_riff(data: bytes) -> str | None:
     return "image/webp" if data[:4] == b"RIFF" and data[8:12] == b"WEBP" else None
 
 
-def _iso_media(data: bytes) -> str | None:
+def _detect_iso_media(data: bytes) -> str | None:
     if data[4:8] != b"ftyp":
         return None
     brand = data[8:12]
@@ -51,7 +51,7 @@ def _iso_media(data: bytes) -> str | None:
     return "video/3gpp" if brand.startswith(b"3g") else "video/mp4"
 
 
-def _audio_frame(data: bytes) -> str | None:
+def _detect_audio_frame(data: bytes) -> str | None:
     """AAC and MP3 begin with a frame: eleven or twelve bits set, then the layer (none for AAC)."""
     if len(data) < 2 or data[0] != 0xFF:
         return None
@@ -60,21 +60,21 @@ def _audio_frame(data: bytes) -> str | None:
     return "audio/mpeg" if data[1] & 0xE6 == 0xE2 else None
 
 
-def _office(data: bytes) -> str | None:
+def _detect_office(data: bytes) -> str | None:
     """Word, Excel and PowerPoint as of 2007, without macros; no other archive."""
-    if not data.startswith(b"PK\x03\x04") or data.count(_PART) > _MOST_PARTS:
+    if not data.startswith(b"PK\x03\x04") or data.count(_ZIP_ENTRY_HEADER) > _MAX_ZIP_ENTRIES:
         return None
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = archive.namelist()
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         return None
-    if "[Content_Types].xml" not in names or any(name.endswith(_MACROS) for name in names):
+    if "[Content_Types].xml" not in names or any(name.endswith(_MACRO_ENTRY) for name in names):
         return None
-    return next((kind for folder, kind in _OFFICE_KINDS.items() if any(n.startswith(folder) for n in names)), None)
+    return next((kind for folder, kind in _OFFICE_TYPES.items() if any(n.startswith(folder) for n in names)), None)
 
 
-def _plain_text(data: bytes) -> str | None:
+def _detect_plain_text(data: bytes) -> str | None:
     """Text that no reader takes for a page or a program."""
     try:
         text = data.decode("utf-8-sig")
@@ -83,15 +83,15 @@ def _plain_text(data: bytes) -> str | None:
     beginning = text[:1024].lower().lstrip()
     if not beginning or beginning.startswith(("#!", *_MARKUP)) or any(mark in beginning for mark in _MARKUP[:4]):
         return None
-    printable = all((character >= " " and character != "\x7f") or character in _PLAIN_CONTROLS for character in text)
+    printable = all((character >= " " and character != "\x7f") or character in _ALLOWED_CONTROLS for character in text)
     return "text/plain" if printable else None
 
 
-_SNIFFERS: tuple[Callable[[bytes], str | None], ...] = (
-    _by_beginning,
-    _riff,
-    _iso_media,
-    _audio_frame,
-    _office,
-    _plain_text,
+_DETECTORS: tuple[Callable[[bytes], str | None], ...] = (
+    _by_signature,
+    _detect_riff,
+    _detect_iso_media,
+    _detect_audio_frame,
+    _detect_office,
+    _detect_plain_text,
 )

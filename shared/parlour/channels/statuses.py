@@ -11,14 +11,14 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.channels import outbox, store
-from parlour.channels.envelope import Envelope, Status
-from parlour.channels.store import Confirmed, News
+from parlour.channels.envelope import Envelope, DeliveryStatus
+from parlour.channels.store import PartConfirmation, DeliveryUpdate
 from parlour.infra import log
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import QueueMessage
 from parlour.principal import Principal
 
-_MOVES: dict[str, tuple[str, ...]] = {
+_PRIOR_STATES: dict[str, tuple[str, ...]] = {
     "failed": ("sent", "unknown"),
     "held": ("sent", "unknown"),
     "delivered": ("sent", "unknown", "failed"),
@@ -27,19 +27,19 @@ _MOVES: dict[str, tuple[str, ...]] = {
 """From which states the provider's news move a row, in the order in which they may be told. A row is `sent` as soon
 as the provider took it, so that `enqueued` and `sent` say nothing new."""
 
-_OUTSIDE_THE_WINDOW = frozenset({"470", "131047", "1004", "1005", "1006", "1007", "1008"})
+_WINDOW_CLOSED_CODES = frozenset({"470", "131047", "1004", "1005", "1006", "1007", "1008"})
 """WhatsApp's codes, old and new, for free text more than a day after the user last wrote, and Gupshup's own."""
 
-_PART = re.compile(r"[1-9][0-9]{0,3}")
-_LONGEST_PROBLEM = 500
+_PART_NUMBER = re.compile(r"[1-9][0-9]{0,3}")
+_MAX_PROBLEM_CHARS = 500
 
 
-def callback(outbox_id: UUID, number: int) -> str:
+def make_callback_data(outbox_id: UUID, number: int) -> str:
     """What is given along with one part of a reply, so that the provider's news name it."""
     return f"{outbox_id}:{number}"
 
 
-def take(
+def apply_status(
     principal: Principal,
     database: Database,
     envelope: Envelope,
@@ -53,67 +53,67 @@ def take(
     to send after it, `wake` puts that on the queue, once it is committed: the sweep may be a day away. When that
     raises, the envelope comes again, and so does the wake-up.
     """
-    about, named = envelope.provider_message_id, _named(str(envelope.metadata.get("callback", "")))
-    news = _news(envelope.status, str(envelope.metadata.get("code", "")), envelope.problem, now)
+    about, named = envelope.provider_message_id, _parse_callback_data(str(envelope.metadata.get("callback", "")))
+    news = _to_update(envelope.status, str(envelope.metadata.get("code", "")), envelope.problem, now)
 
-    def record(tx: Transaction) -> tuple[bool, bool, Confirmed | None]:
-        confirmed = _confirm(tx, named, about, news, now) if named else None
-        moved = _move(tx, about, news)
-        kept = not (moved or confirmed) and news.state in _MOVES and store.keep_early(tx, about, news)
+    def record(tx: Transaction) -> tuple[bool, bool, PartConfirmation | None]:
+        confirmed = _confirm_part(tx, named, about, news, now) if named else None
+        moved = _apply_update(tx, about, news)
+        kept = not (moved or confirmed) and news.state in _PRIOR_STATES and store.add_pending_update(tx, about, news)
         return moved or (confirmed is not None and confirmed.is_new), kept, confirmed
 
     changed, kept, confirmed = database.run(principal, record)
     if named and confirmed and confirmed.state == "pending":
         once = f"{named[0]}:confirmed:{named[1]}"
-        wake(outbox.message(principal.tenant_id, confirmed.session_id, named[0], once))
+        wake(outbox.wakeup_message(principal.tenant_id, confirmed.session_id, named[0], once))
     if kept:
-        changed = consult(principal, database, [about])
+        changed = apply_pending_updates(principal, database, [about])
     if changed and news.state in {"failed", "held"}:
         log.count("FailedSend" if news.state == "failed" else "HeldReply")
     return changed
 
 
-def consult(principal: Principal, database: Database, provider_message_ids: Sequence[str]) -> bool:
+def apply_pending_updates(principal: Principal, database: Database, provider_message_ids: Sequence[str]) -> bool:
     """Apply the news that came before their messages were known; call it once that is committed."""
 
     def apply(tx: Transaction) -> bool:
-        return sum(_apply_early(tx, one) for one in provider_message_ids) > 0
+        return sum(_apply_pending(tx, one) for one in provider_message_ids) > 0
 
     return database.run(principal, apply)
 
 
-def _apply_early(tx: Transaction, provider_message_id: str) -> bool:
-    order = list(_MOVES)
-    early = sorted(store.take_early(tx, provider_message_id), key=lambda news: order.index(news.state))
-    return sum(_move(tx, provider_message_id, news) for news in early) > 0
+def _apply_pending(tx: Transaction, provider_message_id: str) -> bool:
+    order = list(_PRIOR_STATES)
+    early = sorted(store.pop_pending_updates(tx, provider_message_id), key=lambda news: order.index(news.state))
+    return sum(_apply_update(tx, provider_message_id, news) for news in early) > 0
 
 
-def _news(status: Status, code: str, problem: str, now: datetime) -> News:
+def _to_update(status: DeliveryStatus, code: str, problem: str, now: datetime) -> DeliveryUpdate:
     if status != "failed":
-        return News(status, None, now)
-    why = (problem or "the provider gave no reason")[:_LONGEST_PROBLEM]
-    return News("held" if code in _OUTSIDE_THE_WINDOW else "failed", why, now)
+        return DeliveryUpdate(status, None, now)
+    why = (problem or "the provider gave no reason")[:_MAX_PROBLEM_CHARS]
+    return DeliveryUpdate("held" if code in _WINDOW_CLOSED_CODES else "failed", why, now)
 
 
-def _move(tx: Transaction, provider_message_id: str, news: News) -> bool:
-    movable = _MOVES.get(news.state)
-    return bool(movable) and store.status(tx, provider_message_id, news, movable or ())
+def _apply_update(tx: Transaction, provider_message_id: str, update: DeliveryUpdate) -> bool:
+    movable = _PRIOR_STATES.get(update.state)
+    return bool(movable) and store.apply_update(tx, provider_message_id, update, movable or ())
 
 
-def _confirm(
-    tx: Transaction, named: tuple[UUID, int], provider_message_id: str, news: News, now: datetime
-) -> Confirmed | None:
-    outbox_id, number = named
-    is_good = news.state not in {"failed", "held"}
-    confirmed = store.part_confirmed(tx, outbox_id, number, provider_message_id, now, is_good=is_good)
+def _confirm_part(
+    tx: Transaction, part: tuple[UUID, int], provider_message_id: str, update: DeliveryUpdate, now: datetime
+) -> PartConfirmation | None:
+    outbox_id, number = part
+    is_good = update.state not in {"failed", "held"}
+    confirmed = store.confirm_part(tx, outbox_id, number, provider_message_id, now, is_good=is_good)
     if confirmed and confirmed.is_new:
         log.info("send_confirmed", outbox_id=outbox_id, part=number, state=confirmed.state)
     return confirmed
 
 
-def _named(callback: str) -> tuple[UUID, int] | None:
-    outbox_id, _, number = callback.partition(":")
+def _parse_callback_data(callback_data: str) -> tuple[UUID, int] | None:
+    outbox_id, _, number = callback_data.partition(":")
     try:
-        return (UUID(outbox_id), int(number)) if _PART.fullmatch(number) else None
+        return (UUID(outbox_id), int(number)) if _PART_NUMBER.fullmatch(number) else None
     except ValueError:
         return None

@@ -5,16 +5,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.channels.included import Included
+from parlour.channels.included import AttachmentContent
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class OutboxReply:
     """An outbox row with what sending it needs.
 
     sent_by   the sender that tried it last; heard_at: when the user last wrote on this channel
@@ -26,21 +26,21 @@ class Reply:
     session_id: UUID
     state: str
     attempts: int
-    parts: int | None
+    part_count: int | None
     parts_sent: int
-    sent_by: UUID | None
+    attempt_id: UUID | None
     recipient: str
     channel: str
-    since: datetime
+    waiting_since: datetime
     text: str
-    heard_at: datetime | None
-    settings: JsonObject | None
-    secret: str | None
+    last_inbound_at: datetime | None
+    channel_settings: JsonObject | None
+    secret_reference: str | None
     citations: list[JsonObject]
 
 
 @dataclass(frozen=True, slots=True)
-class Unsent:
+class PendingReply:
     """A reply that waits to be sent, and how often that was tried."""
 
     id: UUID
@@ -49,7 +49,7 @@ class Unsent:
 
 
 @dataclass(frozen=True, slots=True)
-class Confirmed:
+class PartConfirmation:
     """A reply of which a part was confirmed: where it is; `is_new` unless it has been there since an earlier word."""
 
     session_id: UUID
@@ -58,7 +58,7 @@ class Confirmed:
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
+class UnsentReply:
     """A reply that is not sent yet: its session, and since when it waits."""
 
     session_id: UUID
@@ -66,7 +66,7 @@ class Lying:
 
 
 @dataclass(frozen=True, slots=True)
-class StuckSend:
+class StuckReply:
     """A reply that waits for a person: `unknown` (it may have arrived), `held` (the channel takes no free text), or one
     that `failed` and may be sent again.
 
@@ -85,7 +85,7 @@ class StuckSend:
 
 
 @dataclass(frozen=True, slots=True)
-class RowState:
+class ReplyState:
     """Where a row is, how often it was tried, and the clearance that seeing it needs."""
 
     session_id: UUID
@@ -95,7 +95,7 @@ class RowState:
 
 
 @dataclass(frozen=True, slots=True)
-class News:
+class DeliveryUpdate:
     """How far the provider says that a message of ours got; problem says why it failed."""
 
     state: str
@@ -104,7 +104,7 @@ class News:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class MessageMedia:
     """What a message came with; media: as the envelope's, and later `stored` or `refused` beside it.
 
     secret is where the key to the provider is kept, of the binding as it is now.
@@ -114,10 +114,10 @@ class Attachment:
     media: JsonObject
     received_at: datetime
     provider: str
-    secret: str | None
+    secret_reference: str | None
 
 
-def put(
+def add_reply(
     tx: Transaction,
     *,
     outbox_id: UUID,
@@ -142,79 +142,79 @@ def put(
     )
 
 
-def take(tx: Transaction, outbox_id: UUID) -> Reply | None:
-    return tx.first(SQL["take"], Reply, outbox_id=outbox_id)
+def lock_reply(tx: Transaction, outbox_id: UUID) -> OutboxReply | None:
+    return tx.first(SQL["take"], OutboxReply, outbox_id=outbox_id)
 
 
-def begin(tx: Transaction, outbox_id: UUID, parts: int, sender: UUID) -> None:
-    tx.run(SQL["begin"], outbox_id=outbox_id, parts=parts, sender=sender)
+def begin_attempt(tx: Transaction, outbox_id: UUID, part_count: int, attempt_id: UUID) -> None:
+    tx.run(SQL["begin"], outbox_id=outbox_id, parts=part_count, sender=attempt_id)
 
 
-def part_taken(
-    tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, sender: UUID, now: datetime
+def record_part_sent(
+    tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, attempt_id: UUID, now: datetime
 ) -> bool:
     """Whether the row is still this sender's."""
     values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
-    return tx.value(SQL["part_taken"], sender=sender, **values) is not None
+    return tx.value(SQL["part_taken"], sender=attempt_id, **values) is not None
 
 
-def part_confirmed(
+def confirm_part(
     tx: Transaction, outbox_id: UUID, number: int, provider_message_id: str, now: datetime, *, is_good: bool
-) -> Confirmed | None:
+) -> PartConfirmation | None:
     """Where that moved the row, now or before; None when it changed nothing."""
     values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
-    return tx.first(SQL["part_confirmed"], Confirmed, is_good=is_good, **values)
+    return tx.first(SQL["part_confirmed"], PartConfirmation, is_good=is_good, **values)
 
 
-def end(
-    tx: Transaction, reply: Reply, state: str, problem: str, sender: UUID | None, taken: int, now: datetime
+def end_attempt(
+    tx: Transaction, reply: OutboxReply, state: str, problem: str, attempt_id: UUID | None, parts_sent: int, now: datetime
 ) -> bool:
     """Whether the row ended so: not when it has gone on without this sender."""
-    values = {"outbox_id": reply.id, "state": state, "problem": problem, "sender": sender, "now": now}
-    return bool(tx.value(SQL["end"], taken=taken, **values) == state)
+    values = {"outbox_id": reply.id, "state": state, "problem": problem, "sender": attempt_id, "now": now}
+    return bool(tx.value(SQL["end"], taken=parts_sent, **values) == state)
 
 
-def put_off(tx: Transaction, reply: Reply, problem: str, sender: UUID, now: datetime, due_at: datetime) -> bool:
+def reschedule_blocked(tx: Transaction, reply: OutboxReply, problem: str, attempt_id: UUID, now: datetime, due_at: datetime) -> bool:
     """Whether the row was still this sender's; `reply.attempts` is how often it was tried before this."""
-    values = {"outbox_id": reply.id, "attempts": reply.attempts, "problem": problem, "sender": sender, "now": now}
+    values = {"outbox_id": reply.id, "attempts": reply.attempts, "problem": problem, "sender": attempt_id, "now": now}
     return tx.run(SQL["put_off"], due_at=due_at, **values) > 0
 
 
-def status(tx: Transaction, provider_message_id: str, news: News, movable: Sequence[str]) -> bool:
-    values = {"state": news.state, "movable": list(movable), "problem": news.problem, "now": news.at}
+def apply_update(tx: Transaction, provider_message_id: str, update: DeliveryUpdate, prior_states: Sequence[str]) -> bool:
+    values = {"state": update.state, "movable": list(prior_states), "problem": update.problem, "now": update.at}
     return tx.run(SQL["status"], provider_message_id=provider_message_id, **values) > 0
 
 
-def keep_early(tx: Transaction, provider_message_id: str, news: News) -> bool:
-    values = {"state": news.state, "problem": news.problem, "now": news.at}
+def add_pending_update(tx: Transaction, provider_message_id: str, update: DeliveryUpdate) -> bool:
+    values = {"state": update.state, "problem": update.problem, "now": update.at}
     return tx.run(SQL["keep_early"], provider_message_id=provider_message_id, **values) > 0
 
 
-def take_early(tx: Transaction, provider_message_id: str) -> list[News]:
-    return tx.all(SQL["take_early"], News, provider_message_id=provider_message_id)
+def pop_pending_updates(tx: Transaction, provider_message_id: str) -> list[DeliveryUpdate]:
+    return tx.all(SQL["take_early"], DeliveryUpdate, provider_message_id=provider_message_id)
 
 
-def stuck(tx: Transaction, clearance: int, most: int) -> list[StuckSend]:
-    return tx.all(SQL["stuck"], StuckSend, clearance=clearance, most=most)
+def list_stuck(tx: Transaction, clearance: int, limit: int) -> list[StuckReply]:
+    return tx.all(SQL["stuck"], StuckReply, clearance=clearance, most=limit)
 
 
-def state(tx: Transaction, outbox_id: UUID) -> RowState | None:
-    return tx.first(SQL["state"], RowState, outbox_id=outbox_id)
+def get_state(tx: Transaction, outbox_id: UUID) -> ReplyState | None:
+    return tx.first(SQL["state"], ReplyState, outbox_id=outbox_id)
 
 
 def resolve_arrived(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
     return tx.value(SQL["resolve_arrived"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) is not None
 
 
-def resolve_again(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
+def resolve_send_again(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
     return tx.run(SQL["resolve_again"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
 
 
-def failed(tx: Transaction, clearance: int, since: datetime, most: int) -> list[StuckSend]:
-    return tx.all(SQL["failed"], StuckSend, clearance=clearance, since=since, most=most)
+def list_failed(tx: Transaction, clearance: int, since: datetime, limit: int) -> list[StuckReply]:
+    return tx.all(SQL["failed"], StuckReply, clearance=clearance, since=since, most=limit)
 
 
-def redrive(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
+def redrive_reply(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
     return tx.run(SQL["redrive"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
 
 
@@ -222,26 +222,26 @@ def resolve_dismissed(tx: Transaction, outbox_id: UUID, by: str, now: datetime) 
     return tx.run(SQL["resolve_dismissed"], outbox_id=outbox_id, by=by, now=now) > 0
 
 
-def unsent(tx: Transaction, session_id: UUID) -> list[Unsent]:
-    return tx.all(SQL["unsent"], Unsent, session_id=session_id)
+def list_pending(tx: Transaction, session_id: UUID) -> list[PendingReply]:
+    return tx.all(SQL["unsent"], PendingReply, session_id=session_id)
 
 
-def left_lying(tx: Transaction, outbox_id: UUID) -> Lying | None:
-    return tx.first(SQL["left_lying"], Lying, outbox_id=outbox_id)
+def lock_unsent(tx: Transaction, outbox_id: UUID) -> UnsentReply | None:
+    return tx.first(SQL["left_lying"], UnsentReply, outbox_id=outbox_id)
 
 
-def attachment(tx: Transaction, message_id: UUID) -> Attachment | None:
-    return tx.first(SQL["attachment"], Attachment, message_id=message_id)
+def find_message_media(tx: Transaction, message_id: UUID) -> MessageMedia | None:
+    return tx.first(SQL["attachment"], MessageMedia, message_id=message_id)
 
 
-def put_media_off(tx: Transaction, message_id: UUID) -> None:
+def mark_media_blocked(tx: Transaction, message_id: UUID) -> None:
     """Note that the file of a message comes late, if it comes: its answer does not wait for it."""
     tx.run(SQL["put_media_off"], message_id=message_id)
 
 
-def note_media(
-    tx: Transaction, message_id: UUID, outcome: JsonObject, file: Included, name: str, now: datetime
+def record_media(
+    tx: Transaction, message_id: UUID, outcome: JsonObject, content: AttachmentContent, name: str, now: datetime
 ) -> bool:  # fmt: skip
     """Whether it was noted: not where something was before, nor where the message or its file is gone."""
-    values = {"kind": file.kind, "media_type": file.media_type, "body": file.body, "problem": file.problem}
+    values = {"kind": content.kind, "media_type": content.media_type, "body": content.body, "problem": content.problem}
     return tx.run(SQL["note_media"], message_id=message_id, outcome=outcome, name=name, now=now, **values) > 0

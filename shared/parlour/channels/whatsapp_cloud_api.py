@@ -6,8 +6,8 @@ of its codes comes from behind the gateway, so that the message was surely not t
 
 import httpx2
 
-from parlour.channels.outgoing import Outgoing
-from parlour.channels.wire import NEVER_SENT, UNSENDABLE, answer_of, retry_after
+from parlour.channels.outgoing import OutgoingMessage
+from parlour.channels.wire import NOT_SENT_ERRORS, INVALID_REQUEST_ERRORS, response_json, retry_after_seconds
 from parlour.infra.errors import (
     DeliveryUnknown,
     Misconfigured,
@@ -16,66 +16,66 @@ from parlour.infra.errors import (
     WindowClosed,
 )
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.infra.secrets import Secrets
+from parlour.infra.secrets import SecretStore
 
-VERSION = "v23.0"
+GRAPH_API_VERSION = "v23.0"
 """Of the Graph API, in every path."""
 
-_PASSING = frozenset({2, 4, 80007, 130429, 131000, 131016, 131056, 131057, 133004})
+_TRANSIENT_CODES = frozenset({2, 4, 80007, 130429, 131000, 131016, 131056, 131057, 133004})
 """Down or overloaded, too many calls by app, account, number or to one person, in maintenance."""
 
-_NOT_ADMITTED = frozenset({0, 3, 10, 33, 190, *range(200, 300), 131005, 133010})
+_ACCESS_CODES = frozenset({0, 3, 10, 33, 190, *range(200, 300), 131005, 133010})
 """The token has expired or may not do this, or the number is none of ours any more: somebody has to mend that, and
 until then every reply waits."""
 
-_TOKEN_REFUSED = frozenset({0, 3, 190})
-_OUTSIDE_THE_WINDOW = 131047
-_LONGEST_REASON = 200
+_TOKEN_CODES = frozenset({0, 3, 190})
+_WINDOW_CLOSED_CODE = 131047
+_MAX_REASON_CHARS = 200
 
 
 class WhatsAppCloudProvider:
     """The WhatsApp channel through Meta itself. The token is read for each call and held nowhere."""
 
-    def __init__(self, client: httpx2.Client, base_url: str, secrets: Secrets) -> None:
+    def __init__(self, client: httpx2.Client, base_url: str, secrets: SecretStore) -> None:
         self._client = client
-        self._url = f"{base_url.rstrip('/')}/{VERSION}"
+        self._url = f"{base_url.rstrip('/')}/{GRAPH_API_VERSION}"
         self._secrets = secrets
 
-    def deliver(self, outgoing: Outgoing, /) -> str:
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
         """Send one message; the id (wamid) under which Meta took it. Errors as ChannelProvider says."""
-        headers = {"Authorization": f"Bearer {self._secrets.get(outgoing.secret).strip()}"}
+        headers = {"Authorization": f"Bearer {self._secrets.get(outgoing.secret_reference).strip()}"}
         url = f"{self._url}/{outgoing.phone_number_id}/messages"
         try:
-            response = self._client.post(url, json=_body(outgoing), headers=headers)
-        except NEVER_SENT as error:
+            response = self._client.post(url, json=_request_body(outgoing), headers=headers)
+        except NOT_SENT_ERRORS as error:
             raise ProviderUnavailable("Meta could not be reached") from error
-        except UNSENDABLE as error:
-            raise Misconfigured(f"secret {outgoing.secret} or WHATSAPP_BASE_URL cannot be used in a request") from error
+        except INVALID_REQUEST_ERRORS as error:
+            raise Misconfigured(f"secret {outgoing.secret_reference} or WHATSAPP_BASE_URL cannot be used in a request") from error
         except httpx2.RequestError as error:
             raise DeliveryUnknown("Meta did not answer after the message was sent") from error
-        return _taken(response)
+        return _read_response(response)
 
 
-def is_not_admitted(answer: JsonObject) -> bool:
+def is_token_refused(answer: JsonObject) -> bool:
     """Whether Meta's answer says that it is the token which has to be mended: about a file, 33 and 10 may mean that
     it is not there, or another number's."""
     error = answer.get("error")
-    return isinstance(error, dict) and error.get("code") in _TOKEN_REFUSED
+    return isinstance(error, dict) and error.get("code") in _TOKEN_CODES
 
 
-def _body(outgoing: Outgoing) -> JsonObject:
+def _request_body(outgoing: OutgoingMessage) -> JsonObject:
     number = outgoing.recipient.removeprefix("+")
     return {
         "messaging_product": "whatsapp",
         "recipient_type": "individual",
         # An id given as `to` is taken for a number: Meta answers with a message's id, and nothing ever arrives.
         **({"to": number} if number.isdecimal() else {"recipient": outgoing.recipient}),
-        **({"biz_opaque_callback_data": outgoing.callback} if outgoing.callback else {}),
-        **_content(outgoing),
+        **({"biz_opaque_callback_data": outgoing.callback_data} if outgoing.callback_data else {}),
+        **_message_content(outgoing),
     }
 
 
-def _content(outgoing: Outgoing) -> JsonObject:
+def _message_content(outgoing: OutgoingMessage) -> JsonObject:
     template = outgoing.template
     if template is None:
         return {"type": "text", "text": {"body": outgoing.text, "preview_url": False}}
@@ -86,13 +86,13 @@ def _content(outgoing: Outgoing) -> JsonObject:
     return {"type": "template", "template": {"name": template.name, "language": language, "components": [body]}}
 
 
-def _taken(response: httpx2.Response) -> str:
-    status, answer = response.status_code, answer_of(response)
+def _read_response(response: httpx2.Response) -> str:
+    status, answer = response.status_code, response_json(response)
     error = answer.get("error")
     if isinstance(error, dict):
-        raise _problem(status, error, retry_after(response))
+        raise _to_error(status, error, retry_after_seconds(response))
     if status == 429:
-        raise ProviderUnavailable("Meta answered 429", after=retry_after(response))
+        raise ProviderUnavailable("Meta answered 429", retry_after=retry_after_seconds(response))
     if status >= 500:
         raise DeliveryUnknown(f"Meta's gateway answered {status}")
     if not response.is_success:
@@ -103,24 +103,24 @@ def _taken(response: httpx2.Response) -> str:
     return message_id
 
 
-def _problem(status: int, error: JsonObject, after: int | None) -> Exception:
+def _to_error(status: int, error: JsonObject, after: int | None) -> Exception:
     given = error.get("code")
     code = given if isinstance(given, int) else None
-    words = f"Meta answered {status}: {_reason(error)}"
-    if code == _OUTSIDE_THE_WINDOW:
+    words = f"Meta answered {status}: {_error_text(error)}"
+    if code == _WINDOW_CLOSED_CODE:
         return WindowClosed(words)
-    if code in _NOT_ADMITTED:
+    if code in _ACCESS_CODES:
         return Misconfigured(words)
-    if code in _PASSING or status in {429, 503}:
-        return ProviderUnavailable(words, after=after)
+    if code in _TRANSIENT_CODES or status in {429, 503}:
+        return ProviderUnavailable(words, retry_after=after)
     return DeliveryUnknown(words) if status >= 500 else ProviderRejected(words)
 
 
-def _reason(error: JsonObject) -> str:
+def _error_text(error: JsonObject) -> str:
     """Code and words; Meta puts what is most telling into `error_data.details`."""
     data = error.get("error_data")
     details = data.get("details") if isinstance(data, dict) else None
-    return f"{error.get('code', '-')} {details or error.get('message', 'no reason given')}"[:_LONGEST_REASON]
+    return f"{error.get('code', '-')} {details or error.get('message', 'no reason given')}"[:_MAX_REASON_CHARS]
 
 
 def _message_id(answer: JsonObject) -> str:

@@ -7,16 +7,16 @@ from parlour.infra.jsonable import Json, JsonObject
 _TIMEOUT = httpx2.Timeout(connect=3, write=5, read=10, pool=1)
 """Seconds. An answer later than that makes the message `unknown`, so reading is given the most."""
 
-NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
+NOT_SENT_ERRORS = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.ProxyError)
 """The request did not leave: it may be made again."""
 
-UNSENDABLE = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeEncodeError)
+INVALID_REQUEST_ERRORS = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeEncodeError)
 """The request cannot be written down: a setting is wrong."""
 
-_LONGEST_WAIT_SECONDS = 900
+_MAX_RETRY_AFTER_SECONDS = 900
 
 
-def connect() -> httpx2.Client:
+def new_client() -> httpx2.Client:
     """A client that opens a connection per message.
 
     One kept alive may be dead after the sandbox was frozen, which looks just like an answer that was lost.
@@ -24,7 +24,7 @@ def connect() -> httpx2.Client:
     return httpx2.Client(timeout=_TIMEOUT, limits=httpx2.Limits(max_keepalive_connections=0))
 
 
-def answer_of(response: httpx2.Response) -> JsonObject:
+def response_json(response: httpx2.Response) -> JsonObject:
     """The JSON object answered; an empty one when the answer is something else."""
     try:
         answer: Json = response.json()
@@ -33,7 +33,7 @@ def answer_of(response: httpx2.Response) -> JsonObject:
     return answer if isinstance(answer, dict) else {}
 
 
-def retry_after(response: httpx2.Response) -> int | None:
+def retry_after_seconds(response: httpx2.Response) -> int | None:
     """The seconds that the provider asks to be left alone, 15 minutes at most; None when it does not."""
     seconds = response.headers.get("retry-after", "")
-    return min(int(seconds), _LONGEST_WAIT_SECONDS) if seconds.isascii() and seconds.isdigit() else None
+    return min(int(seconds), _MAX_RETRY_AFTER_SECONDS) if seconds.isascii() and seconds.isdigit() else None

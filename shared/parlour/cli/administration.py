@@ -6,41 +6,41 @@ from uuid import UUID
 import typer
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import target_of
+from parlour.cli.target import get_api_client
 
 keys = typer.Typer(help="API keys of the tenant.")
-tenant = typer.Typer(help="The tenant as a whole.")
+tenant = typer.Typer(help="Show, pause and resume the tenant.")
 
 
 @keys.command("create")
 def create_key(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="What it is for; shown in lists.")],
+    name: Annotated[str, typer.Argument(help="Name of the key, shown in lists.")],
     role: Annotated[
-        list[str] | None, typer.Option(help="admin, editor or viewer; may be given more than once. None: no role.")
+        list[str] | None, typer.Option(help="admin, editor or viewer; repeat it for several roles.")
     ] = None,
     clearance: Annotated[
         int, typer.Option(min=0, max=3, help="0 public, 1 internal, 2 confidential, 3 restricted.")
     ] = 1,
 ) -> None:
-    """Make a key. Its text is printed this once, alone on standard output."""
+    """Create a key. Its secret is printed once, alone on standard output."""
     body = {"name": name, "roles": role or [], "clearance": clearance}
-    made = target_of(context).call("POST", "v1/keys", body)
-    terminal.remark(f"key {made['id']}; keep its text, it is not shown again")
-    terminal.line(made["key"])
+    made = get_api_client(context).request("POST", "v1/keys", body)
+    terminal.print_note(f"key {made['id']}: store the secret now, it is not shown again")
+    terminal.print_line(made["key"])
 
 
 @keys.command("list")
 def list_keys(context: typer.Context) -> None:
-    """The keys, newest first; the revoked ones too."""
-    found = target_of(context).call("GET", "v1/keys")["keys"]
+    """List the keys, newest first, including revoked ones."""
+    found = get_api_client(context).request("GET", "v1/keys")["keys"]
     headings = ("name", "roles", "clearance", "created", "revoked", "key")
-    terminal.show(
-        drawing.table(
+    terminal.print_renderable(
+        drawing.make_table(
             headings,
             (
-                (one["name"], " ".join(one["roles"]) or "-", one["clearance"], drawing.moment(one["created_at"]),
-                 drawing.moment(one["revoked_at"]) or "-", one["id"])
+                (one["name"], " ".join(one["roles"]) or "-", one["clearance"], drawing.format_time(one["created_at"]),
+                 drawing.format_time(one["revoked_at"]) or "-", one["id"])
                 for one in found
             ),
         )
@@ -51,38 +51,38 @@ def list_keys(context: typer.Context) -> None:
 def revoke_key(
     context: typer.Context, key: Annotated[UUID, typer.Argument(help="The key's id, from `parlour keys list`.")]
 ) -> None:
-    """End a key at once."""
-    ended = target_of(context).call("DELETE", f"v1/keys/{key}")
-    terminal.line(f"{ended['name']} was revoked at {drawing.moment(ended['revoked_at'])}")
+    """Revoke a key immediately."""
+    ended = get_api_client(context).request("DELETE", f"v1/keys/{key}")
+    terminal.print_line(f"{ended['name']} was revoked at {drawing.format_time(ended['revoked_at'])}")
 
 
 @tenant.command("show")
 def show_tenant(context: typer.Context) -> None:
-    """Which tenant this is, and its status."""
-    _told(target_of(context).call("GET", "v1/tenant"))
+    """Show the tenant and its status."""
+    _print_tenant(get_api_client(context).request("GET", "v1/tenant"))
 
 
 @tenant.command("pause")
 def pause_tenant(context: typer.Context) -> None:
-    """Answer everybody with a polite line until it is resumed."""
-    _told(target_of(context).call("PUT", "v1/tenant/status", {"status": "paused"}))
+    """Pause the tenant. Every message gets a canned reply until you resume it."""
+    _print_tenant(get_api_client(context).request("PUT", "v1/tenant/status", {"status": "paused"}))
 
 
 @tenant.command("resume")
 def resume_tenant(context: typer.Context) -> None:
-    """Answer again."""
-    _told(target_of(context).call("PUT", "v1/tenant/status", {"status": "active"}))
+    """Resume answering."""
+    _print_tenant(get_api_client(context).request("PUT", "v1/tenant/status", {"status": "active"}))
 
 
 def audit(
     context: typer.Context,
-    most: Annotated[int, typer.Option(min=1, max=200, help="How many, newest first.")] = 30,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number, newest first.")] = 30,
 ) -> None:
-    """Who did which administrative act to what, and when."""
-    found = target_of(context).call("GET", "v1/audit", most=most)["entries"]
-    rows = ((drawing.moment(one["at"]), one["actor"], one["action"], one["target"]) for one in found)
-    terminal.show(drawing.table(("at", "who", "did", "to"), rows))
+    """List administrative actions, newest first: time, actor, action and target."""
+    found = get_api_client(context).request("GET", "v1/audit", most=limit)["entries"]
+    rows = ((drawing.format_time(one["at"]), one["actor"], one["action"], one["target"]) for one in found)
+    terminal.print_renderable(drawing.make_table(("at", "actor", "action", "target"), rows))
 
 
-def _told(found: dict[str, str]) -> None:
-    terminal.line(f"{found['slug']} ({found['display_name']}): {found['status']}")
+def _print_tenant(found: dict[str, str]) -> None:
+    terminal.print_line(f"{found['slug']} ({found['display_name']}): {found['status']}")

@@ -28,12 +28,12 @@ from parlour.cli import (
     talk,
     terminal,
 )
-from parlour.cli.target import Json, Outside, Target, target_of
+from parlour.cli.target import JsonOption, CliDependencies, ApiClient, get_api_client
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
 from parlour.packs import folder as pack_folder
 
-_REFUSED, _NOT_UNDERSTOOD = 1, 2
-_SECONDS = 60.0
+_EXIT_REFUSED, _EXIT_USAGE = 1, 2
+_TIMEOUT_SECONDS = 60.0
 """An apply with many documents takes the longest; API Gateway gives up after 29."""
 
 app = typer.Typer(
@@ -41,144 +41,149 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
     help="Configure a Parlour deployment, talk to its agents, and see what each turn cost.",
-    epilog="Without --url the local stack that `make run` started is used.",
+    epilog="Without --url, the command uses the local stack that `make run` started.",
 )
 
 
 def main() -> None:
     """The `parlour` command."""
-    sys.exit(run(sys.argv[1:], Outside(_client, _program, time.sleep, Path.cwd())))
+    sys.exit(run(sys.argv[1:], CliDependencies(_open_http_client, _run_program, time.sleep, Path.cwd())))
 
 
-def run(arguments: Sequence[str], outside: Outside) -> int:
+def run(arguments: Sequence[str], dependencies: CliDependencies) -> int:
     """Run one command; returns its exit status: 0 done, 1 refused or failed, 2 not understood."""
     try:
-        return app(list(arguments) or ["--help"], prog_name="parlour", obj=outside, standalone_mode=False) or 0
+        return app(list(arguments) or ["--help"], prog_name="parlour", obj=dependencies, standalone_mode=False) or 0
     except TyperException as problem:
-        terminal.problem(f"parlour: {_sentence(problem)}")
-        return _NOT_UNDERSTOOD
+        terminal.print_error(f"parlour: {_usage_message(problem)}")
+        return _EXIT_USAGE
     except typer.Abort:
-        return _REFUSED
+        return _EXIT_REFUSED
     except InvalidPack as problem:
-        terminal.problem(f"{problem}\nparlour: nothing was applied: {len(problem.problems)} to put right")
-        return _REFUSED
+        terminal.print_error(f"{problem}\nparlour: nothing was applied: {len(problem.problems)} problems to fix")
+        return _EXIT_REFUSED
     except ParlourError as problem:
-        terminal.problem(f"parlour: {drawing.plain(str(problem))}")
-        return _NOT_UNDERSTOOD if isinstance(problem, InvalidRequest | Misconfigured) else _REFUSED
+        terminal.print_error(f"parlour: {drawing.strip_control_codes(str(problem))}")
+        return _EXIT_USAGE if isinstance(problem, InvalidRequest | Misconfigured) else _EXIT_REFUSED
 
 
-def _sentence(problem: TyperException) -> str:
+def _usage_message(problem: TyperException) -> str:
     """What was not understood, in one line whatever it quotes."""
-    told = " ".join(drawing.plain(problem.format_message()).split())
+    told = " ".join(drawing.strip_control_codes(problem.format_message()).split())
     return f"{told.removesuffix('.')}; see parlour --help"
 
 
-def _version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     if wanted:
-        terminal.line(f"parlour {installed('parlour')}")
+        terminal.print_line(f"parlour {installed('parlour')}")
         raise typer.Exit
 
 
 @app.callback()
-def choose(
+def configure(
     context: typer.Context,
     url: Annotated[str, typer.Option(envvar="PARLOUR_URL", help="The API's address.")] = "",
     tenant: Annotated[str, typer.Option(envvar="PARLOUR_TENANT", help="The tenant's slug.")] = "",
     key: Annotated[
-        str, typer.Option(envvar="PARLOUR_KEY", help="An API key, or the operator's key; better kept in the variable.")
+        str,
+        typer.Option(envvar="PARLOUR_KEY", help="An API key or the operator's key; prefer the environment variable."),
     ] = "",
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     del version  # handled before anything else
-    context.obj = Target(context.obj, url, tenant, key)
+    context.obj = ApiClient(context.obj, url, tenant, key)
 
 
 @app.command()
 def apply(
-    context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that has tenant.yaml in it.")]
+    context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that contains tenant.yaml.")]
 ) -> None:
-    """Apply a pack; again, it changes nothing. Documents and records it no longer has stay, and are named."""
-    target = target_of(context)
-    done = target.call("PUT", "v1/pack", {"files": pack_folder.read(pack)})
-    rows = [(kind, *(counts.get(name, 0) for name in _COUNTS)) for kind, counts in done["kinds"].items()]
-    terminal.show(drawing.table(("", *_COUNTS), rows))
+    """Apply a pack. A second time changes nothing. Documents and records that left the pack are kept and listed."""
+    target = get_api_client(context)
+    done = target.request("PUT", "v1/pack", {"files": pack_folder.read_folder(pack)})
+    rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["kinds"].items()]
+    terminal.print_renderable(drawing.make_table(("", *_COUNT_COLUMNS), rows))
     if done["left"]:
-        terminal.line(f"no longer in the pack, kept: {', '.join(done['left'])}; delete what is to go by itself")
-    terminal.line(f"{done['tenant']}: {'applied' if done['changed'] else 'nothing to change'}")
+        terminal.print_line(
+            f"Not in the pack any more (kept): {', '.join(done['left'])}. To delete: parlour documents delete HANDLE"
+        )
+    terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
 
 
-_COUNTS = ("created", "changed", "unchanged", "kept", "retired")
+_COUNT_COLUMNS = ("created", "changed", "unchanged", "kept", "retired")
 
 
 @app.command()
 def export(
-    context: typer.Context, folder: Annotated[Path, typer.Argument(help="Where to; made when it is not there.")]
+    context: typer.Context, folder: Annotated[Path, typer.Argument(help="Target folder; created if missing.")]
 ) -> None:
-    """Write the tenant's configuration as a pack that, applied, changes nothing."""
+    """Export the tenant's configuration as a pack. Applying it changes nothing."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidRequest(f"{folder} is not empty; name a new folder")
-    files = target_of(context).call("GET", "v1/pack")["files"]
-    pack_folder.write(folder, files)
-    terminal.line(f"{len(files)} files in {folder}")
+        raise InvalidRequest(f"{folder} is not empty; choose a new folder")
+    files = get_api_client(context).request("GET", "v1/pack")["files"]
+    pack_folder.write_folder(folder, files)
+    terminal.print_line(f"{len(files)} files in {folder}")
 
 
 @app.command()
 def chat(
     context: typer.Context,
     binding: Annotated[str, typer.Argument(help="A binding's slug, or the host of its web channel.")],
-    message: Annotated[str, typer.Option("--message", "-m", help="Say this, show the reply, and end.")] = "",
+    message: Annotated[str, typer.Option("--message", "-m", help="Send this message, show the reply and exit.")] = "",
 ) -> None:
-    """Talk to an agent as a visitor of its web page would. An empty line or Ctrl-D ends it."""
+    """Chat with an agent as a web visitor. An empty line or Ctrl-D ends the chat."""
     console = Console()
-    conversation = talk.begin(target_of(context), console, binding)
+    conversation = talk.open_chat(get_api_client(context), console, binding)
     if message:
-        conversation.say(message)
+        conversation.send(message)
         return
-    terminal.remark(f"{conversation.name}. {drawing.plain(conversation.session['binding']['greeting'])}")
-    while text := _asked(console):
-        conversation.say(text)
+    terminal.print_note(f"{conversation.agent_name}. {drawing.strip_control_codes(conversation.session['binding']['greeting'])}")
+    while text := _read_input(console):
+        conversation.send(text)
 
 
 @app.command()
 def turns(
     context: typer.Context,
-    session: Annotated[UUID | None, typer.Option(help="Only this session's.")] = None,
-    most: Annotated[int, typer.Option(min=1, max=100, help="How many, newest first.")] = 20,
-    as_json: Json = False,
+    session: Annotated[UUID | None, typer.Option(help="Only turns of this session.")] = None,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number, newest first.")] = 20,
+    as_json: JsonOption = False,
 ) -> None:
-    """The newest turns: when, how long, how many tokens, what they cost."""
-    found = target_of(context).call("GET", "v1/turns", session_id=session, most=most)["turns"]
+    """List the newest turns: time, duration, tokens and cost."""
+    found = get_api_client(context).request("GET", "v1/turns", session_id=session, most=limit)["turns"]
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.show(drawing.turns(found) if found else "no turns so far; `parlour chat BINDING` makes one")
+        terminal.print_renderable(drawing.render_turns(found) if found else "No turns yet. Start one: parlour chat BINDING")
 
 
 @app.command()
 def turn(
     context: typer.Context,
-    turn_id: Annotated[UUID, typer.Argument(metavar="TURN", help="Its id, from `parlour turns`.")],
-    as_json: Json = False,
+    turn_id: Annotated[UUID, typer.Argument(metavar="TURN", help="Turn id, from `parlour turns`.")],
+    as_json: JsonOption = False,
 ) -> None:
-    """One turn: time by stage, tokens by layer, model calls, cost, reply and sources."""
-    found = target_of(context).call("GET", f"v1/turns/{turn_id}")
+    """Show one turn: time by stage, tokens by layer, model calls, cost, reply and sources."""
+    found = get_api_client(context).request("GET", f"v1/turns/{turn_id}")
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.show(drawing.turn(found))
+        terminal.print_renderable(drawing.render_turn(found))
 
 
 @app.command()
 def invoke(
     context: typer.Context,
-    function: Annotated[str, typer.Argument(help="A folder of functions/, like receiver.")],
-    event: Annotated[str, typer.Argument(help="A file of events/, like receiver_text.json.")],
+    function: Annotated[str, typer.Argument(help="A folder in functions/, such as receiver.")],
+    event: Annotated[str, typer.Argument(help="A file in events/, such as receiver_text.json.")],
 ) -> None:
     """Run one handler on a sample event under AWS's own runtime client (in a checkout, with the stack running)."""
-    target: Target = context.obj
-    if not (target.outside.folder / "local" / "invoke.py").is_file():
-        raise InvalidRequest("invoke runs handlers from a checkout: change to the repository's folder first")
-    raise typer.Exit(target.outside.run([sys.executable, "-m", "local.invoke", function, event]))
+    target: ApiClient = context.obj
+    if not (target.dependencies.folder / "local" / "invoke.py").is_file():
+        raise InvalidRequest("`parlour invoke` works only in a checkout: change to the repository's folder first")
+    raise typer.Exit(target.dependencies.run_program([sys.executable, "-m", "local.invoke", function, event]))
 
 
 app.add_typer(administration.keys, name="keys")
@@ -193,14 +198,14 @@ app.command()(records.records)
 app.command()(records.show)
 app.command()(files.upload)
 app.command()(files.files)
-app.command(name="forget")(forget.forget)
+app.command(name="forget")(forget.erase)
 app.command()(reembedding.reembed)
 app.command()(attention.redrive)
 app.command()(attention.cancel)
 app.command()(administration.audit)
 
 
-def _asked(console: Console) -> str:
+def _read_input(console: Console) -> str:
     try:
         return console.input("[bold]you[/] ").strip()
     except (EOFError, KeyboardInterrupt):
@@ -208,9 +213,9 @@ def _asked(console: Console) -> str:
         return ""
 
 
-def _client(url: str) -> httpx2.Client:
-    return httpx2.Client(base_url=url, timeout=_SECONDS)
+def _open_http_client(url: str) -> httpx2.Client:
+    return httpx2.Client(base_url=url, timeout=_TIMEOUT_SECONDS)
 
 
-def _program(arguments: Sequence[str]) -> int:
+def _run_program(arguments: Sequence[str]) -> int:
     return subprocess.run(arguments, check=False).returncode  # noqa: S603 - this interpreter and our own module

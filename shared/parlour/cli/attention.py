@@ -8,238 +8,241 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Json, Target, target_of
+from parlour.cli.target import JsonOption, ApiClient, get_api_client
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, ParlourError
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import canonical_json
 
-_FEWEST = 8
+_MIN_ID_CHARS = 8
 """Characters of an id that are enough, from its beginning or its end."""
 
-_FULL = 36
-_SHOWN = 120
+_ID_CHARS = 36
+_MAX_TEXT_CHARS = 120
 """Characters of what somebody wrote, in a list."""
 
-_PATHS = {"tool_calls": "tool-calls", "sends": "sends", "turns": "turns"}
-_FAILED = "v1/attention/failed-sends"
+_PATHS_BY_LIST = {"tool_calls": "tool-calls", "sends": "sends", "turns": "turns"}
+_FAILED_REPLIES_PATH = "v1/attention/failed-sends"
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="From `parlour attention`; its first or last 8 characters do.")]
+ItemId = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="Item id from `parlour attention`; its first or last 8 characters are enough."),
+]
 
-app = typer.Typer(help="What needs a person: list it, and say what became of it.", invoke_without_command=True)
+app = typer.Typer(help="Items that need attention: list and resolve them.", invoke_without_command=True)
 
 
 @app.callback()
-def attention(context: typer.Context, as_json: Json = False) -> None:
-    """What needs a person: unknown outcomes, replies that did not surely leave, turns that failed, spend."""
+def attention(context: typer.Context, as_json: JsonOption = False) -> None:
+    """List what needs attention: unknown outcomes, undelivered replies, failed turns and spend."""
     if context.invoked_subcommand is not None:
         return
-    found = target_of(context).call("GET", "v1/attention")
+    found = get_api_client(context).request("GET", "v1/attention")
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.show(_drawn(found))
+        terminal.print_renderable(_render(found))
 
 
 @app.command()
-def done(context: typer.Context, item: Id) -> None:
-    """A tool call whose outcome was unknown was done: the conversation goes on with that."""
-    _settle(context, item, "done", ("tool_calls",))
+def done(context: typer.Context, item: ItemId) -> None:
+    """Mark a tool call with unknown outcome as done. The conversation continues."""
+    _resolve(context, item, "done", ("tool_calls",))
 
 
 @app.command("run-again")
-def run_again(context: typer.Context, item: Id) -> None:
-    """It was not done: run it again, with the same arguments and key."""
-    _settle(context, item, "run_again", ("tool_calls",))
+def run_again(context: typer.Context, item: ItemId) -> None:
+    """Run a tool call again with the same arguments and idempotency key."""
+    _resolve(context, item, "run_again", ("tool_calls",))
 
 
 @app.command()
-def arrived(context: typer.Context, item: Id) -> None:
-    """A reply that nobody knew about did arrive."""
-    _settle(context, item, "arrived", ("sends",))
+def arrived(context: typer.Context, item: ItemId) -> None:
+    """Mark a reply with unknown delivery as arrived."""
+    _resolve(context, item, "arrived", ("sends",))
 
 
 @app.command("send-again")
-def send_again(context: typer.Context, item: Id) -> None:
-    """It did not arrive: send it again."""
-    _settle(context, item, "send_again", ("sends",))
+def send_again(context: typer.Context, item: ItemId) -> None:
+    """Send a reply again that did not arrive."""
+    _resolve(context, item, "send_again", ("sends",))
 
 
 @app.command()
-def dismiss(context: typer.Context, item: Id) -> None:
-    """Let a reply or a failed turn be as it is."""
-    _settle(context, item, "dismiss", ("sends", "turns"))
+def dismiss(context: typer.Context, item: ItemId) -> None:
+    """Dismiss a reply or a failed turn. It will not be sent or answered."""
+    _resolve(context, item, "dismiss", ("sends", "turns"))
 
 
 def cancel(
     context: typer.Context,
-    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="The tool call's whole id.")],
+    call: Annotated[str, typer.Argument(metavar="TOOL_CALL_ID", help="Full id of the tool call.")],
 ) -> None:
-    """Stop a heavy tool call; its result is not awaited any more."""
-    if len(call) != _FULL:
-        raise InvalidRequest("give the whole id of the tool call; `parlour turn TURN` shows it")
-    terminal.line(target_of(context).call("POST", f"v1/tool-calls/{call}/cancel")["message"])
+    """Cancel a long-running tool call and ignore its result."""
+    if len(call) != _ID_CHARS:
+        raise InvalidRequest("give the full id of the tool call; `parlour turn TURN` shows it")
+    terminal.print_line(get_api_client(context).request("POST", f"v1/tool-calls/{call}/cancel")["message"])
 
 
 def redrive(
     context: typer.Context,
     turn: Annotated[str, typer.Option(metavar="ID", help="Answer this failed turn's messages now.")] = "",
-    reply: Annotated[str, typer.Option(metavar="ID", help="Send this failed reply after all.")] = "",
-    every: Annotated[bool, typer.Option("--all", help="Answer every failed turn's messages now.")] = False,
-    queue: Annotated[str, typer.Option(help="Move this queue's dead letters back (the operator's key only).")] = "",
-    most: Annotated[int, typer.Option(min=1, max=300, help="How many dead letters at most.")] = 100,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    reply: Annotated[str, typer.Option(metavar="ID", help="Retry this failed reply.")] = "",
+    all_turns: Annotated[bool, typer.Option("--all", help="Answer every failed turn's messages now.")] = False,
+    queue: Annotated[str, typer.Option(help="Redrive this queue's dead letters (operator key only).")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=300, help="Maximum number of dead letters.")] = 100,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
 ) -> None:
-    """Failed turns and replies, dead letters: without an option they are shown, with one they are tried again."""
-    if sum(map(bool, (turn, reply, every, queue))) > 1:
+    """Redrive failed turns, failed replies or dead letters. Without an option, list them."""
+    if sum(map(bool, (turn, reply, all_turns, queue))) > 1:
         raise InvalidRequest("use one of --turn, --reply, --all and --queue")
-    target = target_of(context)
+    target = get_api_client(context)
     if turn:
-        terminal.line(_post(target, "turns", _one(_found(target), turn, ("turns",))[1], "redrive"))
+        terminal.print_line(_post_resolution(target, "turns", _find_item(_get_items(target), turn, ("turns",))[1], "redrive"))
     elif reply:
-        one = _one(target.call("GET", _FAILED), reply, ("sends",))[1]
-        terminal.line(drawing.plain(target.call("POST", f"{_FAILED}/{one['id']}/redrive")["message"]))
-    elif every:
+        one = _find_item(target.request("GET", _FAILED_REPLIES_PATH), reply, ("sends",))[1]
+        terminal.print_line(drawing.strip_control_codes(target.request("POST", f"{_FAILED_REPLIES_PATH}/{one['id']}/redrive")["message"]))
+    elif all_turns:
         _redrive_all(target, yes=yes)
     elif queue:
-        _redrive_queue(target, queue, most, yes=yes)
+        _redrive_queue(target, queue, limit, yes=yes)
     else:
-        _show_redrivable(target)
+        _print_redrivable(target)
 
 
-def _redrive_all(target: Target, *, yes: bool) -> None:
-    turns = _found(target)["turns"]
+def _redrive_all(target: ApiClient, *, yes: bool) -> None:
+    turns = _get_items(target)["turns"]
     if not turns:
-        terminal.line("no turn failed and was left")
+        terminal.print_line("No failed turns")
         return
-    _ask(f"Answer the messages of {_many(len(turns), 'failed turn')} now?", yes=yes or len(turns) == 1)
-    failures = sum(not _redriven(target, one) for one in turns)
-    terminal.line(f"{len(turns) - failures} of {_many(len(turns), 'failed turn')} will be answered")
+    _confirm(f"Answer the messages of {_pluralize(len(turns), 'failed turn')} now?", yes=yes or len(turns) == 1)
+    failures = sum(not _redrive_turn(target, one) for one in turns)
+    terminal.print_line(f"{len(turns) - failures} of {_pluralize(len(turns), 'failed turn')} will be answered")
     if failures:
         raise typer.Exit(1)
 
 
-def _redriven(target: Target, turn: Mapping[str, Any]) -> bool:
+def _redrive_turn(target: ApiClient, turn: Mapping[str, Any]) -> bool:
     try:
-        _post(target, "turns", turn, "redrive")
+        _post_resolution(target, "turns", turn, "redrive")
     except ParlourError as problem:
-        terminal.problem(f"{turn['id']}: {drawing.plain(str(problem))}")
+        terminal.print_error(f"{turn['id']}: {drawing.strip_control_codes(str(problem))}")
         return False
     return True
 
 
-def _redrive_queue(target: Target, queue: str, most: int, *, yes: bool) -> None:
-    waiting = target.call("GET", "v1/operations/dead-letters")["dead_letters"]
+def _redrive_queue(target: ApiClient, queue: str, limit: int, *, yes: bool) -> None:
+    waiting = target.request("GET", "v1/operations/dead-letters")["dead_letters"]
     if queue not in waiting:
-        raise InvalidRequest(f"there is no queue of that name; use one of {', '.join(waiting)}")
+        raise InvalidRequest(f"unknown queue; available: {', '.join(waiting)}")
     if not waiting[queue]:
-        terminal.line(f"{queue}: no dead letters")
+        terminal.print_line(f"{queue}: no dead letters")
         return
-    wanted = min(most, waiting[queue])
-    _ask(f"Move {_many(wanted, 'dead letter')} back to {queue}?", yes=yes or wanted == 1)
-    moved = target.call("POST", "v1/operations/redrive", {"queue": queue, "most": most})
-    terminal.line(f"{queue}: {moved['moved']} moved, {moved['left']} left")
+    wanted = min(limit, waiting[queue])
+    _confirm(f"Move {_pluralize(wanted, 'dead letter')} back to {queue}?", yes=yes or wanted == 1)
+    moved = target.request("POST", "v1/operations/redrive", {"queue": queue, "most": limit})
+    terminal.print_line(f"{queue}: {moved['moved']} moved, {moved['left']} left")
     if not moved["moved"]:
         raise typer.Exit(1)
 
 
-def _show_redrivable(target: Target) -> None:
-    turns = _found(target)["turns"]
-    parts = [*_section("Failed turns", _turns(turns))] if turns else [Text("no turn failed and was left")]
-    if failed := target.call("GET", _FAILED)["sends"]:
-        parts += _section("Replies that failed: `--reply`", _sends(failed))
+def _print_redrivable(target: ApiClient) -> None:
+    turns = _get_items(target)["turns"]
+    parts = [*_titled("Failed turns", _turn_table(turns))] if turns else [Text("No failed turns")]
+    if failed := target.request("GET", _FAILED_REPLIES_PATH)["sends"]:
+        parts += _titled("Failed replies: `--reply`", _reply_table(failed))
     try:
-        waiting = target.call("GET", "v1/operations/dead-letters")["dead_letters"]
+        waiting = target.request("GET", "v1/operations/dead-letters")["dead_letters"]
     except Forbidden:
-        terminal.show(Group(*parts))
-        terminal.remark("dead letters are shown with the operator's key only")
+        terminal.print_renderable(Group(*parts))
+        terminal.print_note("Dead letters need the operator's key")
         return
     rows = ((name, amount) for name, amount in waiting.items())
-    terminal.show(Group(*parts, *_section("Dead letters", drawing.table(("queue", "letters"), rows))))
+    terminal.print_renderable(Group(*parts, *_titled("Dead letters", drawing.make_table(("queue", "letters"), rows))))
 
 
-def _ask(question: str, *, yes: bool) -> None:
+def _confirm(question: str, *, yes: bool) -> None:
     if not yes and not typer.confirm(question):
         raise typer.Abort
 
 
-def _settle(context: typer.Context, item: str, how: str, lists: Sequence[str]) -> None:
-    target = target_of(context)
-    kind, one = _one(_found(target), item, lists)
-    terminal.line(_post(target, kind, one, how))
+def _resolve(context: typer.Context, item: str, resolution: str, lists: Sequence[str]) -> None:
+    target = get_api_client(context)
+    kind, one = _find_item(_get_items(target), item, lists)
+    terminal.print_line(_post_resolution(target, kind, one, resolution))
 
 
-def _post(target: Target, kind: str, one: Mapping[str, Any], how: str) -> str:
-    answer = target.call("POST", f"v1/attention/{_PATHS[kind]}/{one['id']}", {"how": how})
-    return drawing.plain(answer["message"])
+def _post_resolution(target: ApiClient, kind: str, one: Mapping[str, Any], resolution: str) -> str:
+    answer = target.request("POST", f"v1/attention/{_PATHS_BY_LIST[kind]}/{one['id']}", {"how": resolution})
+    return drawing.strip_control_codes(answer["message"])
 
 
-def _found(target: Target) -> dict[str, Any]:
-    found: dict[str, Any] = target.call("GET", "v1/attention")
+def _get_items(target: ApiClient) -> dict[str, Any]:
+    found: dict[str, Any] = target.request("GET", "v1/attention")
     return found
 
 
-def _one(found: Mapping[str, Any], item: str, lists: Sequence[str]) -> tuple[str, dict[str, Any]]:
+def _find_item(found: Mapping[str, Any], item: str, lists: Sequence[str]) -> tuple[str, dict[str, Any]]:
     """What is meant by an id or an end of one, and which list it is in; NotFound, or InvalidRequest for two."""
     wanted = item.strip().lower()
-    if len(wanted) < _FEWEST:
-        raise InvalidRequest(f"give at least {_FEWEST} characters of the id, from its beginning or its end")
+    if len(wanted) < _MIN_ID_CHARS:
+        raise InvalidRequest(f"give at least {_MIN_ID_CHARS} characters of the id, from its beginning or its end")
     matches = [(name, one) for name in lists for one in found[name] if one["id"].startswith(wanted)]
     matches += [
         (name, one) for name in lists for one in found[name] if one["id"].endswith(wanted) and wanted != one["id"]
     ]
     if not matches:
-        raise NotFound("nothing that needs a person has that id, or this cannot be done to it; see `parlour attention`")
+        raise NotFound("no open item has that id, or this action does not apply to it; see `parlour attention`")
     if len(matches) > 1:
-        raise InvalidRequest(f"{len(matches)} ids look like that; give more characters of the one you mean")
+        raise InvalidRequest(f"{len(matches)} ids match; give more characters")
     return matches[0]
 
 
-def _drawn(found: Mapping[str, Any]) -> Group | str:
+def _render(found: Mapping[str, Any]) -> Group | str:
     parts: list[RenderableType] = []
     if found["tool_calls"]:
-        parts += _section("Tool calls whose outcome nobody knows: done | run-again", _calls(found["tool_calls"]))
+        parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(found["tool_calls"]))
     if found["sends"]:
-        parts += _section("Replies that wait for a decision: arrived | send-again | dismiss", _sends(found["sends"]))
+        parts += _titled("Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(found["sends"]))
     if found["turns"]:
-        parts += _section("Turns that failed: `parlour redrive --turn` | dismiss", _turns(found["turns"]))
+        parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(found["turns"]))
     spend = found["spend"]
     if spend["problem"]:
-        ends = "`parlour cost resume` ends it" if spend["stopped"] else "`parlour cost cap` raises it"
-        parts += [Text(f"\n{drawing.plain(spend['problem'])} {ends}", style="bold")]
+        ends = "Run `parlour cost resume`." if spend["stopped"] else "Run `parlour cost cap`."
+        parts += [Text(f"\n{drawing.strip_control_codes(spend['problem'])} {ends}", style="bold")]
     if found["more"]:
-        parts += [Text("\nThere is more; it is shown once some of this is settled.", style="dim")]
-    return Group(*parts) if parts else "all is well: nothing needs a person"
+        parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
+    return Group(*parts) if parts else "Nothing needs attention"
 
 
-def _calls(found: Iterable[Mapping[str, Any]]) -> RenderableType:
-    rows = ((drawing.moment(one["at"]), one["tool"], _short(canonical(one["arguments"])), one["id"]) for one in found)
-    return drawing.table(("when", "tool", "arguments", "id"), rows)
+def _tool_call_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
+    rows = ((drawing.format_time(one["at"]), one["tool"], _shorten(canonical_json(one["arguments"])), one["id"]) for one in found)
+    return drawing.make_table(("when", "tool", "arguments", "id"), rows)
 
 
-def _sends(found: Iterable[Mapping[str, Any]]) -> RenderableType:
+def _reply_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
     rows = (
-        (drawing.moment(one["at"]), one["recipient"], one["state"], _short(one["text"]), _short(one["why"]), one["id"])
+        (drawing.format_time(one["at"]), one["recipient"], one["state"], _shorten(one["text"]), _shorten(one["why"]), one["id"])
         for one in found
     )
-    return drawing.table(("when", "to", "state", "text", "why", "id"), rows)
+    return drawing.make_table(("when", "to", "state", "text", "problem", "id"), rows)
 
 
-def _turns(found: Iterable[Mapping[str, Any]]) -> RenderableType:
+def _turn_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
     rows = (
-        (drawing.moment(one["at"]), one["binding"], _short(" / ".join(one["texts"])), _short(one["problem"]),
+        (drawing.format_time(one["at"]), one["binding"], _shorten(" / ".join(one["texts"])), _shorten(one["problem"]),
          one["attempts"], one["id"])
         for one in found
     )  # fmt: skip
-    return drawing.table(("when", "agent", "written", "problem", "tries", "id"), rows)
+    return drawing.make_table(("when", "agent", "message", "problem", "attempts", "id"), rows)
 
 
-def _section(title: str, body: RenderableType) -> list[RenderableType]:
+def _titled(title: str, body: RenderableType) -> list[RenderableType]:
     return [Text(f"\n{title}", style="bold"), body]
 
 
-def _short(text: str | None) -> str:
+def _shorten(text: str | None) -> str:
     line = " ".join((text or "").split())
-    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+    return line if len(line) <= _MAX_TEXT_CHARS else f"{line[: _MAX_TEXT_CHARS - 1]}…"
 
 
-def _many(amount: int, what: str) -> str:
+def _pluralize(amount: int, what: str) -> str:
     return f"{amount} {what}" if amount == 1 else f"{amount} {what}s"

@@ -12,79 +12,83 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Json, Target, target_of
+from parlour.cli.target import JsonOption, ApiClient, get_api_client
 from parlour.infra.errors import InvalidRequest, ParlourError, RetryError
-from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
+from parlour.knowledge.files.problems import MAX_FILE_BYTES, unreadable_file
 
-_EVERY = 1.0
-_PATIENCE = 900.0
+_POLL_SECONDS = 1.0
+_TIMEOUT_SECONDS = 900.0
 _STEPS = ("uploading", "queued", "parsing", "embedding", "ready")
-_SAID = {
-    "uploading": "sending",
-    "queued": "waiting to be read",
-    "parsing": "being read",
-    "embedding": "found by words, soon by meaning",
+_STATE_TEXTS = {
+    "uploading": "uploading",
+    "queued": "queued",
+    "parsing": "reading",
+    "embedding": "searchable by keyword, indexing",
     "ready": "ready",
-    "failed": "not taken",
+    "failed": "failed",
 }
 
 
 def upload(
     context: typer.Context,
     paths: Annotated[list[Path], typer.Argument(metavar="FILE...", help="PDF, Office, HTML, text, e-mail or CSV.")],
-    to: Annotated[str, typer.Option(metavar="HANDLE", help="The record they are about, like project/NRS.")] = "",
-    team: Annotated[str, typer.Option(metavar="SLUG", help="The team whose own they are.")] = "",
+    to: Annotated[
+        str, typer.Option(metavar="HANDLE", help="Record that the files belong to, such as project/NRS.")
+    ] = "",
+    team: Annotated[str, typer.Option(metavar="SLUG", help="Team that owns the files.")] = "",
     classification: Annotated[int | None, typer.Option(min=0, max=3, help="0 public to 3 restricted.")] = None,
-    wait: Annotated[bool, typer.Option(help="Stay until they can be searched.")] = True,
+    wait: Annotated[bool, typer.Option(help="Wait until the files are searchable.")] = True,
 ) -> None:
-    """Upload files and follow them until they are ready. One of the same name about the same record is replaced."""
-    target = target_of(context)
-    _check(paths)
+    """Upload files and wait until they are ready. The same name on the same record becomes a new version."""
+    target = get_api_client(context)
+    _check_files(paths)
     body = {"about": to or None, "team": team or None, "classification": classification}
-    known = _known(target, to, team)
-    sent = [_send(target, path, body, known.get(path.name)) for path in paths]
-    done = _follow(target, sent) if wait else sent
+    known = _existing_file_ids(target, to, team)
+    sent = [_upload_file(target, path, body, known.get(path.name)) for path in paths]
+    done = _wait_until_ready(target, sent) if wait else sent
     failed = [file for file in done if file["state"] == "failed"]
     for file in done:
-        terminal.line(drawing.plain(f"{file['name']}: {_SAID[file['state']]}{_facts(file)}"))
+        terminal.print_line(drawing.strip_control_codes(f"{file['name']}: {_STATE_TEXTS[file['state']]}{_details_text(file)}"))
     if failed:
         raise typer.Exit(1)
 
 
 def files(
     context: typer.Context,
-    about: Annotated[str, typer.Argument(metavar="[HANDLE]", help="Only those about this record.")] = "",
-    team: Annotated[str, typer.Option(metavar="SLUG", help="Only this team's own.")] = "",
+    about: Annotated[str, typer.Argument(metavar="[HANDLE]", help="Only files of this record.")] = "",
+    team: Annotated[str, typer.Option(metavar="SLUG", help="Only files of this team.")] = "",
     download: Annotated[UUID | None, typer.Option(metavar="ID", help="Save this file in the current folder.")] = None,
-    delete: Annotated[UUID | None, typer.Option(metavar="ID", help="Take this file and all made of it away.")] = None,
-    as_json: Json = False,
+    delete: Annotated[
+        UUID | None, typer.Option(metavar="ID", help="Delete this file and everything derived from it.")
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """The files, the last changed first."""
-    target = target_of(context)
+    """List files, latest change first."""
+    target = get_api_client(context)
     if download:
-        terminal.line(drawing.plain(f"saved as {_save(target, download)}"))
+        terminal.print_line(drawing.strip_control_codes(f"saved as {_download_file(target, download)}"))
         return
     if delete:
-        target.call("DELETE", f"v1/files/{delete}")
-        terminal.line(f"{delete} is deleted, and everything that was made of it")
+        target.request("DELETE", f"v1/files/{delete}")
+        terminal.print_line(f"Deleted {delete} and everything derived from it")
         return
-    found = target.call("GET", "v1/files", about=about or None, team=team or None, most=200)["files"]
+    found = target.request("GET", "v1/files", about=about or None, team=team or None, most=200)["files"]
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     elif found:
-        terminal.show(drawing.table(("name", "state", "about", "pages", "changed", "id"), map(_row, found)))
+        terminal.print_renderable(drawing.make_table(("name", "state", "about", "pages", "changed", "id"), map(_file_row, found)))
     else:
-        terminal.show("no files so far; `parlour upload FILE --to HANDLE` sends one")
+        terminal.print_renderable("No files yet. Upload one: parlour upload FILE --to HANDLE")
 
 
-def _save(target: Target, file_id: UUID) -> Path:
+def _download_file(target: ApiClient, file_id: UUID) -> Path:
     """Download a file next to where the command was given; what is there already is not touched."""
-    told = target.call("GET", f"v1/files/{file_id}/content")
-    path = target.outside.folder / PurePath(told["name"]).name
+    told = target.request("GET", f"v1/files/{file_id}/content")
+    path = target.dependencies.folder / PurePath(told["name"]).name
     if path.exists():
-        raise InvalidRequest(f"{path} is there already: move it away, or change to another folder")
+        raise InvalidRequest(f"{path} exists already: move it or change to another folder")
     try:
-        with target.outside.open_client(told["url"]) as client:
+        with target.dependencies.open_http_client(told["url"]) as client:
             answer = client.get(told["url"])
     except httpx2.HTTPError as problem:
         raise RetryError(f"the bucket does not answer ({type(problem).__name__}); try again") from problem
@@ -94,53 +98,53 @@ def _save(target: Target, file_id: UUID) -> Path:
     return path
 
 
-def _row(file: Mapping[str, Any]) -> Sequence[object]:
+def _file_row(file: Mapping[str, Any]) -> Sequence[object]:
     state = f"{file['state']}: {file['problem']}" if file["problem"] else file["state"]
     about = file["about"] or (f"team {file['team']}" if file["team"] else "")
-    return file["name"], state, about, file["pages"] or "", drawing.moment(file["updated_at"]), file["id"]
+    return file["name"], state, about, file["pages"] or "", drawing.format_time(file["updated_at"]), file["id"]
 
 
-def _facts(file: Mapping[str, Any]) -> str:
+def _details_text(file: Mapping[str, Any]) -> str:
     if file["problem"]:
         return f": {file['problem']}"
     return f" ({file['pages']} pages, {file['tokens']} tokens)" if file["pages"] else ""
 
 
-def _check(paths: Sequence[Path]) -> None:
+def _check_files(paths: Sequence[Path]) -> None:
     for path in paths:
         if not path.is_file():
-            raise InvalidRequest(f"{path} is no file; name one")
-        if path.stat().st_size > LARGEST_BYTES:
-            raise InvalidRequest(f"{path}: {unreadable('too_large')}")
+            raise InvalidRequest(f"{path} is not a file")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise InvalidRequest(f"{path}: {unreadable_file('too_large')}")
 
 
-def _known(target: Target, to: str, team: str) -> dict[str, str]:
+def _existing_file_ids(target: ApiClient, to: str, team: str) -> dict[str, str]:
     """Ids of what is there about the record or of the team, by name; without either every upload is a new file."""
     if not to and not team:
         return {}
-    found = target.call("GET", "v1/files", about=to or None, team=team or None, most=200)["files"]
+    found = target.request("GET", "v1/files", about=to or None, team=team or None, most=200)["files"]
     return {file["name"]: file["id"] for file in found}
 
 
-def _send(target: Target, path: Path, body: Mapping[str, object], known: str | None) -> dict[str, Any]:
+def _upload_file(target: ApiClient, path: Path, body: Mapping[str, object], known: str | None) -> dict[str, Any]:
     """One file: started, sent to where the API says, completed."""
     data = path.read_bytes()
     wanted = {"name": path.name, "size_bytes": len(data)}
     if known:
-        begun = target.call("POST", f"v1/files/{known}/versions", wanted)
+        begun = target.request("POST", f"v1/files/{known}/versions", wanted)
     else:
         given = {name: value for name, value in body.items() if value is not None}
-        begun = target.call("POST", "v1/files", {**wanted, **given})
-    _post(target, begun["upload"], path.name, data)
-    done: dict[str, Any] = target.call(
+        begun = target.request("POST", "v1/files", {**wanted, **given})
+    _post_form(target, begun["upload"], path.name, data)
+    done: dict[str, Any] = target.request(
         "POST", f"v1/files/{begun['file']['id']}/complete", {"version": begun["version"], "name": path.name}
     )
     return done
 
 
-def _post(target: Target, form: Mapping[str, Any], name: str, data: bytes) -> None:
+def _post_form(target: ApiClient, form: Mapping[str, Any], name: str, data: bytes) -> None:
     try:
-        with target.outside.open_client(form["url"]) as client:
+        with target.dependencies.open_http_client(form["url"]) as client:
             answer = client.post(form["url"], data=form["fields"], files={"file": (name, data)})
     except httpx2.HTTPError as problem:
         raise RetryError(f"{name}: the bucket does not answer ({type(problem).__name__}); try again") from problem
@@ -148,29 +152,29 @@ def _post(target: Target, form: Mapping[str, Any], name: str, data: bytes) -> No
         raise ParlourError(f"{name}: the bucket refused it with status {answer.status_code}; try again")
 
 
-def _follow(target: Target, sent: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _wait_until_ready(target: ApiClient, sent: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Look at them until each is ready or failed; or as long as anybody would wait."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.fields[name]}"), BarColumn(), TextColumn("{task.fields[said]}", style="dim"))
     now = {file["id"]: file for file in sent}
     with Progress(*columns, console=console, transient=True) as progress:
-        tasks = {file["id"]: _task(progress, file) for file in sent}
-        until = time.monotonic() + _PATIENCE
+        tasks = {file["id"]: _add_task(progress, file) for file in sent}
+        until = time.monotonic() + _TIMEOUT_SECONDS
         while time.monotonic() < until:
             for file_id in [one for one, file in now.items() if file["state"] not in {"ready", "failed"}]:
-                now[file_id] = target.call("GET", f"v1/files/{file_id}")
-                _show(progress, tasks[file_id], now[file_id])
+                now[file_id] = target.request("GET", f"v1/files/{file_id}")
+                _update_task(progress, tasks[file_id], now[file_id])
             if all(file["state"] in {"ready", "failed"} for file in now.values()):
                 break
-            target.outside.sleep(_EVERY)
+            target.dependencies.sleep(_POLL_SECONDS)
     return list(now.values())
 
 
-def _task(progress: Progress, file: Mapping[str, Any]) -> TaskID:
-    return progress.add_task("", total=len(_STEPS) - 1, name=drawing.plain(file["name"]), said=_SAID[file["state"]])
+def _add_task(progress: Progress, file: Mapping[str, Any]) -> TaskID:
+    return progress.add_task("", total=len(_STEPS) - 1, name=drawing.strip_control_codes(file["name"]), said=_STATE_TEXTS[file["state"]])
 
 
-def _show(progress: Progress, task: TaskID, file: Mapping[str, Any]) -> None:
+def _update_task(progress: Progress, task: TaskID, file: Mapping[str, Any]) -> None:
     state = file["state"]
     done = _STEPS.index(state) if state in _STEPS else len(_STEPS) - 1
-    progress.update(task, completed=done, said=_SAID[state])
+    progress.update(task, completed=done, said=_STATE_TEXTS[state])

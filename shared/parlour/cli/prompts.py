@@ -13,21 +13,21 @@ from rich.table import Table
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Json, target_of
+from parlour.cli.target import JsonOption, get_api_client
 from parlour.infra.errors import InvalidRequest
 
-_CELLS = 40
+_BAR_CELLS = 40
 _COLOURS = {
     "tools": "blue", "tiers": "cyan", "briefing": "green", "summary": "bright_green", "history": "yellow",
     "recall": "magenta", "memory": "bright_magenta", "deltas": "red", "state": "bright_blue",
     "heartbeat": "white", "reminder": "bright_red", "message": "bright_cyan", "calls": "bright_yellow",
 }  # fmt: skip
-_HEADINGS = ("lot", "what", "why", "tokens", "score", "source")
-_DIFFERENT = 1
-_ANEW = "the turn was begun anew here, from what there was by then"
+_HEADINGS = ("kind", "candidate", "reason", "tokens", "score", "source")
+_EXIT_DIFFERENT = 1
+_RESTARTED = "the turn restarted here with current data"
 
-Turn = Annotated[UUID, typer.Argument(metavar="TURN", help="Its id, from `parlour turns`.")]
-Step = Annotated[int | None, typer.Option(min=1, help="Which of the turn's prompts; each round of tools makes one.")]
+Turn = Annotated[UUID, typer.Argument(metavar="TURN", help="Turn id, from `parlour turns`.")]
+Step = Annotated[int | None, typer.Option(min=1, help="Step of the turn; each round of tool calls has its own prompt.")]
 
 
 def explain(
@@ -36,62 +36,64 @@ def explain(
     step: Step = None,
     diff: Annotated[
         UUID | None,
-        typer.Option(metavar="OTHER", help="What changed since this turn; since the step before for TURN itself."),
+        typer.Option(metavar="OTHER", help="Compare with this turn; with TURN itself, compare with the previous step."),
     ] = None,
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Where the tokens of a turn's prompts went, what was left out and why, and what the cache had of it."""
+    """Explain a turn's prompts: tokens by layer, what was left out and why, and what was cached."""
     path = f"v1/turns/{turn}/prompt"
-    target = target_of(context)
+    target = get_api_client(context)
     if diff is not None:
-        found = target.call("GET", f"{path}/diff", step=step, **{"with": diff})
+        found = target.request("GET", f"{path}/diff", step=step, **{"with": diff})
     else:
-        found = target.call("GET", path, step=step)
+        found = target.request("GET", path, step=step)
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.show(compared(found) if diff else explained(found))
+        terminal.print_renderable(render_diff(found) if diff else render_explanation(found))
 
 
 def rebuild(
     context: typer.Context,
     turn: Turn,
     step: Step = None,
-    budget: Annotated[int | None, typer.Option(min=1, help="Assemble it again under so many tokens.")] = None,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the prompt there, byte for byte.")] = None,
-    as_json: Json = False,
+    budget: Annotated[int | None, typer.Option(min=1, help="Assemble the prompt again with this token budget.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the prompt to this file, byte for byte.")
+    ] = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Make a turn's prompt again from its record. The prompt goes to standard output, what is said of it to standard
-    error; the exit status is 1 when it is not the one that was sent."""
-    found = target_of(context).call("GET", f"v1/turns/{turn}/prompt/rebuilt", step=step, budget=budget)
+    """Rebuild a turn's prompt from its record. The prompt goes to standard output, remarks go to standard error.
+    The exit status is 1 when the bytes differ from those that were sent."""
+    found = get_api_client(context).request("GET", f"v1/turns/{turn}/prompt/rebuilt", step=step, budget=budget)
     text: str | None = found["text"]
     if text is not None and hashlib.sha256(text.encode()).hexdigest() != found["hash"]:
         found["matches"] = False
     if out is not None and text is not None:
-        _write(out, text)
+        _write_prompt(out, text)
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.aside(rebuilt(found))
+        terminal.print_renderable_to_stderr(render_rebuilt(found))
         if text is not None and out is None:
             sys.stdout.write(text)
     if budget is None and not found["matches"]:
-        raise typer.Exit(_DIFFERENT)
+        raise typer.Exit(_EXIT_DIFFERENT)
 
 
-def explained(found: Mapping[str, Any]) -> Group:
+def render_explanation(found: Mapping[str, Any]) -> Group:
     """Every step of a turn, one after another."""
     turn, profile = found["turn"], found["profile"]
     head = (
         f"turn {turn['number']}, {len(turn['steps'])} prompts; budget {profile['total']:,} tokens ({profile['name']})"
     )
-    parts: list[RenderableType] = [Text(head, style="bold"), *_gone(found["gone"])]
+    parts: list[RenderableType] = [Text(head, style="bold"), *_deleted_sources(found["gone"])]
     for step in found["steps"]:
-        parts += _step(step, profile["total"])
+        parts += _render_step(step, profile["total"])
     return Group(*parts)
 
 
-def compared(found: Mapping[str, Any]) -> Group:
+def render_diff(found: Mapping[str, Any]) -> Group:
     """Two prompts: which segments' bytes changed, where the first change is, who came and went."""
     one, other = found["before"], found["after"]
     parts: list[RenderableType] = [
@@ -101,138 +103,138 @@ def compared(found: Mapping[str, Any]) -> Group:
         (each["layer"], each["change"], f"{each['before']:,}", f"{each['after']:,}", f"{each['delta']:+,}")
         for each in found["segments"]
     ]
-    parts.append(drawing.table(("layer", "bytes", "before", "after", "tokens"), rows))
+    parts.append(drawing.make_table(("layer", "bytes", "before", "after", "tokens"), rows))
     if first := found["first_change"]:
-        parts += _title(f"the first change: byte {first['byte']:,}, in {first['layer']} (block {first['block']})")
-        parts.append(Text(drawing.plain(f"- {_line(first['before'])}\n+ {_line(first['after'])}")))
+        parts += _heading(f"first change: byte {first['byte']:,}, in {first['layer']} (block {first['block']})")
+        parts.append(Text(drawing.strip_control_codes(f"- {_one_line(first['before'])}\n+ {_one_line(first['after'])}")))
     else:
-        parts += _title("not a byte changed")
+        parts += _heading("no change")
     if other["anew"]:
-        parts += _title(f"{_ANEW}: the two have little in common")
+        parts += _heading(f"{_RESTARTED}: the two prompts have little in common")
     for name, said in (
-        ("added", "new"), ("removed", "gone"), ("now_in", "in, was out"), ("now_out", "out, was in")
+        ("added", "added"), ("removed", "removed"), ("now_in", "included now"), ("now_out", "left out now")
     ):  # fmt: skip
-        parts += _candidates(said, found[name])
+        parts += _candidate_section(said, found[name])
     return Group(*parts)
 
 
-def rebuilt(found: Mapping[str, Any]) -> Group:
+def render_rebuilt(found: Mapping[str, Any]) -> Group:
     """What is to be said of a prompt that was made again."""
     recorded = f"step {found['step']}, recorded {found['recorded_hash']}"
     if found["withheld"]:
         layers = ", ".join(sorted({one["layer"] for one in found["withheld"]}))
         many = len(found["withheld"])
-        line = f"{many} parts of it rest on what was closed or deleted since ({layers}): not yours to read"
+        line = f"{many} parts are withheld, because their sources were restricted or deleted since ({layers})"
         return Group(Text(recorded), Text(line, style="bold red"))
     if found["forgotten"]:
         gone = ", ".join(sorted({one["layer"] for one in found["forgotten"]}))
         many = len(found["forgotten"])
-        parts_gone = "1 part of it was" if many == 1 else f"{many} parts of it were"
-        line = f"{parts_gone} forgotten ({gone}): it cannot be made again byte for byte"
+        parts_gone = "1 part was" if many == 1 else f"{many} parts were"
+        line = f"{parts_gone} erased ({gone}): the prompt cannot be rebuilt byte for byte"
         return Group(Text(recorded), Text(line, style="bold red"))
-    same = "the same bytes" if found["matches"] else "NOT the bytes that were sent"
-    parts: list[RenderableType] = [Text(recorded), Text(f"        made {found['hash']}: {same}", style="bold")]
-    parts += _gone(found["gone"])
+    same = "identical bytes" if found["matches"] else "DIFFERENT from the bytes that were sent"
+    parts: list[RenderableType] = [Text(recorded), Text(f"     rebuilt {found['hash']}: {same}", style="bold")]
+    parts += _deleted_sources(found["gone"])
     if "budget" not in found:
         return Group(*parts)
-    parts[1] = Text(f"{found['tokens']:,} of {found['budget']:,} tokens; as it was sent, {found['tokens_before']:,}")
-    parts.append(_layers(found["layers"], found["budget"]))
+    parts[1] = Text(f"{found['tokens']:,} of {found['budget']:,} tokens; sent with {found['tokens_before']:,}")
+    parts.append(_layer_table(found["layers"], found["budget"]))
     for name in ("dropped", "shortened", "added"):
-        parts += _candidates(name, found[name])
+        parts += _candidate_section(name, found[name])
     return Group(*parts)
 
 
-def _gone(sources: Sequence[Mapping[str, Any]]) -> list[RenderableType]:
+def _deleted_sources(sources: Sequence[Mapping[str, Any]]) -> list[RenderableType]:
     """Which sources were deleted since."""
     if not sources:
         return []
     named = ", ".join(f"{one['table']} {one['id']}" for one in sources)
-    return [Text(drawing.plain(f"deleted since: {named}"), style="yellow")]
+    return [Text(drawing.strip_control_codes(f"deleted since: {named}"), style="yellow")]
 
 
-def _step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
-    anew = f"; {_ANEW}" if step["anew"] else ""
-    parts = _title(f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['hash'][:12]}{anew}")
-    parts += [_stack(step["layers"], budget), _layers(step["layers"], step["tokens"])]
-    said = [f"marked after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens" if step["marks"]
-            else "no mark for the cache"]  # fmt: skip
+def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
+    anew = f"; {_RESTARTED}" if step["anew"] else ""
+    parts = _heading(f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['hash'][:12]}{anew}")
+    parts += [_budget_bar(step["layers"], budget), _layer_table(step["layers"], step["tokens"])]
+    said = [f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens" if step["marks"]
+            else "no cache breakpoint"]  # fmt: skip
     if step["cached"]["tokens"]:
-        said.append(f"the first {step['cached']['tokens']:,} were cached")
+        said.append(f"the first {step['cached']['tokens']:,} tokens were cached")
     if step["causes"]:
-        said.append(f"briefing rendered anew: {', '.join(step['causes'])}")
+        said.append(f"briefing rebuilt: {', '.join(step['causes'])}")
     parts.append(Text("; ".join(said), style="dim"))
     if miss := step["miss"]:
         cost = f", ${miss['cost_usd']}" if miss["cost_usd"] else ""
         line = f"cache miss from {miss['layer']} on, because of {miss['cause']}: {miss['tokens']:,} tokens{cost}"
         parts.append(Text(line, style="bold red"))
     entries = step["candidates"]
-    parts += _candidates("out", [one for one in entries if not one["in"]])
-    parts += _candidates("in", [one for one in entries if one["in"]])
+    parts += _candidate_section("out", [one for one in entries if not one["in"]])
+    parts += _candidate_section("in", [one for one in entries if one["in"]])
     return parts
 
 
-def _stack(layers: Sequence[Mapping[str, Any]], budget: int) -> Text:
+def _budget_bar(layers: Sequence[Mapping[str, Any]], budget: int) -> Text:
     """The whole budget as one bar, a colour for each layer."""
     bar, drawn, tokens = Text(), 0, 0
     for one in layers:
         tokens += one["tokens"]
-        end = round(tokens / budget * _CELLS * 2)
+        end = round(tokens / budget * _BAR_CELLS * 2)
         bar.append("█" * (end - drawn), _COLOURS.get(one["layer"], "white"))
         drawn = end
-    return bar.append("░" * max(0, _CELLS * 2 - drawn), "dim")
+    return bar.append("░" * max(0, _BAR_CELLS * 2 - drawn), "dim")
 
 
-def _layers(layers: Sequence[Mapping[str, Any]], whole: int) -> Table:
+def _layer_table(layers: Sequence[Mapping[str, Any]], whole: int) -> Table:
     most = max(*(one["tokens"] for one in layers), 1)
     grid = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("", "layer"):
         grid.add_column(heading)
-    grid.add_column("", width=_CELLS // 2)
+    grid.add_column("", width=_BAR_CELLS // 2)
     for heading in ("tokens", "share", "floor", "cap"):
         grid.add_column(heading, justify="right")
     for one in layers:
         colour = _COLOURS.get(one["layer"], "white")
-        cells = "█" * max(round(one["tokens"] / most * (_CELLS // 2)), 1 if one["tokens"] else 0)
+        cells = "█" * max(round(one["tokens"] / most * (_BAR_CELLS // 2)), 1 if one["tokens"] else 0)
         share = f"{one['tokens'] / whole:.0%}" if one["tokens"] else ""
         limits = [f"{one[name]:,}" if one[name] is not None else "" for name in ("floor", "cap")]
         grid.add_row(str(one["number"]), one["layer"], Text(cells, colour), f"{one['tokens']:,}", share, *limits)
     return grid
 
 
-def _candidates(title: str, entries: Sequence[Mapping[str, Any]]) -> list[RenderableType]:
+def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list[RenderableType]:
     if not entries:
         return []
     rows = [
-        (one["lot"], "(forgotten)" if one["forgotten"] and not one["title"] else one["title"], _fate(one),
-         f"{one['tokens']:,}", f"{one['score']:.2f}" if one["score"] else "", _source(one["source"]))
+        (one["lot"], "(erased)" if one["forgotten"] and not one["title"] else one["title"], _candidate_status(one),
+         f"{one['tokens']:,}", f"{one['score']:.2f}" if one["score"] else "", _source_text(one["source"]))
         for one in entries
     ]  # fmt: skip
     return [
-        *_title(f"{title}: {len(entries)}"),
-        drawing.candidates(_HEADINGS, rows),
+        *_heading(f"{title}: {len(entries)}"),
+        drawing.make_candidate_table(_HEADINGS, rows),
     ]
 
 
-def _fate(one: Mapping[str, Any]) -> str:
+def _candidate_status(one: Mapping[str, Any]) -> str:
     if one["reason"]:
         return str(one["reason"]).replace("_", " ")
     return "shortened" if one["shortened"] else ""
 
 
-def _source(source: Mapping[str, Any]) -> str:
+def _source_text(source: Mapping[str, Any]) -> str:
     version = f" v{source['version']}" if source["version"] else ""
     return f"{source['table']} {source['id']}{version}"
 
 
-def _line(text: str) -> str:
-    return text.replace("\n", " ") or "(nothing)"
+def _one_line(text: str) -> str:
+    return text.replace("\n", " ") or "(no text)"
 
 
-def _title(text: str) -> list[RenderableType]:
+def _heading(text: str) -> list[RenderableType]:
     return [Text(f"\n{text}", style="dim")]
 
 
-def _write(out: Path, text: str) -> None:
+def _write_prompt(out: Path, text: str) -> None:
     try:
         out.write_bytes(text.encode())
     except OSError as problem:

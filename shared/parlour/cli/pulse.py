@@ -10,16 +10,16 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Json, Target, target_of
+from parlour.cli.target import JsonOption, ApiClient, get_api_client
 from parlour.infra.errors import InvalidRequest
 
 _LEVELS = ("public", "internal", "confidential", "restricted")
-_EVERY = 2.0
+_POLL_SECONDS = 2.0
 """Seconds between two looks for an answer; `_LOOKS` of them."""
 
-_LOOKS = 45
+_MAX_POLLS = 45
 
-app = typer.Typer(help="What is going on with a record, now.", no_args_is_help=True)
+app = typer.Typer(help="The Pulse of a record: its cached, cited summary.", no_args_is_help=True)
 Handle = Annotated[str, typer.Argument(metavar="HANDLE", help="Like project/harbour.")]
 
 
@@ -27,163 +27,171 @@ Handle = Annotated[str, typer.Argument(metavar="HANDLE", help="Like project/harb
 def show(
     context: typer.Context,
     handle: Handle,
-    history: Annotated[bool, typer.Option("--history", help="What it said before, the newest first.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="What changed between its two newest texts.")] = False,
-    as_json: Json = False,
+    history: Annotated[bool, typer.Option("--history", help="List earlier render_versions, newest first.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Compare the two newest render_versions.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """A record's Pulse: what it says and from where, since when it is stale and why, what changed since."""
+    """Show a record's Pulse with its sources, since when and why it is stale, and what changed since."""
     if history and diff:
         raise InvalidRequest("use one of --history and --diff")
     part = "/history" if history else "/diff" if diff else ""
-    found = target_of(context).call("GET", _path(handle) + part)
+    found = get_api_client(context).request("GET", _pulse_path(handle) + part)
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.show(versions(found) if history else compared(found) if diff else drawn(found))
+        terminal.print_renderable(render_versions(found) if history else render_diff(found) if diff else render_pulse(found))
 
 
 @app.command()
 def refresh(
     context: typer.Context,
     handle: Handle,
-    question: Annotated[str, typer.Option("--question", "-q", help="Answer this instead; for you alone.")] = "",
-    as_json: Json = False,
+    question: Annotated[
+        str, typer.Option("--question", "-q", help="Ask a question instead; only you see the answer.")
+    ] = "",
+    as_json: JsonOption = False,
 ) -> None:
-    """Have a record's Pulse written now, or a question about the record answered, and show what came of it."""
-    target, path = target_of(context), _path(handle)
-    before = target.call("GET", path, watching=True)
-    asked = target.call("POST", f"{path}/refresh", {"question": question})
+    """Refresh a record's Pulse now, or ask a question about the record, and show the result."""
+    target, path = get_api_client(context), _pulse_path(handle)
+    before = target.request("GET", path, watching=True)
+    asked = target.request("POST", f"{path}/refresh", {"question": question})
     if asked["question_id"]:
-        found = _awaited(target, f"{path}/questions/{asked['question_id']}", _is_answered)
+        found = _poll_until(target, f"{path}/questions/{asked['question_id']}", _is_answered)
     else:
-        found = _awaited(target, path, lambda now: _is_written(before, now), watching=True)
+        found = _poll_until(target, path, lambda now: _is_refreshed(before, now), watching=True)
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.show(answered(found) if asked["question_id"] else drawn(found))
+        terminal.print_renderable(render_answer(found) if asked["question_id"] else render_pulse(found))
 
 
 @app.command()
-def why(
+def explain(
     context: typer.Context,
     handle: Handle,
-    version: Annotated[int | None, typer.Option(min=1, help="Of this text instead of the newest try.")] = None,
-    prompt: Annotated[bool, typer.Option("--prompt", help="Only the prompt itself, made again.")] = False,
-    as_json: Json = False,
+    version: Annotated[
+        int | None, typer.Option(min=1, help="Explain this version instead of the latest attempt.")
+    ] = None,
+    prompt: Annotated[bool, typer.Option("--prompt", help="Print only the rebuilt prompt.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """The prompt that a record's Pulse came of: what was in it, what was not and why, and what came of it."""
-    found = target_of(context).call("GET", f"{_path(handle)}/why", version=version)
+    """Explain the prompt of a record's Pulse: what was included, what was left out and why, and the result."""
+    found = get_api_client(context).request("GET", f"{_pulse_path(handle)}/why", version=version)
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     elif prompt:
-        terminal.line(found["prompt"] or "parts of it were forgotten: it cannot be made again")
+        terminal.print_line(found["prompt"] or "parts of the prompt were erased; it cannot be rebuilt")
     else:
-        terminal.show(explained(found))
+        terminal.print_renderable(render_explanation(found))
 
 
 @app.command()
-def numbers(
+def stats(
     context: typer.Context,
-    days: Annotated[int, typer.Option(min=1, max=90, help="How many, today among them; UTC.")] = 7,
-    as_json: Json = False,
+    days: Annotated[int, typer.Option(min=1, max=90, help="Number of days including today (UTC).")] = 7,
+    as_json: JsonOption = False,
 ) -> None:
-    """What Pulses were written for how many changes, what that cost, and how fresh they were when somebody looked."""
-    found = target_of(context).call("GET", "v1/pulses", days=days)
+    """Show Pulse statistics: versions and changes by day, cost, and freshness when read."""
+    found = get_api_client(context).request("GET", "v1/pulses", days=days)
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     else:
-        terminal.show(counted(found))
+        terminal.print_renderable(render_stats(found))
 
 
 @app.command()
 def cap(
     context: typer.Context,
-    usd: Annotated[str, typer.Argument(metavar="USD", help="US dollars a day; `default` for the deployment's.")],
+    usd: Annotated[
+        str, typer.Argument(metavar="USD", help="US dollars per day, or `default` for the deployment's budget.")
+    ],
 ) -> None:
-    """What the tenant's Pulses may cost a day; its daily cap holds besides."""
+    """Set the tenant's daily Pulse budget. The daily cap applies as well."""
     try:
         wanted = None if usd == "default" else str(Decimal(usd.removeprefix("$")))
     except InvalidOperation:
         raise InvalidRequest("give an amount like 5 or 2.50, or `default` for the deployment's budget") from None
-    found = target_of(context).call("PUT", "v1/pulses/cap", {"pulse_daily_cap_usd": wanted})
-    terminal.show(_standing(found["now"]))
+    found = get_api_client(context).request("PUT", "v1/pulses/cap", {"pulse_daily_cap_usd": wanted})
+    terminal.print_renderable(_today_text(found["now"]))
 
 
-def drawn(found: Mapping[str, Any]) -> Group:
+def render_pulse(found: Mapping[str, Any]) -> Group:
     """The Pulse, its sources, and what there is to know about it."""
     pulse = found["pulse"]
     parts: list[RenderableType] = [
-        Text.assemble((drawing.plain(found["name"]), "bold"), ("  " + found["record"], "dim"))
+        Text.assemble((drawing.strip_control_codes(found["name"]), "bold"), ("  " + found["record"], "dim"))
     ]
     if pulse is None:
         parts.append(
-            Text("withheld until it is written anew" if found["withheld"] else "no Pulse has been written yet")
+            Text(
+                "hidden until it is rewritten, because a source was restricted" if found["withheld"] else "no Pulse yet"
+            )
         )
     else:
         facts = (
-            f"written {drawing.moment(pulse['generated_at'])}, for whoever may see {_LEVELS[pulse['level']]}",
+            f"updated {drawing.format_time(pulse['generated_at'])}, visible at: {_LEVELS[pulse['level']]}",
             f"version {pulse['version']}", pulse["model"], f"${Decimal(pulse['cost_usd']).normalize():f}",
         )  # fmt: skip
-        parts += [Text(drawing.plain(", ".join(facts)), style="dim"), Text("\n" + drawing.plain(pulse["markdown"]))]
-        parts += [Text("\n"), drawing.sources(pulse["citations"])] if pulse["citations"] else []
-    return Group(*parts, *_state(found))
+        parts += [Text(drawing.strip_control_codes(", ".join(facts)), style="dim"), Text("\n" + drawing.strip_control_codes(pulse["markdown"]))]
+        parts += [Text("\n"), drawing.render_sources(pulse["citations"])] if pulse["citations"] else []
+    return Group(*parts, *_render_staleness(found))
 
 
-def answered(found: Mapping[str, Any]) -> Group:
+def render_answer(found: Mapping[str, Any]) -> Group:
     """A question and its answer."""
-    parts: list[RenderableType] = [Text(drawing.plain(found["question"]), style="bold")]
+    parts: list[RenderableType] = [Text(drawing.strip_control_codes(found["question"]), style="bold")]
     if found["problem"]:
         return Group(*parts, Text(f"no answer: {found['problem']}", style="bold red"))
     if not found["answered_at"]:
-        return Group(*parts, Text("no answer yet; ask again, or look later", style="dim"))
-    parts.append(Text("\n" + drawing.plain(found["markdown"])))
-    return Group(*parts, *([Text("\n"), drawing.sources(found["citations"])] if found["citations"] else []))
+        return Group(*parts, Text("no answer yet; try again later", style="dim"))
+    parts.append(Text("\n" + drawing.strip_control_codes(found["markdown"])))
+    return Group(*parts, *([Text("\n"), drawing.render_sources(found["citations"])] if found["citations"] else []))
 
 
-def versions(found: Mapping[str, Any]) -> RenderableType:
+def render_versions(found: Mapping[str, Any]) -> RenderableType:
     """Every text, the newest first."""
     if not found["versions"]:
-        return Text("no Pulse has been written yet")
+        return Text("no Pulse yet")
     parts: list[RenderableType] = []
     for one in found["versions"]:
         causes = ", ".join(cause["cause"].replace("_", " ") for cause in one["causes"] or ())
-        told = f"version {one['version']}  {drawing.moment(one['generated_at'])}{f'  for: {causes}' if causes else ''}"
-        parts += [Text(told, style="bold"), Text(drawing.plain(one["markdown"]) + "\n")]
+        told = f"version {one['version']}  {drawing.format_time(one['generated_at'])}{f'  for: {causes}' if causes else ''}"
+        parts += [Text(told, style="bold"), Text(drawing.strip_control_codes(one["markdown"]) + "\n")]
     return Group(*parts)
 
 
-def compared(found: Mapping[str, Any]) -> Group:
+def render_diff(found: Mapping[str, Any]) -> Group:
     """What changed between two texts, statement by statement."""
     before, after = found["before"], found["after"]
     head = f"version {before['version']} -> {after['version']}" if before else f"version {after['version']}, the first"
     parts: list[RenderableType] = [Text(head, style="bold")]
-    parts += [Text(drawing.plain(f"- {one}"), style="red") for one in found["removed"]]
+    parts += [Text(drawing.strip_control_codes(f"- {one}"), style="red") for one in found["removed"]]
     for one in found["changed"]:
-        parts += [Text(drawing.plain(f"- {one['before']}"), style="red"), Text(drawing.plain(f"+ {one['after']}"))]
-    parts += [Text(drawing.plain(f"+ {one}"), style="green") for one in found["added"]]
-    parts.append(Text(f"{len(found['kept'])} statements as they were", style="dim"))
+        parts += [Text(drawing.strip_control_codes(f"- {one['before']}"), style="red"), Text(drawing.strip_control_codes(f"+ {one['after']}"))]
+    parts += [Text(drawing.strip_control_codes(f"+ {one}"), style="green") for one in found["added"]]
+    parts.append(Text(f"{len(found['kept'])} statements unchanged", style="dim"))
     return Group(*parts)
 
 
-def explained(found: Mapping[str, Any]) -> Group:
+def render_explanation(found: Mapping[str, Any]) -> Group:
     """A prompt taken apart: what came of it, its layers, and every candidate."""
-    text = f"version {found['version']}" if found["version"] else drawing.plain(found["outcome"]).replace("_", " ")
-    head = f"{found['record']}, for whoever may see {_LEVELS[found['level']]}: {text}, {drawing.moment(found['at'])}"
-    same = (
-        "parts of it were forgotten" if found["forgotten"] else "the same bytes" if found["matches"] else "NOT the same"
-    )
+    text = f"version {found['version']}" if found["version"] else drawing.strip_control_codes(found["outcome"]).replace("_", " ")
+    head = f"{found['record']}, visible at: {_LEVELS[found['level']]}: {text}, {drawing.format_time(found['at'])}"
+    same = "parts were erased" if found["forgotten"] else "identical bytes" if found["matches"] else "DIFFERENT bytes"
     layers = ", ".join(f"{one['layer']} {one['tokens']:,}" for one in found["layers"])
-    facts = f"{found['tokens']:,} of {found['budget']:,} tokens ({layers}); {found['model']}; made again: {same}"
-    parts: list[RenderableType] = [Text(drawing.plain(head), style="bold"), Text(drawing.plain(facts), style="dim")]
+    facts = f"{found['tokens']:,} of {found['budget']:,} tokens ({layers}); {found['model']}; rebuilt: {same}"
+    parts: list[RenderableType] = [Text(drawing.strip_control_codes(head), style="bold"), Text(drawing.strip_control_codes(facts), style="dim")]
     for title, is_in in (("in", True), ("out", False)):
-        rows = [_candidate(one) for one in found["candidates"] if (one["reason"] is None) is is_in]
+        rows = [_candidate_row(one) for one in found["candidates"] if (one["reason"] is None) is is_in]
         if rows:
             parts += [Text(f"\n{title}: {len(rows)}", style="dim")]
-            parts.append(drawing.candidates(("lot", "what", "why", "level", "tokens", "score", "source"), rows))
+            parts.append(
+                drawing.make_candidate_table(("kind", "candidate", "reason", "level", "tokens", "score", "source"), rows)
+            )
     return Group(*parts)
 
 
-def _candidate(one: Mapping[str, Any]) -> Sequence[object]:
+def _candidate_row(one: Mapping[str, Any]) -> Sequence[object]:
     why = (one["reason"] or ("shortened" if one["shortened"] else "")).replace("_", " ")
     return (
         one["lot"],
@@ -196,72 +204,72 @@ def _candidate(one: Mapping[str, Any]) -> Sequence[object]:
     )
 
 
-def counted(found: Mapping[str, Any]) -> Group:
+def render_stats(found: Mapping[str, Any]) -> Group:
     """How Pulses stand, every day, and the dearest records."""
-    parts: list[RenderableType] = [_standing(found["now"])]
+    parts: list[RenderableType] = [_today_text(found["now"])]
     if found["days"]:
-        rows = [(one["day"], *_counts(one)) for one in found["days"]]
-        rows.append(("all", *_counts(found["total"])))
-        parts += [Text("\nby day, UTC", style="dim"), drawing.table(("", *_COUNTED), rows), Text(_MEANING, style="dim")]
+        rows = [(one["day"], *_stat_row(one)) for one in found["days"]]
+        rows.append(("all", *_stat_row(found["total"])))
+        parts += [Text("\nby day, UTC", style="dim"), drawing.make_table(("", *_STAT_COLUMNS), rows), Text(_COLUMN_NOTES, style="dim")]
     if found["dearest"]:
-        dear = [(*(one[name] for name in _DEAR), _dollars(one["cost_usd"]), one["record"]) for one in found["dearest"]]
+        dear = [(*(one[name] for name in _TOP_RECORD_FIELDS), _format_dollars(one["cost_usd"]), one["record"]) for one in found["dearest"]]
         heads = ("", "written", "skipped", "reads", "cost", "")
-        parts += [Text("\nby record", style="dim"), drawing.table(heads, dear)]
+        parts += [Text("\nby record", style="dim"), drawing.make_table(heads, dear)]
     return Group(*parts)
 
 
-_DEAR = ("name", "regenerated", "skipped", "reads")
-_COUNTED = ("written", "skipped", "merged", "failed", "reads", "stale", "age s", "most s", "cost")
-_MEANING = "merged: changes without a text of their own; age: of the oldest change not told of, when somebody looked"
+_TOP_RECORD_FIELDS = ("name", "regenerated", "skipped", "reads")
+_STAT_COLUMNS = ("written", "skipped", "merged", "failed", "reads", "stale", "age s", "max s", "cost")
+_COLUMN_NOTES = "merged: changes without a version of their own; age: of the oldest change not yet included, when read"
 
 
-def _counts(one: Mapping[str, Any]) -> Sequence[object]:
+def _stat_row(one: Mapping[str, Any]) -> Sequence[object]:
     names = ("regenerated", "skipped", "coalesced", "failed", "reads", "stale_reads")
     ages = (f"{one['freshness_seconds']:.1f}", f"{one['freshness_seconds_most']:.1f}")
-    return (*(one[name] for name in names), *ages, _dollars(one["cost_usd"]))
+    return (*(one[name] for name in names), *ages, _format_dollars(one["cost_usd"]))
 
 
-def _standing(now: Mapping[str, Any]) -> Text:
-    whose = "" if now["own_cap"] else " (the deployment's)"
+def _today_text(now: Mapping[str, Any]) -> Text:
+    whose = "" if now["own_cap"] else " (deployment default)"
     told = [
-        f"today {_dollars(now['spent_usd'])} of {_dollars(now['cap_usd'])}{whose}",
-        f"{now['kept']} records have one" if now["kept"] != 1 else "1 record has one",
+        f"today {_format_dollars(now['spent_usd'])} of {_format_dollars(now['cap_usd'])}{whose}",
+        f"{now['kept']} records have a Pulse" if now["kept"] != 1 else "1 record has a Pulse",
     ]
-    told += [f"{now['due']} are due, since {drawing.moment(now['due_since'])}"] if now["due"] else []
+    told += [f"{now['due']} are due, since {drawing.format_time(now['due_since'])}"] if now["due"] else []
     told += [f"{now['over_budget']} wait for the budget"] if now["over_budget"] else []
-    told += [f"{now['backing_off']} for another try"] if now["backing_off"] else []
+    told += [f"{now['backing_off']} wait for a retry"] if now["backing_off"] else []
     told += [f"{now['dead']} were given up"] if now["dead"] else []
     return Text("; ".join(told))
 
 
-def _state(found: Mapping[str, Any]) -> list[RenderableType]:
+def _render_staleness(found: Mapping[str, Any]) -> list[RenderableType]:
     """Since when it is stale and why, what came since, what it waits for."""
     if not found["stale_since"]:
         return []
     causes = ", ".join(one["cause"].replace("_", " ") for one in found["causes"])
     parts: list[RenderableType] = [
-        Text(f"\nstale since {drawing.moment(found['stale_since'])}: {causes}", style="yellow")
+        Text(f"\nstale since {drawing.format_time(found['stale_since'])}: {causes}", style="yellow")
     ]
-    parts += [Text(drawing.plain(found["since"]))] if found["since"] else []
+    parts += [Text(drawing.strip_control_codes(found["since"]))] if found["since"] else []
     if found["waiting_for"]:
         parts.append(
-            Text(f"waits for: {found['waiting_for']}, until {drawing.moment(found['due_at'])}", style="yellow")
+            Text(f"waiting for: {found['waiting_for']}, until {drawing.format_time(found['due_at'])}", style="yellow")
         )
     if found["problem"]:
-        tries = f"{found['failures']} tries" if found["failures"] != 1 else "1 try"
-        given_up = "; given up: tried once a day until it is asked for" if found["dead"] else ""
-        parts.append(Text(f"{tries} came to nothing: {found['problem']}{given_up}", style="bold red"))
+        tries = f"{found['failures']} attempts" if found["failures"] != 1 else "1 attempt"
+        given_up = "; given up: retried once a day until somebody refreshes it" if found["dead"] else ""
+        parts.append(Text(f"{tries} failed: {found['problem']}{given_up}", style="bold red"))
     return parts
 
 
-def _awaited(target: Target, path: str, is_there: Any, **query: object) -> Any:
+def _poll_until(target: ApiClient, path: str, is_there: Any, **query: object) -> Any:
     """What is at the path once it is there, or what was seen last."""
-    found = target.call("GET", path, **query)
-    for _ in range(_LOOKS):
+    found = target.request("GET", path, **query)
+    for _ in range(_MAX_POLLS):
         if is_there(found):
             break
-        target.outside.sleep(_EVERY)
-        found = target.call("GET", path, **query)
+        target.dependencies.sleep(_POLL_SECONDS)
+        found = target.request("GET", path, **query)
     return found
 
 
@@ -269,18 +277,18 @@ def _is_answered(found: Mapping[str, Any]) -> bool:
     return bool(found["answered_at"] or found["problem"])
 
 
-def _is_written(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+def _is_refreshed(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Whether nobody is to write it any more because somebody asked, or it was tried in vain since."""
     is_asked = any(one["cause"] == "manual" for one in now["causes"])
     return bool(not is_asked or before["failures"] != now["failures"] or now["waiting_for"])
 
 
-def _dollars(usd: str) -> str:
+def _format_dollars(usd: str) -> str:
     amount = Decimal(usd)
     return f"${amount:.2f}" if amount == 0 or amount >= Decimal("0.1") else f"${amount:.5f}"
 
 
-def _path(handle: str) -> str:
+def _pulse_path(handle: str) -> str:
     kind, slash, key = handle.partition("/")
     if not (kind and slash and key):
         raise InvalidRequest("a handle is a type and a key, like project/harbour; `parlour records` lists them")

@@ -10,87 +10,89 @@ from rich.padding import Padding
 from rich.text import Text
 
 from parlour.cli import drawing, terminal
-from parlour.cli.target import Json, Target, target_of
+from parlour.cli.target import JsonOption, ApiClient, get_api_client
 from parlour.infra.errors import InvalidRequest, NotFound
 
-_PAGE = 100
+_PAGE_SIZE = 100
 """Records that one call brings."""
 
-_LINKS = 100
+_MAX_LINKS = 100
 _LEVELS = ("public", "internal", "confidential", "restricted")
-_STATES = ("state", "status")
+_STATE_PROPERTIES = ("state", "status")
 
 
 def search(
     context: typer.Context,
-    words: Annotated[str, typer.Argument(help="What to look for, in your own words.")],
-    inside: Annotated[str, typer.Option("--in", metavar="HANDLE", help="A record and what it is linked to.")] = "",
-    kind: Annotated[str, typer.Option("--type", help="Only records of this type.")] = "",
-    most: Annotated[int, typer.Option(min=1, max=50, help="How many, best first.")] = 8,
-    as_json: Json = False,
+    words: Annotated[str, typer.Argument(help="Search text.")],
+    inside: Annotated[
+        str, typer.Option("--in", metavar="HANDLE", help="Search in this record and its linked records.")
+    ] = "",
+    type_key: Annotated[str, typer.Option("--type", help="Only records of this type.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=50, help="Maximum number, best first.")] = 8,
+    as_json: JsonOption = False,
 ) -> None:
-    """Search records, documents and files: what was found, of which record, and where it stands."""
-    found = target_of(context).call("GET", "v1/search", q=words, most=most, **_scope(inside, kind))
+    """Search records, documents and files."""
+    found = get_api_client(context).request("GET", "v1/search", q=words, most=limit, **_scope_query(inside, type_key))
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
         return
     if found["expanded"]:
-        terminal.remark(f"searched for: {found['expanded']}")
-    terminal.show(_cards(found["cards"]) if found["cards"] else "nothing was found; try other words")
+        terminal.print_note(f"searched for: {found['expanded']}")
+    terminal.print_renderable(_render_cards(found["cards"]) if found["cards"] else "No results. Try other words.")
 
 
 def records(
     context: typer.Context,
-    kind: Annotated[str, typer.Argument(metavar="[TYPE]", help="Only records of this type, like task.")] = "",
-    project: Annotated[str, typer.Option(metavar="HANDLE", help="Only what belongs to this project.")] = "",
+    type_key: Annotated[str, typer.Argument(metavar="[TYPE]", help="Only records of this type, like task.")] = "",
+    project: Annotated[str, typer.Option(metavar="HANDLE", help="Only records of this project.")] = "",
     where: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A property's value; may be given again.")
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="Filter by a property value; repeat it for several.")
     ] = None,
-    most: Annotated[int, typer.Option(min=1, max=1000, help="How many, latest change first.")] = 30,
-    as_json: Json = False,
+    limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number, latest change first.")] = 30,
+    as_json: JsonOption = False,
 ) -> None:
-    """The records, or those of a type, latest change first."""
-    found = _pages(target_of(context), most, {"type": kind, "project": project, **_properties(where or ())})
+    """List records, latest change first."""
+    found = _read_pages(get_api_client(context), limit, {"type": type_key, "project": project, **_property_filters(where or ())})
     if as_json:
-        terminal.machine(found)
+        terminal.print_json(found)
     elif found:
-        terminal.show(drawing.table(("", "state", "changed", ""), map(_row, found)))
+        terminal.print_renderable(drawing.make_table(("", "state", "changed", ""), map(_record_row, found)))
     else:
-        terminal.line("no such records")
+        terminal.print_line("No records found")
 
 
 def show(
     context: typer.Context,
     handle: Annotated[str, typer.Argument(metavar="HANDLE", help="Like task/T-112, or document/site-notes.")],
-    as_json: Json = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """One record: what it says and what it is linked to; of a document, its text."""
+    """Show one record with its links; for a document, its text."""
     kind, slash, key = handle.partition("/")
     if not (kind and slash and key):
         raise InvalidRequest("a handle is a type and a key, like task/T-112; `parlour records` lists them")
-    target, path = target_of(context), quote(handle, safe="/")
-    found, links = _found(target, path)
-    document = target.call("GET", f"v1/documents/{path}") if kind == "document" else None
+    target, path = get_api_client(context), quote(handle, safe="/")
+    found, links = _get_record(target, path)
+    document = target.request("GET", f"v1/documents/{path}") if kind == "document" else None
     if as_json:
-        terminal.machine({"record": found, "links": links, "document": document})
+        terminal.print_json({"record": found, "links": links, "document": document})
     else:
-        terminal.show(Group(*_record(found, links), *_document(document, heading=found is None)))
+        terminal.print_renderable(Group(*_render_record(found, links), *_render_document(document, heading=found is None)))
 
 
-def _found(target: Target, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+def _get_record(target: ApiClient, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
     """The record and its links; a pack's document is none, and has a path of its own for a key."""
     if path.startswith("document/") and path.count("/") > 1:
         return None, None
     try:
-        record = target.call("GET", f"v1/entities/{path}")
-        return record, target.call("GET", f"v1/entities/{path}/links", most=_LINKS)
+        record = target.request("GET", f"v1/entities/{path}")
+        return record, target.request("GET", f"v1/entities/{path}/links", most=_MAX_LINKS)
     except NotFound:
         if not path.startswith("document/"):
             raise
         return None, None
 
 
-def _scope(inside: str, kind: str) -> Mapping[str, str]:
+def _scope_query(inside: str, kind: str) -> Mapping[str, str]:
     if inside and kind:
         raise InvalidRequest("use one of --in and --type")
     if inside:
@@ -98,21 +100,21 @@ def _scope(inside: str, kind: str) -> Mapping[str, str]:
     return {"scope": "type", "in": kind} if kind else {}
 
 
-def _properties(where: Sequence[str]) -> Mapping[str, str]:
+def _property_filters(where: Sequence[str]) -> Mapping[str, str]:
     pairs = [one.partition("=") for one in where]
     if bad := [name for name, _, value in pairs if not (name and value)]:
         raise InvalidRequest(f"--where: write NAME=VALUE, like state=open, not {bad[0]!r}")
     return {f"where.{name}": value for name, _, value in pairs}
 
 
-def _pages(target: Target, most: int, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
+def _read_pages(target: ApiClient, most: int, wanted: Mapping[str, str]) -> list[dict[str, Any]]:
     """Up to `most` records, read page after page."""
     asked = {name: value for name, value in wanted.items() if value}
     found: list[dict[str, Any]] = []
     cursor = ""
     while len(found) < most:
         more = {"cursor": cursor} if cursor else {}
-        page = target.call("GET", "v1/entities", most=min(_PAGE, most - len(found)), **asked, **more)
+        page = target.request("GET", "v1/entities", most=min(_PAGE_SIZE, most - len(found)), **asked, **more)
         found += page["entities"]
         cursor = page["next_cursor"]
         if not cursor:
@@ -120,12 +122,12 @@ def _pages(target: Target, most: int, wanted: Mapping[str, str]) -> list[dict[st
     return found
 
 
-def _row(one: Mapping[str, Any]) -> Sequence[object]:
-    state = next((one["properties"][name] for name in _STATES if one["properties"].get(name)), "")
-    return one["name"], state, drawing.moment(one["updated_at"])[:16], one["handle"]
+def _record_row(one: Mapping[str, Any]) -> Sequence[object]:
+    state = next((one["properties"][name] for name in _STATE_PROPERTIES if one["properties"].get(name)), "")
+    return one["name"], state, drawing.format_time(one["updated_at"])[:16], one["handle"]
 
 
-def _cards(found: Iterable[Mapping[str, Any]]) -> Group:
+def _render_cards(found: Iterable[Mapping[str, Any]]) -> Group:
     """Each card in a few lines: how well it fits, what it is and of which record; where it stands; its words."""
     parts: list[RenderableType] = []
     for one in found:
@@ -134,30 +136,30 @@ def _cards(found: Iterable[Mapping[str, Any]]) -> Group:
         parts.append(
             Text.assemble(
                 (f"{one['score']:>4.0%}  ", "green"),
-                (drawing.plain(one["title"]), "bold"),
-                (drawing.plain(f"  {one['badge'].lower()}{of}"), "dim"),
+                (drawing.strip_control_codes(one["title"]), "bold"),
+                (drawing.strip_control_codes(f"  {one['badge'].lower()}{of}"), "dim"),
             )
         )
-        where = [Text(drawing.plain(one["locator"]), style="yellow")] if one["locator"] else []
-        parts.append(Padding(Group(*where, Text(drawing.plain(one["preview"]))), (0, 0, 1, 6)))
+        where = [Text(drawing.strip_control_codes(one["locator"]), style="yellow")] if one["locator"] else []
+        parts.append(Padding(Group(*where, Text(drawing.strip_control_codes(one["preview"]))), (0, 0, 1, 6)))
     return Group(*parts)
 
 
-def _record(found: Mapping[str, Any] | None, links: Mapping[str, Any] | None) -> list[RenderableType]:
+def _render_record(found: Mapping[str, Any] | None, links: Mapping[str, Any] | None) -> list[RenderableType]:
     if found is None:
         return []
     facts = [found["handle"], _LEVELS[found["classification"]], f"version {found['version']}"]
-    facts += [f"of {found['project']}"] if found["project"] else []
-    head = Text.assemble((drawing.plain(found["name"]), "bold"), (drawing.plain(f"\n{', '.join(facts)}"), "dim"))
-    said = [(name.replace("_", " "), _said(value)) for name, value in found["properties"].items()]
+    facts += [f"in {found['project']}"] if found["project"] else []
+    head = Text.assemble((drawing.strip_control_codes(found["name"]), "bold"), (drawing.strip_control_codes(f"\n{', '.join(facts)}"), "dim"))
+    said = [(name.replace("_", " "), _format_value(value)) for name, value in found["properties"].items()]
     parts: list[RenderableType] = [head]
-    parts += [Text(""), drawing.table(("", ""), said)] if said else []
+    parts += [Text(""), drawing.make_table(("", ""), said)] if said else []
     linked = links["links"] if links else []
-    parts += [Text("\nlinked", style="dim"), drawing.table(("", "", ""), map(_link, linked))] if linked else []
+    parts += [Text("\nlinks", style="dim"), drawing.make_table(("", "", ""), map(_link_row, linked))] if linked else []
     return parts
 
 
-def _link(one: Mapping[str, Any]) -> Sequence[object]:
+def _link_row(one: Mapping[str, Any]) -> Sequence[object]:
     how = [
         f"{'<-' if relation['direction'] == 'incoming' else '->'} {relation['relation'].replace('_', ' ')}"
         for relation in one["relations"]
@@ -166,22 +168,22 @@ def _link(one: Mapping[str, Any]) -> Sequence[object]:
     return ", ".join(how), f"{one['name']}{f' ({state})' if state else ''}", one["handle"]
 
 
-def _document(found: Mapping[str, Any] | None, *, heading: bool) -> list[RenderableType]:
+def _render_document(found: Mapping[str, Any] | None, *, heading: bool) -> list[RenderableType]:
     if found is None:
         return []
-    head: list[RenderableType] = [Text(drawing.plain(found["title"]), style="bold")] if heading else []
-    return [*head, Text("\n" + drawing.plain(found["content"]))]
+    head: list[RenderableType] = [Text(drawing.strip_control_codes(found["title"]), style="bold")] if heading else []
+    return [*head, Text("\n" + drawing.strip_control_codes(found["content"]))]
 
 
-def _said(value: object) -> str:
+def _format_value(value: object) -> str:
     match value:
         case None:
             return ""
         case bool():
             return "yes" if value else "no"
         case list():
-            return ", ".join(map(_said, value))
+            return ", ".join(map(_format_value, value))
         case dict():
-            return "; ".join(f"{name}: {_said(part)}" for name, part in value.items())
+            return "; ".join(f"{name}: {_format_value(part)}" for name, part in value.items())
         case _:
             return str(value)

@@ -8,37 +8,37 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from parlour.cli import terminal
-from parlour.cli.target import Target
+from parlour.cli.target import ApiClient
 
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 
 
 def reembed(
     context: typer.Context,
     tenant: Annotated[str, typer.Argument(help="The tenant's slug.")],
-    model: Annotated[str, typer.Option(help="A model that the deployment names, or its space: name@dimensions.")],
-    wait: Annotated[bool, typer.Option(help="Show how far it is until it is done; it goes on without, too.")] = True,
+    model: Annotated[str, typer.Option(help="Name or space (name@dimensions) of a configured embedding model.")],
+    wait: Annotated[bool, typer.Option(help="Wait and show progress (the job continues if you stop waiting).")] = True,
 ) -> None:
-    """Embed a tenant's rows with another model. Searches go on throughout; broken off, it goes on where it was."""
-    chosen: Target = context.obj
-    target = replace(chosen, tenant=tenant).resolved()
-    found = target.call("POST", "v1/reembedding", {"model": model})
-    terminal.line(_told(tenant, _watched(target, found) if wait else found))
+    """Re-embed a tenant's rows with another model. Search keeps working; an interrupted run resumes."""
+    chosen: ApiClient = context.obj
+    target = replace(chosen, tenant=tenant).with_local_defaults()
+    found = target.request("POST", "v1/reembedding", {"model": model})
+    terminal.print_line(_status_text(tenant, _wait_until_finished(target, found) if wait else found))
 
 
-def _watched(target: Target, found: dict[str, Any]) -> dict[str, Any]:
+def _wait_until_finished(target: ApiClient, found: dict[str, Any]) -> dict[str, Any]:
     """The bar, on standard error, until the searches look into the new space. Ctrl-C leaves the work going on."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(found["space"], total=found["total"], completed=found["done"])
         while found["finished_at"] is None:
-            target.outside.sleep(_LOOK_SECONDS)
-            found = target.call("GET", "v1/reembedding")
+            target.dependencies.sleep(_POLL_SECONDS)
+            found = target.request("GET", "v1/reembedding")
             progress.update(task, completed=found["done"], total=max(found["total"], found["done"]))
     return found
 
 
-def _told(tenant: str, found: dict[str, Any]) -> str:
+def _status_text(tenant: str, found: dict[str, Any]) -> str:
     if found["finished_at"] is None:
-        return f"{tenant}: on its way to {found['space']}, {found['done']} of {found['total']} rows"
-    return f"{tenant}: searches look into {found['space']}, {found['done']} rows were embedded"
+        return f"{tenant}: re-embedding to {found['space']}, {found['done']} of {found['total']} rows"
+    return f"{tenant}: search now uses {found['space']}, {found['done']} rows were embedded"

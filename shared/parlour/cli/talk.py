@@ -9,82 +9,82 @@ from rich.console import Console
 from rich.text import Text
 
 from parlour.cli import drawing
-from parlour.cli.target import Target
+from parlour.cli.target import ApiClient
 from parlour.infra.errors import RetryError
 
-_EVERY = 0.2
-_PATIENCE = 300.0
+_POLL_SECONDS = 0.2
+_TIMEOUT_SECONDS = 300.0
 """Seconds between two looks for what is new, and without anything new until we stop looking."""
 
 
 @dataclass(slots=True)
-class Talk:
+class ChatSession:
     """One session with one binding. `number` is the last event that was shown."""
 
-    target: Target
+    client: ApiClient
     console: Console
     session: dict[str, Any]
-    number: int = 0
-    _line_open: bool = field(default=False, init=False)
+    last_event_number: int = 0
+    _is_line_open: bool = field(default=False, init=False)
 
     @property
-    def name(self) -> str:
-        return drawing.plain(self.session["binding"]["name"])
+    def agent_name(self) -> str:
+        return drawing.strip_control_codes(self.session["binding"]["name"])
 
-    def say(self, text: str) -> None:
+    def send(self, text: str) -> None:
         """Send `text` and show the reply as it comes, with its sources."""
         body = {"text": text, "client_message_id": uuid4().hex}
         self._call("POST", "messages", body)
-        for event in self._events():
-            self._show(event["kind"], event["payload"])
-        self._sources()
+        for event in self._read_events():
+            self._print_event(event["kind"], event["payload"])
+        self._print_sources()
 
-    def _events(self) -> Iterator[dict[str, Any]]:
+    def _read_events(self) -> Iterator[dict[str, Any]]:
         """What is new, up to the end of a turn; RetryError when nothing comes for minutes."""
         silent = 0.0
-        while silent < _PATIENCE:
-            for event in self._call("GET", "events", after=self.number)["events"]:
-                self.number, silent = event["number"], 0.0
+        while silent < _TIMEOUT_SECONDS:
+            for event in self._call("GET", "events", after=self.last_event_number)["events"]:
+                self.last_event_number, silent = event["number"], 0.0
                 yield event
                 if event["kind"] == "done":
                     return
-            self.target.outside.sleep(_EVERY)
-            silent += _EVERY
-        raise RetryError("no answer came so far; it is kept, and `parlour turns` will show it")
+            self.client.dependencies.sleep(_POLL_SECONDS)
+            silent += _POLL_SECONDS
+        raise RetryError("no answer yet; when it is ready, `parlour turns` shows it")
 
-    def _show(self, kind: str, payload: dict[str, Any]) -> None:
+    def _print_event(self, kind: str, payload: dict[str, Any]) -> None:
         if kind == "text_delta":
-            self._line_open = True
-            self.console.print(Text(drawing.plain(payload["text"])), end="", soft_wrap=True)
+            self._is_line_open = True
+            self.console.print(Text(drawing.strip_control_codes(payload["text"])), end="", soft_wrap=True)
         elif kind == "text_reset":
-            self._remark("the model broke off; asking again")
+            self._print_note("the model stopped early; asking again")
         elif kind == "tool_call":
-            self._remark(f"using {payload['name']}")
+            self._print_note(f"using {payload['name']}")
         elif kind == "error":
-            self._remark(payload["message"])
+            self._print_note(payload["message"])
 
-    def _remark(self, text: str) -> None:
+    def _print_note(self, text: str) -> None:
         self._end_line()
-        self.console.print(Text(f"({drawing.plain(text)})", style="dim"))
+        self.console.print(Text(f"({drawing.strip_control_codes(text)})", style="dim"))
 
     def _end_line(self) -> None:
-        if self._line_open:
+        if self._is_line_open:
             self.console.print()
-        self._line_open = False
+        self._is_line_open = False
 
-    def _sources(self) -> None:
+    def _print_sources(self) -> None:
         self._end_line()
         messages = self._call("GET", "messages", most=1)["messages"]
         citations = messages[-1]["citations"] if messages else []
         if citations:
-            self.console.print(Text("\n") + drawing.sources(citations), style="dim")
+            self.console.print(Text("\n") + drawing.render_sources(citations), style="dim")
 
     def _call(self, method: str, path: str, body: object = None, **query: object) -> Any:
         headers = {"Authorization": f"Bearer {self.session['token']}"}
-        return self.target.send(method, f"v1/sessions/{self.session['session_id']}/{path}", body, headers, query)
+        return self.client.send_request(method, f"v1/sessions/{self.session['session_id']}/{path}", body, headers, query)
 
 
-def begin(target: Target, console: Console, binding: str) -> Talk:
+def open_chat(client: ApiClient, console: Console, binding: str) -> ChatSession:
     """Open a session as a visitor: `binding` is a slug of the tenant, or a host (it has a dot)."""
-    place = {"host": binding} if "." in binding else {"tenant": target.tenant, "binding": binding}
-    return Talk(target, console, target.send("POST", "v1/sessions", place))
+    place = {"host": binding} if "." in binding else {"tenant": client.tenant, "binding": binding}
+    return ChatSession(client, console, client.send_request("POST", "v1/sessions", place))

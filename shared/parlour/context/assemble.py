@@ -9,34 +9,34 @@ from dataclasses import dataclass, replace
 
 from parlour.context import cache, calls, choose, fill, history, reminder, stubs, tail
 from parlour.context.breakpoints import choose_cache_breakpoints
-from parlour.context.budget import Profile
-from parlour.context.calls import Fitted, Round
-from parlour.context.ledger import Entry, Ledger
-from parlour.context.materials import Materials, Moment
-from parlour.context.pins import Cause
-from parlour.context.plan import Plan
-from parlour.context.render import Prompt, in_order, render
-from parlour.context.segment import Item, Layer, Lot, Segment, Source
-from parlour.context.standing import Standing
+from parlour.context.budget import BudgetProfile
+from parlour.context.calls import FittedRounds, ToolRound
+from parlour.context.ledger import LedgerEntry, PromptLedger
+from parlour.context.materials import PromptMaterials, AssemblyContext
+from parlour.context.pins import RefreshCause
+from parlour.context.plan import AllocationPlan
+from parlour.context.render import Prompt, sort_segments, render_prompt
+from parlour.context.segment import Item, Layer, SourceKind, Segment, Source
+from parlour.context.standing import PromptCacheState
 from parlour.context.stored_text import StoredText
-from parlour.context.tokens import Meter
+from parlour.context.tokens import TokenCounter
 from parlour.infra.errors import PromptOverflow
 
-_SEARCHED = ("documents",)
+_CITABLE_KEYS = ("documents",)
 """What a result holds that is to be cited."""
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class AssembledPrompt:
     """A prompt, where its tokens went, and what the session's next prompt stands on once it was sent.
 
     cached  tokens that the provider should still have of the prompt before.
     """
 
     prompt: Prompt
-    ledger: Ledger
-    standing: Standing
-    cached: int = 0
+    ledger: PromptLedger
+    cache_state: PromptCacheState
+    cached_tokens: int = 0
 
     @property
     def tokens_by_layer(self) -> dict[str, int]:
@@ -45,7 +45,7 @@ class Assembled:
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class PreparedTurn:
     """What all prompts of a turn have in common.
 
     segments   everything but the turn's calls.
@@ -58,107 +58,107 @@ class Begun:
 
     turn: int
     segments: tuple[Segment, ...]
-    entries: tuple[Entry, ...]
-    calls: int
+    entries: tuple[LedgerEntry, ...]
+    calls_tokens: int
     reminders: tuple[StoredText, ...]
-    standing: Standing
-    moment: Moment
-    causes: tuple[Cause, ...] = ()
+    cache_state: PromptCacheState
+    context: AssemblyContext
+    refresh_causes: tuple[RefreshCause, ...] = ()
 
-    def step(self, number: int, rounds: Sequence[Round]) -> Assembled:
+    def assemble_step(self, number: int, rounds: Sequence[ToolRound]) -> AssembledPrompt:
         """The prompt of step `number`, after these rounds of calls. PromptOverflow when not even one line of each
         result fits any more."""
-        meter = Meter(self.standing.factors)
-        again = self._repeated(meter, rounds)
-        most = tail.segment(meter, Layer.REMINDER, self._said_again(searched=True), "last").tokens if rounds else 0
-        fitted = self._fitted(meter, rounds, self.calls - most)
-        ordered = tuple(in_order([*self.segments, fitted.segment, again]))
-        prints = cache.prints(ordered)
-        served = cache.compare(
-            self.standing.prints, prints, asked=self.standing.asked, at=self.moment.at,
-            same_model=self.moment.model == self.standing.model, causes=self.causes,
+        meter = TokenCounter(self.cache_state.token_factors)
+        again = self._repeated_reminder(meter, rounds)
+        most = tail.tail_segment(meter, Layer.REMINDER, self._reminder_texts(searched=True), "last").tokens if rounds else 0
+        fitted = self._fit_rounds(meter, rounds, self.calls_tokens - most)
+        ordered = tuple(sort_segments([*self.segments, fitted.segment, again]))
+        prints = cache.fingerprint_blocks(ordered)
+        served = cache.compare_prompts(
+            self.cache_state.fingerprints, prints, last_asked_at=self.cache_state.last_asked_at, at=self.context.at,
+            is_same_model=self.context.model == self.cache_state.model, refresh_causes=self.refresh_causes,
         )  # fmt: skip
-        cached = [place for place in self.standing.marked if place <= served.blocks]
+        cached = [place for place in self.cache_state.breakpoints if place <= served.block_count]
         marked = choose_cache_breakpoints(
-            ordered, self.standing.pauses, self.standing.steps, number, self.moment.model, cached
+            ordered, self.cache_state.turn_pauses, self.cache_state.steps_per_turn, number, self.context.model, cached
         )
-        ledger = Ledger(
-            (*self.entries, *_called(rounds, fitted)), ordered, marked, next(iter(self.causes), None), served.miss
+        ledger = PromptLedger(
+            (*self.entries, *_result_entries(rounds, fitted)), ordered, marked, next(iter(self.refresh_causes), None), served.miss
         )
-        standing = self.standing.after_asking(self.moment.at, self.moment.model, prints, marked)
+        standing = self.cache_state.after_prompt(self.context.at, self.context.model, prints, marked)
         kept = sum(one.tokens for one in prints[: max(cached, default=0)])
-        return Assembled(render(ordered, marked), ledger, standing, kept)
+        return AssembledPrompt(render_prompt(ordered, marked), ledger, standing, kept)
 
-    def after(self, asked: Standing) -> "Begun":
+    def after_sending(self, cache_state: PromptCacheState) -> "PreparedTurn":
         """The turn after one of its prompts was sent: the next is held against that one."""
-        return replace(self, standing=asked, causes=())
+        return replace(self, cache_state=cache_state, refresh_causes=())
 
-    def _fitted(self, meter: Meter, rounds: Sequence[Round], room: int) -> Fitted:
+    def _fit_rounds(self, counter: TokenCounter, rounds: Sequence[ToolRound], max_tokens: int) -> FittedRounds:
         """The rounds in their room; where not even the asking fits, the oldest as history would tell them."""
-        fitted = calls.fit(meter, rounds, room)
-        if fitted.segment.tokens > room:
-            fitted = calls.fit(meter, stubs.shrunk(rounds), room)
+        fitted = calls.fit_rounds(counter, rounds, max_tokens)
+        if fitted.segment.tokens > max_tokens:
+            fitted = calls.fit_rounds(counter, stubs.stub_older_rounds(rounds), max_tokens)
             oldest = [(number, call) for number, one in enumerate(rounds[:-1]) for call, _ in one.results]
             fitted = replace(fitted, shortened=(*oldest, *(one for one in fitted.shortened if one not in oldest)))
-        if fitted.segment.tokens > room:
-            raise PromptOverflow("calls", fitted.segment.tokens, room)
+        if fitted.segment.tokens > max_tokens:
+            raise PromptOverflow("calls", fitted.segment.tokens, max_tokens)
         return fitted
 
-    def _repeated(self, meter: Meter, rounds: Sequence[Round]) -> Segment:
-        searched = any(key in result for one in rounds for _, result in one.results for key in _SEARCHED)
-        said = self._said_again(searched=searched) if rounds else ()
-        return tail.segment(meter, Layer.REMINDER, said, "last")
+    def _repeated_reminder(self, counter: TokenCounter, rounds: Sequence[ToolRound]) -> Segment:
+        searched = any(key in result for one in rounds for _, result in one.results for key in _CITABLE_KEYS)
+        said = self._reminder_texts(searched=searched) if rounds else ()
+        return tail.tail_segment(counter, Layer.REMINDER, said, "last")
 
-    def _said_again(self, *, searched: bool) -> tuple[str, ...]:
-        return reminder.repeated(self.turn, self.reminders, searched=searched)
+    def _reminder_texts(self, *, searched: bool) -> tuple[str, ...]:
+        return reminder.repeated_reminders(self.turn, self.reminders, has_searched=searched)
 
 
-def begin(materials: Materials, standing: Standing, profile: Profile, moment: Moment) -> Begun:
+def prepare_turn(materials: PromptMaterials, cache_state: PromptCacheState, profile: BudgetProfile, context: AssemblyContext) -> PreparedTurn:
     """Decide what the turn's prompts have in common.
 
     Tools, tiers, Pulse and record, the recap, heartbeat, reminder and the user's words are required: PromptOverflow
     names the layer when they alone exceed the budget. Everything else gets its floor, then its cap, in the profile's
     order; the history is cut where the rules say so, and the briefing is rendered anew where it is due.
     """
-    standing = standing.beginning(moment.at)
-    plan = Plan(lead=standing.lead)
+    cache_state = cache_state.at_turn_start(context.at)
+    plan = AllocationPlan(compacted_history=cache_state.compacted_history)
     while True:
         try:
-            filled = fill.fill(materials, standing, profile, moment, plan)
+            filled = fill.allocate(materials, cache_state, profile, context, plan)
         except PromptOverflow:
-            if not plan.gives_way:
+            if not plan.can_shrink:
                 raise
-            plan = plan.shorter()
+            plan = plan.shrink()
             continue
         if filled.next_plan is None:
-            return _begun(materials, standing, moment, filled)
+            return _prepared_turn(materials, cache_state, context, filled)
         plan = filled.next_plan
 
 
-def is_due(materials: Materials, standing: Standing, moment: Moment) -> bool:
+def is_briefing_due(materials: PromptMaterials, cache_state: PromptCacheState, context: AssemblyContext) -> bool:
     """Whether the briefing is rendered anew, whatever the budget says: what it may tell of is to be known then."""
-    shown, _ = choose.seen(materials.tail, moment.clearance)
-    changes = [one for one in shown if one.lot is Lot.DELTAS]
-    standing = standing.beginning(moment.at)
-    return bool(fill.due(Meter(standing.factors), materials, standing, moment, changes, was_cut=False))
+    shown, _ = choose.filter_by_clearance(materials.tail_candidates, context.clearance)
+    changes = [one for one in shown if one.kind is SourceKind.DELTAS]
+    cache_state = cache_state.at_turn_start(context.at)
+    return bool(fill.find_refresh_causes(TokenCounter(cache_state.token_factors), materials, cache_state, context, changes, is_compacted=False))
 
 
-def _begun(materials: Materials, standing: Standing, moment: Moment, filled: fill.Filled) -> Begun:
-    withheld = tuple(sorted(history.withheld(materials.past)))
-    fixed = replace(standing, lead=filled.lead, pinned=filled.pinned, withheld=withheld)
-    return Begun(
-        materials.turn, filled.segments, filled.entries, filled.calls, tuple(materials.reminders), fixed, moment,
-        filled.causes,
+def _prepared_turn(materials: PromptMaterials, cache_state: PromptCacheState, context: AssemblyContext, filled: fill.AllocationResult) -> PreparedTurn:
+    withheld = tuple(sorted(history.withheld_ids(materials.past_turns)))
+    fixed = replace(cache_state, compacted_history=filled.compacted_history, cached_briefing=filled.cached_briefing, withheld_ids=withheld)
+    return PreparedTurn(
+        materials.turn_number, filled.segments, filled.entries, filled.calls_tokens, tuple(materials.reminders), fixed, context,
+        filled.refresh_causes,
     )  # fmt: skip
 
 
-def _called(rounds: Sequence[Round], fitted: Fitted) -> tuple[Entry, ...]:
+def _result_entries(rounds: Sequence[ToolRound], fitted: FittedRounds) -> tuple[LedgerEntry, ...]:
     """An entry for every result, by the model's own id of the call."""
     blocks = [block for block in fitted.segment.blocks if block.role == "user"]
     keys = [(number, call) for number, one in enumerate(rounds) for call, _ in one.results]
     return tuple(
-        Entry(
-            Item(Lot.CALLS, block.pieces[0], Source("tool_calls", key[1])), block.tokens, None, key in fitted.shortened
+        LedgerEntry(
+            Item(SourceKind.CALLS, block.pieces[0], Source("tool_calls", key[1])), block.tokens, None, key in fitted.shortened
         )
         for key, block in zip(keys, blocks, strict=True)
     )

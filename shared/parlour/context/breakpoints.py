@@ -11,24 +11,24 @@ Prices, minima and the look back: Anthropic's documentation, "Prompt caching"
 
 from collections.abc import Collection, Iterator, Sequence
 
-from parlour.context.pins import WARM_FOR
+from parlour.context.pins import CACHE_LIFETIME
 from parlour.context.segment import Layer, Segment
 
 #: Breakpoints that a provider takes in one prompt.
 MAX_BREAKPOINTS = 4
 
 #: Price of writing to the cache, by that of an uncached token, kept for five minutes.
-WRITE = 1.25
+WRITE_PRICE_FACTOR = 1.25
 
 #: Price of reading from it. Some models read for less (Sonnet 5.5: 0.05).
-READ = 0.1
+READ_PRICE_FACTOR = 0.1
 
 #: Blocks that the provider looks at from a breakpoint backwards for an earlier one, the breakpoint's own the first.
 #: Anthropic's own API counts a run of calls or of results as one; elsewhere every block counts, and so it does here.
-LOOK_BACK = 20
+LOOK_BACK_BLOCKS = 20
 
 #: The smallest prefix in tokens of a model that is not named below. Shorter ones are not cached, silently and for free.
-DEFAULT_MIN_TOKENS = 1_024
+DEFAULT_MIN_CACHED_TOKENS = 1_024
 
 #: The smallest prefix in tokens that is cached, with parts of models' names; the longest part that fits holds.
 _MIN_TOKENS = {
@@ -48,12 +48,12 @@ RECENT_TURNS = 5
 def min_cached_tokens(model: str) -> int:
     """Return the shortest prefix in tokens that `model` (a provider's name for it) caches."""
     known = [(len(part), tokens) for tokens, parts in _MIN_TOKENS.items() for part in parts if part in model]
-    return max(known)[1] if known else DEFAULT_MIN_TOKENS
+    return max(known)[1] if known else DEFAULT_MIN_CACHED_TOKENS
 
 
 def is_turn_expected(pauses: Sequence[float]) -> bool:
     """Return whether the next turn is likely to find the cache warm: one of the last two pauses (seconds) did."""
-    return len(pauses) < RECENT_PAUSES or min(pauses[-RECENT_PAUSES:]) <= WARM_FOR.total_seconds()
+    return len(pauses) < RECENT_PAUSES or min(pauses[-RECENT_PAUSES:]) <= CACHE_LIFETIME.total_seconds()
 
 
 def is_step_expected(steps: Sequence[int], step: int) -> bool:
@@ -63,11 +63,11 @@ def is_step_expected(steps: Sequence[int], step: int) -> bool:
 
 def choose_cache_breakpoints(
     segments: Sequence[Segment],
-    pauses: Sequence[float],
-    steps: Sequence[int],
-    step: int,
+    turn_pauses: Sequence[float],
+    steps_per_turn: Sequence[int],
+    step_number: int,
     model: str,
-    cached: Collection[int] = (),
+    cached_breakpoints: Collection[int] = (),
 ) -> tuple[int, ...]:
     """Return after how many blocks the prompt of `step` is marked, ascending.
 
@@ -80,15 +80,15 @@ def choose_cache_breakpoints(
     cached    places that were marked before and whose bytes are the same. Where no new breakpoint would find the last
               of them, it is set again.
     """
-    needs_step, needs_turn = is_step_expected(steps, step), is_turn_expected(pauses)
+    needs_step, needs_turn = is_step_expected(steps_per_turn, step_number), is_turn_expected(turn_pauses)
     least = min_cached_tokens(model)
     chosen = [
         blocks
-        for blocks, tokens, is_kept in _places(segments)
+        for blocks, tokens, is_kept in _breakpoint_candidates(segments)
         if tokens >= least and (needs_step or (needs_turn and is_kept))
     ]
-    read = max(cached, default=0)
-    if read and not any(read <= place < read + LOOK_BACK for place in chosen):
+    read = max(cached_breakpoints, default=0)
+    if read and not any(read <= place < read + LOOK_BACK_BLOCKS for place in chosen):
         chosen = sorted([*chosen, read])
     if len(chosen) > MAX_BREAKPOINTS:
         # The first outlives a new briefing, `read` finds what is cached, the last two are what the next prompt finds.
@@ -96,7 +96,7 @@ def choose_cache_breakpoints(
     return tuple(chosen)
 
 
-def _places(segments: Sequence[Segment]) -> Iterator[tuple[int, int, bool]]:
+def _breakpoint_candidates(segments: Sequence[Segment]) -> Iterator[tuple[int, int, bool]]:
     """Yield where breakpoints may go: the blocks and tokens up to there, and whether the next turn repeats them.
 
     They are the ends of the tiers, of the briefing, of the user's words, of the turn's tail and of its calls. Of a

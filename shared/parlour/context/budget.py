@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from parlour.context.segment import Layer, Lot
+from parlour.context.segment import Layer, SourceKind
 from parlour.infra.errors import Misconfigured, PromptOverflow
 from parlour.infra.jsonable import Json, JsonObject
 
@@ -12,7 +12,7 @@ type ProfileName = Literal["entity", "messaging", "pulse"]
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class TokenLimits:
     """What a layer is left whatever else wants in, and the most it takes, in tokens."""
 
     floor: int
@@ -20,7 +20,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class BudgetProfile:
     """Where a budget goes.
 
     total   tokens of a whole prompt.
@@ -30,59 +30,59 @@ class Profile:
     """
 
     name: ProfileName
-    total: int
-    config: int
-    shares: Mapping[Layer, Share]
-    drops: tuple[Lot, ...]
+    total_tokens: int
+    config_cap: int
+    limits_by_layer: Mapping[Layer, TokenLimits]
+    eviction_order: tuple[SourceKind, ...]
 
-    def share(self, layer: Layer) -> Share:
+    def limits_of(self, layer: Layer) -> TokenLimits:
         """Floor and cap of a layer; nothing for one that has none."""
-        return self.shares.get(layer, Share(0, 0))
+        return self.limits_by_layer.get(layer, TokenLimits(0, 0))
 
     @property
-    def floors(self) -> int:
+    def floor_total(self) -> int:
         """What the layers that give way are promised together."""
-        return sum(share.floor for share in self.shares.values())
+        return sum(share.floor for share in self.limits_by_layer.values())
 
     @property
-    def fill(self) -> tuple[Lot, ...]:
+    def allocation_order(self) -> tuple[SourceKind, ...]:
         """Lots in the order in which they are given room: first what is never dropped, by the number of its layer,
         then the reverse of the drop order (design section 7). So messaging gives recall its room before the history,
         which is dropped first there. Where the drop order does not name recall, as in the entity profile, it comes
         right after the history: a cut of that costs the prompt cache more than a turn's recall is worth."""
-        kept = [lot for lot in Lot if lot not in self.drops and lot is not Lot.RECALL]
-        last = [Lot.RECALL] if Lot.RECALL not in self.drops else []
-        order = [*sorted(kept, key=lambda lot: lot.layer), *reversed(self.drops)]
-        place = order.index(Lot.HISTORY) + 1
+        kept = [lot for lot in SourceKind if lot not in self.eviction_order and lot is not SourceKind.RECALL]
+        last = [SourceKind.RECALL] if SourceKind.RECALL not in self.eviction_order else []
+        order = [*sorted(kept, key=lambda lot: lot.layer), *reversed(self.eviction_order)]
+        place = order.index(SourceKind.HISTORY) + 1
         return (*order[:place], *last, *order[place:])
 
 
-ENTITY = Profile(
-    "entity", total=12_000, config=3_000,
-    shares={
-        Layer.BRIEFING: Share(1_500, 4_000), Layer.SUMMARY: Share(0, 1_500), Layer.HISTORY: Share(1_500, 4_000),
-        Layer.RECALL: Share(500, 2_000), Layer.MEMORY: Share(200, 700), Layer.DELTAS: Share(0, 300),
-        Layer.STATE: Share(0, 400), Layer.HEARTBEAT: Share(60, 60), Layer.REMINDER: Share(80, 80),
-        Layer.CALLS: Share(0, 3_000),
+ENTITY_PROFILE = BudgetProfile(
+    "entity", total_tokens=12_000, config_cap=3_000,
+    limits_by_layer={
+        Layer.BRIEFING: TokenLimits(1_500, 4_000), Layer.SUMMARY: TokenLimits(0, 1_500), Layer.HISTORY: TokenLimits(1_500, 4_000),
+        Layer.RECALL: TokenLimits(500, 2_000), Layer.MEMORY: TokenLimits(200, 700), Layer.DELTAS: TokenLimits(0, 300),
+        Layer.STATE: TokenLimits(0, 400), Layer.HEARTBEAT: TokenLimits(60, 60), Layer.REMINDER: TokenLimits(80, 80),
+        Layer.CALLS: TokenLimits(0, 3_000),
     },
-    drops=(Lot.OTHER_SESSIONS, Lot.NEAREST, Lot.EPISODES, Lot.FACTS, Lot.HISTORY),
+    eviction_order=(SourceKind.OTHER_SESSIONS, SourceKind.NEAREST, SourceKind.EPISODES, SourceKind.FACTS, SourceKind.HISTORY),
 )  # fmt: skip
-MESSAGING = Profile(
-    "messaging", total=7_700, config=3_500,
-    shares={
-        Layer.BRIEFING: Share(0, 1_000), Layer.SUMMARY: Share(0, 1_500), Layer.HISTORY: Share(800, 2_000),
-        Layer.RECALL: Share(200, 800), Layer.MEMORY: Share(200, 700), Layer.DELTAS: Share(0, 200),
-        Layer.STATE: Share(0, 300), Layer.HEARTBEAT: Share(60, 60), Layer.REMINDER: Share(80, 80),
-        Layer.CALLS: Share(0, 1_500),
+MESSAGING_PROFILE = BudgetProfile(
+    "messaging", total_tokens=7_700, config_cap=3_500,
+    limits_by_layer={
+        Layer.BRIEFING: TokenLimits(0, 1_000), Layer.SUMMARY: TokenLimits(0, 1_500), Layer.HISTORY: TokenLimits(800, 2_000),
+        Layer.RECALL: TokenLimits(200, 800), Layer.MEMORY: TokenLimits(200, 700), Layer.DELTAS: TokenLimits(0, 200),
+        Layer.STATE: TokenLimits(0, 300), Layer.HEARTBEAT: TokenLimits(60, 60), Layer.REMINDER: TokenLimits(80, 80),
+        Layer.CALLS: TokenLimits(0, 1_500),
     },
-    drops=(Lot.HISTORY, Lot.OTHER_SESSIONS, Lot.RECALL, Lot.EPISODES, Lot.FACTS),
+    eviction_order=(SourceKind.HISTORY, SourceKind.OTHER_SESSIONS, SourceKind.RECALL, SourceKind.EPISODES, SourceKind.FACTS),
 )  # fmt: skip
 """The two profiles of the design, section 7; the totals come from two of its sources (section 16)."""
 
-PROFILES: dict[str, Profile] = {"entity": ENTITY, "messaging": MESSAGING}
+PROFILES: dict[str, BudgetProfile] = {"entity": ENTITY_PROFILE, "messaging": MESSAGING_PROFILE}
 
 
-def profile(settings: JsonObject, own: JsonObject | None = None) -> Profile:
+def resolve_profile(settings: JsonObject, override: JsonObject | None = None) -> BudgetProfile:
     """The profile that an agent's `budget` names; messaging by default. `own` is what an entity type says otherwise.
 
     `settings`: {"profile": "entity", "tokens": 9000, "layers": {"history": {"floor": 800, "cap": 3000}},
@@ -90,86 +90,86 @@ def profile(settings: JsonObject, own: JsonObject | None = None) -> Profile:
     names a profile nothing of the agent's remains. Misconfigured begins with the key that makes no sense; also for
     floors that together reach the total.
     """
-    settings = _overridden(settings, own or {})
+    settings = _merge_override(settings, override or {})
     name = settings.get("profile", "messaging")
     if name not in PROFILES:
         raise Misconfigured(f"budget.profile is {name!r}; use one of {', '.join(sorted(PROFILES))}")
     named = PROFILES[str(name)]
     chosen = replace(
         named,
-        total=_whole("budget.tokens", settings.get("tokens", named.total), least=1),
-        shares={**named.shares, **_shares(settings.get("layers"), named)},
-        drops=_drops(settings.get("drops"), named),
+        total_tokens=_parse_tokens("budget.tokens", settings.get("tokens", named.total_tokens), least=1),
+        limits_by_layer={**named.limits_by_layer, **_parse_limits_by_layer(settings.get("layers"), named)},
+        eviction_order=_parse_eviction_order(settings.get("drops"), named),
     )
-    if chosen.floors >= chosen.total:
+    if chosen.floor_total >= chosen.total_tokens:
         raise Misconfigured(
-            f"budget.layers: the floors come to {chosen.floors} tokens and must stay below the total of "
-            f"{chosen.total}: lower a floor, or raise budget.tokens"
+            f"budget.layers: the floors add up to {chosen.floor_total} tokens but must stay below the total of "
+            f"{chosen.total_tokens}: lower a floor, or raise budget.tokens"
         )
     return chosen
 
 
 @dataclass(slots=True)
-class Purse:
+class RemainingBudget:
     """What is left of a budget while layers are given their room.
 
     Floors that have not been called on are kept back: nobody is given what another layer was promised.
     """
 
-    left: int
-    promised: dict[Layer, int] = field(default_factory=dict)
-    taken: dict[Layer, int] = field(default_factory=dict)
+    tokens_left: int
+    reserved_floors: dict[Layer, int] = field(default_factory=dict)
+    used_tokens: dict[Layer, int] = field(default_factory=dict)
 
     @property
-    def is_short(self) -> bool:
+    def is_below_floors(self) -> bool:
         """Whether less is left than was promised."""
-        return self.left < sum(self.promised.values())
+        return self.tokens_left < sum(self.reserved_floors.values())
 
-    def offer(self, layer: Layer, cap: int) -> int:
+    def available_tokens(self, layer: Layer, cap: int) -> int:
         """The most that `layer` may take now: what of its cap is left, or what nobody else was promised."""
-        others = sum(tokens for one, tokens in self.promised.items() if one is not layer)
-        return max(0, min(cap - self.taken.get(layer, 0), self.left - others))
+        others = sum(tokens for one, tokens in self.reserved_floors.items() if one is not layer)
+        return max(0, min(cap - self.used_tokens.get(layer, 0), self.tokens_left - others))
 
-    def take(self, layer: Layer, tokens: int) -> None:
+    def spend(self, layer: Layer, tokens: int) -> None:
         """`layer` has taken some of its room."""
-        self.left -= tokens
-        self.taken[layer] = self.taken.get(layer, 0) + tokens
-        self.promised[layer] = max(0, self.promised.get(layer, 0) - tokens)
+        self.tokens_left -= tokens
+        self.used_tokens[layer] = self.used_tokens.get(layer, 0) + tokens
+        self.reserved_floors[layer] = max(0, self.reserved_floors.get(layer, 0) - tokens)
 
-    def release(self) -> None:
+    def release_floors(self) -> None:
         """Everybody had their turn: what was promised and not called on is free."""
-        self.promised.clear()
+        self.reserved_floors.clear()
 
 
-OVERFLOWS = (
+OVERFLOW_LAYERS = (
     Layer.TOOLS, Layer.TIERS, Layer.BRIEFING, Layer.SUMMARY, Layer.HEARTBEAT, Layer.REMINDER, Layer.MESSAGE, Layer.CALLS
 )  # fmt: skip
 """The layers that PromptOverflow may name: those that do not give way, and the turn's calls once every result is down
 to a few words."""
 
 
-def after_required(profile: Profile, required: Mapping[Layer, int]) -> Purse:
+def budget_after_required(profile: BudgetProfile, required: Mapping[Layer, int]) -> RemainingBudget:
     """The purse that remains after what may not be dropped; PromptOverflow names the largest layer when that does not
     fit."""
-    remaining = profile.total - sum(required.values())
+    remaining = profile.total_tokens - sum(required.values())
     if remaining < 0:
         layer = max(required, key=lambda one: required[one])
         raise PromptOverflow(layer.name.lower(), required[layer], required[layer] + remaining)
-    purse = Purse(profile.total, {layer: share.floor for layer, share in profile.shares.items()})
+    purse = RemainingBudget(profile.total_tokens, {layer: share.floor for layer, share in profile.limits_by_layer.items()})
     for layer, tokens in required.items():
-        purse.take(layer, tokens)
+        purse.spend(layer, tokens)
     return purse
 
 
-def in_proportion(purse: Purse) -> Purse:
+def shrink_floors(budget: RemainingBudget) -> RemainingBudget:
     """The purse with promises that can be kept: where less is left than the floors come to, each shrinks alike."""
-    if purse.is_short:
-        share = purse.left / sum(purse.promised.values())
-        purse.promised = {layer: int(tokens * share) for layer, tokens in purse.promised.items()}
-    return purse
+    if budget.is_below_floors:
+        share = budget.tokens_left / sum(budget.reserved_floors.values())
+        budget.reserved_floors = {layer: int(tokens * share) for layer, tokens in budget.reserved_floors.items()}
+    return budget
 
 
-def _overridden(settings: JsonObject, own: JsonObject) -> JsonObject:
+def _merge_override(settings: JsonObject, own: JsonObject) -> JsonObject:
     if "profile" in own:
         return own
     theirs, ours = settings.get("layers"), own.get("layers")
@@ -177,52 +177,54 @@ def _overridden(settings: JsonObject, own: JsonObject) -> JsonObject:
     return {**settings, **own, **({"layers": both} if both else {})}
 
 
-def _shares(given: Json, named: Profile) -> dict[Layer, Share]:
+def _parse_limits_by_layer(given: Json, profile: BudgetProfile) -> dict[Layer, TokenLimits]:
     if given is None:
         return {}
     if not isinstance(given, dict):
         raise Misconfigured('budget.layers maps layers to {"floor": tokens, "cap": tokens}')
-    return {_layer(name, named): _share(name, one, named) for name, one in given.items()}
+    return {_parse_layer(name, profile): _parse_limits(name, one, profile) for name, one in given.items()}
 
 
-def _layer(name: str, named: Profile) -> Layer:
-    known = {layer.name.lower(): layer for layer in named.shares}
+def _parse_layer(name: str, profile: BudgetProfile) -> Layer:
+    known = {layer.name.lower(): layer for layer in profile.limits_by_layer}
     if name not in known:
-        raise Misconfigured(f"budget.layers.{name} is no layer that gives way; those are {', '.join(known)}")
+        raise Misconfigured(f"budget.layers.{name} has no limits; layers with limits: {', '.join(known)}")
     return known[name]
 
 
-def _share(name: str, given: Json, named: Profile) -> Share:
+def _parse_limits(name: str, given: Json, profile: BudgetProfile) -> TokenLimits:
     if not isinstance(given, dict) or not given.keys() <= {"floor", "cap"}:
         raise Misconfigured(f'budget.layers.{name} takes {{"floor": tokens, "cap": tokens}}')
-    default = named.share(_layer(name, named))
-    floor = _whole(f"budget.layers.{name}.floor", given.get("floor", default.floor), least=0)
-    cap = _whole(f"budget.layers.{name}.cap", given.get("cap", max(default.cap, floor)), least=0)
+    default = profile.limits_of(_parse_layer(name, profile))
+    floor = _parse_tokens(f"budget.layers.{name}.floor", given.get("floor", default.floor), least=0)
+    cap = _parse_tokens(f"budget.layers.{name}.cap", given.get("cap", max(default.cap, floor)), least=0)
     if cap < floor:
         raise Misconfigured(f"budget.layers.{name}: the cap of {cap} is below the floor of {floor}")
-    return Share(floor, cap)
+    return TokenLimits(floor, cap)
 
 
-_DROPPABLE: Sequence[Lot] = (
-    Lot.OTHER_SESSIONS, Lot.NEAREST, Lot.DISTILLATIONS, Lot.RECALL, Lot.EPISODES, Lot.FACTS, Lot.HISTORY
+_EVICTABLE: Sequence[SourceKind] = (
+    SourceKind.OTHER_SESSIONS, SourceKind.NEAREST, SourceKind.FILE_SUMMARIES, SourceKind.RECALL, SourceKind.EPISODES, SourceKind.FACTS, SourceKind.HISTORY
 )  # fmt: skip
 
 
-def _drops(given: Json, named: Profile) -> tuple[Lot, ...]:
+def _parse_eviction_order(given: Json, profile: BudgetProfile) -> tuple[SourceKind, ...]:
     if given is None:
-        return named.drops
-    allowed = {str(lot): lot for lot in _DROPPABLE}
+        return profile.eviction_order
+    allowed = {str(lot): lot for lot in _EVICTABLE}
     if (
         not isinstance(given, list)
         or any(str(one) not in allowed for one in given)
         or len(set(map(str, given))) < len(given)
     ):
-        raise Misconfigured(f"budget.drops lists some of {', '.join(allowed)}, each once, first dropped first")
+        raise Misconfigured(
+            f"budget.eviction_order must list some of {', '.join(allowed)}, each once, first evicted first"
+        )
     chosen = tuple(allowed[str(one)] for one in given)
-    return chosen if Lot.HISTORY in chosen else (*chosen, Lot.HISTORY)
+    return chosen if SourceKind.HISTORY in chosen else (*chosen, SourceKind.HISTORY)
 
 
-def _whole(key: str, value: Json, *, least: int) -> int:
+def _parse_tokens(key: str, value: Json, *, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise Misconfigured(f"{key} is {value!r}; give a whole number of tokens")
     return value

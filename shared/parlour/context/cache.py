@@ -7,20 +7,20 @@ from datetime import datetime
 from typing import Literal
 
 from parlour.context import pins
-from parlour.context.pins import CAUSES, Cause
+from parlour.context.pins import REFRESH_CAUSES, RefreshCause
 from parlour.context.segment import Layer, Segment
-from parlour.infra.jsonable import digest_of
+from parlour.infra.jsonable import digest_of_texts
 
-type Culprit = Cause | Literal["model", "refit", "unnamed"]
+type CacheMissCause = RefreshCause | Literal["model", "refit", "unnamed"]
 """Why bytes that were cached were not the same: a cause of the briefing's, another model, results that had to be
 shortened between two steps, or nothing that anybody has named: a mistake of ours."""
 
-CULPRITS: tuple[str, ...] = (*(one for one in CAUSES if one != "first"), "model", "refit")
+CACHE_MISS_CAUSES: tuple[str, ...] = (*(one for one in REFRESH_CAUSES if one != "first"), "model", "refit")
 """Who may be to blame: before the first prompt there is nothing to lose, and nothing stays unnamed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Print:
+class BlockFingerprint:
     """A block's bytes, hashed, and its tokens.
 
     stays  whether the session's next turn begins with it, too: not so what is said for one turn alone, and not its
@@ -30,11 +30,11 @@ class Print:
     layer: Layer
     hash: str
     tokens: int
-    stays: bool = True
+    is_in_next_turn: bool = True
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class CacheMiss:
     """Bytes that might have been cached and had to be read anew.
 
     layer   the first whose bytes changed; the prompt's first layer when everything was lost.
@@ -43,40 +43,40 @@ class Miss:
     """
 
     layer: Layer
-    cause: Culprit
+    cause: CacheMissCause
     tokens: int
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class CacheHit:
     """What of the last prompt is good for this one: so many of its blocks from the first on, and what was lost."""
 
-    blocks: int
-    miss: Miss | None = None
+    block_count: int
+    miss: CacheMiss | None = None
 
 
-def prints(segments: Sequence[Segment]) -> tuple[Print, ...]:
+def fingerprint_blocks(segments: Sequence[Segment]) -> tuple[BlockFingerprint, ...]:
     """The prints of all blocks, in the order of the bytes, but a repeated reminder's: nothing follows that."""
-    found: list[Print] = []
+    found: list[BlockFingerprint] = []
     stays = True
     for segment in segments:
         if segment.placement == "last":
             continue
         if segment.blocks:
             stays = stays and segment.stability != "turn" and segment.layer is not Layer.CALLS
-        found += [Print(segment.layer, digest_of(one.pieces), one.tokens, stays) for one in segment.blocks]
+        found += [BlockFingerprint(segment.layer, digest_of_texts(one.pieces), one.tokens, stays) for one in segment.blocks]
     return tuple(found)
 
 
-def compare(
-    before: Sequence[Print],
-    now: Sequence[Print],
+def compare_prompts(
+    before: Sequence[BlockFingerprint],
+    current: Sequence[BlockFingerprint],
     *,
-    asked: datetime | None,
+    last_asked_at: datetime | None,
     at: datetime,
-    same_model: bool,
-    causes: Sequence[Cause],
-) -> Served:
+    is_same_model: bool,
+    refresh_causes: Sequence[RefreshCause],
+) -> CacheHit:
     """What the last prompt's cache serves of this one; nothing, and nothing lost, when there was none.
 
     before      the prints of the last prompt; after a turn is over only those that stay (`Standing.after_turn`).
@@ -86,22 +86,22 @@ def compare(
     A prompt that only grew is no miss: the last one is a beginning of it. Words that the user wrote then stand in the
     history now; their bytes are the same.
     """
-    if not before or asked is None:
-        return Served(0)
+    if not before or last_asked_at is None:
+        return CacheHit(0)
     held = sum(one.tokens for one in before)
-    if not same_model:
-        return Served(0, Miss(before[0].layer, "model", held))
-    if not pins.is_warm(asked, at):
-        return Served(0, Miss(before[0].layer, "cold", held))
-    pairs = zip(before, now, strict=False)
+    if not is_same_model:
+        return CacheHit(0, CacheMiss(before[0].layer, "model", held))
+    if not pins.is_cache_warm(last_asked_at, at):
+        return CacheHit(0, CacheMiss(before[0].layer, "cold", held))
+    pairs = zip(before, current, strict=False)
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0].hash == pair[1].hash, pairs))
     if same == len(before):
-        return Served(same)
+        return CacheHit(same)
     lost = sum(one.tokens for one in before[same:])
-    return Served(same, Miss(before[same].layer, _blamed(before[same].layer, causes), lost))
+    return CacheHit(same, CacheMiss(before[same].layer, _miss_cause(before[same].layer, refresh_causes), lost))
 
 
-_ABLE: dict[Layer, tuple[Cause, ...]] = {
+_CAUSES_BY_LAYER: dict[Layer, tuple[RefreshCause, ...]] = {
     Layer.TOOLS: ("config",),
     Layer.TIERS: ("config",),
     Layer.SUMMARY: ("cut", "forget", "classification", "budget"),
@@ -112,9 +112,9 @@ _ABLE: dict[Layer, tuple[Cause, ...]] = {
 history's by now."""
 
 
-def _blamed(layer: Layer, causes: Sequence[Cause]) -> Culprit:
+def _miss_cause(layer: Layer, refresh_causes: Sequence[RefreshCause]) -> CacheMissCause:
     """The first of the causes that has to do with the layer; bytes that changed for no such cause changed unnamed."""
     if layer is Layer.CALLS:
         return "refit"
-    able = _ABLE.get(layer, causes)
-    return next((one for one in causes if one in able), "unnamed")
+    able = _CAUSES_BY_LAYER.get(layer, refresh_causes)
+    return next((one for one in refresh_causes if one in able), "unnamed")

@@ -3,114 +3,114 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from parlour.context.ledger import Entry, Reason
+from parlour.context.ledger import LedgerEntry, OmissionReason
 from parlour.context.segment import Item, Source
-from parlour.context.tokens import Meter
+from parlour.context.tokens import TokenCounter
 from parlour.text.similarity import containment
 from parlour.text.words import key_terms, word_parts
 
-LEAST_SCORE = 0.05
+MIN_SCORE = 0.05
 """A recalled item below this score helps nobody; scores are between 0 and 1."""
 
-_SAME = 0.8
+_DUPLICATE_SHARE = 0.8
 """Two texts say the same when the shorter shares this much of its runs of words with the longer."""
 
-_COVERED = 0.8
+_COVERED_SHARE = 0.8
 """A text is covered by the Pulse when this much of its telling words stand there."""
 
-_RUN = 4
+_SHINGLE_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class Selection:
     """Items that are in, in the order given, and an entry for every item."""
 
     items: tuple[Item, ...]
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     tokens: int
 
 
-def best(
-    meter: Meter, items: Sequence[Item], room: int, most: int, *, between: int = 0, last: Collection[Item] = ()
-) -> Chosen:
+def select_best(
+    counter: TokenCounter, items: Sequence[Item], available_tokens: int, max_tokens: int, *, separator_tokens: int = 0, ranked_last: Collection[Item] = ()
+) -> Selection:
     """The items with the highest scores that fit `room` tokens, each taking `between` more for its separator.
 
     Those in `last` come after all others, whatever their scores. `most` is what they could have if nothing else were in
     the prompt: an item beyond that is too large for good. One that does not fit is taken in fewer words where it has
     such; smaller ones after it may still fit.
     """
-    left, entries = room, []
-    for item in sorted(items, key=lambda one: (one in last, -one.score)):
-        entry = _taken(meter, item, left, most, between)
+    left, entries = available_tokens, []
+    for item in sorted(items, key=lambda one: (one in ranked_last, -one.score)):
+        entry = _entry_for(counter, item, left, max_tokens, separator_tokens)
         entries.append(entry)
-        left -= entry.tokens + between if entry.reason is None else 0
-    return Chosen(tuple(one.item for one in entries if one.reason is None), tuple(entries), room - left)
+        left -= entry.tokens + separator_tokens if entry.reason is None else 0
+    return Selection(tuple(one.item for one in entries if one.reason is None), tuple(entries), available_tokens - left)
 
 
-def seen(items: Sequence[Item], clearance: int) -> tuple[list[Item], list[Entry]]:
+def filter_by_clearance(items: Sequence[Item], clearance: int) -> tuple[list[Item], list[LedgerEntry]]:
     """Items that the reader may see, and entries for the others, whose words are not kept."""
     hidden = [
-        Entry(replace(one, text="", shorter=(), title=""), 0, "clearance") for one in items if one.level > clearance
+        LedgerEntry(replace(one, text="", shorter_texts=(), title=""), 0, "clearance") for one in items if one.classification > clearance
     ]
-    return [one for one in items if one.level <= clearance], hidden
+    return [one for one in items if one.classification <= clearance], hidden
 
 
-def worth(meter: Meter, items: Sequence[Item], least: float = LEAST_SCORE) -> tuple[list[Item], list[Entry]]:
+def filter_by_score(counter: TokenCounter, items: Sequence[Item], min_score: float = MIN_SCORE) -> tuple[list[Item], list[LedgerEntry]]:
     """Items that score enough to help, and entries for the others."""
-    weak = [Entry(one, meter.count(one.text), "below_floor") for one in items if one.score < least]
-    return [one for one in items if one.score >= least], weak
+    weak = [LedgerEntry(one, counter.count(one.text), "below_floor") for one in items if one.score < min_score]
+    return [one for one in items if one.score >= min_score], weak
 
 
-def distinct(
-    meter: Meter, items: Sequence[Item], told: Sequence[str] = (), sources: Collection[Source] = ()
-) -> tuple[list[Item], list[Entry]]:
+def deduplicate(
+    counter: TokenCounter, items: Sequence[Item], known_texts: Sequence[str] = (), verbatim_sources: Collection[Source] = ()
+) -> tuple[list[Item], list[LedgerEntry]]:
     """Items that say something else than those with higher scores and than what is `told` already, and that come from
     none of the `sources` that are told word for word."""
     kept: list[Item] = []
-    twice: list[Entry] = []
-    runs = [_runs(text) for text in told]
+    twice: list[LedgerEntry] = []
+    runs = [_shingles(text) for text in known_texts]
     for item in sorted(items, key=lambda one: -one.score):
-        own = _runs(item.text)
-        if item.source in sources or any(_is_same(own, other) for other in runs if not own.isdisjoint(other)):
-            twice.append(Entry(item, meter.count(item.text), "duplicate"))
+        own = _shingles(item.text)
+        if item.source in verbatim_sources or any(_is_duplicate(own, other) for other in runs if not own.isdisjoint(other)):
+            twice.append(LedgerEntry(item, counter.count(item.text), "duplicate"))
         else:
             kept.append(item)
             runs.append(own)
     return kept, twice
 
 
-def covered(items: Sequence[Item], pulse: str) -> frozenset[Item]:
+def find_covered_by_pulse(items: Sequence[Item], pulse: str) -> frozenset[Item]:
     """The items that the Pulse speaks for: they come after all others, last but not lost."""
     told = key_terms(pulse)
-    return frozenset(item for item in items if containment(key_terms(item.text), told) >= _COVERED)
+    return frozenset(item for item in items if containment(key_terms(item.text), told) >= _COVERED_SHARE)
 
 
-def because_covered(entries: Sequence[Entry], covered: Collection[Item]) -> tuple[Entry, ...]:
+def mark_covered_by_pulse(entries: Sequence[LedgerEntry], covered: Collection[Item]) -> tuple[LedgerEntry, ...]:
     """Entries whose item had no room because the Pulse speaks for it say so."""
-    reason: Reason = "covered_by_pulse"
+    reason: OmissionReason = "covered_by_pulse"
     return tuple(
         replace(one, reason=reason) if one.reason == "over_budget" and one.item in covered else one for one in entries
     )
 
 
-def _taken(meter: Meter, item: Item, left: int, most: int, between: int) -> Entry:
-    full = meter.count(item.text)
+def _entry_for(counter: TokenCounter, item: Item, left: int, most: int, between: int) -> LedgerEntry:
+    full = counter.count(item.text)
     if full + between <= left:
-        return Entry(item, full)
-    for text in item.shorter:
-        if (tokens := meter.count(text)) + between <= left:
-            return Entry(replace(item, text=text, shorter=()), tokens, shortened=True)
-    smallest = min([full, *map(meter.count, item.shorter)])
-    return Entry(item, full, "too_large" if smallest + between > most else "over_budget")
+        return LedgerEntry(item, full)
+    for text in item.shorter_texts:
+        if (tokens := counter.count(text)) + between <= left:
+            return LedgerEntry(replace(item, text=text, shorter_texts=()), tokens, is_shortened=True)
+    smallest = min([full, *map(counter.count, item.shorter_texts)])
+    return LedgerEntry(item, full, "too_large" if smallest + between > most else "over_budget")
 
 
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
+def _shingles(text: str) -> frozenset[tuple[str, ...]]:
     plain = [part.casefold() for part in word_parts(text)]
-    if len(plain) < _RUN:
+    if len(plain) < _SHINGLE_WORDS:
         return frozenset([tuple(plain)]) if plain else frozenset()
-    return frozenset(tuple(plain[place : place + _RUN]) for place in range(len(plain) - _RUN + 1))
+    return frozenset(tuple(plain[place : place + _SHINGLE_WORDS]) for place in range(len(plain) - _SHINGLE_WORDS + 1))
 
 
-def _is_same(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
+def _is_duplicate(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> bool:
     shorter, longer = sorted((one, other), key=len)
-    return containment(shorter, longer) >= _SAME
+    return containment(shorter, longer) >= _DUPLICATE_SHARE

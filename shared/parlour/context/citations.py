@@ -4,10 +4,10 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 
-_CODE = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
+_CODE_SPAN = re.compile(r"(```.*?(?:```|\Z)|`[^`\n]*`)", re.DOTALL)
 """Code, fenced or inline: what stands in brackets there is code."""
 
-_CITED = re.compile(r"([ \t]?)(?<![\w\]])\[(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)\](?!\()|(?<=\])\[(\d{1,3})\](?!\()")
+_CITATION = re.compile(r"([ \t]?)(?<![\w\]])\[(\d{1,3}(?:\s*[,;\u2013-]\s*\d{1,3})*)\](?!\()|(?<=\])\[(\d{1,3})\](?!\()")
 """`[2]`, `[2, 5]`, `[1-3]`, also one right after another, with the space before it. Not an index (`rows[0]`), not a
 link's text, not a year: a session never gives out a thousand numbers."""
 
@@ -15,38 +15,38 @@ _RANGE = re.compile(r"(\d+)\s*[\u2013-]\s*(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Cited:
+class CheckedReply:
     """A reply whose every citation is known: its text, the numbers in order of first use, how many were removed."""
 
     text: str
     numbers: tuple[int, ...]
-    removed: int
+    removed_count: int
 
 
-def check(text: str, known: Container[int]) -> Cited:
+def check_citations(text: str, known_numbers: Container[int]) -> CheckedReply:
     """Keep citations of known numbers, written one per bracket; remove the others and count them."""
     kept: dict[int, None] = {}
     removed = 0
 
     def settle(match: re.Match[str]) -> str:
         nonlocal removed
-        numbers = _numbers(match[2] or match[3])
-        good = [number for number in numbers if number in known]
+        numbers = _parse_numbers(match[2] or match[3])
+        good = [number for number in numbers if number in known_numbers]
         removed += len(numbers) - len(good)
         kept.update(dict.fromkeys(good))
         space = (match[1] or "") if good else ""
         return space + "".join(f"[{number}]" for number in good)
 
-    pieces = _CODE.split(text)
-    checked = [piece if place % 2 else _CITED.sub(settle, piece) for place, piece in enumerate(pieces)]
-    return Cited("".join(checked), tuple(kept), removed)
+    pieces = _CODE_SPAN.split(text)
+    checked = [piece if place % 2 else _CITATION.sub(settle, piece) for place, piece in enumerate(pieces)]
+    return CheckedReply("".join(checked), tuple(kept), removed)
 
 
-def _numbers(inside: str) -> list[int]:
+def _parse_numbers(inside: str) -> list[int]:
     """The numbers that a bracket means: `1-3` is three of them."""
-    spread = _RANGE.sub(lambda match: ",".join(map(str, _between(int(match[1]), int(match[2])))), inside)
+    spread = _RANGE.sub(lambda match: ",".join(map(str, _expand_range(int(match[1]), int(match[2])))), inside)
     return [int(number) for number in re.findall(r"\d+", spread)]
 
 
-def _between(first: int, last: int) -> list[int]:
+def _expand_range(first: int, last: int) -> list[int]:
     return list(range(first, last + 1)) if first <= last else [first, last]

@@ -4,19 +4,19 @@ from datetime import datetime
 
 from parlour.context import tail
 from parlour.context.segment import Layer
-from parlour.context.tokens import Meter
+from parlour.context.tokens import TokenCounter
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
-MOST = 60
+MAX_TOKENS = 60
 """Tokens of the layer with its wrapping (design section 7, layer 9); the wrapping takes 25 of them."""
 
-_CHANNELS = {"whatsapp": ("WhatsApp without tables", "WhatsApp"), "web": ("web chat, Markdown", "web chat")}
-_LONGEST_LOCALE = 11
+_CHANNEL_HINTS = {"whatsapp": ("WhatsApp without tables", "WhatsApp"), "web": ("web chat, Markdown", "web chat")}
+_MAX_LOCALE_CHARS = 11
 """Letters: a language, a script and a region, like zh-Hant-TW."""
 
 
-def text(meter: Meter, now: datetime, channel: str, locale: str | None, name: str | None, turn: int) -> str:
+def render_turn_metadata(counter: TokenCounter, now: datetime, channel: str, locale: str | None, name: str | None, turn_number: int) -> str:
     """Time (of the turn, UTC), turn of the session, channel, and the user's locale and name when known.
 
     `MOST` tokens with its wrapping, as `meter` counts them. Where the name makes it longer, what the channel shows is
@@ -24,17 +24,17 @@ def text(meter: Meter, now: datetime, channel: str, locale: str | None, name: st
     nobody's name.
     """
     day = f"{WEEKDAYS[now.weekday()][:3]} {now.day} {now:%b %Y}"
-    moment = f"{day} {now:%H:%M} UTC, turn {turn}"
-    hinted, plain = _CHANNELS.get(channel, (channel, channel))
-    spoken, words = (locale or "")[:_LONGEST_LOCALE], (name or "").split()
+    moment = f"{day} {now:%H:%M} UTC, turn {turn_number}"
+    hinted, plain = _CHANNEL_HINTS.get(channel, (channel, channel))
+    spoken, words = (locale or "")[:_MAX_LOCALE_CHARS], (name or "").split()
     names = [" ".join(words[:count]) for count in range(len(words), -1, -1)]
-    tries = [_told(moment, shown, spoken, one) for one in names for shown in (hinted, plain)]
-    return next((told for told in tries if _size(meter, told) <= MOST), tries[-1])
+    tries = [_join_parts(moment, shown, spoken, one) for one in names for shown in (hinted, plain)]
+    return next((told for told in tries if _layer_tokens(counter, told) <= MAX_TOKENS), tries[-1])
 
 
-def _told(moment: str, channel: str, locale: str, name: str) -> str:
+def _join_parts(moment: str, channel: str, locale: str, name: str) -> str:
     return ", ".join(filter(None, (moment, channel, locale, f"user {name}" if name else "")))
 
 
-def _size(meter: Meter, told: str) -> int:
-    return tail.segment(meter, Layer.HEARTBEAT, [told]).tokens
+def _layer_tokens(counter: TokenCounter, told: str) -> int:
+    return tail.tail_segment(counter, Layer.HEARTBEAT, [told]).tokens

@@ -9,51 +9,51 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from parlour.context import recap
-from parlour.context.ledger import Entry, Reason
-from parlour.context.past import WITHDRAWN, PastTurn
-from parlour.context.segment import Block, Item, Lot, Source, foreign, joined, tagged, words
+from parlour.context.ledger import LedgerEntry, OmissionReason
+from parlour.context.past import WITHHELD_TEXT, PastTurn
+from parlour.context.segment import Block, Item, SourceKind, Source, escape_untrusted, join_pieces, wrap_in_tag, text_block
 from parlour.context.stored_text import StoredText
-from parlour.context.tokens import Meter
+from parlour.context.tokens import TokenCounter
 from parlour.text.similarity import containment
 from parlour.text.words import key_terms
 
-SUMMARY_TOKENS = 1_000
+MAX_SUMMARY_TOKENS = 1_000
 """The longest summary; with what stands beside it the 1,500 of a long conversation (design section 7, layer 3)."""
 
-BESIDE_TOKENS = 500
+MAX_BESIDE_SUMMARY_TOKENS = 500
 """What the recap and the lines that are kept word for word take together at most: all that there is without a summary
 (design section 7, layer 3)."""
 
-KEPT_TOKENS = 250
+MAX_KEY_DETAIL_TOKENS = 250
 """Of those the most that is kept word for word; what has no room is found again by a search."""
 
-LEAD_TOKENS = SUMMARY_TOKENS + BESIDE_TOKENS
+MAX_COMPACTED_TOKENS = MAX_SUMMARY_TOKENS + MAX_BESIDE_SUMMARY_TOKENS
 
-_BESIDE_SUMMARY = "Said there, word for word (the summary is newer where it says otherwise):\n"
-_ALONE = "Said earlier in this conversation, word for word:\n"
+_DETAILS_HEADING = "Said there, word for word (the summary is newer where it says otherwise):\n"
+_DETAILS_ALONE_HEADING = "Said earlier in this conversation, word for word:\n"
 """Such a line is of the day on which it was said; what was taken back since is in the summary, where there is one."""
 
-PASTED_TOKENS = 400
+MIN_PASTED_TOKENS = 400
 """A message from this length on may be a pasted document."""
 
-_ABOUT = 0.25
+_TOPIC_SHARE = 0.25
 """The share of the newest messages' telling words that a pasted text must hold for the talk to be about it."""
 
-_TELLING_FROM = 6
+_TOPIC_WORD_CHARS = 6
 """Letters from which on a word tells what is talked about; the words that every talk has are shorter, figures aside."""
 
-_YOU, _USER, _SENT, _A_FILE = "- you: ", "- user: ", "- user sent ", "a file"
+_AGENT_PREFIX, _USER_PREFIX, _ATTACHMENT_PREFIX, _UNNAMED_FILE = "- you: ", "- user: ", "- user sent ", "a file"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeyDetailLine:
     """A line that is told word for word once its turn is not; `ours` where the agent said it. `source` names the
     message."""
 
     text: StoredText
-    turn: int
+    turn_number: int
     source: Source
-    ours: bool = False
+    from_agent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +64,18 @@ class Summary:
     """
 
     version: int
-    until: int
+    until_turn: int
     text: StoredText
-    kept: tuple[Kept, ...] = ()
+    key_details: tuple[KeyDetailLine, ...] = ()
 
     @property
-    def covers(self) -> int:
+    def covered_until_turn(self) -> int:
         """The number of the last turn that needs no recap; below all of them where there is no text."""
-        return self.until if self.text else -1
+        return self.until_turn if self.text else -1
 
 
 @dataclass(frozen=True, slots=True)
-class StandIn:
+class CompactionInput:
     """What may lead a history that is cut.
 
     summary  the newest.
@@ -84,12 +84,12 @@ class StandIn:
     """
 
     summary: Summary | None = None
-    awaited: bool = False
-    most: int = LEAD_TOKENS
+    is_summary_pending: bool = False
+    max_tokens: int = MAX_COMPACTED_TOKENS
 
 
 @dataclass(frozen=True, slots=True)
-class Lead:
+class CompactedHistory:
     """What stands before the history since its last cut.
 
     since     the number of the first turn that is still verbatim.
@@ -98,158 +98,158 @@ class Lead:
     summary   the summary as it is told, with those of its lines that are.
     """
 
-    since: int = 0
+    since_turn: int = 0
     recap: tuple[StoredText, ...] = ()
-    turns: tuple[int, ...] = ()
-    forgone: int = 0
-    pasted: Item | None = None
+    recap_turns: tuple[int, ...] = ()
+    omitted_count: int = 0
+    pasted_text: Item | None = None
     summary: Summary | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Led:
+class CompactionResult:
     """A new lead, and what of its candidates it has no room for."""
 
-    lead: Lead
-    out: tuple[Entry, ...] = ()
+    compacted_history: CompactedHistory
+    omitted_entries: tuple[LedgerEntry, ...] = ()
 
 
-def after_cut(
-    meter: Meter, lead: Lead, since: int, cut: Sequence[PastTurn], talk: Sequence[str], given: StandIn
-) -> Led:  # fmt: skip
+def compact(
+    counter: TokenCounter, compacted_history: CompactedHistory, since_turn: int, cut_turns: Sequence[PastTurn], recent_texts: Sequence[str], compaction_input: CompactionInput
+) -> CompactionResult:  # fmt: skip
     """The lead once these turns are `cut` and the one with number `since` is the first that is told; `talk` is what was
     said from there on."""
-    summary = _summary(meter, lead.summary, given)
-    told = _lines(lead, cut, summary.covers if summary else -1)
-    kept, out = _kept(meter, summary, since, [line for _, line in told]) if summary else ((), ())
-    left = BESIDE_TOKENS - _size(meter, [one.text for one in kept])
+    summary = _choose_summary(counter, compacted_history.summary, compaction_input)
+    told = _recap_lines(compacted_history, cut_turns, summary.covered_until_turn if summary else -1)
+    kept, out = _select_key_details(counter, summary, since_turn, [line for _, line in told]) if summary else ((), ())
+    left = MAX_BESIDE_SUMMARY_TOKENS - _lines_tokens(counter, [one.text for one in kept])
     lines = list(told)
-    while lines and _size(meter, [line for _, line in lines]) > left:
+    while lines and _lines_tokens(counter, [line for _, line in lines]) > left:
         lines.pop(0)
-    lost = len(told) - len(lines) + (0 if _covers_before(lead, summary) else lead.forgone)
-    pasted = _pasted(meter, cut, talk) or _still(lead.pasted, talk)
-    new = Lead(
-        since, tuple(line for _, line in lines), tuple(number for number, _ in lines), lost, pasted,
-        replace(summary, kept=kept) if summary else None,
+    lost = len(told) - len(lines) + (0 if _covers_omitted(compacted_history, summary) else compacted_history.omitted_count)
+    pasted = _find_pasted_text(counter, cut_turns, recent_texts) or _keep_if_on_topic(compacted_history.pasted_text, recent_texts)
+    new = CompactedHistory(
+        since_turn, tuple(line for _, line in lines), tuple(number for number, _ in lines), lost, pasted,
+        replace(summary, key_details=kept) if summary else None,
     )  # fmt: skip
-    return Led(new, out)
+    return CompactionResult(new, out)
 
 
-def without(lead: Lead, closed: Collection[int], *, summary: bool = False) -> Lead:
+def withhold_turns(compacted_history: CompactedHistory, restricted_turns: Collection[int], *, is_summary_restricted: bool = False) -> CompactedHistory:
     """The lead without what was replied in the closed turns, and without the names of what was sent with them; with
     `summary`, also without a summary that rests on what was closed."""
-    pairs = zip(lead.recap, lead.turns, strict=True)
-    lines = tuple(_without(line) if of in closed else line for line, of in pairs)
-    told = lead.summary and _open(lead.summary, closed, withdrawn=summary)
-    return replace(lead, recap=lines, summary=told)
+    pairs = zip(compacted_history.recap, compacted_history.recap_turns, strict=True)
+    lines = tuple(_withhold_line(line) if of in restricted_turns else line for line, of in pairs)
+    told = compacted_history.summary and _withhold_in_summary(compacted_history.summary, restricted_turns, withdrawn=is_summary_restricted)
+    return replace(compacted_history, recap=lines, summary=told)
 
 
-def open_lines(summary: Summary, closed: Collection[int]) -> Summary:
+def without_restricted_details(summary: Summary, restricted_turns: Collection[int]) -> Summary:
     """The summary without the lines that were replied in the closed turns."""
-    return _open(summary, closed, withdrawn=False)
+    return _withhold_in_summary(summary, restricted_turns, withdrawn=False)
 
 
-def is_withdrawn(lead: Lead) -> bool:
+def is_summary_withheld(compacted_history: CompactedHistory) -> bool:
     """Whether a summary that stood here is not told any more: another one is wanted."""
-    return lead.summary is not None and lead.summary.text == WITHDRAWN
+    return compacted_history.summary is not None and compacted_history.summary.text == WITHHELD_TEXT
 
 
-def renewed(meter: Meter, lead: Lead, given: StandIn) -> Lead:
+def with_newest_summary(counter: TokenCounter, compacted_history: CompactedHistory, compaction_input: CompactionInput) -> CompactedHistory:
     """The lead with the newest summary in the place of one that is not told any more."""
-    summary = _summary(meter, lead.summary, given)
-    if summary is None or summary.text == WITHDRAWN:
-        return lead
-    kept, _ = _kept(meter, summary, lead.since, lead.recap)
-    return replace(lead, summary=replace(summary, kept=kept))
+    summary = _choose_summary(counter, compacted_history.summary, compaction_input)
+    if summary is None or summary.text == WITHHELD_TEXT:
+        return compacted_history
+    kept, _ = _select_key_details(counter, summary, compacted_history.since_turn, compacted_history.recap)
+    return replace(compacted_history, summary=replace(summary, key_details=kept))
 
 
-def bare(lead: Lead) -> Lead:
+def without_summary(compacted_history: CompactedHistory) -> CompactedHistory:
     """The lead without its summary, for which there is no room; what no recap tells is found by a search alone."""
-    return replace(lead, summary=lead.summary and replace(lead.summary, text="", kept=()))
+    return replace(compacted_history, summary=compacted_history.summary and replace(compacted_history.summary, text="", key_details=()))
 
 
-def items(lead: Lead) -> list[Item]:
+def compacted_items(compacted_history: CompactedHistory) -> list[Item]:
     """What the lead tells, piece by piece."""
-    summary = lead.summary
-    text = [_item(summary)] if summary and summary.text else []
-    kept = [_line(one, place) for place, one in enumerate(_in_order(summary))]
-    lines = [Item(Lot.SUMMARY, line, Source("sessions", "recap", number)) for number, line in enumerate(lead.recap)]
-    return [*text, *kept, *lines, *([lead.pasted] if lead.pasted else [])]
+    summary = compacted_history.summary
+    text = [_summary_item(summary)] if summary and summary.text else []
+    kept = [_key_detail_item(one, place) for place, one in enumerate(_details_by_turn(summary))]
+    lines = [Item(SourceKind.SUMMARY, line, Source("sessions", "recap", number)) for number, line in enumerate(compacted_history.recap)]
+    return [*text, *kept, *lines, *([compacted_history.pasted_text] if compacted_history.pasted_text else [])]
 
 
-def summarised(lead: Lead) -> Item | None:
+def summary_item(compacted_history: CompactedHistory) -> Item | None:
     """The summary as a candidate; None where there is none."""
-    return _item(lead.summary) if lead.summary and lead.summary.text else None
+    return _summary_item(compacted_history.summary) if compacted_history.summary and compacted_history.summary.text else None
 
 
-def block(meter: Meter, lead: Lead) -> tuple[Block, ...]:
+def compacted_block(counter: TokenCounter, compacted_history: CompactedHistory) -> tuple[Block, ...]:
     """The lead as it is sent; nothing for one that tells nothing."""
     parts: list[list[str]] = []
-    summary = lead.summary
+    summary = compacted_history.summary
     if summary and summary.text:
         parts.append(["Earlier in this conversation, summarised:\n", summary.text])
-    if kept := _in_order(summary):
-        heading = _BESIDE_SUMMARY if summary and summary.text not in {"", WITHDRAWN} else _ALONE
-        parts.append([heading, *joined([one.text for one in kept], "\n")])
-    if lead.recap:
-        more = f"(and {lead.forgone} messages before that)\n" if lead.forgone else ""
+    if kept := _details_by_turn(summary):
+        heading = _DETAILS_HEADING if summary and summary.text not in {"", WITHHELD_TEXT} else _DETAILS_ALONE_HEADING
+        parts.append([heading, *join_pieces([one.text for one in kept], "\n")])
+    if compacted_history.recap:
+        more = f"(and {compacted_history.omitted_count} messages before that)\n" if compacted_history.omitted_count else ""
         when = "After that" if summary and summary.text else "Earlier in this conversation"
-        parts.append([f"{when}, shortened:\n{more}", *joined(lead.recap, "\n")])
-    if lead.pasted:
-        parts.append(["The user gave this text, whole:\n", foreign(lead.pasted.text)])
+        parts.append([f"{when}, shortened:\n{more}", *join_pieces(compacted_history.recap, "\n")])
+    if compacted_history.pasted_text:
+        parts.append(["The user gave this text, whole:\n", escape_untrusted(compacted_history.pasted_text.text)])
     pieces = [piece for part in parts for piece in ("\n\n", *part)][1:]
-    return (words(meter, *tagged("earlier", *pieces), role="user"),) if pieces else ()
+    return (text_block(counter, *wrap_in_tag("earlier", *pieces), role="user"),) if pieces else ()
 
 
-def size(meter: Meter, lead: Lead) -> int:
+def compacted_tokens(counter: TokenCounter, compacted_history: CompactedHistory) -> int:
     """The tokens of layer 3."""
-    return sum(one.tokens for one in block(meter, lead))
+    return sum(one.tokens for one in compacted_block(counter, compacted_history))
 
 
-def _summary(meter: Meter, pinned: Summary | None, given: StandIn) -> Summary | None:
+def _choose_summary(counter: TokenCounter, pinned: Summary | None, compaction_input: CompactionInput) -> Summary | None:
     """The one to be told: the newest, or the one that is told where that is newer still; as much of it as may be."""
-    newest = given.summary
-    if newest is None or (pinned and pinned.until > newest.until and pinned.text not in {"", WITHDRAWN}):
-        newest = replace(pinned, kept=newest.kept if newest else pinned.kept) if pinned else None
+    newest = compaction_input.summary
+    if newest is None or (pinned and pinned.until_turn > newest.until_turn and pinned.text not in {"", WITHHELD_TEXT}):
+        newest = replace(pinned, key_details=newest.key_details if newest else pinned.key_details) if pinned else None
     if newest is None:
         return None
-    room = min(SUMMARY_TOKENS, given.most - BESIDE_TOKENS)
-    text = foreign(newest.text.strip())
-    return replace(newest, text=_fitted(meter, text, room))
+    room = min(MAX_SUMMARY_TOKENS, compaction_input.max_tokens - MAX_BESIDE_SUMMARY_TOKENS)
+    text = escape_untrusted(newest.text.strip())
+    return replace(newest, text=_truncate(counter, text, room))
 
 
-def _fitted(meter: Meter, text: str, room: int) -> str:
+def _truncate(counter: TokenCounter, text: str, room: int) -> str:
     """The text in `room` tokens; nothing of it where there is none."""
     if room <= 0:
         return ""
-    return text if meter.count(text) <= room else meter.shortened(text, room - meter.count(" ...")).rstrip() + " ..."
+    return text if counter.count(text) <= room else counter.truncate(text, room - counter.count(" ...")).rstrip() + " ..."
 
 
-def _lines(lead: Lead, cut: Sequence[PastTurn], covers: int) -> list[tuple[int, str]]:
+def _recap_lines(compacted_history: CompactedHistory, cut: Sequence[PastTurn], covers: int) -> list[tuple[int, str]]:
     """The recap of what no summary covers, old lines and new ones, with the numbers of their turns."""
-    old = zip(lead.turns, lead.recap, strict=True)
-    anew = ((turn.number, foreign(line)) for turn in cut for line in _recapped(turn))
+    old = zip(compacted_history.recap_turns, compacted_history.recap, strict=True)
+    anew = ((turn.number, escape_untrusted(line)) for turn in cut for line in _recap_turn(turn))
     return [(number, line) for number, line in (*old, *anew) if number > covers]
 
 
-def _covers_before(lead: Lead, summary: Summary | None) -> bool:
+def _covers_omitted(compacted_history: CompactedHistory, summary: Summary | None) -> bool:
     """Whether the summary tells of what an earlier recap had no room for."""
-    first = min([*lead.turns, lead.since])
-    return summary is not None and summary.covers >= first - 1
+    first = min([*compacted_history.recap_turns, compacted_history.since_turn])
+    return summary is not None and summary.covered_until_turn >= first - 1
 
 
-def _kept(
-    meter: Meter, summary: Summary, since: int, told: Sequence[str]
-) -> tuple[tuple[Kept, ...], tuple[Entry, ...]]:  # fmt: skip
+def _select_key_details(
+    counter: TokenCounter, summary: Summary, since: int, told: Sequence[str]
+) -> tuple[tuple[KeyDetailLine, ...], tuple[LedgerEntry, ...]]:  # fmt: skip
     """The lines that are kept word for word, of turns that are told no more; and those that are not, and why."""
-    chosen: list[Kept] = []
-    out: list[tuple[Kept, Reason]] = []
-    left = KEPT_TOKENS
-    for given in summary.kept:
-        one = replace(given, text=foreign(given.text))
-        tokens = _size(meter, [one.text])
-        said = one.text.removeprefix(_YOU).removeprefix(_USER)
-        if one.turn >= since:
+    chosen: list[KeyDetailLine] = []
+    out: list[tuple[KeyDetailLine, OmissionReason]] = []
+    left = MAX_KEY_DETAIL_TOKENS
+    for given in summary.key_details:
+        one = replace(given, text=escape_untrusted(given.text))
+        tokens = _lines_tokens(counter, [one.text])
+        said = one.text.removeprefix(_AGENT_PREFIX).removeprefix(_USER_PREFIX)
+        if one.turn_number >= since:
             continue
         if any(said in line for line in (*told, *(other.text for other in chosen))):
             out.append((one, "duplicate"))
@@ -260,60 +260,60 @@ def _kept(
             left -= tokens
     first = len(chosen)
     entries = [
-        Entry(_line(one, first + place), meter.count(one.text), reason) for place, (one, reason) in enumerate(out)
+        LedgerEntry(_key_detail_item(one, first + place), counter.count(one.text), reason) for place, (one, reason) in enumerate(out)
     ]
     return tuple(chosen), tuple(entries)
 
 
-def _in_order(summary: Summary | None) -> list[Kept]:
-    return sorted(summary.kept, key=lambda one: one.turn) if summary else []
+def _details_by_turn(summary: Summary | None) -> list[KeyDetailLine]:
+    return sorted(summary.key_details, key=lambda one: one.turn_number) if summary else []
 
 
-def _item(summary: Summary) -> Item:
-    return Item(Lot.SUMMARY, summary.text, Source("summaries", str(summary.version)), title="summary")
+def _summary_item(summary: Summary) -> Item:
+    return Item(SourceKind.SUMMARY, summary.text, Source("summaries", str(summary.version)), title="summary")
 
 
-def _line(kept: Kept, place: int) -> Item:
-    return Item(Lot.SUMMARY, kept.text, replace(kept.source, version=place), title="kept word for word")
+def _key_detail_item(kept: KeyDetailLine, place: int) -> Item:
+    return Item(SourceKind.SUMMARY, kept.text, replace(kept.source, version=place), title="kept word for word")
 
 
-def _open(summary: Summary, closed: Collection[int], *, withdrawn: bool) -> Summary:
-    kept = tuple(one for one in summary.kept if not (one.ours and one.turn in closed))
-    return replace(summary, kept=kept, text=WITHDRAWN if withdrawn and summary.text else summary.text)
+def _withhold_in_summary(summary: Summary, closed: Collection[int], *, withdrawn: bool) -> Summary:
+    kept = tuple(one for one in summary.key_details if not (one.from_agent and one.turn_number in closed))
+    return replace(summary, key_details=kept, text=WITHHELD_TEXT if withdrawn and summary.text else summary.text)
 
 
-def _without(line: str) -> str:
-    if line.startswith(_SENT):
-        return _SENT + _A_FILE
-    return _YOU + WITHDRAWN if line.startswith(_YOU) else line
+def _withhold_line(line: str) -> str:
+    if line.startswith(_ATTACHMENT_PREFIX):
+        return _ATTACHMENT_PREFIX + _UNNAMED_FILE
+    return _AGENT_PREFIX + WITHHELD_TEXT if line.startswith(_AGENT_PREFIX) else line
 
 
-def _size(meter: Meter, lines: Sequence[str]) -> int:
+def _lines_tokens(counter: TokenCounter, lines: Sequence[str]) -> int:
     """The tokens of lines, each with what stands before it."""
-    return sum(meter.count(line) for line in joined([*lines], "\n"))
+    return sum(counter.count(line) for line in join_pieces([*lines], "\n"))
 
 
-def _recapped(turn: PastTurn) -> list[str]:
-    sent = [f"{_SENT}{' '.join(one.title.split()) or _A_FILE}" for one in turn.attached]
-    asked = [f"{_USER}{recap.line(one.text)}" for one in turn.asked if one.text.strip()]
-    return [*sent, *asked, *(f"{_YOU}{recap.line(one.text)}" for one in turn.replied if one.text.strip())]
+def _recap_turn(turn: PastTurn) -> list[str]:
+    sent = [f"{_ATTACHMENT_PREFIX}{' '.join(one.title.split()) or _UNNAMED_FILE}" for one in turn.attachments]
+    asked = [f"{_USER_PREFIX}{recap.recap_message(one.text)}" for one in turn.user_messages if one.text.strip()]
+    return [*sent, *asked, *(f"{_AGENT_PREFIX}{recap.recap_message(one.text)}" for one in turn.replies if one.text.strip())]
 
 
-def _pasted(meter: Meter, cut: Sequence[PastTurn], talk: Sequence[str]) -> Item | None:
+def _find_pasted_text(counter: TokenCounter, cut: Sequence[PastTurn], talk: Sequence[str]) -> Item | None:
     """The newest long text among what is cut that the talk is about."""
     for turn in reversed(cut):
-        for message in reversed(turn.asked):
-            if meter.count(message.text) >= PASTED_TOKENS and _is_about(talk, message.text):
-                return Item(Lot.PASTED, message.text, message.source, title="a text that the talk is about")
+        for message in reversed(turn.user_messages):
+            if counter.count(message.text) >= MIN_PASTED_TOKENS and _is_on_topic(talk, message.text):
+                return Item(SourceKind.PASTED_TEXT, message.text, message.source, title="a text that the talk is about")
     return None
 
 
-def _still(pasted: Item | None, talk: Sequence[str]) -> Item | None:
-    return pasted if pasted and _is_about(talk, pasted.text) else None
+def _keep_if_on_topic(pasted: Item | None, talk: Sequence[str]) -> Item | None:
+    return pasted if pasted and _is_on_topic(talk, pasted.text) else None
 
 
-def _is_about(talk: Sequence[str], text: str) -> bool:
+def _is_on_topic(talk: Sequence[str], text: str) -> bool:
     """Whether what was said since has enough of the text's own words. A talk that said nothing telling is still about
     it."""
-    spoken = key_terms("\n".join(talk), _TELLING_FROM)
-    return not spoken or containment(spoken, key_terms(text, _TELLING_FROM)) >= _ABOUT
+    spoken = key_terms("\n".join(talk), _TOPIC_WORD_CHARS)
+    return not spoken or containment(spoken, key_terms(text, _TOPIC_WORD_CHARS)) >= _TOPIC_SHARE

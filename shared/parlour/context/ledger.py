@@ -3,22 +3,22 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from parlour.context.cache import Miss
-from parlour.context.pins import Cause
+from parlour.context.cache import CacheMiss
+from parlour.context.pins import RefreshCause
 from parlour.context.segment import Item, Layer, Segment
 
-type Reason = Literal[
+type OmissionReason = Literal[
     "over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "unreadable", "cut"
 ]  # fmt: skip
 """Why a candidate is out: no room; the Pulse says it already, and there was no room for it besides; its score is too
 low to help; another one says the same; its reader may not see it; it alone is larger than its layer may be; it is a
 file of which there is only a name; the history was cut and the recap speaks for it."""
 
-REASONS: tuple[str, ...] = get_args(Reason.__value__)
+OMISSION_REASONS: tuple[str, ...] = get_args(OmissionReason.__value__)
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """A candidate and what became of it. `tokens` is what it takes, or would have; `reason` is None when it is in.
 
     shortened  it is in with fewer words than it has.
@@ -26,12 +26,12 @@ class Entry:
 
     item: Item
     tokens: int
-    reason: Reason | None = None
-    shortened: bool = False
+    reason: OmissionReason | None = None
+    is_shortened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class PromptLedger:
     """One prompt, accounted for.
 
     entries   every candidate of the turn, and the results of its calls; of a pinned briefing those that are in it. What
@@ -42,11 +42,11 @@ class Ledger:
     miss      what of the last prompt was lost, None when nothing was.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[LedgerEntry, ...]
     segments: tuple[Segment, ...]
-    marked: tuple[int, ...]
-    cause: Cause | None = None
-    miss: Miss | None = None
+    breakpoints: tuple[int, ...]
+    refresh_cause: RefreshCause | None = None
+    cache_miss: CacheMiss | None = None
 
     @property
     def tokens_by_layer(self) -> dict[str, int]:

@@ -12,7 +12,7 @@ from parlour.infra.jsonable import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Materials:
+class PromptMaterials:
     """Everything that might go into the prompts of one turn.
 
     turn         its number in the session.
@@ -32,24 +32,24 @@ class Materials:
                  bytes and does not hold them); without text one of which there is only a name.
     """
 
-    turn: int
+    turn_number: int
     tools: tuple[StoredText, ...]
     tiers: Sequence[Item]
-    heartbeat: StoredText
-    words: Sequence[Message]
-    floating: StoredText = ""
-    about: StoredText = ""
-    briefing: Sequence[Item] = ()
-    past: Sequence[PastTurn] = ()
+    turn_metadata: StoredText
+    user_messages: Sequence[Message]
+    floating_instructions: StoredText = ""
+    record_handle: StoredText = ""
+    briefing_candidates: Sequence[Item] = ()
+    past_turns: Sequence[PastTurn] = ()
     summary: Summary | None = None
-    awaited: bool = False
-    tail: Sequence[Item] = ()
+    is_summary_pending: bool = False
+    tail_candidates: Sequence[Item] = ()
     reminders: Sequence[StoredText] = ()
     attachments: Sequence[Item] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class AssemblyContext:
     """When and for whom a turn begins.
 
     model         provider/model that is about to be asked.
@@ -61,6 +61,6 @@ class Moment:
     at: datetime
     clearance: int
     model: str
-    versions: JsonObject
-    reclassified: bool = False
-    forgotten: bool = False
+    persona_versions: JsonObject
+    has_restricted_source: bool = False
+    has_erased_source: bool = False

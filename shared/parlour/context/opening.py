@@ -4,71 +4,71 @@ import json
 from collections.abc import Sequence
 
 from parlour.context import history, reminder, tail
-from parlour.context.ledger import Entry
-from parlour.context.materials import Materials
-from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source, foreign, joined, tagged, words, written
-from parlour.context.tokens import Meter
-from parlour.infra.jsonable import canonical
+from parlour.context.ledger import LedgerEntry
+from parlour.context.materials import PromptMaterials
+from parlour.context.segment import Block, Item, Layer, SourceKind, Segment, Source, escape_untrusted, join_pieces, wrap_in_tag, text_block, json_block
+from parlour.context.tokens import TokenCounter
+from parlour.infra.jsonable import canonical_json
 
 
-def config(meter: Meter, materials: Materials) -> tuple[Segment, Segment]:
+def config_segments(counter: TokenCounter, materials: PromptMaterials) -> tuple[Segment, Segment]:
     """Layers 0 and 1."""
-    tools = tuple(written(meter, text) for _, text in _offered(materials))
+    tools = tuple(json_block(counter, text) for _, text in _tool_definitions(materials))
     texts = [item.text for item in materials.tiers if item.text.strip()]
-    tiers = (words(meter, *joined(texts)),) if texts else ()
+    tiers = (text_block(counter, *join_pieces(texts)),) if texts else ()
     return Segment(Layer.TOOLS, "config", "tools", tools), Segment(Layer.TIERS, "config", "system", tiers)
 
 
-def moment(meter: Meter, materials: Materials) -> tuple[Segment, Segment]:
+def metadata_segments(counter: TokenCounter, materials: PromptMaterials) -> tuple[Segment, Segment]:
     """Layers 9 and 10."""
-    reminded = reminder.opening(materials.turn, materials.reminders)
+    reminded = reminder.opening_reminders(materials.turn_number, materials.reminders)
     return (
-        tail.segment(meter, Layer.HEARTBEAT, [materials.heartbeat]),
-        tail.segment(meter, Layer.REMINDER, reminded),
+        tail.tail_segment(counter, Layer.HEARTBEAT, [materials.turn_metadata]),
+        tail.tail_segment(counter, Layer.REMINDER, reminded),
     )
 
 
-def repeated(meter: Meter, materials: Materials) -> int:
+def repeated_reminder_tokens(counter: TokenCounter, materials: PromptMaterials) -> int:
     """The most that the reminder takes when it is said again after tools have answered; nothing without tools."""
-    said = reminder.repeated(materials.turn, materials.reminders, searched=True) if materials.tools else ()
-    return tail.segment(meter, Layer.REMINDER, said, "last").tokens
+    said = reminder.repeated_reminders(materials.turn_number, materials.reminders, has_searched=True) if materials.tools else ()
+    return tail.tail_segment(counter, Layer.REMINDER, said, "last").tokens
 
 
-def floating(meter: Meter, materials: Materials) -> tuple[Block, ...]:
+def floating_instructions_block(counter: TokenCounter, materials: PromptMaterials) -> tuple[Block, ...]:
     """The agent's instructions where those float before what the user sends."""
-    given = tagged("instructions", materials.floating) if materials.floating.strip() else ()
-    return (words(meter, *given, role="user"),) if given else ()
+    given = wrap_in_tag("instructions", materials.floating_instructions) if materials.floating_instructions.strip() else ()
+    return (text_block(counter, *given, role="user"),) if given else ()
 
 
-def spoken(meter: Meter, materials: Materials) -> tuple[Block, ...]:
+def user_blocks(counter: TokenCounter, materials: PromptMaterials) -> tuple[Block, ...]:
     """The user's words; a line in their place where the user sent nothing at all that can be read."""
-    return history.said(meter, materials.words, materials.attachments)
+    return history.user_message_blocks(counter, materials.user_messages, materials.attachments)
 
 
-def entries(meter: Meter, materials: Materials) -> list[Entry]:
+def required_entries(counter: TokenCounter, materials: PromptMaterials) -> list[LedgerEntry]:
     """Entries for all of it; what is required is always in."""
-    offered = [Item(Lot.TOOLS, text, Source("tools", name)) for name, text in _offered(materials)]
-    said = [Item(Lot.WORDS, foreign(one.text), one.source) for one in materials.words]
+    offered = [Item(SourceKind.TOOLS, text, Source("tools", name)) for name, text in _tool_definitions(materials)]
+    said = [Item(SourceKind.USER_MESSAGES, escape_untrusted(one.text), one.source) for one in materials.user_messages]
     rest = [
-        Item(Lot.FLOATING, materials.floating, Source("agents", "")),
-        Item(Lot.HEARTBEAT, materials.heartbeat, Source("turns", str(materials.turn))),
-        *_reminders(materials),
+        Item(SourceKind.FLOATING_INSTRUCTIONS, materials.floating_instructions, Source("agents", "")),
+        Item(SourceKind.HEARTBEAT, materials.turn_metadata, Source("turns", str(materials.turn_number))),
+        *_reminder_items(materials),
     ]
     required = [*offered, *materials.tiers, *said, *rest]
-    return [Entry(item, meter.count(item.text)) for item in required if item.text.strip()]
+    return [LedgerEntry(item, counter.count(item.text)) for item in required if item.text.strip()]
 
 
-def _offered(materials: Materials) -> list[tuple[str, str]]:
+def _tool_definitions(materials: PromptMaterials) -> list[tuple[str, str]]:
     """The tools by name, each with its definition as canonical JSON."""
-    return sorted(map(_defined, materials.tools))
+    return sorted(map(_parse_tool, materials.tools))
 
 
-def _defined(text: str) -> tuple[str, str]:
+def _parse_tool(text: str) -> tuple[str, str]:
     """A tool's name and its definition, whose keys come in another order from a record of an earlier release."""
     tool = json.loads(text)
-    return str(tool.get("name")), canonical(tool)
+    return str(tool.get("name")), canonical_json(tool)
 
 
-def _reminders(materials: Materials) -> Sequence[Item]:
-    texts = reminder.opening(materials.turn, materials.reminders)
-    return [Item(Lot.REMINDER, text, Source("agents", "")) for text in texts]
+def _reminder_items(materials: PromptMaterials) -> Sequence[Item]:
+    texts = reminder.opening_reminders(materials.turn_number, materials.reminders)
+    return [Item(SourceKind.REMINDER, text, Source("agents", "")) for text in texts]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from parlour.context.segment import Item, Source
 from parlour.context.stored_text import StoredJson, StoredText
 
-WITHDRAWN = "(withdrawn: its source was closed)"
+WITHHELD_TEXT = "(withdrawn: its source was closed)"
 """What stands for words whose source was deleted, or closed to their reader, since they were written."""
 
 
@@ -30,13 +30,13 @@ class PastTurn:
 
     number: int
     id: str
-    asked: tuple[Message, ...]
-    called: tuple[StoredJson, ...] = ()
-    replied: tuple[Message, ...] = ()
-    attached: tuple[Item, ...] = ()
-    withdrawn: tuple[str, ...] = ()
+    user_messages: tuple[Message, ...]
+    tool_messages: tuple[StoredJson, ...] = ()
+    replies: tuple[Message, ...] = ()
+    attachments: tuple[Item, ...] = ()
+    withheld_ids: tuple[str, ...] = ()
 
     @property
-    def messages(self) -> int:
+    def message_count(self) -> int:
         """How many messages people would count."""
-        return len(self.asked) + len(self.replied)
+        return len(self.user_messages) + len(self.replies)

@@ -13,7 +13,7 @@ from parlour.context.segment import Item, Segment, Source
 from parlour.context.stored_text import StoredText
 from parlour.infra.jsonable import JsonObject
 
-type Cause = Literal[
+type RefreshCause = Literal[
     "first", "focus", "config", "clearance", "classification", "forget", "cut", "deltas", "age", "cold", "budget"
 ]
 """Why a briefing was rendered anew: the session has none yet, is about another record, the persona or its tools were
@@ -21,28 +21,28 @@ changed, its reader may see more or less than then, something in it was reclassi
 forgotten, the history was cut (the cache is lost from there on anyway, and what comes before is due), what changed
 since grew too long, it is old, the cache is cold, or the rest of the prompt left it less room."""
 
-CAUSES: tuple[str, ...] = get_args(Cause.__value__)
+REFRESH_CAUSES: tuple[str, ...] = get_args(RefreshCause.__value__)
 
-WARM_FOR = timedelta(minutes=5)
+CACHE_LIFETIME = timedelta(minutes=5)
 """How long a provider keeps a prompt's prefix after its last use (Anthropic's default)."""
 
-_LONGEST = timedelta(minutes=30)
-_MOST_DELTAS = 300
+_MAX_BRIEFING_AGE = timedelta(minutes=30)
+_MAX_DELTA_TOKENS = 300
 """Tokens of changes that the tail takes before the briefing is due (design section 7, stability)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class BriefingEntry:
     """What a briefing holds of one candidate: the item without its words, which stand in the piece of that place."""
 
     item: Item
     tokens: int
-    place: int
-    shortened: bool = False
+    piece_index: int
+    is_shortened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Pinned:
+class CachedBriefing:
     """A rendered briefing.
 
     segment     its bytes.
@@ -57,20 +57,20 @@ class Pinned:
 
     segment: Segment
     sources: tuple[Source, ...]
-    about: StoredText
-    versions: JsonObject
+    record_handle: StoredText
+    persona_versions: JsonObject
     clearance: int
-    at: datetime
-    held: tuple[Held, ...] = ()
-    forgotten: bool = False
+    rendered_at: datetime
+    entries: tuple[BriefingEntry, ...] = ()
+    is_erased: bool = False
 
-    def tombstone(self) -> "Pinned":
+    def tombstone(self) -> "CachedBriefing":
         """Return the briefing without its text and what it was made of; the next prompt renders a new one."""
-        return replace(self, segment=replace(self.segment, blocks=()), held=(), sources=(), forgotten=True)
+        return replace(self, segment=replace(self.segment, blocks=()), entries=(), sources=(), is_erased=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Now:
+class BriefingConditions:
     """What a pin is held against.
 
     last_asked      when the last turn began in which the session's model was asked, None when it never was.
@@ -81,34 +81,34 @@ class Now:
     """
 
     at: datetime
-    about: str
-    versions: JsonObject
+    record_handle: str
+    persona_versions: JsonObject
     clearance: int
-    last_asked: datetime | None
-    was_cut: bool = False
-    reclassified: bool = False
-    forgotten: bool = False
+    last_asked_at: datetime | None
+    is_compacted: bool = False
+    has_restricted_source: bool = False
+    has_erased_source: bool = False
     delta_tokens: int = 0
 
 
-def is_warm(last_asked: datetime | None, now: datetime) -> bool:
+def is_cache_warm(last_asked_at: datetime | None, now: datetime) -> bool:
     """Whether the provider still has the session's last prompt."""
-    return last_asked is not None and now - last_asked <= WARM_FOR
+    return last_asked_at is not None and now - last_asked_at <= CACHE_LIFETIME
 
 
-def causes(pinned: Pinned | None, now: Now) -> tuple[Cause, ...]:
+def refresh_causes(cached_briefing: CachedBriefing | None, conditions: BriefingConditions) -> tuple[RefreshCause, ...]:
     """Every reason why the briefing is rendered anew, the one that is told first; none when the pinned one stays."""
-    if pinned is None:
+    if cached_briefing is None:
         return ("first",)
-    known: list[tuple[Cause, bool]] = [
-        ("focus", pinned.about != now.about),
-        ("config", pinned.versions != now.versions),
-        ("clearance", pinned.clearance != now.clearance),
-        ("classification", now.reclassified),
-        ("forget", now.forgotten or pinned.forgotten),
-        ("cut", now.was_cut),
-        ("deltas", now.delta_tokens > _MOST_DELTAS),
-        ("age", now.at - pinned.at > _LONGEST),
-        ("cold", not is_warm(now.last_asked, now.at)),
+    known: list[tuple[RefreshCause, bool]] = [
+        ("focus", cached_briefing.record_handle != conditions.record_handle),
+        ("config", cached_briefing.persona_versions != conditions.persona_versions),
+        ("clearance", cached_briefing.clearance != conditions.clearance),
+        ("classification", conditions.has_restricted_source),
+        ("forget", conditions.has_erased_source or cached_briefing.is_erased),
+        ("cut", conditions.is_compacted),
+        ("deltas", conditions.delta_tokens > _MAX_DELTA_TOKENS),
+        ("age", conditions.at - cached_briefing.rendered_at > _MAX_BRIEFING_AGE),
+        ("cold", not is_cache_warm(conditions.last_asked_at, conditions.at)),
     ]
     return tuple(name for name, holds in known if holds)

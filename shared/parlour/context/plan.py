@@ -3,22 +3,22 @@
 from dataclasses import dataclass, replace
 
 from parlour.context import history, lead
-from parlour.context.budget import Profile
-from parlour.context.history import Told
-from parlour.context.lead import LEAD_TOKENS, Lead, StandIn
-from parlour.context.ledger import Entry
-from parlour.context.materials import Materials
+from parlour.context.budget import BudgetProfile
+from parlour.context.history import HistorySelection
+from parlour.context.lead import MAX_COMPACTED_TOKENS, CompactedHistory, CompactionInput
+from parlour.context.ledger import LedgerEntry
+from parlour.context.materials import PromptMaterials
 from parlour.context.past import PastTurn
-from parlour.context.segment import Item, Layer, Lot, Source, foreign
-from parlour.context.tokens import Meter
-from parlour.infra.jsonable import canonical
+from parlour.context.segment import Item, Layer, SourceKind, Source, escape_untrusted
+from parlour.context.tokens import TokenCounter
+from parlour.infra.jsonable import canonical_json
 
-_LEADS = 5
+_COMPACTED_DIVISOR = 5
 """What leads the history takes a fifth of a budget at most: 1,500 tokens of 7,700."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class AllocationPlan:
     """What one attempt at a turn's budget takes as given.
 
     lead   what stands for the turns that history does not tell.
@@ -27,50 +27,50 @@ class Plan:
     lost   what led the history and has no room any more: a long text that the talk was about, then the summary.
     """
 
-    lead: Lead
-    cut: tuple[PastTurn, ...] = ()
-    out: tuple[Entry, ...] = ()
-    tight: bool = False
-    lost: tuple[Item, ...] = ()
+    compacted_history: CompactedHistory
+    cut_turns: tuple[PastTurn, ...] = ()
+    omitted_entries: tuple[LedgerEntry, ...] = ()
+    is_briefing_at_floor: bool = False
+    dropped_items: tuple[Item, ...] = ()
 
     @property
-    def gives_way(self) -> bool:
+    def can_shrink(self) -> bool:
         """Whether the lead can be told shorter."""
-        return self.lead.pasted is not None or lead.summarised(self.lead) is not None
+        return self.compacted_history.pasted_text is not None or lead.summary_item(self.compacted_history) is not None
 
-    def shorter(self) -> "Plan":
+    def shrink(self) -> "AllocationPlan":
         """The plan without the long text that the talk is about, or where there is none without the summary."""
-        if self.lead.pasted is not None:
-            return replace(self, lead=replace(self.lead, pasted=None), lost=(*self.lost, self.lead.pasted))
-        gone = lead.items(replace(self.lead, recap=()))
-        return replace(self, lead=lead.bare(self.lead), lost=(*self.lost, *gone))
+        if self.compacted_history.pasted_text is not None:
+            return replace(self, compacted_history=replace(self.compacted_history, pasted_text=None), dropped_items=(*self.dropped_items, self.compacted_history.pasted_text))
+        gone = lead.compacted_items(replace(self.compacted_history, recap=()))
+        return replace(self, compacted_history=lead.without_summary(self.compacted_history), dropped_items=(*self.dropped_items, *gone))
 
-    def stand_in(self, materials: Materials, profile: Profile) -> StandIn:
+    def compaction_input(self, materials: PromptMaterials, profile: BudgetProfile) -> CompactionInput:
         """What may stand for turns that are cut. A small budget is no place for a long summary."""
-        if any(one.lot is Lot.SUMMARY for one in self.lost):
-            return history.NO_STAND_IN
-        most = min(profile.share(Layer.SUMMARY).cap, profile.total // _LEADS, LEAD_TOKENS)
-        return StandIn(materials.summary, materials.awaited, most)
+        if any(one.kind is SourceKind.SUMMARY for one in self.dropped_items):
+            return history.NO_COMPACTION_INPUT
+        most = min(profile.limits_of(Layer.SUMMARY).cap, profile.total_tokens // _COMPACTED_DIVISOR, MAX_COMPACTED_TOKENS)
+        return CompactionInput(materials.summary, materials.is_summary_pending, most)
 
 
-def told_of(meter: Meter, before: Lead, plan: Plan, told: Told) -> list[Entry]:
+def history_entries(counter: TokenCounter, compacted_before: CompactedHistory, plan: AllocationPlan, selection: HistorySelection) -> list[LedgerEntry]:
     """Entries for the history: what is verbatim, what a cut took, and what leads it now or did `before`."""
-    kept = [Entry(one, meter.count(one.text)) for turn in told.turns for one in _items(turn)]
-    cut = [Entry(one, meter.count(one.text), "cut") for turn in plan.cut for one in _items(turn)]
-    led = [Entry(one, meter.count(one.text)) for one in lead.items(told.lead)]
-    lost = [Entry(one, meter.count(one.text), "over_budget") for one in plan.lost]
-    if before.pasted and before.pasted not in {told.lead.pasted, *plan.lost}:
-        lost.append(Entry(before.pasted, meter.count(before.pasted.text), "cut"))
-    return [*cut, *led, *plan.out, *lost, *kept]
+    kept = [LedgerEntry(one, counter.count(one.text)) for turn in selection.verbatim_turns for one in _turn_items(turn)]
+    cut = [LedgerEntry(one, counter.count(one.text), "cut") for turn in plan.cut_turns for one in _turn_items(turn)]
+    led = [LedgerEntry(one, counter.count(one.text)) for one in lead.compacted_items(selection.compacted_history)]
+    lost = [LedgerEntry(one, counter.count(one.text), "over_budget") for one in plan.dropped_items]
+    if compacted_before.pasted_text and compacted_before.pasted_text not in {selection.compacted_history.pasted_text, *plan.dropped_items}:
+        lost.append(LedgerEntry(compacted_before.pasted_text, counter.count(compacted_before.pasted_text.text), "cut"))
+    return [*cut, *led, *plan.omitted_entries, *lost, *kept]
 
 
-def _items(turn: PastTurn) -> list[Item]:
+def _turn_items(turn: PastTurn) -> list[Item]:
     called = [
-        Item(Lot.HISTORY, canonical(one), Source("turns", turn.id, place)) for place, one in enumerate(turn.called)
+        Item(SourceKind.HISTORY, canonical_json(one), Source("turns", turn.id, place)) for place, one in enumerate(turn.tool_messages)
     ]
     return [
-        *(replace(history.recorded(one), lot=Lot.HISTORY) for one in turn.attached),
-        *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.asked),
+        *(replace(history.as_recorded_attachment(one), kind=SourceKind.HISTORY) for one in turn.attachments),
+        *(Item(SourceKind.HISTORY, escape_untrusted(one.text), one.source) for one in turn.user_messages),
         *called,
-        *(Item(Lot.HISTORY, foreign(one.text), one.source) for one in turn.replied),
+        *(Item(SourceKind.HISTORY, escape_untrusted(one.text), one.source) for one in turn.replies),
     ]

@@ -14,20 +14,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated, cast
 
-from parlour.context.assemble import Assembled, Begun
-from parlour.context.budget import Profile
-from parlour.context.cache import Miss
-from parlour.context.calls import Round
-from parlour.context.lead import Kept, Lead, Summary
-from parlour.context.ledger import Entry
-from parlour.context.materials import Materials
+from parlour.context.assemble import AssembledPrompt, PreparedTurn
+from parlour.context.budget import BudgetProfile
+from parlour.context.cache import CacheMiss
+from parlour.context.calls import ToolRound
+from parlour.context.lead import KeyDetailLine, CompactedHistory, Summary
+from parlour.context.ledger import LedgerEntry
+from parlour.context.materials import PromptMaterials
 from parlour.context.past import Message, PastTurn
-from parlour.context.pins import Pinned
-from parlour.context.render import Prompt, render
-from parlour.context.segment import Item, Layer, Lot, Segment, Source, foreign
-from parlour.context.standing import Standing
-from parlour.context.stored_text import AS_JSON_TEXT, Erased, TextHash, Texts, text_hash
-from parlour.infra.jsonable import adapter, canonical
+from parlour.context.pins import CachedBriefing
+from parlour.context.render import Prompt, render_prompt
+from parlour.context.segment import Item, Layer, SourceKind, Segment, Source, escape_untrusted
+from parlour.context.standing import PromptCacheState
+from parlour.context.stored_text import AS_JSON_TEXT, TextsErased, TextHash, TextsByHash, text_hash
+from parlour.infra.jsonable import type_adapter, canonical_json
 
 #: Characters below which a text may be anybody's: a yes or no, a greeting. Erasing one deletes the text, and the next
 #: prompt that holds it stores it again; a longer one that was erased is never stored again in its month.
@@ -35,16 +35,16 @@ MIN_IDENTIFYING_CHARS = 24
 
 #: zlib's level; higher ones save a tenth of the bytes and take twice the time. The database's own compression keeps
 #: twice as much: it does not look back far enough for hashes that stand in a record three times.
-_LEVEL = 3
+_ZLIB_LEVEL = 3
 
-_EMPTY = text_hash("")
+_EMPTY_TEXT_HASH = text_hash("")
 
 #: Layers and kinds of items that hold the tenant's own words, not those of the people that it talks with.
 _TENANT_LAYERS = frozenset({Layer.TOOLS, Layer.TIERS, Layer.BRIEFING, Layer.REMINDER})
-_TENANT_LOTS = frozenset(lot for lot in Lot if lot.layer in {*_TENANT_LAYERS, Layer.DELTAS}) | {Lot.FLOATING}
+_TENANT_KINDS = frozenset(lot for lot in SourceKind if lot.layer in {*_TENANT_LAYERS, Layer.DELTAS}) | {SourceKind.FLOATING_INSTRUCTIONS}
 
 #: Sources whose ids begin with the session's: "session/rest".
-_OF_SESSIONS = frozenset({"agent_states", "summaries", "kept_verbatim"})
+_SESSION_TABLES = frozenset({"agent_states", "summaries", "kept_verbatim"})
 
 #: The key of a handle whose record was erased; it leads to nothing.
 _ERASED_KEY = "forgotten"
@@ -58,10 +58,10 @@ class PromptInputs:
     begun     what the turn's prompts have in common.
     """
 
-    materials: Materials
-    standing: Standing
-    profile: Profile
-    begun: Begun
+    materials: PromptMaterials
+    cache_state: PromptCacheState
+    profile: BudgetProfile
+    prepared_turn: PreparedTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,53 +69,53 @@ class PromptStepRecord:
     """What one prompt adds to its turn's inputs: the calls so far, its cache marks, what was lost of the prompt
     before."""
 
-    rounds: tuple[Annotated[Round, *AS_JSON_TEXT], ...]
+    rounds: tuple[Annotated[ToolRound, *AS_JSON_TEXT], ...]
     segments: tuple[Segment, ...]
-    entries: tuple[Entry, ...]
-    marked: tuple[int, ...]
-    miss: Miss | None = None
+    entries: tuple[LedgerEntry, ...]
+    breakpoints: tuple[int, ...]
+    cache_miss: CacheMiss | None = None
 
     @classmethod
-    def of(cls, rounds: tuple[Round, ...], assembled: Assembled) -> "PromptStepRecord":
+    def from_assembled(cls, rounds: tuple[ToolRound, ...], assembled: AssembledPrompt) -> "PromptStepRecord":
         """Return the record of a step's prompt, made after these rounds of calls."""
         ledger = assembled.ledger
         segments = tuple(one for one in ledger.segments if one.layer is Layer.CALLS or one.placement == "last")
-        entries = tuple(one for one in ledger.entries if one.item.lot is Lot.CALLS)
-        return cls(rounds, segments, entries, ledger.marked, ledger.miss)
+        entries = tuple(one for one in ledger.entries if one.item.kind is SourceKind.CALLS)
+        return cls(rounds, segments, entries, ledger.breakpoints, ledger.cache_miss)
 
 
-type Part = PromptInputs | PromptStepRecord
+type RecordPart = PromptInputs | PromptStepRecord
 
 
-def dump(part: Part) -> tuple[bytes, dict[str, str]]:
+def serialize_part(part: RecordPart) -> tuple[bytes, dict[str, str]]:
     """Return a part as it is stored, and the texts that it names, by hash."""
     texts: dict[str, str] = {}
-    written = adapter(type(part)).dump_json(part, exclude_defaults=True, context=texts)
-    return zlib.compress(written, _LEVEL), texts
+    written = type_adapter(type(part)).dump_json(part, exclude_defaults=True, context=texts)
+    return zlib.compress(written, _ZLIB_LEVEL), texts
 
 
-def read[T: Part](kind: type[T], stored: bytes, texts: Mapping[str, str] | None = None) -> tuple[T, set[str]]:
+def deserialize_part[T: RecordPart](part_type: type[T], stored: bytes, texts: Mapping[str, str] | None = None) -> tuple[T, set[str]]:
     """Return a part, and the hashes of the texts it names that are not in `texts`: a `TextHash` stands for each."""
-    known = Texts((texts or {}).items())
-    part: T = adapter(kind).validate_json(zlib.decompress(stored), context=known)
+    known = TextsByHash((texts or {}).items())
+    part: T = type_adapter(part_type).validate_json(zlib.decompress(stored), context=known)
     return part, known.missing
 
 
-def restore[T: Part](kind: type[T], stored: bytes, texts: Mapping[str, str]) -> T:
+def restore_part[T: RecordPart](part_type: type[T], stored: bytes, texts: Mapping[str, str]) -> T:
     """Return a part with all its texts.
 
     Raises:
         Erased: names the texts that are gone.
     """
-    part, missing = read(kind, stored, texts)
+    part, missing = deserialize_part(part_type, stored, texts)
     if missing:
-        raise Erased(missing)
+        raise TextsErased(missing)
     return part
 
 
-def rebuild(segments: Sequence[Segment], marked: Sequence[int], texts: Mapping[str, str]) -> Prompt:
+def rebuild_prompt(segments: Sequence[Segment], breakpoints: Sequence[int], texts: Mapping[str, str]) -> Prompt:
     """Return the prompt as it was sent, from segments whose pieces are hashes and all their texts."""
-    return render([_with_texts(segment, texts) for segment in segments], marked)
+    return render_prompt([_with_texts(segment, texts) for segment in segments], breakpoints)
 
 
 def _with_texts(segment: Segment, texts: Mapping[str, str]) -> Segment:
@@ -129,23 +129,23 @@ class ErasureQuery:
     """What is erased: sources by table and id, whole turns by id, and turns of the prompt's session by number."""
 
     sources: Set[tuple[str, str]] = frozenset()
-    turns: Set[str] = frozenset()
-    numbers: Set[int] = frozenset()
+    turn_ids: Set[str] = frozenset()
+    turn_numbers: Set[int] = frozenset()
 
     def covers(self, node: object) -> bool:
         """Return whether this part of a record is erased as a whole."""
         match node:
             case Source():
-                first = node.id.partition("/")[0] if node.table in _OF_SESSIONS else node.id
+                first = node.id.partition("/")[0] if node.table in _SESSION_TABLES else node.id
                 return (node.table, first) in self.sources
             case Item():
-                return any(self.covers(one) for one in (node.source, *node.also))
-            case Message() | Kept():
+                return any(self.covers(one) for one in (node.source, *node.further_sources))
+            case Message() | KeyDetailLine():
                 return self.covers(node.source)
             case PastTurn():
-                return node.id in self.turns
+                return node.id in self.turn_ids
             case Summary():
-                return bool(self.numbers) and node.until >= min(self.numbers)
+                return bool(self.turn_numbers) and node.until_turn >= min(self.turn_numbers)
             case _:
                 return False
 
@@ -164,47 +164,47 @@ class PromptRecord:
     @classmethod
     def read(cls, inputs: bytes | None, step: bytes | None) -> "PromptRecord":
         """Return the record that these two columns hold; a prompt has inputs when it is the first of its turn."""
-        parts: list[Part] = []
+        parts: list[RecordPart] = []
         if inputs is not None:
-            parts.append(read(PromptInputs, inputs)[0])
+            parts.append(deserialize_part(PromptInputs, inputs)[0])
         if step is not None:
-            parts.append(read(PromptStepRecord, step)[0])
+            parts.append(deserialize_part(PromptStepRecord, step)[0])
         text = "\n".join(zlib.decompress(one).decode() for one in (inputs, step) if one is not None)
         return cls(tuple(_nodes(parts)), text)
 
     @property
-    def texts(self) -> set[str]:
+    def text_hashes(self) -> set[str]:
         """The hashes of all texts that it names."""
-        return {str(node) for node in self.nodes if isinstance(node, TextHash)} - {_EMPTY}
+        return {str(node) for node in self.nodes if isinstance(node, TextHash)} - {_EMPTY_TEXT_HASH}
 
-    def texts_of(self, query: ErasureQuery) -> set[str]:
+    def erased_text_hashes(self, query: ErasureQuery) -> set[str]:
         """Return the hashes of the texts that are erased with what the query covers."""
-        return {key for node in self.nodes for key in _erased_texts(node, query)} - {_EMPTY}
+        return {key for node in self.nodes for key in _erased_hashes(node, query)} - {_EMPTY_TEXT_HASH}
 
-    def personal_texts(self) -> set[str]:
+    def personal_text_hashes(self) -> set[str]:
         """Return the hashes of the texts that are not the tenant's own."""
-        return self.texts - self.tenant_texts()
+        return self.text_hashes - self.tenant_text_hashes()
 
-    def tenant_texts(self) -> set[str]:
+    def tenant_text_hashes(self) -> set[str]:
         """Return the hashes of the tenant's own texts: its persona, tools, records and documents."""
-        return {key for node in self.nodes for key in _tenant_texts(node)}
+        return {key for node in self.nodes for key in _tenant_hashes(node)}
 
-    def names(self, handles: Iterable[str]) -> bool:
+    def names_any_handle(self, handles: Iterable[str]) -> bool:
         """Return whether one of these handles stands in it outside its texts."""
         return any(f'"{one}"' in self.text for one in handles)
 
 
-def without_handles(stored: bytes, handles: Iterable[str]) -> bytes:
+def erase_handles(stored: bytes, handles: Iterable[str]) -> bytes:
     """Return a stored part with a handle that leads to nothing in the place of each of these."""
     text = zlib.decompress(stored).decode()
     for one in handles:
         text = text.replace(f'"{one}"', f'"{one.partition("/")[0]}/{_ERASED_KEY}"')
-    return zlib.compress(text.encode(), _LEVEL)
+    return zlib.compress(text.encode(), _ZLIB_LEVEL)
 
 
 def message_hashes(body: str) -> set[str]:
     """Return the hashes under which the text of a message may be stored."""
-    return {text_hash(body), text_hash(foreign(body))}
+    return {text_hash(body), text_hash(escape_untrusted(body))}
 
 
 def block_hashes(text: str) -> set[str]:
@@ -212,36 +212,36 @@ def block_hashes(text: str) -> set[str]:
     with suppress(ValueError):
         message = json.loads(text) if text.startswith("{") else None
         content = message.get("content") if isinstance(message, dict) else None
-        return {text_hash(canonical(one)) for one in content or () if isinstance(one, dict)}
+        return {text_hash(canonical_json(one)) for one in content or () if isinstance(one, dict)}
     return set()
 
 
-def _erased_texts(node: object, query: ErasureQuery) -> Iterable[str]:
-    if isinstance(node, Lead):
-        return [line for line, turn in zip(node.recap, node.turns, strict=False) if turn in query.numbers]
-    if isinstance(node, Pinned):  # its items are stored without their words: the pieces in their places
+def _erased_hashes(node: object, query: ErasureQuery) -> Iterable[str]:
+    if isinstance(node, CompactedHistory):
+        return [line for line, turn in zip(node.recap, node.recap_turns, strict=False) if turn in query.turn_numbers]
+    if isinstance(node, CachedBriefing):  # its items are stored without their words: the pieces in their places
         pieces = [piece for block in node.segment.blocks for piece in block.pieces]
-        return [pieces[one.place] for one in node.held if query.covers(one.item) and one.place < len(pieces)]
-    return _hashes(node) if query.covers(node) else ()
+        return [pieces[one.piece_index] for one in node.entries if query.covers(one.item) and one.piece_index < len(pieces)]
+    return _text_hashes(node) if query.covers(node) else ()
 
 
-def _tenant_texts(node: object) -> Iterable[str]:
+def _tenant_hashes(node: object) -> Iterable[str]:
     match node:
-        case Item() if node.lot in _TENANT_LOTS:
-            return _hashes(node)
+        case Item() if node.kind in _TENANT_KINDS:
+            return _text_hashes(node)
         case Segment() if node.layer in _TENANT_LAYERS:
-            return _hashes(node)
-        case Materials():
-            return _hashes([node.tools, node.reminders, node.floating, node.about])
-        case Begun():
-            return _hashes(node.reminders)
-        case Pinned():
-            return _hashes(node.about)
+            return _text_hashes(node)
+        case PromptMaterials():
+            return _text_hashes([node.tools, node.reminders, node.floating_instructions, node.record_handle])
+        case PreparedTurn():
+            return _text_hashes(node.reminders)
+        case CachedBriefing():
+            return _text_hashes(node.record_handle)
         case _:
             return ()
 
 
-def _hashes(value: object) -> Iterator[str]:
+def _text_hashes(value: object) -> Iterator[str]:
     return (node for node in _nodes(value) if isinstance(node, TextHash))
 
 

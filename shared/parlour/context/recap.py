@@ -6,15 +6,15 @@ figures that a later turn is likely to ask for.
 
 import re
 
-from parlour.text.sentences import sentences
+from parlour.text.sentences import stripped_sentences
 
-MOST_WORDS, MOST_CHARACTERS = 28, 200
+MAX_WORDS, MAX_CHARS = 28, 200
 """What a message is recapped with; the second for scripts that write no spaces."""
 
 _OPENING_WORDS = 12
 """Words that its beginning may take where later sentences give figures."""
 
-_BEFORE, _AFTER = 4, 2
+_WORDS_BEFORE, _WORDS_AFTER = 4, 2
 """Words that are kept around a figure."""
 
 _ELLIPSIS = "..."
@@ -27,41 +27,41 @@ _BELONGS_TO_NEXT = re.compile(r"\.$|^(?:Rs|INR|USD|EUR|GBP|AED|[\u20a0-\u20bf$\u
 """A word within a sentence that says nothing without the next one."""
 
 
-def line(text: str) -> str:
+def recap_message(text: str) -> str:
     """The message in at most `MOST_WORDS` words: how it begins, then the figures of the rest, in their order."""
     words = text.split()
-    if len(words) <= MOST_WORDS:
-        return _clipped(" ".join(words))
-    first, *rest = [part.split() for part in sentences(text)]
-    figures = [_around(sentence) for sentence in rest if _is_telling(sentence)]
-    most = _OPENING_WORDS if figures or _is_telling(first[_OPENING_WORDS:]) else MOST_WORDS
+    if len(words) <= MAX_WORDS:
+        return _truncate(" ".join(words))
+    first, *rest = [part.split() for part in stripped_sentences(text)]
+    figures = [_words_around_figures(sentence) for sentence in rest if _has_figures(sentence)]
+    most = _OPENING_WORDS if figures or _has_figures(first[_OPENING_WORDS:]) else MAX_WORDS
     while most < len(first) and most > 1 and _BELONGS_TO_NEXT.search(first[most - 1]):
         most -= 1
     parts = [first[:most]]
-    if len(first) > most and _is_telling(first[most:]):
-        figures.insert(0, _around(first[most:]))
-    return _clipped(_joined(parts + figures, is_whole=not rest and len(first) <= most))
+    if len(first) > most and _has_figures(first[most:]):
+        figures.insert(0, _words_around_figures(first[most:]))
+    return _truncate(_join_parts(parts + figures, is_whole=not rest and len(first) <= most))
 
 
-def _joined(parts: list[list[str]], *, is_whole: bool) -> str:
+def _join_parts(parts: list[list[str]], *, is_whole: bool) -> str:
     """The parts one after another, as many words as there is room for; an ellipsis tells that words are missing."""
     kept: list[str] = []
     for part in parts:
-        room = MOST_WORDS - sum(word != _ELLIPSIS for word in kept)
+        room = MAX_WORDS - sum(word != _ELLIPSIS for word in kept)
         if room > 0 and part:
             kept += [_ELLIPSIS, *part[:room]] if kept else part[:room]
     return " ".join(kept if is_whole else [*kept, _ELLIPSIS])
 
 
-def _around(sentence: list[str]) -> list[str]:
+def _words_around_figures(sentence: list[str]) -> list[str]:
     """A sentence from a few words before its first figure to a few after its last."""
     places = [place for place, word in enumerate(sentence) if _FIGURE.search(word)]
-    return sentence[max(0, places[0] - _BEFORE) : places[-1] + _AFTER + 1]
+    return sentence[max(0, places[0] - _WORDS_BEFORE) : places[-1] + _WORDS_AFTER + 1]
 
 
-def _is_telling(sentence: list[str]) -> bool:
+def _has_figures(sentence: list[str]) -> bool:
     return any(_FIGURE.search(word) for word in sentence)
 
 
-def _clipped(said: str) -> str:
-    return said if len(said) <= MOST_CHARACTERS else said[: MOST_CHARACTERS - 4].rstrip() + f" {_ELLIPSIS}"
+def _truncate(said: str) -> str:
+    return said if len(said) <= MAX_CHARS else said[: MAX_CHARS - 4].rstrip() + f" {_ELLIPSIS}"

@@ -7,37 +7,37 @@ has the whole record and what it is linked to (design section 7, scopes).
 from collections.abc import Sequence
 from typing import Literal
 
-from parlour.context.segment import Item, Lot
+from parlour.context.segment import Item, SourceKind
 
-type Scope = Literal["global", "project", "entity"]
+type BriefingScope = Literal["global", "project", "entity"]
 
-_ABOUT_ONE = (
-    Lot.PULSE, Lot.SINCE_PULSE, Lot.RECORD, Lot.LINKED, Lot.TREE, Lot.PROJECT_FILES, Lot.DISTILLATIONS, Lot.NEAREST,
-    Lot.RECENT,
+_SINGLE_RECORD_KINDS = (
+    SourceKind.PULSE, SourceKind.SINCE_PULSE, SourceKind.RECORD, SourceKind.LINKED, SourceKind.TREE, SourceKind.PROJECT_FILES, SourceKind.FILE_SUMMARIES, SourceKind.NEAREST,
+    SourceKind.RECENT,
 )  # fmt: skip
 
-REQUIRED: dict[Scope, frozenset[Lot]] = {
+REQUIRED_KINDS: dict[BriefingScope, frozenset[SourceKind]] = {
     "global": frozenset(),
-    "project": frozenset({Lot.RECORD, Lot.TREE}),
-    "entity": frozenset({Lot.RECORD}),
+    "project": frozenset({SourceKind.RECORD, SourceKind.TREE}),
+    "entity": frozenset({SourceKind.RECORD}),
 }
-FORBIDDEN: dict[Scope, frozenset[Lot]] = {
-    "global": frozenset(_ABOUT_ONE),
-    "project": frozenset({Lot.PROJECTS}),
-    "entity": frozenset({Lot.PROJECTS, Lot.PROJECT_FILES, Lot.RECENT}),
+FORBIDDEN_KINDS: dict[BriefingScope, frozenset[SourceKind]] = {
+    "global": frozenset(_SINGLE_RECORD_KINDS),
+    "project": frozenset({SourceKind.PROJECTS}),
+    "entity": frozenset({SourceKind.PROJECTS, SourceKind.PROJECT_FILES, SourceKind.RECENT}),
 }
 
 
-def check(scope: Scope, items: Sequence[Item]) -> None:
+def check_scope(scope: BriefingScope, items: Sequence[Item]) -> None:
     """Raises ValueError, a mistake of ours, when a briefing's candidates lack what the scope needs or hold what it
     must not."""
-    held = {item.lot for item in items}
-    if missing := REQUIRED[scope] - held:
+    held = {item.kind for item in items}
+    if missing := REQUIRED_KINDS[scope] - held:
         raise ValueError(f"a briefing of scope {scope} needs {', '.join(sorted(missing))}")
-    check_held(scope, items)
+    check_forbidden(scope, items)
 
 
-def check_held(scope: Scope, items: Sequence[Item]) -> None:
+def check_forbidden(scope: BriefingScope, items: Sequence[Item]) -> None:
     """Raises ValueError when some of a briefing's candidates are such as the scope must not hold."""
-    if wrong := FORBIDDEN[scope] & {item.lot for item in items}:
+    if wrong := FORBIDDEN_KINDS[scope] & {item.kind for item in items}:
         raise ValueError(f"a briefing of scope {scope} must not hold {', '.join(sorted(wrong))}")

@@ -12,8 +12,8 @@ from enum import IntEnum, StrEnum
 from typing import Literal
 
 from parlour.context.stored_text import StoredText
-from parlour.context.tokens import MESSAGE_OVERHEAD, Meter
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.context.tokens import MESSAGE_OVERHEAD_TOKENS, TokenCounter
+from parlour.infra.jsonable import JsonObject, canonical_json
 
 
 class Layer(IntEnum):
@@ -34,7 +34,7 @@ class Layer(IntEnum):
     CALLS = 12
 
 
-class Lot(StrEnum):
+class SourceKind(StrEnum):
     """Kinds of items; each belongs to one layer. Lots, not layers, are what is dropped before another."""
 
     TOOLS = "tools"
@@ -51,10 +51,10 @@ class Lot(StrEnum):
     PROJECTS = "projects"
     PROJECT_FILES = "project_files"
     RECENT = "recent"
-    DISTILLATIONS = "distillations"
+    FILE_SUMMARIES = "distillations"
     NEAREST = "nearest"
     SUMMARY = "summary"
-    PASTED = "pasted"
+    PASTED_TEXT = "pasted"
     HISTORY = "history"
     RECALL = "recall"
     OTHER_SESSIONS = "other_sessions"
@@ -64,32 +64,32 @@ class Lot(StrEnum):
     STATE = "state"
     HEARTBEAT = "heartbeat"
     REMINDER = "reminder"
-    FLOATING = "floating"
-    WORDS = "words"
+    FLOATING_INSTRUCTIONS = "floating"
+    USER_MESSAGES = "words"
     ATTACHMENTS = "attachments"
     CALLS = "calls"
 
     @property
     def layer(self) -> Layer:
         """The layer that items of this lot go into."""
-        return _LAYERS[self]
+        return _LAYER_OF_KIND[self]
 
 
-_LAYERS: dict[Lot, Layer] = {
-    Lot.TOOLS: Layer.TOOLS,
-    Lot.HUMAN: Layer.TIERS, Lot.TEAM: Layer.TIERS, Lot.AGENT: Layer.TIERS,
-    Lot.COUNTS: Layer.BRIEFING, Lot.CHANGES: Layer.BRIEFING,
-    Lot.PULSE: Layer.BRIEFING, Lot.SINCE_PULSE: Layer.BRIEFING, Lot.RECORD: Layer.BRIEFING, Lot.LINKED: Layer.BRIEFING,
-    Lot.TREE: Layer.BRIEFING, Lot.PROJECTS: Layer.BRIEFING, Lot.PROJECT_FILES: Layer.BRIEFING,
-    Lot.RECENT: Layer.BRIEFING, Lot.DISTILLATIONS: Layer.BRIEFING, Lot.NEAREST: Layer.BRIEFING,
-    Lot.SUMMARY: Layer.SUMMARY, Lot.PASTED: Layer.SUMMARY,
-    Lot.HISTORY: Layer.HISTORY,
-    Lot.RECALL: Layer.RECALL, Lot.OTHER_SESSIONS: Layer.RECALL,
-    Lot.FACTS: Layer.MEMORY, Lot.EPISODES: Layer.MEMORY,
-    Lot.DELTAS: Layer.DELTAS, Lot.STATE: Layer.STATE,
-    Lot.HEARTBEAT: Layer.HEARTBEAT, Lot.REMINDER: Layer.REMINDER,
-    Lot.FLOATING: Layer.MESSAGE, Lot.WORDS: Layer.MESSAGE, Lot.ATTACHMENTS: Layer.MESSAGE,
-    Lot.CALLS: Layer.CALLS,
+_LAYER_OF_KIND: dict[SourceKind, Layer] = {
+    SourceKind.TOOLS: Layer.TOOLS,
+    SourceKind.HUMAN: Layer.TIERS, SourceKind.TEAM: Layer.TIERS, SourceKind.AGENT: Layer.TIERS,
+    SourceKind.COUNTS: Layer.BRIEFING, SourceKind.CHANGES: Layer.BRIEFING,
+    SourceKind.PULSE: Layer.BRIEFING, SourceKind.SINCE_PULSE: Layer.BRIEFING, SourceKind.RECORD: Layer.BRIEFING, SourceKind.LINKED: Layer.BRIEFING,
+    SourceKind.TREE: Layer.BRIEFING, SourceKind.PROJECTS: Layer.BRIEFING, SourceKind.PROJECT_FILES: Layer.BRIEFING,
+    SourceKind.RECENT: Layer.BRIEFING, SourceKind.FILE_SUMMARIES: Layer.BRIEFING, SourceKind.NEAREST: Layer.BRIEFING,
+    SourceKind.SUMMARY: Layer.SUMMARY, SourceKind.PASTED_TEXT: Layer.SUMMARY,
+    SourceKind.HISTORY: Layer.HISTORY,
+    SourceKind.RECALL: Layer.RECALL, SourceKind.OTHER_SESSIONS: Layer.RECALL,
+    SourceKind.FACTS: Layer.MEMORY, SourceKind.EPISODES: Layer.MEMORY,
+    SourceKind.DELTAS: Layer.DELTAS, SourceKind.STATE: Layer.STATE,
+    SourceKind.HEARTBEAT: Layer.HEARTBEAT, SourceKind.REMINDER: Layer.REMINDER,
+    SourceKind.FLOATING_INSTRUCTIONS: Layer.MESSAGE, SourceKind.USER_MESSAGES: Layer.MESSAGE, SourceKind.ATTACHMENTS: Layer.MESSAGE,
+    SourceKind.CALLS: Layer.CALLS,
 }  # fmt: skip
 
 type Stability = Literal["config", "briefing", "until_cut", "append_only", "turn"]
@@ -128,15 +128,15 @@ class Item:
     also      further rows that it tells of: with the source, what it must be forgotten or hidden with.
     """
 
-    lot: Lot
+    kind: SourceKind
     text: StoredText
     source: Source
-    shorter: tuple[StoredText, ...] = ()
+    shorter_texts: tuple[StoredText, ...] = ()
     score: float = 0.0
-    level: int = 0
+    classification: int = 0
     title: StoredText = ""
     is_json: bool = False
-    also: tuple[Source, ...] = ()
+    further_sources: tuple[Source, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class Block:
         if self.is_json:
             sent: JsonObject = json.loads(self.pieces[0])
             return sent
-        return text_block("".join(self.pieces))
+        return text_content("".join(self.pieces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,46 +176,46 @@ class Segment:
         return sum(block.tokens for block in self.blocks)
 
 
-_OUR_TAG = re.compile(r"<\s*(/?)\s*parlour\s*(?::\s*)+", re.IGNORECASE)
+_PARLOUR_TAG = re.compile(r"<\s*(/?)\s*parlour\s*(?::\s*)+", re.IGNORECASE)
 """Models read a tag in capitals or with a space in it as the same tag; taken apart, none may be left."""
 
 
-def foreign(text: str) -> str:
+def escape_untrusted(text: str) -> str:
     """Somebody else's words (a user's, a document's) with our own tags taken apart: nobody else writes those."""
-    return _OUR_TAG.sub(r"<\1parlour ", text) if "<" in text else text
+    return _PARLOUR_TAG.sub(r"<\1parlour ", text) if "<" in text else text
 
 
-def tagged(name: str, *pieces: str) -> tuple[str, ...]:
+def wrap_in_tag(name: str, *pieces: str) -> tuple[str, ...]:
     """Pieces in the wrapping that tells them from anybody's own words."""
     return (f"<parlour:{name}>\n", *pieces, f"\n</parlour:{name}>")
 
 
-def text_block(text: str) -> JsonObject:
+def text_content(text: str) -> JsonObject:
     """A content block of plain text."""
     return {"type": "text", "text": text}
 
 
-def words(meter: Meter, *pieces: str, role: Role | None = None) -> Block:
+def text_block(counter: TokenCounter, *pieces: str, role: Role | None = None) -> Block:
     """A block of text; inside the messages it counts a message's overhead, whether or not it begins one."""
-    return Block(pieces, sum(meter.count(piece) for piece in pieces) + _overhead(role), role)
+    return Block(pieces, sum(counter.count(piece) for piece in pieces) + _message_overhead(role), role)
 
 
-def whole(meter: Meter, block: JsonObject, role: Role | None = None) -> Block:
+def opaque_block(counter: TokenCounter, block: JsonObject, role: Role | None = None) -> Block:
     """A block that is anything but text; an image counts for what images are taken to cost."""
     if block.get("type") == "image":
-        return Block((canonical(block),), IMAGE_TOKENS + _overhead(role), role, is_json=True)
-    return written(meter, canonical(block), role)
+        return Block((canonical_json(block),), IMAGE_TOKENS + _message_overhead(role), role, is_json=True)
+    return json_block(counter, canonical_json(block), role)
 
 
-def written(meter: Meter, text: str, role: Role | None = None) -> Block:
+def json_block(counter: TokenCounter, text: str, role: Role | None = None) -> Block:
     """A block that is canonical JSON already."""
-    return Block((text,), meter.count(text) + _overhead(role), role, is_json=True)
+    return Block((text,), counter.count(text) + _message_overhead(role), role, is_json=True)
 
 
-def _overhead(role: Role | None) -> int:
-    return MESSAGE_OVERHEAD if role else 0
+def _message_overhead(role: Role | None) -> int:
+    return MESSAGE_OVERHEAD_TOKENS if role else 0
 
 
-def joined(pieces: Sequence[str], between: str = "\n\n") -> tuple[str, ...]:
+def join_pieces(pieces: Sequence[str], separator: str = "\n\n") -> tuple[str, ...]:
     """Pieces with something between them, as pieces of their own: the same separator is kept once."""
-    return tuple(one for piece in pieces for one in (between, piece))[1:]
+    return tuple(one for piece in pieces for one in (separator, piece))[1:]

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from parlour.context.breakpoints import RECENT_PAUSES, RECENT_TURNS
-from parlour.context.cache import Print
-from parlour.context.lead import Lead
-from parlour.context.pins import Pinned
+from parlour.context.cache import BlockFingerprint
+from parlour.context.lead import CompactedHistory
+from parlour.context.pins import CachedBriefing
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class PromptCacheState:
     """What the prompts of a session so far have fixed.
 
     pinned   the briefing as it was rendered, until a cause has it rendered anew.
@@ -25,36 +25,36 @@ class Standing:
     withheld what was sent with earlier messages and was not told any more.
     """
 
-    pinned: Pinned | None = None
-    lead: Lead = field(default_factory=Lead)
-    factors: Mapping[str, float] = field(default_factory=dict)
-    asked: datetime | None = None
+    cached_briefing: CachedBriefing | None = None
+    compacted_history: CompactedHistory = field(default_factory=CompactedHistory)
+    token_factors: Mapping[str, float] = field(default_factory=dict)
+    last_asked_at: datetime | None = None
     model: str = ""
-    prints: tuple[Print, ...] = ()
-    marked: tuple[int, ...] = ()
-    pauses: tuple[float, ...] = ()
-    steps: tuple[int, ...] = ()
-    withheld: tuple[str, ...] = ()
+    fingerprints: tuple[BlockFingerprint, ...] = ()
+    breakpoints: tuple[int, ...] = ()
+    turn_pauses: tuple[float, ...] = ()
+    steps_per_turn: tuple[int, ...] = ()
+    withheld_ids: tuple[str, ...] = ()
 
-    def after_asking(self, at: datetime, model: str, prints: tuple[Print, ...], marked: tuple[int, ...]) -> "Standing":
+    def after_prompt(self, at: datetime, model: str, fingerprints: tuple[BlockFingerprint, ...], breakpoints: tuple[int, ...]) -> "PromptCacheState":
         """The standing once this prompt was sent."""
-        return replace(self, asked=at, model=model, prints=prints, marked=marked)
+        return replace(self, last_asked_at=at, model=model, fingerprints=fingerprints, breakpoints=breakpoints)
 
-    def after_turn(self, steps: int) -> "Standing":
+    def after_turn(self, steps: int) -> "PromptCacheState":
         """The standing once a turn of so many steps is over: its tail and its calls are no part of the next prompt."""
-        kept = tuple(itertools.takewhile(lambda one: one.stays, self.prints))
-        marked = tuple(place for place in self.marked if place <= len(kept))
-        return replace(self, prints=kept, marked=marked, steps=(*self.steps, steps)[-RECENT_TURNS:])
+        kept = tuple(itertools.takewhile(lambda one: one.is_in_next_turn, self.fingerprints))
+        marked = tuple(place for place in self.breakpoints if place <= len(kept))
+        return replace(self, fingerprints=kept, breakpoints=marked, steps_per_turn=(*self.steps_per_turn, steps)[-RECENT_TURNS:])
 
-    def erased(self, *, history: bool) -> "Standing":
+    def without_text(self, *, is_history_erased: bool) -> "PromptCacheState":
         """Return the standing without the text of its briefing; with `history`, also without what leads the history,
         which is told and cut anew from the turns that are left."""
-        pinned = self.pinned.tombstone() if self.pinned else None
-        return replace(self, pinned=pinned, lead=Lead() if history else self.lead)
+        pinned = self.cached_briefing.tombstone() if self.cached_briefing else None
+        return replace(self, cached_briefing=pinned, compacted_history=CompactedHistory() if is_history_erased else self.compacted_history)
 
-    def beginning(self, now: datetime) -> "Standing":
+    def at_turn_start(self, now: datetime) -> "PromptCacheState":
         """The standing as a new turn begins: one pause more."""
-        if self.asked is None:
+        if self.last_asked_at is None:
             return self
-        pauses = (*self.pauses, (now - self.asked).total_seconds())
-        return replace(self, pauses=pauses[-RECENT_PAUSES:])
+        pauses = (*self.turn_pauses, (now - self.last_asked_at).total_seconds())
+        return replace(self, turn_pauses=pauses[-RECENT_PAUSES:])

@@ -34,7 +34,7 @@ class TextHash(str):
     __slots__ = ()
 
 
-class Erased(NotFound):
+class TextsErased(NotFound):
     """Texts of this prompt were erased; it cannot be built again byte for byte."""
 
     def __init__(self, hashes: Iterable[str]) -> None:
@@ -43,7 +43,7 @@ class Erased(NotFound):
         super().__init__(f"{len(self.hashes)} texts of this prompt were erased, or their retention is over: {named}")
 
 
-class Texts(dict[str, str]):
+class TextsByHash(dict[str, str]):
     """Texts by hash, to read records with; `missing` collects the hashes that a record names and this does not have."""
 
     def __init__(self, known: Iterable[tuple[str, str]] = ()) -> None:
@@ -60,7 +60,7 @@ def text_hash(text: str) -> str:
     return hashlib.sha256(encode_basestring(text).encode()).hexdigest()
 
 
-def _write_text(value: str, info: SerializationInfo) -> str:
+def _serialize_text(value: str, info: SerializationInfo) -> str:
     if info.context is None:
         return value
     key = text_hash(value)
@@ -68,17 +68,17 @@ def _write_text(value: str, info: SerializationInfo) -> str:
     return key
 
 
-def _read_text(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+def _deserialize_text(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
     return handler(value) if info.context is None else info.context[value]
 
 
-def _write_json(value: Any, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> Any:
+def _serialize_json(value: Any, handler: SerializerFunctionWrapHandler, info: SerializationInfo) -> Any:
     if info.context is None:
         return handler(value)
-    return _write_text(_encode(value if isinstance(value, dict) else handler(value)), info)
+    return _serialize_text(_encode(value if isinstance(value, dict) else handler(value)), info)
 
 
-def _read_json(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
+def _deserialize_json(value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo) -> Any:
     if info.context is None:
         return handler(value)
     text = info.context[value]
@@ -86,7 +86,7 @@ def _read_json(value: Any, handler: ValidatorFunctionWrapHandler, info: Validati
 
 
 #: Marks a field whose value is stored as one text of JSON: an object of the model's API, or a dataclass of such.
-AS_JSON_TEXT = (WrapValidator(_read_json), WrapSerializer(_write_json))
+AS_JSON_TEXT = (WrapValidator(_deserialize_json), WrapSerializer(_serialize_json))
 
-StoredText = Annotated[str, WrapValidator(_read_text), PlainSerializer(_write_text)]
+StoredText = Annotated[str, WrapValidator(_deserialize_text), PlainSerializer(_serialize_text)]
 StoredJson = Annotated[JsonObject, *AS_JSON_TEXT]

@@ -6,44 +6,44 @@ changed. Text that was read is not kept: it can be read again.
 
 from collections.abc import Collection, Sequence
 
-from parlour.context.calls import Round
-from parlour.context.segment import foreign
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.context.calls import ToolRound
+from parlour.context.segment import escape_untrusted
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 
-_MOST_LISTED = 8
-_LONGEST = 600
+_MAX_LISTED = 8
+_MAX_STUB_CHARS = 600
 """Characters that a change is kept in; about 150 tokens."""
 
-_CHANGES = ("created", "updated", "changed", "deleted", "linked", "unlinked")
+_CHANGE_SUFFIXES = ("created", "updated", "changed", "deleted", "linked", "unlinked")
 
 
-def called(rounds: Sequence[Round], writes: Collection[str] = ()) -> tuple[JsonObject, ...]:
+def history_messages(rounds: Sequence[ToolRound], writing_tools: Collection[str] = ()) -> tuple[JsonObject, ...]:
     """The rounds as messages of history; `writes` names the tools whose results say what they changed."""
-    return tuple(message for one in rounds for message in _pair(one, writes))
+    return tuple(message for one in rounds for message in _round_messages(one, writing_tools))
 
 
-def stub(name: str, result: JsonObject, *, wrote: bool) -> str:
+def result_stub(name: str, result: JsonObject, *, is_write: bool) -> str:
     """One line for a tool's result."""
     if result.get("ok") is False:
         return f"failed: {result.get('code', 'error')}"
-    if wrote or any(str(key).endswith(_CHANGES) for key in result):
-        return _clipped(f"done: {canonical(result)}")
+    if is_write or any(str(key).endswith(_CHANGE_SUFFIXES) for key in result):
+        return _truncate(f"done: {canonical_json(result)}")
     documents = result.get("documents")
     if isinstance(documents, list):
-        return _clipped(_found(documents, result.get("searched_for")))
-    named = [handle for value in result.values() if isinstance(value, list) for handle in _handles(value)]
-    listed = f": {', '.join(named[:_MOST_LISTED])}" + (" ..." if len(named) > _MOST_LISTED else "") if named else ""
-    return _clipped(f"answered then{listed}; call {name} again to read it")
+        return _truncate(_search_stub(documents, result.get("searched_for")))
+    named = [handle for value in result.values() if isinstance(value, list) for handle in _record_handles(value)]
+    listed = f": {', '.join(named[:_MAX_LISTED])}" + (" ..." if len(named) > _MAX_LISTED else "") if named else ""
+    return _truncate(f"answered then{listed}; call {name} again to read it")
 
 
-def _pair(one: Round, writes: Collection[str]) -> tuple[JsonObject, JsonObject]:
+def _round_messages(one: ToolRound, writes: Collection[str]) -> tuple[JsonObject, JsonObject]:
     asked: list[Json] = [block for block in one.blocks if block.get("type") == "tool_use"]
     names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
     results: list[Json] = [
         {
             "type": "tool_result",
             "tool_use_id": call,
-            "content": foreign(stub(names.get(call, "the tool"), result, wrote=names.get(call) in writes)),
+            "content": escape_untrusted(result_stub(names.get(call, "the tool"), result, is_write=names.get(call) in writes)),
             "is_error": result.get("ok") is False,
         }
         for call, result in one.results
@@ -51,7 +51,7 @@ def _pair(one: Round, writes: Collection[str]) -> tuple[JsonObject, JsonObject]:
     return {"role": "assistant", "content": asked}, {"role": "user", "content": results}
 
 
-def _found(documents: Sequence[Json], query: Json) -> str:
+def _search_stub(documents: Sequence[Json], query: Json) -> str:
     titles = [
         f"[{one['document']}] {one.get('title', '')}"
         for one in documents
@@ -61,26 +61,26 @@ def _found(documents: Sequence[Json], query: Json) -> str:
     return ("found " + "; ".join(titles) if titles else "found nothing") + searched
 
 
-def _handles(values: Sequence[Json]) -> list[str]:
+def _record_handles(values: Sequence[Json]) -> list[str]:
     return [str(one["handle"]) for one in values if isinstance(one, dict) and one.get("handle")]
 
 
-def _clipped(line: str) -> str:
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 4] + " ..."
+def _truncate(line: str) -> str:
+    return line if len(line) <= _MAX_STUB_CHARS else line[: _MAX_STUB_CHARS - 4] + " ..."
 
 
-def shrunk(rounds: Sequence[Round]) -> tuple[Round, ...]:
+def stub_older_rounds(rounds: Sequence[ToolRound]) -> tuple[ToolRound, ...]:
     """The rounds with one line for each result but those of the newest."""
-    return (*(_shrunk(one) for one in rounds[:-1]), *rounds[-1:])
+    return (*(_stub_round(one) for one in rounds[:-1]), *rounds[-1:])
 
 
-def _shrunk(one: Round) -> Round:
+def _stub_round(one: ToolRound) -> ToolRound:
     names = {str(block["id"]): str(block["name"]) for block in one.blocks if block.get("type") == "tool_use"}
     told: list[tuple[str, JsonObject]] = []
     for call, result in one.results:
         line: JsonObject = {
             "ok": result.get("ok") is not False,
-            "told": stub(names.get(call, "the tool"), result, wrote=False),
+            "told": result_stub(names.get(call, "the tool"), result, is_write=False),
         }
         told.append((call, line))
-    return Round(one.blocks, tuple(told))
+    return ToolRound(one.blocks, tuple(told))

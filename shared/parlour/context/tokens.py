@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import tiktoken
 
-UNLEARNED_FACTOR = 1.3
-MESSAGE_OVERHEAD = 4
+DEFAULT_FACTOR = 1.3
+MESSAGE_OVERHEAD_TOKENS = 4
 """Tokens that a message's role and separators cost, beyond its text."""
 
-_LOOKED_AT = 400
+_SCRIPT_SAMPLE_CHARS = 400
 """Characters of a text that tell its script."""
 
 _SCRIPTS: tuple[tuple[str, int, int], ...] = (
@@ -44,68 +44,68 @@ _BEYOND_LATIN = re.compile("[\u0400-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Meter:
+class TokenCounter:
     """Counts text for one model; `factors` by script, frozen for a session so that its prompts stay comparable."""
 
     factors: Mapping[str, float] = field(default_factory=dict)
 
     def count(self, text: str) -> int:
         """The tokens that `text` is budgeted at; text that spells a special token counts as plain text."""
-        tokens, written = _measured(text)
-        return math.ceil(tokens * self.factors.get(written, UNLEARNED_FACTOR))
+        tokens, written = _measure(text)
+        return math.ceil(tokens * self.factors.get(written, DEFAULT_FACTOR))
 
-    def shortened(self, text: str, tokens: int) -> str:
+    def truncate(self, text: str, tokens: int) -> str:
         """The longest beginning of `text` that fits `tokens`, without half a character at its end."""
         ids = _encoding().encode_ordinary(text)
-        keep = max(0, int(tokens / self._factor(text)))
+        keep = max(0, int(tokens / self._factor_of(text)))
         return text if len(ids) <= keep else _encoding().decode(ids[:keep], errors="ignore")
 
-    def _factor(self, text: str) -> float:
-        return self.factors.get(script(text), UNLEARNED_FACTOR)
+    def _factor_of(self, text: str) -> float:
+        return self.factors.get(script_of(text), DEFAULT_FACTOR)
 
 
-def count(text: str) -> int:
+def count_tokens(text: str) -> int:
     """The tokens of `text` by the factor that holds until one is learned."""
-    return Meter().count(text)
+    return TokenCounter().count(text)
 
 
-def shortened(text: str, tokens: int) -> str:
+def truncate_to_tokens(text: str, tokens: int) -> str:
     """The longest beginning of `text` that fits `tokens`, by the factor that holds until one is learned."""
-    return Meter().shortened(text, tokens)
+    return TokenCounter().truncate(text, tokens)
 
 
-def script(text: str) -> str:
+def script_of(text: str) -> str:
     """The script that most letters at the beginning of `text` are written in; latin where none is known."""
-    beginning = text[:_LOOKED_AT]
-    return "latin" if beginning.isascii() else _script(beginning)
+    beginning = text[:_SCRIPT_SAMPLE_CHARS]
+    return "latin" if beginning.isascii() else _detect_script(beginning)
 
 
 @functools.lru_cache(maxsize=1_024)
-def _script(beginning: str) -> str:
+def _detect_script(beginning: str) -> str:
     if not _BEYOND_LATIN.search(beginning):
         return "latin"
     found: dict[str, int] = {}
     for letter in beginning:
         if letter >= "\u0400":
-            name = _block(ord(letter))
+            name = _script_block(ord(letter))
             found[name] = found.get(name, 0) + 1
         elif letter.isalpha():
             found["latin"] = found.get("latin", 0) + 1
     return max(found, key=lambda name: found[name], default="latin")
 
 
-def plain(text: str) -> int:
+def count_plain_tokens(text: str) -> int:
     """The tokens of `text` in cl100k_base, before any factor."""
-    return _measured(text)[0]
+    return _measure(text)[0]
 
 
 @functools.lru_cache(maxsize=1_024)
-def _measured(text: str) -> tuple[int, str]:
+def _measure(text: str) -> tuple[int, str]:
     """The plain tokens of a text and its script, together: a prompt asks for both some hundred times."""
-    return len(_encoding().encode_ordinary(text)), script(text)
+    return len(_encoding().encode_ordinary(text)), script_of(text)
 
 
-def _block(code: int) -> str:
+def _script_block(code: int) -> str:
     return next((name for name, first, last in _SCRIPTS if first <= code <= last), "latin")
 
 

@@ -7,56 +7,56 @@ from itertools import batched
 
 from parlour.forgetting import store
 from parlour.forgetting.store import ArchiveRow
-from parlour.forgetting.under_way import Left
-from parlour.infra.objects import Store
+from parlour.forgetting.under_way import RemainingWork
+from parlour.infra.objects import ObjectStore
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 
-_LARGEST = 64 * 1024 * 1024
-_TYPE = "application/x-ndjson"
-_AT_ONCE = 500
+_MAX_ARCHIVE_BYTES = 64 * 1024 * 1024
+_MEDIA_TYPE = "application/x-ndjson"
+_DELETE_BATCH_SIZE = 500
 
 
-def without(principal: Principal, database: Database, media: Store, left: Left) -> None:
+def erase_archives(principal: Principal, database: Database, media: ObjectStore, remaining: RemainingWork) -> None:
     """Archives of what goes as a whole are deleted; of others the lines that go."""
-    sessions = set(left.sessions)
-    whole = [one for one in left.archives if one.session_id in sessions]
-    for some in batched(whole, _AT_ONCE, strict=False):
+    sessions = set(remaining.sessions)
+    whole = [one for one in remaining.archives if one.session_id in sessions]
+    for some in batched(whole, _DELETE_BATCH_SIZE, strict=False):
         media.delete([one.object_key for one in some])
-    gone = {str(one) for one in left.messages}
-    for one in left.archives:
+    gone = {str(one) for one in remaining.redacted_message_ids}
+    for one in remaining.archives:
         if one.session_id not in sessions:
-            _rewrite(principal, database, media, one, gone)
+            _rewrite_archive(principal, database, media, one, gone)
 
 
-def kept_lines(data: bytes, gone: Collection[str]) -> list[bytes]:
+def remaining_lines(data: bytes, erased_ids: Collection[str]) -> list[bytes]:
     """The lines of messages that stay; one that cannot be read does not."""
-    return [line for line in data.splitlines() if _id(line) not in {None, *gone}]
+    return [line for line in data.splitlines() if _message_id(line) not in {None, *erased_ids}]
 
 
-def _rewrite(
-    principal: Principal, database: Database, media: Store, archive: ArchiveRow, gone: Collection[str]
+def _rewrite_archive(
+    principal: Principal, database: Database, media: ObjectStore, archive: ArchiveRow, erased_ids: Collection[str]
 ) -> None:  # fmt: skip
-    data = media.get(archive.object_key, _LARGEST)
+    data = media.get(archive.object_key, _MAX_ARCHIVE_BYTES)
     if data is None:
         return
-    lines = kept_lines(data, gone)
+    lines = remaining_lines(data, erased_ids)
     if not lines:
         media.delete([archive.object_key])
-        database.run(principal, lambda tx: store.run(tx, "drop_archives", ids=[archive.id]))
+        database.run(principal, lambda tx: store.execute(tx, "drop_archives", ids=[archive.id]))
         return
     left = b"\n".join(lines) + b"\n"
-    media.put(archive.object_key, left, _TYPE)
+    media.put(archive.object_key, left, _MEDIA_TYPE)
     sha256 = hashlib.sha256(left).hexdigest()
     database.run(
         principal,
-        lambda tx: store.run(
+        lambda tx: store.execute(
             tx, "rest_in_archive", id=archive.id, messages=len(lines), size_bytes=len(left), sha256=sha256
         ),
     )
 
 
-def _id(line: bytes) -> str | None:
+def _message_id(line: bytes) -> str | None:
     try:
         found = json.loads(line)
     except ValueError:

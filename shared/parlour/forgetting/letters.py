@@ -8,13 +8,13 @@ import re
 from collections.abc import Set
 from dataclasses import dataclass
 
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_UUID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class DeadLetterFilter:
     """By what letters know it.
 
     ours       addresses of ours that lead to the tenant.
@@ -22,7 +22,7 @@ class Known:
     ids        of rows of ours that nothing else has.
     """
 
-    ours: Set[str]
+    routing_keys: Set[str]
     addresses: Set[str] = frozenset()
     provider_ids: Set[str] = frozenset()
     ids: Set[str] = frozenset()
@@ -31,12 +31,12 @@ class Known:
         """Whether a letter is about it; of many statuses in one letter it is enough that one is."""
         statuses = body.get("statuses")
         envelopes = statuses if isinstance(statuses, list) else [body]
-        return any(self._is_envelope_about(one) for one in envelopes) or self._names(body)
+        return any(self._is_envelope_about(one) for one in envelopes) or self._has_known_id(body)
 
     def _is_envelope_about(self, envelope: Json) -> bool:
-        if not isinstance(envelope, dict) or envelope.get("to") not in self.ours:
+        if not isinstance(envelope, dict) or envelope.get("to") not in self.routing_keys:
             return False
         return envelope.get("sender") in self.addresses or envelope.get("provider_message_id") in self.provider_ids
 
-    def _names(self, body: JsonObject) -> bool:
-        return bool(self.ids) and not self.ids.isdisjoint(_UUID.findall(canonical(body)))
+    def _has_known_id(self, body: JsonObject) -> bool:
+        return bool(self.ids) and not self.ids.isdisjoint(_UUID_PATTERN.findall(canonical_json(body)))

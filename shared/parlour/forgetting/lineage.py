@@ -16,32 +16,32 @@ from itertools import batched
 from uuid import UUID
 
 from parlour.forgetting import echoes, store, wrote
-from parlour.forgetting.report import Fate, Target
-from parlour.forgetting.store import ArchiveRow, ChangedRow, MessageRow, Placed
+from parlour.forgetting.report import RowAction, ErasureTarget
+from parlour.forgetting.store import ArchiveRow, ChangedRecordRow, MessageRow, TableRow
 from parlour.infra.errors import Conflict, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.turns.prompts import store as prompt_store
 
-_TOLD_OF = ("entities", "documents", "files", "context_rows", "messages", "facts", "episodes", "handles")
+_SOURCE_TABLES = ("entities", "documents", "files", "context_rows", "messages", "facts", "episodes", "handles")
 """What prompts and Pulses name as the sources of their words."""
 
-_STAYS_EMPTY = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts"})
+_REDACTED_TABLES = frozenset({"messages", "steps", "tool_calls", "turns", "outbox", "session_prompts"})
 """Tables whose rows stay without words where the conversation itself stays."""
 
-_AT_ONCE = 2_000
+_BATCH_SIZE = 2_000
 """Messages, or turns, that one statement looks at: some tenths of a second."""
 
-_READ_IN = frozenset({"steps", "tool_calls", "turns", "events"})
+_TOOL_INPUT_TABLES = frozenset({"steps", "tool_calls", "turns", "events"})
 
-_NAMED = re.compile(r"[a-z]{4}")
+_NAME_KEY = re.compile(r"[a-z]{4}")
 """A key that was made of a name."""
 
-_OPEN = "it is being answered just now: ask again in a minute"
+_TURN_OPEN = "it is being answered: send the request again in a minute"
 
 
 @dataclass(slots=True)
-class Reach:
+class ErasurePlan:
     """What goes with a target.
 
     rows      by table what becomes of which row.
@@ -62,28 +62,28 @@ class Reach:
     addresses by which channels know the user; provider_ids: by which a provider knows the message.
     """
 
-    target: Target
-    rows: dict[str, dict[str, Fate]] = field(default_factory=dict)
+    target: ErasureTarget
+    rows_by_table: dict[str, dict[str, RowAction]] = field(default_factory=dict)
     handles: list[str] = field(default_factory=list)
     user_id: UUID | None = None
     sessions: list[UUID] = field(default_factory=list)
-    touched: list[UUID] = field(default_factory=list)
+    affected_sessions: list[UUID] = field(default_factory=list)
     turns: list[UUID] = field(default_factory=list)
-    silenced: list[UUID] = field(default_factory=list)
-    numbers: dict[UUID, set[int]] = field(default_factory=dict)
-    falling: set[UUID] = field(default_factory=set)
-    needles: list[str] = field(default_factory=list)
-    is_cut: bool = False
-    titled: list[UUID] = field(default_factory=list)
-    changed: list[ChangedRow] = field(default_factory=list)
-    values: list[str] = field(default_factory=list)
-    telling: list[str] = field(default_factory=list)
-    hushed: list[UUID] = field(default_factory=list)
-    nearby: list[UUID] = field(default_factory=list)
-    kept: list[Placed] = field(default_factory=list)
-    pulses: list[UUID] = field(default_factory=list)
-    briefed: list[UUID] = field(default_factory=list)
-    objects: list[str] = field(default_factory=list)
+    redacted_turns: list[UUID] = field(default_factory=list)
+    redacted_turn_numbers: dict[UUID, set[int]] = field(default_factory=dict)
+    cascaded_rows: set[UUID] = field(default_factory=set)
+    quote_search_terms: list[str] = field(default_factory=list)
+    has_more_terms: bool = False
+    retitled_sessions: list[UUID] = field(default_factory=list)
+    changed_records: list[ChangedRecordRow] = field(default_factory=list)
+    written_values: list[str] = field(default_factory=list)
+    distinctive_terms: list[str] = field(default_factory=list)
+    redacted_foreign_turns: list[UUID] = field(default_factory=list)
+    foreign_sessions: list[UUID] = field(default_factory=list)
+    kept_rows: list[TableRow] = field(default_factory=list)
+    affected_pulse_records: list[UUID] = field(default_factory=list)
+    briefed_foreign_sessions: list[UUID] = field(default_factory=list)
+    object_keys: list[str] = field(default_factory=list)
     archives: list[ArchiveRow] = field(default_factory=list)
     addresses: list[str] = field(default_factory=list)
     provider_ids: list[str] = field(default_factory=list)
@@ -91,237 +91,237 @@ class Reach:
     channels: list[str] = field(default_factory=list)
 
     @property
-    def messages(self) -> list[UUID]:
+    def message_ids(self) -> list[UUID]:
         """Those that go or lose their words."""
-        return self.ids("messages")
+        return self.ids_of("messages")
 
     @property
-    def asked_by(self) -> list[str]:
+    def requesters(self) -> list[str]:
         """How the users that go are called as who asked for something."""
-        return [f"user:{one}" for one in self.rows.get("users", ())]
+        return [f"user:{one}" for one in self.rows_by_table.get("users", ())]
 
-    def ids(self, table: str, fate: Fate | None = None) -> list[UUID]:
+    def ids_of(self, table: str, action: RowAction | None = None) -> list[UUID]:
         """The rows of a table that go, of those that are known by one id; those of one fate only."""
-        rows = self.rows.get(table, {})
-        return [UUID(one) for one, its in rows.items() if fate in (None, its)]
+        rows = self.rows_by_table.get(table, {})
+        return [UUID(one) for one, its in rows.items() if action in (None, its)]
 
     @property
-    def standing_rows(self) -> list[UUID]:
+    def searchable_rows_to_delete(self) -> list[UUID]:
         """Searchable rows that somebody has to take away."""
-        return [one for one in self.ids("context_rows") if one not in self.falling]
+        return [one for one in self.ids_of("context_rows") if one not in self.cascaded_rows]
 
-    def keys(self, table: str) -> list[str]:
+    def keys_of(self, table: str) -> list[str]:
         """The rows of a table that go."""
-        return list(self.rows.get(table, ()))
+        return list(self.rows_by_table.get(table, ()))
 
-    def add(self, table: str, ids: Iterable[object], fate: Fate = "removed") -> None:
+    def add_rows(self, table: str, ids: Iterable[object], action: RowAction = "removed") -> None:
         """Rows go as well."""
         for one in ids:
-            self.rows.setdefault(table, {}).setdefault(str(one), fate)
+            self.rows_by_table.setdefault(table, {}).setdefault(str(one), action)
 
-    def told(self) -> list[str]:
+    def source_ids(self) -> list[str]:
         """What goes, as prompts and Pulses name their sources: table/id."""
-        named = [f"{table}/{one}" for table in _TOLD_OF for one in self.rows.get(table, ())]
+        named = [f"{table}/{one}" for table in _SOURCE_TABLES for one in self.rows_by_table.get(table, ())]
         return [*named, *(f"handles/{one}" for one in self.handles)]
 
-    def said_of(self) -> list[str]:
+    def partial_source_ids(self) -> list[str]:
         """Records of which only some values go, in the same way."""
-        named = [(f"entities/{one.id}", f"handles/{one.handle}") for one in self.changed]
+        named = [(f"entities/{one.id}", f"handles/{one.handle}") for one in self.changed_records]
         return list(dict.fromkeys(one for pair in named for one in pair))
 
-    def told_pulses(self) -> dict[str, list[str] | list[UUID]]:
+    def pulse_deletion_parameters(self) -> dict[str, list[str] | list[UUID]]:
         """By what Pulses go: the parameters of `drop_pulses`."""
         return {
-            "told": self.told(), "said_of": self.said_of(), "values": echoes.patterns(self.values),
-            "own": self.ids("entities"), "asked_by": self.asked_by,
+            "told": self.source_ids(), "said_of": self.partial_source_ids(), "values": echoes.ilike_patterns(self.written_values),
+            "own": self.ids_of("entities"), "asked_by": self.requesters,
         }  # fmt: skip
 
 
-def reach(tx: Transaction, target: Target, *, keep_records: bool = False) -> Reach:
+def make_plan(tx: Transaction, target: ErasureTarget, *, keep_records: bool = False) -> ErasurePlan:
     """What goes with the target. NotFound when it is not there; Conflict while a turn that would go is being answered,
     which nobody waits for when its whole user goes."""
-    found = Reach(target)
-    _READERS[target.kind](tx, found)
+    found = ErasurePlan(target)
+    _PLANNERS[target.kind](tx, found)
     if target.kind != "fact":
-        _derived(tx, found, keep_records=keep_records)
-        rows, facts, episodes = found.standing_rows, found.ids("facts"), found.ids("episodes")
-        _add(found, store.placed(tx, "hanging", rows=rows, facts=facts, episodes=episodes))
-    _outward(tx, found)
+        _plan_derived_rows(tx, found, keep_records=keep_records)
+        rows, facts, episodes = found.searchable_rows_to_delete, found.ids_of("facts"), found.ids_of("episodes")
+        _add_rows(found, store.read_table_rows(tx, "hanging", rows=rows, facts=facts, episodes=episodes))
+    _plan_pulses_and_files(tx, found)
     return found
 
 
-def _user(tx: Transaction, found: Reach) -> None:
-    for row in store.placed(tx, "user_rows", id=found.target.id):
-        found.add(row.place, [row.id])
-    if "users" not in found.rows:
-        raise NotFound("there is no such user")
-    found.user_id = found.target.id
-    found.sessions, found.turns = found.ids("sessions"), found.ids("turns")
-    found.falling = set(found.ids("context_rows"))
-    found.addresses = store.words(tx, "addresses", ids=found.ids("users"))
-    found.add("messages", store.ids(tx, "codes_of", users=found.ids("users")), "emptied")
+def _plan_user(tx: Transaction, plan: ErasurePlan) -> None:
+    for row in store.read_table_rows(tx, "user_rows", id=plan.target.id):
+        plan.add_rows(row.table_name, [row.id])
+    if "users" not in plan.rows_by_table:
+        raise NotFound("user not found")
+    plan.user_id = plan.target.id
+    plan.sessions, plan.turns = plan.ids_of("sessions"), plan.ids_of("turns")
+    plan.cascaded_rows = set(plan.ids_of("context_rows"))
+    plan.addresses = store.read_texts(tx, "addresses", ids=plan.ids_of("users"))
+    plan.add_rows("messages", store.read_ids(tx, "codes_of", users=plan.ids_of("users")), "emptied")
 
 
-def _message(tx: Transaction, found: Reach) -> None:
-    said = store.message(tx, found.target.id)
+def _plan_message(tx: Transaction, plan: ErasurePlan) -> None:
+    said = store.find_message(tx, plan.target.id)
     if said is None:
-        raise NotFound("there is no such message")
-    found.add("messages", [said.id], "emptied")
-    found.user_id, found.touched = said.user_id, [said.session_id]
-    found.provider_ids = [said.provider_message_id] if said.provider_message_id else []
-    found.needles, found.is_cut = _own_words(tx, said), echoes.is_cut(said.body)
-    if found.needles:
-        patterns = echoes.patterns(found.needles)
-        found.titled = store.ids(tx, "titles_saying", user_id=said.user_id, patterns=patterns)
-        found.add("sessions", [f"{one}/title" for one in found.titled], "emptied")
+        raise NotFound("message not found")
+    plan.add_rows("messages", [said.id], "emptied")
+    plan.user_id, plan.affected_sessions = said.user_id, [said.session_id]
+    plan.provider_ids = [said.provider_message_id] if said.provider_message_id else []
+    plan.quote_search_terms, plan.has_more_terms = _quote_search_terms(tx, said), echoes.has_more_terms(said.body)
+    if plan.quote_search_terms:
+        patterns = echoes.ilike_patterns(plan.quote_search_terms)
+        plan.retitled_sessions = store.read_ids(tx, "titles_saying", user_id=said.user_id, patterns=patterns)
+        plan.add_rows("sessions", [f"{one}/title" for one in plan.retitled_sessions], "emptied")
     own = [said.turn_id] if said.turn_id else []
-    _with_turns(tx, found, [*own, *_echoing(tx, said, found.needles)])
+    _add_turns(tx, plan, [*own, *_turns_quoting(tx, said, plan.quote_search_terms)])
 
 
-def _own_words(tx: Transaction, said: MessageRow) -> list[str]:
+def _quote_search_terms(tx: Transaction, said: MessageRow) -> list[str]:
     """What tells of the message and of nothing else that its user wrote: what quotes that may be about the other."""
-    needles = echoes.needles(said.body)
-    others = store.ids(tx, "said_besides", user_id=said.user_id, id=said.id) if needles else []
-    for some in _batched(others):
-        needles = echoes.unsaid(needles, store.words(tx, "bodies", ids=list(some))) if needles else []
+    needles = echoes.quote_search_terms(said.body)
+    others = store.read_ids(tx, "said_besides", user_id=said.user_id, id=said.id) if needles else []
+    for some in _in_batches(others):
+        needles = echoes.terms_not_in(needles, store.read_texts(tx, "bodies", ids=list(some))) if needles else []
     return needles
 
 
-def _echoing(tx: Transaction, said: MessageRow, needles: Sequence[str]) -> list[UUID]:
+def _turns_quoting(tx: Transaction, said: MessageRow, needles: Sequence[str]) -> list[UUID]:
     """The turns since then in which something was made that repeats it."""
-    patterns = echoes.patterns(needles)
-    later = store.ids(tx, "turns_since", user_id=said.user_id, since=said.received_at) if needles else []
-    found = (store.ids(tx, "echoing_turns", turns=list(some), patterns=patterns) for some in _batched(later))
+    patterns = echoes.ilike_patterns(needles)
+    later = store.read_ids(tx, "turns_since", user_id=said.user_id, since=said.received_at) if needles else []
+    found = (store.read_ids(tx, "echoing_turns", turns=list(some), patterns=patterns) for some in _in_batches(later))
     return [one for some in found for one in some]
 
 
-def _batched(ids: Sequence[UUID]) -> Iterable[tuple[UUID, ...]]:
-    return batched(ids, _AT_ONCE, strict=False)
+def _in_batches(ids: Sequence[UUID]) -> Iterable[tuple[UUID, ...]]:
+    return batched(ids, _BATCH_SIZE, strict=False)
 
 
-def _file(tx: Transaction, found: Reach) -> None:
-    for row in store.placed(tx, "file_rows", id=found.target.id):
-        found.add(row.place, [row.id], "emptied" if row.place == "files" else "removed")
-    if "files" not in found.rows:
-        raise NotFound("there is no such file")
-    drew = store.ids(tx, "file_turns", id=found.target.id, rows=found.ids("context_rows"))
-    _with_turns(tx, found, drew)
+def _plan_file(tx: Transaction, plan: ErasurePlan) -> None:
+    for row in store.read_table_rows(tx, "file_rows", id=plan.target.id):
+        plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name == "files" else "removed")
+    if "files" not in plan.rows_by_table:
+        raise NotFound("file not found")
+    drew = store.read_ids(tx, "file_turns", id=plan.target.id, rows=plan.ids_of("context_rows"))
+    _add_turns(tx, plan, drew)
 
 
-def _fact(tx: Transaction, found: Reach) -> None:
-    for row in store.placed(tx, "fact_rows", id=found.target.id):
-        found.add(row.place, [row.id])
-    if "facts" not in found.rows:
-        raise NotFound("there is no such fact")
+def _plan_fact(tx: Transaction, plan: ErasurePlan) -> None:
+    for row in store.read_table_rows(tx, "fact_rows", id=plan.target.id):
+        plan.add_rows(row.table_name, [row.id])
+    if "facts" not in plan.rows_by_table:
+        raise NotFound("fact not found")
 
 
-_READERS = {"user": _user, "message": _message, "file": _file, "fact": _fact}
+_PLANNERS = {"user": _plan_user, "message": _plan_message, "file": _plan_file, "fact": _plan_fact}
 
 
-def _with_turns(tx: Transaction, found: Reach, turn_ids: Sequence[UUID]) -> None:
+def _add_turns(tx: Transaction, plan: ErasurePlan, turn_ids: Sequence[UUID]) -> None:
     """These turns lose their words, and what memory made of them goes."""
-    known = set(found.turns)
-    turns = store.turns(tx, [one for one in turn_ids if one not in known])
-    if found.target.kind != "user" and any(one.is_open for one in turns):
-        raise Conflict(_OPEN)
+    known = set(plan.turns)
+    turns = store.find_turns(tx, [one for one in turn_ids if one not in known])
+    if plan.target.kind != "user" and any(one.is_open for one in turns):
+        raise Conflict(_TURN_OPEN)
     ids = [one.id for one in turns]
-    found.turns += ids
-    found.silenced += ids
-    found.touched += [one for one in dict.fromkeys(turn.session_id for turn in turns) if one not in found.touched]
+    plan.turns += ids
+    plan.redacted_turns += ids
+    plan.affected_sessions += [one for one in dict.fromkeys(turn.session_id for turn in turns) if one not in plan.affected_sessions]
     for one in turns:
-        found.numbers.setdefault(one.session_id, set()).add(one.number)
-    own = found.ids("messages", "emptied")
-    _add(found, store.placed(tx, "turn_rows", turns=ids, messages=own))
-    _add(found, store.placed(tx, "memory_rows", turns=ids, messages=found.ids("messages", "emptied")))
+        plan.redacted_turn_numbers.setdefault(one.session_id, set()).add(one.number)
+    own = plan.ids_of("messages", "emptied")
+    _add_rows(plan, store.read_table_rows(tx, "turn_rows", turns=ids, messages=own))
+    _add_rows(plan, store.read_table_rows(tx, "memory_rows", turns=ids, messages=plan.ids_of("messages", "emptied")))
 
 
-def _add(found: Reach, rows: Iterable[Placed]) -> None:
+def _add_rows(plan: ErasurePlan, rows: Iterable[TableRow]) -> None:
     for row in rows:
-        found.add(row.place, [row.id], "emptied" if row.place in _STAYS_EMPTY else "removed")
+        plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name in _REDACTED_TABLES else "removed")
 
 
-def _derived(tx: Transaction, found: Reach, *, keep_records: bool) -> None:
+def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool) -> None:
     """What was made beside the conversation: records, what others drew from those, facts of personas and teams."""
-    for row in store.placed(tx, "drawn_elsewhere", messages=found.messages):
-        found.add(row.place, [row.id])
-    made = store.placed(tx, "made_by_calls", turns=found.turns)
-    changed = store.changed(tx, found.turns)
-    own = {row.id for row in made if row.place == "entities"}
-    found.changed = [one for one in changed if str(one.id) not in own]
+    for row in store.read_table_rows(tx, "drawn_elsewhere", messages=plan.message_ids):
+        plan.add_rows(row.table_name, [row.id])
+    made = store.read_table_rows(tx, "made_by_calls", turns=plan.turns)
+    changed = store.find_changed_records(tx, plan.turns)
+    own = {row.id for row in made if row.table_name == "entities"}
+    plan.changed_records = [one for one in changed if str(one.id) not in own]
     if keep_records:
-        found.kept = [
-            *(row for row in made if row.place != "handles"),
-            *(one for row in found.changed for one in _parts(row)),
+        plan.kept_rows = [
+            *(row for row in made if row.table_name != "handles"),
+            *(one for row in plan.changed_records for one in _changed_parts(row)),
         ]
-        found.changed = []
+        plan.changed_records = []
         return
     for row in made:
-        if row.place == "handles":
-            found.handles.append(row.id)
+        if row.table_name == "handles":
+            plan.handles.append(row.id)
         else:
-            found.add(row.place, [row.id], "emptied" if row.place in {"entities", "documents"} else "removed")
-    found.telling = wrote.telling(text for one in changed for text in wrote.texts(one.arguments))
-    found.telling += [key for one in found.handles if _NAMED.search(key := one.partition("/")[2])]
-    found.values = [word for one in found.changed for word in wrote.words(_still(one).values())]
-    found.add("context_rows", [one.row_id for one in found.changed if one.row_id])
-    if found.telling:
-        _drew(tx, found)
+            plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name in {"entities", "documents"} else "removed")
+    plan.distinctive_terms = wrote.distinctive_values(text for one in changed for text in wrote.argument_texts(one.arguments))
+    plan.distinctive_terms += [key for one in plan.handles if _NAME_KEY.search(key := one.partition("/")[2])]
+    plan.written_values = [word for one in plan.changed_records for word in wrote.searchable_values(_values_still_written(one).values())]
+    plan.add_rows("context_rows", [one.row_id for one in plan.changed_records if one.row_id])
+    if plan.distinctive_terms:
+        _plan_turns_of_others(tx, plan)
 
 
-def _parts(row: ChangedRow) -> list[Placed]:
+def _changed_parts(row: ChangedRecordRow) -> list[TableRow]:
     """What a call changed of a record: the values that still stand, and the row that tells of the change."""
-    told = [Placed("context_rows", str(row.row_id))] if row.row_id else []
-    return [*(Placed("entities", f"{row.id}/{name}") for name in _still(row)), *told]
+    told = [TableRow("context_rows", str(row.row_id))] if row.row_id else []
+    return [*(TableRow("entities", f"{row.id}/{name}") for name in _values_still_written(row)), *told]
 
 
-def _still(row: ChangedRow) -> JsonObject:
-    return wrote.still(row.arguments, row.properties)
+def _values_still_written(row: ChangedRecordRow) -> JsonObject:
+    return wrote.values_still_written(row.arguments, row.properties)
 
 
-def _drew(tx: Transaction, found: Reach) -> None:
+def _plan_turns_of_others(tx: Transaction, plan: ErasurePlan) -> None:
     """Turns of anybody's that drew from such records and say what the calls wrote there."""
-    handles = echoes.patterns([*found.handles, *(one.handle for one in found.changed)])
-    ids, known = [*found.ids("entities"), *_changed_ids(found)], set(found.turns)
-    drew = store.ids(tx, "record_turns", ids=ids, rows=found.standing_rows, handles=handles)
-    patterns = echoes.patterns(found.telling)
+    handles = echoes.ilike_patterns([*plan.handles, *(one.handle for one in plan.changed_records)])
+    ids, known = [*plan.ids_of("entities"), *_changed_record_ids(plan)], set(plan.turns)
+    drew = store.read_ids(tx, "record_turns", ids=ids, rows=plan.searchable_rows_to_delete, handles=handles)
+    patterns = echoes.ilike_patterns(plan.distinctive_terms)
     said: list[UUID] = []
-    for some in _batched([one for one in drew if one not in known]):
-        echoing = store.ids(tx, "echoing_turns", turns=list(some), patterns=patterns)
-        replied = set(store.ids(tx, "replying_turns", turns=echoing, patterns=patterns))
+    for some in _in_batches([one for one in drew if one not in known]):
+        echoing = store.read_ids(tx, "echoing_turns", turns=list(some), patterns=patterns)
+        replied = set(store.read_ids(tx, "replying_turns", turns=echoing, patterns=patterns))
         said += replied
-        found.hushed += [one for one in echoing if one not in replied]
-    _with_turns(tx, found, said)
-    if found.hushed:
-        _hush(tx, found, patterns)
+        plan.redacted_foreign_turns += [one for one in echoing if one not in replied]
+    _add_turns(tx, plan, said)
+    if plan.redacted_foreign_turns:
+        _plan_foreign_redaction(tx, plan, patterns)
 
 
-def _hush(tx: Transaction, found: Reach, patterns: Sequence[str]) -> None:
+def _plan_foreign_redaction(tx: Transaction, plan: ErasurePlan, patterns: Sequence[str]) -> None:
     """These turns lose what was read in them, and their conversations' memory what says it."""
-    sessions = dict.fromkeys(one.session_id for one in store.turns(tx, found.hushed))
-    found.nearby = list(sessions)
-    rows = store.placed(tx, "turn_rows", turns=found.hushed, messages=[])
-    _add(found, (row for row in rows if row.place in _READ_IN))
-    _add(found, store.placed(tx, "memory_saying", sessions=list(sessions), patterns=patterns))
+    sessions = dict.fromkeys(one.session_id for one in store.find_turns(tx, plan.redacted_foreign_turns))
+    plan.foreign_sessions = list(sessions)
+    rows = store.read_table_rows(tx, "turn_rows", turns=plan.redacted_foreign_turns, messages=[])
+    _add_rows(plan, (row for row in rows if row.table_name in _TOOL_INPUT_TABLES))
+    _add_rows(plan, store.read_table_rows(tx, "memory_saying", sessions=list(sessions), patterns=patterns))
 
 
-def _outward(tx: Transaction, found: Reach) -> None:
+def _plan_pulses_and_files(tx: Transaction, plan: ErasurePlan) -> None:
     """What others were told of any of it, and where its bytes lie."""
-    own = found.ids("entities")
-    written = store.pulses(tx, **found.told_pulses())
+    own = plan.ids_of("entities")
+    written = store.find_pulse_texts(tx, **plan.pulse_deletion_parameters())
     for row in written:
-        found.add(row.place, [row.id], "emptied" if row.place == "pulse_ledgers" else "removed")
-    next_to = store.ids(tx, "around", ids=own) if own else []
-    found.pulses = list(dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_ids(found)]))
-    about = [f"{table}/{one}" for table in ("pulses", "pulse_changes") for one in found.pulses]
-    briefed = prompt_store.briefed_of(tx, [*found.told(), *about, *found.said_of()])
-    found.briefed = [one for one in briefed if str(one) not in found.rows.get("session_prompts", {})]
-    found.add("session_prompts", found.briefed, "emptied")
-    sessions = [*found.sessions, *found.touched]
-    found.objects = store.words(tx, "objects", messages=found.messages, sessions=found.sessions)
-    found.archives = store.archives(tx, found.sessions, found.messages)
-    for by in store.placed(tx, "reached_by", sessions=sessions):
-        (found.models if by.place == "model" else found.channels).append(by.id)
+        plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name == "pulse_ledgers" else "removed")
+    next_to = store.read_ids(tx, "around", ids=own) if own else []
+    plan.affected_pulse_records = list(dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_record_ids(plan)]))
+    about = [f"{table}/{one}" for table in ("pulses", "pulse_changes") for one in plan.affected_pulse_records]
+    briefed = prompt_store.find_sessions_briefed_from(tx, [*plan.source_ids(), *about, *plan.partial_source_ids()])
+    plan.briefed_foreign_sessions = [one for one in briefed if str(one) not in plan.rows_by_table.get("session_prompts", {})]
+    plan.add_rows("session_prompts", plan.briefed_foreign_sessions, "emptied")
+    sessions = [*plan.sessions, *plan.affected_sessions]
+    plan.object_keys = store.read_texts(tx, "objects", messages=plan.message_ids, sessions=plan.sessions)
+    plan.archives = store.find_archives(tx, plan.sessions, plan.message_ids)
+    for by in store.read_table_rows(tx, "reached_by", sessions=sessions):
+        (plan.models if by.table_name == "model" else plan.channels).append(by.id)
 
 
-def _changed_ids(found: Reach) -> list[UUID]:
-    return [one.id for one in found.changed]
+def _changed_record_ids(plan: ErasurePlan) -> list[UUID]:
+    return [one.id for one in plan.changed_records]

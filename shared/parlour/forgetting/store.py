@@ -9,29 +9,29 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class TableRow:
     """A row, by its table and what it is known by there; of a composite key all parts but the tenant, with slashes."""
 
-    place: str
+    table_name: str
     id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Id:
+class IdRow:
     """One id."""
 
     id: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class TextRow:
     """One text."""
 
-    id: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedRow:
+class ChangedRecordRow:
     """A record that a call made or changed: the row that tells of it, what the call asked for, and what the record says
     now."""
 
@@ -71,10 +71,10 @@ class ChangedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class PulseRow:
+class PulseTextRow:
     """Something that was written about a record."""
 
-    place: str
+    table_name: str
     id: str
     entity_id: UUID
 
@@ -95,30 +95,30 @@ class LedgerRow:
     turn_id: UUID
     step: int
     month: date
-    basis: bytes | None
-    made: bytes | None
+    prompt_inputs: bytes | None
+    step_record: bytes | None
     session_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class RecordScope:
     """Whose records of prompts are read: those of some sessions and of a user's, or (`mine` is False) all others; those
     written from some time on."""
 
     sessions: Sequence[UUID]
     user_id: UUID | None
-    mine: bool
+    is_own: bool
     since: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class ReportRow:
+class ErasureRow:
     """One forgetting, whether it is over or under way."""
 
     id: UUID
     kind: str
     target_id: UUID
-    asked_by: str
+    requested_by: str
     keep_records: bool
     state: str
     report: JsonObject
@@ -126,138 +126,138 @@ class ReportRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedRow:
+class ErasureListItem:
     """One forgetting as a list has it; counts: rows by their fate."""
 
     id: UUID
     kind: str
     target_id: UUID
-    asked_by: str
+    requested_by: str
     counts: JsonObject | None
-    finished: bool | None
+    is_finished: bool | None
     at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWayRow:
+class RunningErasureRow:
     """A forgetting as it is kept. left: None as long as nothing was taken away; told: its report with all rows."""
 
     id: UUID
-    asked_by: str
+    requested_by: str
     keep_records: bool
     at: datetime
-    seen: JsonObject | None
-    left: JsonObject | None
-    told: JsonObject | None
-    done: JsonObject | None
+    search_progress: JsonObject | None
+    remaining_work: JsonObject | None
+    partial_report: JsonObject | None
+    completed_work: JsonObject | None
 
 
-def placed(tx: Transaction, query: str, **given: object) -> list[Placed]:
+def read_table_rows(tx: Transaction, query: str, **given: object) -> list[TableRow]:
     """Rows that hang on something, by a query that names them."""
-    return tx.all(SQL[query], Placed, **given)
+    return tx.all(SQL[query], TableRow, **given)
 
 
-def ids(tx: Transaction, query: str, **given: object) -> list[UUID]:
+def read_ids(tx: Transaction, query: str, **given: object) -> list[UUID]:
     """Ids, by a query that reads them."""
-    return [one.id for one in tx.all(SQL[query], Id, **given)]
+    return [one.id for one in tx.all(SQL[query], IdRow, **given)]
 
 
-def words(tx: Transaction, query: str, **given: object) -> list[str]:
+def read_texts(tx: Transaction, query: str, **given: object) -> list[str]:
     """Texts, by a query that reads them."""
-    return [one.id for one in tx.all(SQL[query], Word, **given)]
+    return [one.text for one in tx.all(SQL[query], TextRow, **given)]
 
 
-def run(tx: Transaction, query: str, **given: object) -> int:
+def execute(tx: Transaction, query: str, **given: object) -> int:
     """Take something away; how many rows of what the query is about went."""
     return tx.run(SQL[query], **given)
 
 
-def message(tx: Transaction, message_id: UUID) -> MessageRow | None:
+def find_message(tx: Transaction, message_id: UUID) -> MessageRow | None:
     return tx.first(SQL["message"], MessageRow, id=message_id)
 
 
-def turns(tx: Transaction, turn_ids: Sequence[UUID]) -> list[TurnRow]:
+def find_turns(tx: Transaction, turn_ids: Sequence[UUID]) -> list[TurnRow]:
     return tx.all(SQL["turns"], TurnRow, ids=list(turn_ids))
 
 
-def changed(tx: Transaction, turn_ids: Sequence[UUID]) -> list[ChangedRow]:
-    return tx.all(SQL["changed_by_calls"], ChangedRow, turns=list(turn_ids))
+def find_changed_records(tx: Transaction, turn_ids: Sequence[UUID]) -> list[ChangedRecordRow]:
+    return tx.all(SQL["changed_by_calls"], ChangedRecordRow, turns=list(turn_ids))
 
 
-def pulses(tx: Transaction, **told: object) -> list[PulseRow]:
+def find_pulse_texts(tx: Transaction, **told: object) -> list[PulseTextRow]:
     """What was written from what goes, by the parameters of `drop_pulses`."""
-    return tx.all(SQL["pulses_told_of"], PulseRow, **told)
+    return tx.all(SQL["pulses_told_of"], PulseTextRow, **told)
 
 
-def archives(tx: Transaction, sessions: Sequence[UUID], messages: Sequence[UUID]) -> list[ArchiveRow]:
+def find_archives(tx: Transaction, sessions: Sequence[UUID], messages: Sequence[UUID]) -> list[ArchiveRow]:
     return tx.all(SQL["archives"], ArchiveRow, sessions=list(sessions), messages=list(messages))
 
 
-def ledgers_after(
-    tx: Transaction, whose: Whose, month: date, turn_id: UUID, step: int, most: int
+def list_ledger_rows_after(
+    tx: Transaction, scope: RecordScope, month: date, turn_id: UUID, step: int, limit: int
 ) -> list[LedgerRow]:  # fmt: skip
     """Records of prompts from `month` on that come after one of a turn's step."""
     return tx.all(
-        SQL["ledgers_after"], LedgerRow, month=month, turn_id=turn_id, step=step, most=most, mine=whose.mine,
-        sessions=list(whose.sessions), user_id=whose.user_id, since=whose.since,
+        SQL["ledgers_after"], LedgerRow, month=month, turn_id=turn_id, step=step, most=limit, mine=scope.is_own,
+        sessions=list(scope.sessions), user_id=scope.user_id, since=scope.since,
     )  # fmt: skip
 
 
-def ledgers_named(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> list[LedgerRow]:
+def find_ledger_rows(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> list[LedgerRow]:
     """Records of prompts by turn and step."""
     turns, steps = [turn for turn, _ in records], [step for _, step in records]
     return tx.all(SQL["ledgers_named"], LedgerRow, turns=turns, steps=steps)
 
 
-def put_ledger(tx: Transaction, row: LedgerRow) -> None:
-    tx.run(SQL["put_ledger"], turn_id=row.turn_id, step=row.step, basis=row.basis, made=row.made)
+def update_ledger_row(tx: Transaction, row: LedgerRow) -> None:
+    tx.run(SQL["put_ledger"], turn_id=row.turn_id, step=row.step, basis=row.prompt_inputs, made=row.step_record)
 
 
-def first_month(tx: Transaction) -> date | None:
+def find_first_month(tx: Transaction) -> date | None:
     found: date | None = tx.value(SQL["first_month"])
     return found
 
 
-def texts_saying(tx: Transaction, month: date, hashes: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    return words(tx, "texts_saying", month=month, hashes=list(hashes), patterns=list(patterns))
+def find_texts_matching(tx: Transaction, month: date, hashes: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    return read_texts(tx, "texts_saying", month=month, hashes=list(hashes), patterns=list(patterns))
 
 
-def begin_forgetting(tx: Transaction, row: ReportRow) -> None:
+def begin_erasure(tx: Transaction, row: ErasureRow) -> None:
     """Write down that it is under way, unless it is."""
     tx.run(
-        SQL["begin_forgetting"], id=row.id, kind=row.kind, target_id=row.target_id, asked_by=row.asked_by,
+        SQL["begin_forgetting"], id=row.id, kind=row.kind, target_id=row.target_id, asked_by=row.requested_by,
         keep_records=row.keep_records, report=row.report, at=row.at,
     )  # fmt: skip
 
 
-def under_way(tx: Transaction, kind: str, target_id: UUID) -> UnderWayRow | None:
+def lock_running_erasure(tx: Transaction, kind: str, target_id: UUID) -> RunningErasureRow | None:
     """The forgetting of it that is under way, which nobody else goes on with until the transaction ends."""
-    return tx.first(SQL["under_way"], UnderWayRow, kind=kind, target_id=target_id)
+    return tx.first(SQL["under_way"], RunningErasureRow, kind=kind, target_id=target_id)
 
 
-def note_seen(tx: Transaction, row_id: UUID, seen: JsonObject) -> None:
-    tx.run(SQL["note_seen"], id=row_id, seen=seen)
+def save_search_progress(tx: Transaction, row_id: UUID, progress: JsonObject) -> None:
+    tx.run(SQL["note_seen"], id=row_id, seen=progress)
 
 
-def note_left(tx: Transaction, row_id: UUID, left: JsonObject, told: JsonObject, done: JsonObject) -> None:
-    tx.run(SQL["note_left"], id=row_id, left=left, told=told, done=done)
+def save_remaining_work(tx: Transaction, row_id: UUID, remaining_work: JsonObject, partial_report: JsonObject, completed_work: JsonObject) -> None:
+    tx.run(SQL["note_left"], id=row_id, left=remaining_work, told=partial_report, done=completed_work)
 
 
-def note_done(tx: Transaction, row_id: UUID, done: JsonObject) -> None:
-    tx.run(SQL["note_done"], id=row_id, done=done)
+def save_completed_work(tx: Transaction, row_id: UUID, completed_work: JsonObject) -> None:
+    tx.run(SQL["note_done"], id=row_id, done=completed_work)
 
 
-def end_forgetting(tx: Transaction, row_id: UUID, report: JsonObject, at: datetime) -> None:
+def finish_erasure(tx: Transaction, row_id: UUID, report: JsonObject, at: datetime) -> None:
     """It is over: its report stays, and nothing of what it was done by."""
     tx.run(SQL["end_forgetting"], id=row_id, report=report, at=at)
 
 
-def listed(tx: Transaction, most: int) -> list[ListedRow]:
-    return tx.all(SQL["listed"], ListedRow, most=most)
+def list_erasures(tx: Transaction, limit: int) -> list[ErasureListItem]:
+    return tx.all(SQL["listed"], ErasureListItem, most=limit)
 
 
-def reports(
-    tx: Transaction, most: int, report_id: UUID | None = None, target: tuple[str, UUID] | None = None
-) -> list[ReportRow]:  # fmt: skip
+def find_reports(
+    tx: Transaction, limit: int, report_id: UUID | None = None, target: tuple[str, UUID] | None = None
+) -> list[ErasureRow]:  # fmt: skip
     kind, target_id = target or (None, None)
-    return tx.all(SQL["reports"], ReportRow, id=report_id, kind=kind, target_id=target_id, most=most)
+    return tx.all(SQL["reports"], ErasureRow, id=report_id, kind=kind, target_id=target_id, most=limit)

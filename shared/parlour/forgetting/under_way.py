@@ -10,19 +10,19 @@ from datetime import date
 from typing import Literal
 from uuid import UUID
 
-from parlour.forgetting.lineage import Reach
+from parlour.forgetting.lineage import ErasurePlan
 from parlour.forgetting.store import ArchiveRow
 from parlour.infra.jsonable import JsonObject, from_json
 
-type Hashes = dict[date, set[str]]
+type HashesByMonth = dict[date, set[str]]
 """Texts by the month that they are kept under."""
 
-BEFORE_ALL = (UUID(int=0), -2)
+BEFORE_FIRST_RECORD = (UUID(int=0), -2)
 """Before every record of a prompt, by turn and step."""
 
 
 @dataclass(slots=True)
-class Seen:
+class SearchProgress:
     """How far records of prompts were looked through, and what they name.
 
     own         what the records that go name; everybodys: what of that is the tenant's own.
@@ -37,23 +37,23 @@ class Seen:
     is_whole    whether all were read; is_again: they were before, and this is about what was written since.
     """
 
-    own: Hashes = field(default_factory=dict)
-    everybodys: set[str] = field(default_factory=set)
-    shared: Hashes = field(default_factory=dict)
-    talked: Hashes = field(default_factory=dict)
-    suspects: Hashes = field(default_factory=dict)
-    near: Hashes = field(default_factory=dict)
-    emptied: Hashes = field(default_factory=dict)
-    naming: set[tuple[UUID, int]] = field(default_factory=set)
-    last: tuple[UUID, int] = BEFORE_ALL
-    looked: int = 0
+    own_texts: HashesByMonth = field(default_factory=dict)
+    tenant_texts: set[str] = field(default_factory=set)
+    shared_texts: HashesByMonth = field(default_factory=dict)
+    conversation_texts: HashesByMonth = field(default_factory=dict)
+    partial_source_texts: HashesByMonth = field(default_factory=dict)
+    foreign_session_texts: HashesByMonth = field(default_factory=dict)
+    redacted_texts: HashesByMonth = field(default_factory=dict)
+    records_naming_handles: set[tuple[UUID, int]] = field(default_factory=set)
+    last_record: tuple[UUID, int] = BEFORE_FIRST_RECORD
+    searched_count: int = 0
     stage: Literal["theirs", "others", "everybodys", "over"] = "theirs"
-    is_whole: bool = False
-    is_again: bool = False
+    is_complete: bool = False
+    is_rescan: bool = False
 
 
 @dataclass(slots=True)
-class Left:
+class RemainingWork:
     """What is left to do.
 
     sessions, users   that go as a whole, with their turns and lines; messages: these, and those that stay, empty.
@@ -66,52 +66,52 @@ class Left:
     sessions: list[UUID] = field(default_factory=list)
     users: list[UUID] = field(default_factory=list)
     turns: list[UUID] = field(default_factory=list)
-    lines: list[UUID] = field(default_factory=list)
-    messages: list[UUID] = field(default_factory=list)
-    objects: list[str] = field(default_factory=list)
+    message_ids_to_delete: list[UUID] = field(default_factory=list)
+    redacted_message_ids: list[UUID] = field(default_factory=list)
+    object_keys: list[str] = field(default_factory=list)
     archives: list[ArchiveRow] = field(default_factory=list)
     addresses: list[str] = field(default_factory=list)
     provider_ids: list[str] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     handles: list[str] = field(default_factory=list)
-    naming: list[tuple[UUID, int]] = field(default_factory=list)
+    records_naming_handles: list[tuple[UUID, int]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, reach: Reach, seen: Seen) -> "Left":
+    def from_plan(cls, plan: ErasurePlan, progress: SearchProgress) -> "RemainingWork":
         """What is left when all that hangs together by words is taken away."""
-        ids = [*map(str, reach.sessions), *reach.keys("outbox"), *reach.keys("tool_calls")]
-        silenced = set(reach.silenced)
+        ids = [*map(str, plan.sessions), *plan.keys_of("outbox"), *plan.keys_of("tool_calls")]
+        silenced = set(plan.redacted_turns)
         return cls(
-            reach.sessions, reach.ids("users"), [one for one in reach.turns if one not in silenced],
-            reach.ids("messages", "removed"), reach.messages, reach.objects, reach.archives, reach.addresses,
-            reach.provider_ids, ids if reach.sessions else [str(reach.target.id)], reach.handles, sorted(seen.naming),
+            plan.sessions, plan.ids_of("users"), [one for one in plan.turns if one not in silenced],
+            plan.ids_of("messages", "removed"), plan.message_ids, plan.object_keys, plan.archives, plan.addresses,
+            plan.provider_ids, ids if plan.sessions else [str(plan.target.id)], plan.handles, sorted(progress.records_naming_handles),
         )  # fmt: skip
 
-    def add(self, more: "Left") -> None:
+    def merge(self, remaining: "RemainingWork") -> None:
         """This, too."""
-        self.sessions, self.users = _both(self.sessions, more.sessions), _both(self.users, more.users)
-        self.turns, self.lines = _both(self.turns, more.turns), _both(self.lines, more.lines)
-        self.messages = _both(self.messages, more.messages)
-        self.objects, self.archives = _both(self.objects, more.objects), _both(self.archives, more.archives)
-        self.addresses = _both(self.addresses, more.addresses)
-        self.provider_ids, self.ids = _both(self.provider_ids, more.provider_ids), _both(self.ids, more.ids)
-        self.handles, self.naming = _both(self.handles, more.handles), _both(self.naming, more.naming)
+        self.sessions, self.users = _union(self.sessions, remaining.sessions), _union(self.users, remaining.users)
+        self.turns, self.message_ids_to_delete = _union(self.turns, remaining.turns), _union(self.message_ids_to_delete, remaining.message_ids_to_delete)
+        self.redacted_message_ids = _union(self.redacted_message_ids, remaining.redacted_message_ids)
+        self.object_keys, self.archives = _union(self.object_keys, remaining.object_keys), _union(self.archives, remaining.archives)
+        self.addresses = _union(self.addresses, remaining.addresses)
+        self.provider_ids, self.ids = _union(self.provider_ids, remaining.provider_ids), _union(self.ids, remaining.ids)
+        self.handles, self.records_naming_handles = _union(self.handles, remaining.handles), _union(self.records_naming_handles, remaining.records_naming_handles)
 
 
 @dataclass(slots=True)
-class Done:
+class CompletedWork:
     """What is done of it. letters: of each queue that was looked through, how many letters went; and what was in the
     way, if anything. queue: the one that is being looked through."""
 
-    are_files_gone: bool = False
-    letters: dict[str, tuple[int, str]] = field(default_factory=dict)
-    queue: str = ""
+    are_files_deleted: bool = False
+    dead_letters: dict[str, tuple[int, str]] = field(default_factory=dict)
+    current_queue: str = ""
 
 
-def again[T](kind: type[T], given: JsonObject | None) -> T:
+def restore_progress[T](kind: type[T], given: JsonObject | None) -> T:
     """Return a part as `to_json` wrote it down; a new one where none was."""
     return kind() if given is None else from_json(kind, given)
 
 
-def _both[T](some: Iterable[T], more: Iterable[T]) -> list[T]:
+def _union[T](some: Iterable[T], more: Iterable[T]) -> list[T]:
     return list(dict.fromkeys([*some, *more]))

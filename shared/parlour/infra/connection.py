@@ -13,10 +13,10 @@ from psycopg.errors import error_from_result
 from psycopg.types.json import set_json_dumps, set_json_loads
 from pydantic_core import from_json, to_json
 
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import canonical_json
 
 _CONNECT_SECONDS = 10
-_LEAST_CONNECT_SECONDS = 2
+_MIN_CONNECT_SECONDS = 2
 """libpq takes no less for an answer to a connection's opening."""
 
 _KEEPALIVE = {
@@ -37,20 +37,20 @@ class Connection(psycopg.Connection[Any]):
     The server's own timeouts are of no use when the server is gone, nor TCP's when something in between still answers.
     """
 
-    patience: SecondsLeft = staticmethod(lambda: math.inf)
+    timeout_seconds: SecondsLeft = staticmethod(lambda: math.inf)
 
     def wait[R](self, gen: PQGen[R], *arguments: Any, **named: Any) -> R:
         """Raises psycopg.OperationalError when patience is over; the connection is of no more use then."""
-        return super().wait(_until(gen, time.monotonic() + self.patience()), *arguments, **named)
+        return super().wait(_with_deadline(gen, time.monotonic() + self.timeout_seconds()), *arguments, **named)
 
-    def send(self, statements: bytes) -> None:
+    def execute_simple(self, statements: bytes) -> None:
         """Run statements that take no parameters and return nothing, by the simple protocol."""
         self.pgconn.send_query(statements)
         for result in self.wait(generators.execute(self.pgconn)):
             if result.status != pq.ExecStatus.COMMAND_OK:
                 raise error_from_result(result, encoding=self.info.encoding)
 
-    def undo(self) -> None:
+    def roll_back(self) -> None:
         """Roll back, and keep what is prepared: psycopg's own rollback sends DEALLOCATE ALL with it, on which RDS Proxy
         pins. Raises psycopg.OperationalError when the connection is of no more use."""
         if self.pgconn.transaction_status == pq.TransactionStatus.IDLE:
@@ -61,11 +61,11 @@ class Connection(psycopg.Connection[Any]):
             raise psycopg.OperationalError("the transaction could not be rolled back")
 
 
-type Connect = Callable[[float], Connection]
+type OpenConnection = Callable[[float], Connection]
 """Opens a connection within so many seconds."""
 
 
-def connector(parameters: Mapping[str, str | int]) -> Connect:
+def connector(parameters: Mapping[str, str | int]) -> OpenConnection:
     """How to open a connection with libpq's `parameters`, keepalives and prepared statements that are never given up.
 
     RDS Proxy refuses the start-up packet's `options`; the app role's time zone and statement timeout are therefore the
@@ -74,7 +74,7 @@ def connector(parameters: Mapping[str, str | int]) -> Connect:
 
     def connect(seconds: float = math.inf) -> Connection:
         given = {"connect_timeout": _CONNECT_SECONDS, **_KEEPALIVE, **parameters}
-        patience = max(_LEAST_CONNECT_SECONDS, min(int(given["connect_timeout"]), seconds))
+        patience = max(_MIN_CONNECT_SECONDS, min(int(given["connect_timeout"]), seconds))
         connection = Connection.connect(
             **{**given, "connect_timeout": int(patience)},  # type: ignore[arg-type]
             autocommit=True,  # a transaction is begun together with its tenant, not before
@@ -93,7 +93,7 @@ def _dumps(value: object) -> str | bytes:
     try:
         return to_json(value)
     except ValueError:
-        return canonical(value)
+        return canonical_json(value)
 
 
 def _loads(text: str | bytes) -> object:
@@ -103,7 +103,7 @@ def _loads(text: str | bytes) -> object:
         return json.loads(text)
 
 
-def _until[R](gen: PQGen[R], deadline: float) -> PQGen[R]:
+def _with_deadline[R](gen: PQGen[R], deadline: float) -> PQGen[R]:
     """`gen`, unless it has nothing to do when the deadline has passed. psycopg looks in ten times a second."""
     try:
         wanted = next(gen)

@@ -68,10 +68,10 @@ class RetryError(ParlourError):
     code = "retry"
     retryable = True
 
-    def __init__(self, message: str | None = None, *, after: int | None = None) -> None:
+    def __init__(self, message: str | None = None, *, retry_after: int | None = None) -> None:
         """`after`: seconds until trying again makes sense; None leaves it to the queue's back-off."""
         super().__init__(message)
-        self.after = after
+        self.retry_after = retry_after
 
 
 class DatabaseUnavailable(RetryError):
@@ -195,7 +195,7 @@ class ToolFailed(ModelError):
 
 
 class CallerError(ParlourError):
-    """The request cannot be served as it is."""
+    """The request is invalid."""
 
     code = "bad_request"
     status: ClassVar[int] = 400
@@ -207,7 +207,7 @@ class CallerError(ParlourError):
 
 
 class MalformedPayload(CallerError):
-    """The body is not what this endpoint reads; see its documentation."""
+    """The body has the wrong format; see the documentation of this endpoint."""
 
     code = "malformed_payload"
     status = 400
@@ -228,28 +228,28 @@ class Forbidden(CallerError):
 
 
 class NotFound(CallerError):
-    """There is nothing by that name here."""
+    """Not found."""
 
     code = "not_found"
     status = 404
 
 
 class MethodNotAllowed(CallerError):
-    """This endpoint does not answer that method; see its documentation."""
+    """This endpoint does not support that method; see its documentation."""
 
     code = "method_not_allowed"
     status = 405
 
 
 class Conflict(CallerError):
-    """Somebody changed this in the meantime; read it again and repeat the change."""
+    """Someone else changed this; read it again and repeat the change."""
 
     code = "conflict"
     status = 409
 
 
 class PayloadTooLarge(CallerError):
-    """The body is larger than this endpoint takes."""
+    """The body is larger than this endpoint accepts."""
 
     code = "payload_too_large"
     status = 413

@@ -16,28 +16,28 @@ type JsonObject = dict[str, Json]
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
 
 
-def canonical(value: object) -> str:
+def canonical_json(value: object) -> str:
     """One text per value: sorted keys, no spaces, no escapes; what hashes and byte comparisons are made of."""
     return _CANONICAL.encode(value)
 
 
-def digest(value: object) -> str:
+def canonical_digest(value: object) -> str:
     """The hex SHA-256 of a value's canonical text."""
-    return hashlib.sha256(canonical(value).encode()).hexdigest()
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
-def digest_of(texts: tuple[str, ...]) -> str:
+def digest_of_texts(texts: tuple[str, ...]) -> str:
     """The digest of a list of texts."""
     return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()
 
 
-def adapter(kind: type[Any]) -> "TypeAdapter[Any]":
+def type_adapter(kind: type[Any]) -> "TypeAdapter[Any]":
     """Return what reads and writes values of a dataclass as JSON."""
-    return _adapter(cast("Hashable", kind))
+    return _cached_adapter(cast("Hashable", kind))
 
 
 @functools.cache
-def _adapter(kind: Hashable) -> "TypeAdapter[Any]":
+def _cached_adapter(kind: Hashable) -> "TypeAdapter[Any]":
     from pydantic import TypeAdapter  # noqa: PLC0415 - heavy; the settings have it loaded by then
 
     return TypeAdapter(cast("type[Any]", kind))
@@ -45,11 +45,11 @@ def _adapter(kind: Hashable) -> "TypeAdapter[Any]":
 
 def to_json(value: object) -> JsonObject:
     """Return a dataclass as a JSON object by its fields' names; fields that have their defaults are left out."""
-    found: JsonObject = adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
+    found: JsonObject = type_adapter(type(value)).dump_python(value, mode="json", exclude_defaults=True)
     return found
 
 
 def from_json[T](kind: type[T], given: JsonObject) -> T:
     """Return the dataclass that `to_json` wrote."""
-    found: T = adapter(kind).validate_python(given)
+    found: T = type_adapter(kind).validate_python(given)
     return found

@@ -9,28 +9,28 @@ from aws_lambda_powertools.metrics import MetricUnit
 
 type Loggable = str | int | float | bool | UUID | None
 
-_CALLER = 3
+_STACK_LEVEL = 3
 """How far up the stack the line that logs is: through this module and the library."""
 
-_TAKEN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_RESERVED_NAMES = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
-_LONGEST = 120
+_MAX_CHARS = 120
 """Longer text is not an id or a code; it is cut so that no message body can slip into a log."""
 
 
 def info(action: str, /, **ids: Loggable) -> None:
     """Something happened as it should."""
-    _logger().info(action, stacklevel=_CALLER, extra=_extra(action, ids))
+    _logger().info(action, stacklevel=_STACK_LEVEL, extra=_to_fields(action, ids))
 
 
 def warning(action: str, /, **ids: Loggable) -> None:
     """Something was refused or will be tried again."""
-    _logger().warning(action, stacklevel=_CALLER, extra=_extra(action, ids))
+    _logger().warning(action, stacklevel=_STACK_LEVEL, extra=_to_fields(action, ids))
 
 
 def error(action: str, /, problem: BaseException | None = None, **ids: Loggable) -> None:
     """Somebody has to look. The exception's class and place are logged, not its message: that may quote a payload."""
-    _logger().error(action, stacklevel=_CALLER, extra=_extra(action, {**ids, **_where(problem)}))
+    _logger().error(action, stacklevel=_STACK_LEVEL, extra=_to_fields(action, {**ids, **_error_fields(problem)}))
 
 
 def count(metric: str, /, **dimensions: str) -> None:
@@ -47,22 +47,22 @@ def _logger() -> Logger:
     return Logger(use_rfc3339=True, log_uncaught_exceptions=False)
 
 
-def _extra(action: str, ids: dict[str, Loggable]) -> dict[str, object]:
-    return {"action": action, **{_free(name): _short(value) for name, value in ids.items()}}
+def _to_fields(action: str, ids: dict[str, Loggable]) -> dict[str, object]:
+    return {"action": action, **{_unreserved_name(name): _shortened(value) for name, value in ids.items()}}
 
 
-def _free(name: str) -> str:
+def _unreserved_name(name: str) -> str:
     """The library refuses fields that a log record has already (`name`, `created`, ...): those get an underscore."""
-    return f"{name}_" if name in _TAKEN else name
+    return f"{name}_" if name in _RESERVED_NAMES else name
 
 
-def _short(value: Loggable) -> Loggable:
+def _shortened(value: Loggable) -> Loggable:
     if isinstance(value, UUID):
         return str(value)
-    return value[:_LONGEST] if isinstance(value, str) else value
+    return value[:_MAX_CHARS] if isinstance(value, str) else value
 
 
-def _where(problem: BaseException | None) -> dict[str, Loggable]:
+def _error_fields(problem: BaseException | None) -> dict[str, Loggable]:
     if problem is None:
         return {}
     trace = problem.__traceback__

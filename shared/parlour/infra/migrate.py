@@ -12,10 +12,10 @@ from psycopg import sql
 
 from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 
-_LOCK = 7_276_911_350
+_LOCK_KEY = 7_276_911_350
 """Any constant will do; it keeps two migrators from running at once."""
 
-_LEDGER = """
+_CREATE_MIGRATIONS_TABLE = """
 CREATE TABLE IF NOT EXISTS schema_migrations (
     version int PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, applied_at timestamptz NOT NULL)
 """
@@ -27,38 +27,38 @@ class Migration:
 
     version: int
     name: str
-    statements: str
+    sql: str
 
     @property
     def checksum(self) -> str:
-        return hashlib.sha256(self.statements.encode()).hexdigest()
+        return hashlib.sha256(self.sql.encode()).hexdigest()
 
 
-def shipped() -> list[Migration]:
+def list_migrations() -> list[Migration]:
     """The migrations that came with this package, in order."""
     folder = files("parlour.infra") / "migrations"
     found = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [Migration(int(name[:4]), name.removesuffix(".sql"), (folder / name).read_text("utf-8")) for name in found]
 
 
-def migrate(owner: psycopg.Connection[Any], now: datetime, migrations: Sequence[Migration]) -> list[str]:
+def apply_migrations(owner: psycopg.Connection[Any], now: datetime, migrations: Sequence[Migration]) -> list[str]:
     """Apply what is missing, each in a transaction of its own; returns the names applied.
 
     `owner` is a connection of the owning role. Raises MigrationConflict when an applied file has changed or is gone,
     and DatabaseTooOld when the first applied file is not this release's first; nothing is applied then.
     """
-    owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK,))
+    owner.execute("SELECT pg_advisory_lock(%s)", (_LOCK_KEY,))
     try:
-        owner.execute(_LEDGER)
+        owner.execute(_CREATE_MIGRATIONS_TABLE)
         owner.commit()
         rows = owner.execute("SELECT version, name, checksum FROM schema_migrations ORDER BY version").fetchall()
         owner.commit()
-        _check(rows, migrations)
+        _check_applied(rows, migrations)
         done = {version for version, _, _ in rows}
         return [_apply(owner, migration, now) for migration in migrations if migration.version not in done]
     finally:
         owner.rollback()
-        owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK,))
+        owner.execute("SELECT pg_advisory_unlock(%s)", (_LOCK_KEY,))
         owner.commit()
 
 
@@ -73,7 +73,7 @@ def allow_login(owner: psycopg.Connection[Any], role: str, password: str) -> Non
     owner.commit()
 
 
-def _check(rows: Sequence[tuple[int, str, str]], migrations: Sequence[Migration]) -> None:
+def _check_applied(rows: Sequence[tuple[int, str, str]], migrations: Sequence[Migration]) -> None:
     known = {migration.version: migration for migration in migrations}
     for version, name, checksum in rows:
         if version == 1 and version in known and known[version].name != name:
@@ -88,7 +88,7 @@ def _check(rows: Sequence[tuple[int, str, str]], migrations: Sequence[Migration]
 
 def _apply(owner: psycopg.Connection[Any], migration: Migration, now: datetime) -> str:
     with owner.transaction():
-        owner.execute(migration.statements.encode())
+        owner.execute(migration.sql.encode())
         owner.execute(
             "INSERT INTO schema_migrations VALUES (%s, %s, %s, %s)",
             (migration.version, migration.name, migration.checksum, now),

@@ -13,20 +13,20 @@ from parlour.infra.errors import AccessRefused, ObjectsUnavailable, RetryError
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-_MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+_NOT_FOUND_CODES = frozenset({"404", "NoSuchKey", "NotFound"})
 """S3 says 403 of what is not there to whoever may not list the bucket: who asks has to be allowed to. 403 is then a
 right that somebody forgot or took away, and never an upload that did not come."""
 
-_REFUSED = frozenset({"403", "AccessDenied", "AllAccessDisabled", "InvalidAccessKeyId", "NoSuchBucket"})
-_RIGHTS = (
+_ACCESS_REFUSED_CODES = frozenset({"403", "AccessDenied", "AllAccessDisabled", "InvalidAccessKeyId", "NoSuchBucket"})
+_ACCESS_REFUSED_MESSAGE = (
     "the object store refuses this deployment: give its functions their rights to the bucket; until then this waits"
 )
-_BYTES = "application/octet-stream"
+_BINARY_TYPE = "application/octet-stream"
 
-_MOST_DELETED = 1_000
+_MAX_DELETED = 1_000
 
 
-class Objects(Protocol):
+class ObjectWriter(Protocol):
     """Somewhere to keep a file under a key; `put` returns once it is durable or raises as Uploads do."""
 
     @property
@@ -38,14 +38,14 @@ class Objects(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class UploadForm:
     """Where somebody else may send one file to, and the fields to send before it; the file's field comes last."""
 
     url: str
     fields: dict[str, str]
 
 
-class Uploads(Protocol):
+class UploadStore(Protocol):
     """Files that others upload. Everything raises ObjectsUnavailable when the store does not answer, and AccessRefused
     when it refuses us."""
 
@@ -53,10 +53,10 @@ class Uploads(Protocol):
     def origin(self) -> str:
         """Scheme and host that forms are sent to: what a page has to be allowed to reach."""
 
-    def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
+    def make_upload_form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> UploadForm:
         """A form that is good for this key and type, from one to so many bytes, and so many seconds."""
 
-    def link(self, key: str, name: str, seconds: int, /) -> str:
+    def make_download_link(self, key: str, name: str, seconds: int, /) -> str:
         """An address that whoever has it may download the bytes from for so many seconds, as a file of this name. A
         browser saves it and shows nothing of it, whatever it is."""
 
@@ -70,14 +70,14 @@ class Uploads(Protocol):
         """Take away what is there under these keys, a thousand at most."""
 
 
-class Store(Uploads, Protocol):
+class ObjectStore(UploadStore, Protocol):
     """Files that others upload and that we keep ourselves. Errors as of Uploads."""
 
     def put(self, key: str, data: bytes, content_type: str, /) -> None:
         """Keep `data` under `key`; the same key again replaces it."""
 
 
-class S3Objects:
+class S3ObjectStore:
     """One bucket."""
 
     def __init__(self, client: "S3Client", bucket: str) -> None:
@@ -89,7 +89,7 @@ class S3Objects:
         try:
             self._client.put_object(Bucket=self.bucket, Key=key, Body=data, ContentType=content_type)
         except (BotoCoreError, ClientError) as error:
-            raise _unavailable(error) from error
+            raise _to_error(error) from error
 
     @property
     def origin(self) -> str:
@@ -98,7 +98,7 @@ class S3Objects:
         is_named = any(letter.isalpha() for letter in at.hostname or "")
         return f"{at.scheme}://{self.bucket}.{at.netloc}" if is_named else f"{at.scheme}://{at.netloc}"
 
-    def form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> Form:
+    def make_upload_form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> UploadForm:
         """Signed here; S3 is not asked. Credentials that cannot be had are ObjectsUnavailable."""
         fields = {"Content-Type": content_type}
         conditions: list[object] = [["content-length-range", 1, most_bytes], {"Content-Type": content_type}]
@@ -107,65 +107,65 @@ class S3Objects:
                 self.bucket, key, Fields=fields, Conditions=conditions, ExpiresIn=seconds
             )
         except (BotoCoreError, ClientError) as error:
-            raise _unavailable(error) from error
-        return Form(made["url"], dict(made["fields"]))
+            raise _to_error(error) from error
+        return UploadForm(made["url"], dict(made["fields"]))
 
-    def link(self, key: str, name: str, seconds: int, /) -> str:
+    def make_download_link(self, key: str, name: str, seconds: int, /) -> str:
         """Signed here, with what the answer's headers will be: nobody who has it can change them."""
         asked = {
             "Bucket": self.bucket,
             "Key": key,
-            "ResponseContentDisposition": _attachment(name),
-            "ResponseContentType": _BYTES,
+            "ResponseContentDisposition": _content_disposition(name),
+            "ResponseContentType": _BINARY_TYPE,
             "ResponseCacheControl": "private, no-store",
         }
         try:
             return self._client.generate_presigned_url("get_object", asked, ExpiresIn=seconds)
         except (BotoCoreError, ClientError) as error:
-            raise _unavailable(error) from error
+            raise _to_error(error) from error
 
     def size(self, key: str, /) -> int | None:
         """How many bytes are there; None when nothing is."""
         try:
             return self._client.head_object(Bucket=self.bucket, Key=key)["ContentLength"]
         except (BotoCoreError, ClientError) as error:
-            if _code(error) in _MISSING:
+            if _error_code(error) in _NOT_FOUND_CODES:
                 return None
-            raise _unavailable(error) from error
+            raise _to_error(error) from error
 
     def get(self, key: str, most_bytes: int, /) -> bytes | None:
         """The bytes, at most one more than `most_bytes`; None when nothing is there."""
         try:
             return self._client.get_object(Bucket=self.bucket, Key=key)["Body"].read(most_bytes + 1)
         except (BotoCoreError, ClientError, OSError) as error:
-            if _code(error) in _MISSING:
+            if _error_code(error) in _NOT_FOUND_CODES:
                 return None
-            raise _unavailable(error) from error
+            raise _to_error(error) from error
 
     def delete(self, keys: Sequence[str], /) -> None:
         """Take away what is there; what is not there already is no error."""
-        for key in keys[:_MOST_DELETED]:
+        for key in keys[:_MAX_DELETED]:
             try:
                 self._client.delete_object(Bucket=self.bucket, Key=key)
             except (BotoCoreError, ClientError) as error:
-                raise _unavailable(error) from error
+                raise _to_error(error) from error
 
 
-def _code(error: Exception) -> str:
+def _error_code(error: Exception) -> str:
     """What S3 calls it; a HEAD has no body, so there it is the status. "" when S3 said nothing."""
     return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
 
 
-def _unavailable(error: Exception) -> RetryError:
+def _to_error(error: Exception) -> RetryError:
     """Whether nobody answers, or we are refused: the one passes, the other somebody has to mend."""
-    if _code(error) not in _REFUSED:
+    if _error_code(error) not in _ACCESS_REFUSED_CODES:
         return ObjectsUnavailable()
     log.error("objects_refused", error)
     log.count("RefusedAccess")
-    return AccessRefused(_RIGHTS)
+    return AccessRefused(_ACCESS_REFUSED_MESSAGE)
 
 
-def _attachment(name: str) -> str:
+def _content_disposition(name: str) -> str:
     """The header that makes a browser save a file. Old readers get the name in ASCII, all others as it is."""
     plain = "".join(letter if " " <= letter <= "~" and letter not in '"\\%' else "_" for letter in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

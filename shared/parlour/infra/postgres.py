@@ -17,9 +17,9 @@ from uuid import UUID
 
 import psycopg
 
-from parlour.infra.connection import Connect, Connection, SecondsLeft, connector
+from parlour.infra.connection import OpenConnection, Connection, SecondsLeft, connector
 from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated, StatementTooSlow
-from parlour.infra.transaction import Statements, Transaction, jsonb
+from parlour.infra.transaction import StatementCounts, Transaction, jsonb
 from parlour.principal import Principal
 
 __all__ = [
@@ -33,26 +33,26 @@ __all__ = [
     "jsonb",
 ]
 
-_TRUSTED_IDLE = timedelta(seconds=45)
+_MAX_IDLE = timedelta(seconds=45)
 """A connection unused for longer is replaced unasked: after a freeze it may be half open, and its first statement
 would wait ten seconds to find out. By the wall clock, since the monotonic one stands still while frozen."""
 
-_LONGEST_STATEMENT_MS = 20_000
+_MAX_STATEMENT_MS = 20_000
 """What the role allows too (0001_schema.sql); the time that is left may allow less."""
 
-_LEAST_STATEMENT_MS = 500
+_MIN_STATEMENT_MS = 500
 
 _IDLE_IN_TRANSACTION_MS = 10_000
 """No transaction waits for somebody else, so one that says nothing for so long has stalled: its locks are freed
 before whoever waits for them gives up."""
 
-_FIRST_ANSWER_SECONDS = 12.0
+_BEGIN_TIMEOUT_SECONDS = 12.0
 """How long BEGIN may take: the proxy waits up to ten seconds for a connection of its own."""
 
 _GRACE_SECONDS = 1.0
 """How much later than the database itself we give a statement up."""
 
-_BEGIN_AS = (
+_BEGIN = (
     "BEGIN; SET LOCAL app.tenant_id = '{}'; SET LOCAL statement_timeout = {};"
     f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS}"
 )
@@ -70,15 +70,15 @@ _UNPREPARED = (
 class Database:
     """A lazily opened connection and the transactions on it. Not shared between threads."""
 
-    def __init__(self, connect: Connect) -> None:
+    def __init__(self, connect: OpenConnection) -> None:
         self._connect = connect
         self._connection: Connection | None = None
         self._seconds_left: SecondsLeft | None = None
         self._last_used = 0.0
         self._is_busy = False
-        self.statements = Statements()
+        self.statements = StatementCounts()
 
-    def limit(self, seconds_left: SecondsLeft | None) -> None:
+    def set_time_limit(self, seconds_left: SecondsLeft | None) -> None:
         """An invocation begins: neither opening a connection nor a statement outlives it."""
         self._seconds_left = seconds_left
 
@@ -108,10 +108,10 @@ class Database:
         """
         if self._is_busy:
             raise RuntimeError("a transaction is open on this database: pass its `tx` on instead of opening another")
-        connection = self._begin(_tenant(principal))
+        connection = self._begin(_tenant_id(principal))
         self._is_busy = True
         try:
-            with self._told(connection):
+            with self._translate_errors(connection):
                 yield Transaction(connection, self.statements)
                 connection.commit()
         except BaseException:
@@ -127,7 +127,7 @@ class Database:
             connection.close()
 
     @contextmanager
-    def _told(self, connection: Connection) -> Iterator[None]:
+    def _translate_errors(self, connection: Connection) -> Iterator[None]:
         """What psycopg raises, as the errors of this house; a connection that is gone is let go."""
         try:
             yield
@@ -140,7 +140,7 @@ class Database:
                 raise SchemaOutdated from error
             raise
 
-    def _left(self) -> float:
+    def _remaining_seconds(self) -> float:
         return self._seconds_left() if self._seconds_left else math.inf
 
     def _begin(self, tenant: UUID | None) -> Connection:
@@ -158,33 +158,33 @@ class Database:
             raise DatabaseUnavailable from error
 
     def _open(self, tenant: UUID | None) -> Connection:
-        is_stale = time.time() - self._last_used > _TRUSTED_IDLE.total_seconds()
+        is_stale = time.time() - self._last_used > _MAX_IDLE.total_seconds()
         if self._connection is not None and (is_stale or self._connection.closed):
             self.close()
         if self._connection is None:
-            self._connection = self._connect(self._left())
+            self._connection = self._connect(self._remaining_seconds())
         connection = self._connection
         self._last_used = time.time()
-        self.statements.note("begin")
-        allowed_ms = int(max(_LEAST_STATEMENT_MS, min(_LONGEST_STATEMENT_MS, self._left() * 1000)))
-        connection.patience = lambda: min(_FIRST_ANSWER_SECONDS, self._patience())
-        connection.send(_BEGIN_AS.format("" if tenant is None else UUID(str(tenant)), allowed_ms).encode())
-        connection.patience = self._patience
+        self.statements.add("begin")
+        allowed_ms = int(max(_MIN_STATEMENT_MS, min(_MAX_STATEMENT_MS, self._remaining_seconds() * 1000)))
+        connection.timeout_seconds = lambda: min(_BEGIN_TIMEOUT_SECONDS, self._timeout_seconds())
+        connection.execute_simple(_BEGIN.format("" if tenant is None else UUID(str(tenant)), allowed_ms).encode())
+        connection.timeout_seconds = self._timeout_seconds
         return connection
 
-    def _patience(self) -> float:
-        return max(0.0, min(_LONGEST_STATEMENT_MS / 1000, self._left())) + _GRACE_SECONDS
+    def _timeout_seconds(self) -> float:
+        return max(0.0, min(_MAX_STATEMENT_MS / 1000, self._remaining_seconds())) + _GRACE_SECONDS
 
     def _roll_back(self) -> None:
         if self._connection is None:
             return
         try:
-            self._connection.undo()
+            self._connection.roll_back()
         except psycopg.OperationalError:
             self.close()
 
 
-def _tenant(principal: Principal | UUID | None) -> UUID | None:
+def _tenant_id(principal: Principal | UUID | None) -> UUID | None:
     return principal.tenant_id if isinstance(principal, Principal) else principal
 
 

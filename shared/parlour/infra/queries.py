@@ -42,7 +42,7 @@ class Queries(Mapping[str, Query]):
         self._parsed: dict[str, Query] | None = None
 
     @classmethod
-    def beside(cls, module_file: str) -> "Queries":
+    def for_module(cls, module_file: str) -> "Queries":
         """The queries of the room that `module_file` (a store's `__file__`) belongs to."""
         return cls(Path(module_file).with_name("queries.sql"))
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.jsonable import JsonObject, canonical, digest
+from parlour.infra.jsonable import JsonObject, canonical_json, canonical_digest
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.type_defs import SendMessageBatchRequestEntryTypeDef
 
-LONGEST_DELAY_SECONDS = 900
+MAX_DELAY_SECONDS = 900
 """SQS keeps a message back no longer; what is due later is delayed again when it comes."""
 
-_BATCH = 10
-_BATCH_BYTES = 900_000
+_MAX_BATCH_MESSAGES = 10
+_MAX_BATCH_BYTES = 900_000
 """SQS takes 10 messages and 1 MiB in one batch; the rest of the MiB is room for the attributes."""
 
 
@@ -31,17 +31,17 @@ class QueueMessage:
     """
 
     body: JsonObject
-    group: str
-    deduplication: str
+    group_id: str
+    deduplication_id: str
 
 
-class Queue(Protocol):
+class FifoQueue(Protocol):
     """Somewhere to send messages; `send` returns once every message is durable or raises QueueUnavailable."""
 
     def send(self, messages: Sequence[QueueMessage], /) -> None: ...
 
 
-class SqsQueue:
+class SqsFifoQueue:
     """One FIFO queue, by its URL."""
 
     def __init__(self, client: "SQSClient", url: str) -> None:
@@ -59,7 +59,7 @@ class SqsQueue:
                 raise QueueUnavailable(f"the queue refused {len(answer['Failed'])} of {len(batch)} messages")
 
 
-class Delays(Protocol):
+class DelayedQueue(Protocol):
     """Somewhere to send a message that comes later: after `seconds`, or LONGEST_DELAY_SECONDS if that is sooner.
 
     So the body says when it is due, and whoever receives it early delays it again. Raises QueueUnavailable.
@@ -68,7 +68,7 @@ class Delays(Protocol):
     def send(self, body: JsonObject, seconds: float, /) -> None: ...
 
 
-class SqsDelays:
+class SqsDelayedQueue:
     """One standard queue, by its URL. In no order, and at least once."""
 
     def __init__(self, client: "SQSClient", url: str) -> None:
@@ -77,9 +77,9 @@ class SqsDelays:
 
     def send(self, body: JsonObject, seconds: float, /) -> None:
         """Send, to be received when `seconds` have passed, and never before."""
-        delay = min(LONGEST_DELAY_SECONDS, max(0, math.ceil(seconds)))
+        delay = min(MAX_DELAY_SECONDS, max(0, math.ceil(seconds)))
         try:
-            self._client.send_message(QueueUrl=self._url, MessageBody=canonical(body), DelaySeconds=delay)
+            self._client.send_message(QueueUrl=self._url, MessageBody=canonical_json(body), DelaySeconds=delay)
         except (BotoCoreError, ClientError) as error:
             raise QueueUnavailable from error
 
@@ -87,9 +87,9 @@ class SqsDelays:
 def _entry(index: int, message: QueueMessage) -> "SendMessageBatchRequestEntryTypeDef":
     return {
         "Id": str(index),
-        "MessageBody": canonical(message.body),
-        "MessageGroupId": digest(message.group),
-        "MessageDeduplicationId": digest(message.deduplication),
+        "MessageBody": canonical_json(message.body),
+        "MessageGroupId": canonical_digest(message.group_id),
+        "MessageDeduplicationId": canonical_digest(message.deduplication_id),
     }
 
 
@@ -100,7 +100,7 @@ def _batches(
     size = 0
     for entry in entries:
         length = len(entry["MessageBody"].encode())
-        if not batches or len(batches[-1]) == _BATCH or size + length > _BATCH_BYTES:
+        if not batches or len(batches[-1]) == _MAX_BATCH_MESSAGES or size + length > _MAX_BATCH_BYTES:
             batches.append([])
             size = 0
         batches[-1].append(entry)

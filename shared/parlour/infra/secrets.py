@@ -11,11 +11,11 @@ from parlour.infra.errors import Misconfigured, SecretUnavailable
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
-_FRESH_SECONDS = 300.0
+_CACHE_SECONDS = 300.0
 """How long a value is used before it is read again: a rotated secret is picked up within five minutes."""
 
 
-class Secrets(Protocol):
+class SecretStore(Protocol):
     """Where secrets are kept."""
 
     def get(self, reference: str, /) -> str: ...
@@ -27,15 +27,15 @@ class SecretsManager:
     def __init__(self, client: "SecretsManagerClient", clock: Callable[[], float] = time.monotonic) -> None:
         self._client = client
         self._clock = clock
-        self._known: dict[str, tuple[float, str]] = {}
+        self._cache: dict[str, tuple[float, str]] = {}
 
     def get(self, reference: str, /) -> str:
         """The secret's text. A missing or forbidden one raises Misconfigured, by name only."""
-        known = self._known.get(reference)
-        if known and self._clock() - known[0] < _FRESH_SECONDS:
+        known = self._cache.get(reference)
+        if known and self._clock() - known[0] < _CACHE_SECONDS:
             return known[1]
         value = self._read(reference)
-        self._known[reference] = (self._clock(), value)
+        self._cache[reference] = (self._clock(), value)
         return value
 
     def _read(self, reference: str) -> str:

@@ -8,7 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from parlour.infra.errors import Misconfigured
 
-_LIBRARIES = ("LD_LIBRARY_PATH", "PATH", "SSL_CERT_FILE")
+_SANDBOX_VARIABLES = ("LD_LIBRARY_PATH", "PATH", "SSL_CERT_FILE")
 
 
 class Settings(BaseSettings):
@@ -215,12 +215,12 @@ class MigrateSettings(DatabaseSettings, EmbeddingModelSettings):
     owner_secret: str = Field(description="secret of the owning role, shaped like database_secret")
 
 
-def bare_environment() -> dict[str, str]:
+def sandbox_environment() -> dict[str, str]:
     """For a process that is not to be trusted: where its interpreter's libraries are, and nothing else of ours."""
-    return {name: value for name in _LIBRARIES if (value := os.environ.get(name))}  # noqa: TID251 - read here only
+    return {name: value for name in _SANDBOX_VARIABLES if (value := os.environ.get(name))}  # noqa: TID251 - read here only
 
 
-def load[S: Settings](settings: type[S]) -> S:
+def load_settings[S: Settings](settings: type[S]) -> S:
     """Read the environment into `settings`; Misconfigured names every variable that is missing or wrong."""
     try:
         return settings()

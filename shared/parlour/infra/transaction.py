@@ -12,13 +12,13 @@ from parlour.infra.queries import Query
 
 
 @dataclass(slots=True)
-class Statements:
+class StatementCounts:
     """How many statements were sent, by name. `bench` puts one in its place that also weighs the parameters."""
 
     count: int = 0
     by_name: dict[str, int] = field(default_factory=dict)
 
-    def note(self, name: str, parameters: object = None) -> None:  # noqa: ARG002 - for those who weigh them
+    def add(self, name: str, parameters: object = None) -> None:  # noqa: ARG002 - for those who weigh them
         self.count += 1
         self.by_name[name] = self.by_name.get(name, 0) + 1
 
@@ -26,14 +26,14 @@ class Statements:
 class Transaction:
     """Runs named queries inside one open transaction; one frozen record per row."""
 
-    def __init__(self, connection: Connection, statements: Statements) -> None:
+    def __init__(self, connection: Connection, statements: StatementCounts) -> None:
         self._connection = connection
         self._statements = statements
 
     def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
         """The first row as `record`, or None."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._noted(query, parameters), prepare=_prepare(query)).fetchone()
+            return cursor.execute(*self._record(query, parameters), prepare=_prepare(query)).fetchone()
 
     def one[R](self, query: Query, record: type[R], /, **parameters: object) -> R:
         """The only row as `record`; a missing row is a bug of ours and raises LookupError."""
@@ -45,28 +45,28 @@ class Transaction:
     def all[R](self, query: Query, record: type[R], /, **parameters: object) -> list[R]:
         """Every row as `record`."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
-            return cursor.execute(*self._noted(query, parameters), prepare=_prepare(query)).fetchall()
+            return cursor.execute(*self._record(query, parameters), prepare=_prepare(query)).fetchall()
 
     def value(self, query: Query, /, **parameters: object) -> Any:
         """The first column of the first row, or None."""
-        row = self._connection.execute(*self._noted(query, parameters), prepare=_prepare(query)).fetchone()
+        row = self._connection.execute(*self._record(query, parameters), prepare=_prepare(query)).fetchone()
         return None if row is None else row[0]
 
     def run(self, query: Query, /, **parameters: object) -> int:
         """Execute and say how many rows were touched."""
-        return self._connection.execute(*self._noted(query, parameters), prepare=_prepare(query)).rowcount
+        return self._connection.execute(*self._record(query, parameters), prepare=_prepare(query)).rowcount
 
     def run_many(self, query: Query, rows: Sequence[Mapping[str, object]], /) -> None:
         """Execute once per row in one round trip (psycopg pipelines it)."""
         if not rows:
             return
-        self._statements.note(query.name, rows)
+        self._statements.add(query.name, rows)
         with self._connection.cursor() as cursor:
-            cursor.executemany(query.sql.encode(), [adapt(row) for row in rows])
+            cursor.executemany(query.sql.encode(), [adapt_parameters(row) for row in rows])
 
-    def _noted(self, query: Query, parameters: Mapping[str, object]) -> tuple[bytes, dict[str, object]]:
-        self._statements.note(query.name, parameters)
-        return query.sql.encode(), adapt(parameters)
+    def _record(self, query: Query, parameters: Mapping[str, object]) -> tuple[bytes, dict[str, object]]:
+        self._statements.add(query.name, parameters)
+        return query.sql.encode(), adapt_parameters(parameters)
 
 
 def jsonb(value: object) -> Jsonb:
@@ -74,7 +74,7 @@ def jsonb(value: object) -> Jsonb:
     return Jsonb(value)
 
 
-def adapt(parameters: Mapping[str, object]) -> dict[str, object]:
+def adapt_parameters(parameters: Mapping[str, object]) -> dict[str, object]:
     return {name: Jsonb(value) if isinstance(value, dict) else value for name, value in parameters.items()}
 
 

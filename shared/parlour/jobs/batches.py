@@ -24,12 +24,12 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.jobs.visibility import ShortenVisibility
 
-_FIRST_SECONDS = 5
-_LONGEST_SECONDS = 300
-_POISON_RECEIVES = 3
+_FIRST_RETRY_SECONDS = 5
+_MAX_RETRY_SECONDS = 300
+_MAX_POISON_RECEIVES = 3
 
 
-def process(
+def process_batch(
     event: Mapping[str, Any],
     context: Any,
     handle: Callable[[JsonObject, SecondsLeft], None],
@@ -56,11 +56,11 @@ def process(
     if shorten_visibility:
         for record, (_, error, _) in zip(processor.fail_messages, processor.exceptions, strict=True):
             failed = cast(SQSRecord, record)
-            shorten_visibility(failed.queue_url, failed.receipt_handle, wait(error, _receives(failed)))
+            shorten_visibility(failed.queue_url, failed.receipt_handle, retry_delay_seconds(error, _receive_count(failed)))
     return dict(response)
 
 
-def wait(error: BaseException | None, receives: int) -> int:
+def retry_delay_seconds(error: BaseException | None, receive_count: int) -> int:
     """Seconds until a failed message is worth another try, on its `receives`-th delivery.
 
     Nothing for what never succeeds, so that it is out of the way; else 5, 10, 20 ... 300, or longer if the error
@@ -68,8 +68,8 @@ def wait(error: BaseException | None, receives: int) -> int:
     """
     if isinstance(error, CallerError):
         return 0
-    back_off = int(min(_FIRST_SECONDS * 2 ** max(receives - 1, 0), _LONGEST_SECONDS))
-    known = error.after if isinstance(error, RetryError) else None
+    back_off = int(min(_FIRST_RETRY_SECONDS * 2 ** max(receive_count - 1, 0), _MAX_RETRY_SECONDS))
+    known = error.retry_after if isinstance(error, RetryError) else None
     return max(back_off, known or 0)
 
 
@@ -87,13 +87,13 @@ class _Processor(SqsFifoPartialProcessor):
 
     def _is_poison(self, record: Any, problem: BaseException | None) -> bool:
         """What broke unforeseen for the third time would only take its neighbours to the dead letters with it."""
-        return not isinstance(problem, RetryError) and _receives(record) >= _POISON_RECEIVES
+        return not isinstance(problem, RetryError) and _receive_count(record) >= _MAX_POISON_RECEIVES
 
 
 def _handle(record: SQSRecord, handle: Callable[[JsonObject], None]) -> None:
-    ids: dict[str, log.Loggable] = {"message_id": record.message_id, "receives": _receives(record)}
+    ids: dict[str, log.Loggable] = {"message_id": record.message_id, "receives": _receive_count(record)}
     try:
-        handle(_body(record))
+        handle(_parse_body(record))
     except RetryError as problem:
         log.warning("message_comes_again", code=problem.code, **ids)
         raise
@@ -106,7 +106,7 @@ def _handle(record: SQSRecord, handle: Callable[[JsonObject], None]) -> None:
         raise
 
 
-def _body(record: SQSRecord) -> JsonObject:
+def _parse_body(record: SQSRecord) -> JsonObject:
     try:
         body = json.loads(record.body)
     except (ValueError, RecursionError):
@@ -116,5 +116,5 @@ def _body(record: SQSRecord) -> JsonObject:
     return body
 
 
-def _receives(record: SQSRecord) -> int:
+def _receive_count(record: SQSRecord) -> int:
     return int(record.attributes.approximate_receive_count)

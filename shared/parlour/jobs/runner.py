@@ -27,7 +27,7 @@ class JobFailed(Exception):
         self.code = code
 
 
-class Job[Loaded, Answer, Result](ABC):
+class LeasedJob[Loaded, Answer, Result](ABC):
     """What one kind of job does. A method with `tx` is one transaction, and may be run twice (`Database.run`)."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Job[Loaded, Answer, Result](ABC):
 
 
 def run[Loaded, Answer, Result](
-    job: Job[Loaded, Answer, Result],
+    job: LeasedJob[Loaded, Answer, Result],
     database: Database,
     principal: Principal,
     seconds_left: SecondsLeft,
@@ -99,7 +99,7 @@ def run[Loaded, Answer, Result](
 
 
 def _round[Loaded, Answer, Result](
-    job: Job[Loaded, Answer, Result], database: Database, principal: Principal, seconds_left: SecondsLeft
+    job: LeasedJob[Loaded, Answer, Result], database: Database, principal: Principal, seconds_left: SecondsLeft
 ) -> bool:
     loaded = database.run(principal, job.load)
     if loaded is None:
@@ -110,7 +110,7 @@ def _round[Loaded, Answer, Result](
 
 
 def _fail[Loaded, Answer, Result](
-    job: Job[Loaded, Answer, Result], database: Database, principal: Principal, code: str
+    job: LeasedJob[Loaded, Answer, Result], database: Database, principal: Principal, code: str
 ) -> None:
     failures = database.run(principal, lambda tx: job.fail(tx, code))
     job.report_failure(code, failures)

@@ -2,4 +2,4 @@
 
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)

@@ -17,10 +17,10 @@ from parlour.infra import log
 from parlour.infra.errors import RetryError
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
-from parlour.infra.queues import Delays, Queue, QueueMessage
+from parlour.infra.queues import DelayedQueue, FifoQueue, QueueMessage
 from parlour.jobs import work_due
-from parlour.jobs.backoff import LONGEST_WAIT
-from parlour.jobs.work_due import GRACE, DueWork, Kind
+from parlour.jobs.backoff import MAX_WAIT
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork, WorkKind
 
 #: Pieces of work that one sweep looks at; at some ten milliseconds each.
 MAX_ITEMS = 200
@@ -29,11 +29,11 @@ MAX_ITEMS = 200
 RETRY_AFTER_ERROR = timedelta(hours=1)
 
 #: A sweep begins nothing new with less time than this.
-_SECONDS_KEPT = 10.0
+_MIN_SECONDS_LEFT = 10.0
 
-_AFTER_LEASE = timedelta(minutes=1)
+_DELAY_AFTER_LEASE = timedelta(minutes=1)
 
-type Outcome = Literal["woken", "settled", "busy", "overtaken", "failed"]
+type SweepOutcome = Literal["woken", "settled", "busy", "overtaken", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,8 @@ class StaleWork:
     is_planned    nobody else wakes it: that it is found is no sign of a lost message.
     """
 
-    since: datetime
-    wake: Callable[[], None]
+    waiting_since: datetime
+    send_wakeup: Callable[[], None]
     leased_until: datetime | None = None
     not_before: datetime | None = None
     is_planned: bool = False
@@ -57,7 +57,7 @@ class StaleWork:
         """Return when to look again at work that is not to be woken; None for work that is."""
         if self.not_before and self.not_before > now:
             return self.not_before
-        return self.leased_until + _AFTER_LEASE if self.leased_until and self.leased_until > now else None
+        return self.leased_until + _DELAY_AFTER_LEASE if self.leased_until and self.leased_until > now else None
 
 
 class Finder(Protocol):
@@ -73,8 +73,8 @@ class SweepDependencies:
     """What a sweep runs with. wakeups: the sweep's own queue, for work that is due later."""
 
     database: Database
-    finders: Mapping[Kind, Finder]
-    wakeups: Delays
+    finders: Mapping[WorkKind, Finder]
+    wakeup_queue: DelayedQueue
     clock: Callable[[], datetime]
 
 
@@ -82,39 +82,39 @@ class SweepDependencies:
 class SweepResult:
     """How many pieces of work were woken, were settled or had a worker; `left` when there was more than fitted."""
 
-    woken: int
-    settled: int
-    busy: int
-    left: bool
+    woken_count: int
+    settled_count: int
+    busy_count: int
+    has_more: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Look:
+class _ItemResult:
     """What became of one piece of work, and when it is looked at again."""
 
-    outcome: Outcome
-    again: datetime | None = None
-    woken: StaleWork | None = None
+    outcome: SweepOutcome
+    next_due_at: datetime | None = None
+    woken_work: StaleWork | None = None
 
 
 def sweep(dependencies: SweepDependencies, seconds_left: SecondsLeft) -> SweepResult:
     """Look at what is due in any tenant, oldest first. Raises RetryError when the database or a queue is away."""
-    found = dependencies.database.run(None, lambda tx: work_due.overdue(tx, dependencies.clock(), MAX_ITEMS + 1))
-    outcomes: list[Outcome] = []
+    found = dependencies.database.run(None, lambda tx: work_due.list_overdue(tx, dependencies.clock(), MAX_ITEMS + 1))
+    outcomes: list[SweepOutcome] = []
     for work in found[:MAX_ITEMS]:
-        if seconds_left() < _SECONDS_KEPT:
+        if seconds_left() < _MIN_SECONDS_LEFT:
             break
-        outcomes.append(_look_safely(dependencies, work))
+        outcomes.append(_sweep_item_safely(dependencies, work))
     left = len(outcomes) < len(found)
     if left:
         log.count("SweepBehind")
     counted = Counter(outcomes)
     result = SweepResult(counted["woken"], counted["settled"], counted["busy"], left)
-    log.info("swept", woken=result.woken, settled=result.settled, busy=result.busy, left=left)
+    log.info("swept", woken=result.woken_count, settled=result.settled_count, busy=result.busy_count, left=left)
     return result
 
 
-def wake_up(dependencies: SweepDependencies, body: JsonObject) -> None:
+def handle_wakeup(dependencies: SweepDependencies, body: JsonObject) -> None:
     """Look at the one piece of work that a wake-up is about, if it is due; otherwise send the wake-up again.
 
     A wake-up that is early does not touch the database.
@@ -126,22 +126,22 @@ def wake_up(dependencies: SweepDependencies, body: JsonObject) -> None:
             return
         work = found
         if work.due_at <= now:
-            look = _look(dependencies, work)
-            if look.outcome == "busy" and look.again:
-                work = replace(work, due_at=look.again)
+            look = _sweep_item(dependencies, work)
+            if look.outcome == "busy" and look.next_due_at:
+                work = replace(work, due_at=look.next_due_at)
     if work.due_at > now:
-        work_due.send_wakeup(dependencies.wakeups, work, now)
+        work_due.send_wakeup(dependencies.wakeup_queue, work, now)
 
 
-def send(queue: Queue, message: QueueMessage) -> Callable[[], None]:
+def message_sender(queue: FifoQueue, message: QueueMessage) -> Callable[[], None]:
     """Return what sends the message: for a StaleWork's `wake`."""
     return lambda: queue.send([message])
 
 
-def _look_safely(dependencies: SweepDependencies, work: DueWork) -> Outcome:
+def _sweep_item_safely(dependencies: SweepDependencies, work: DueWork) -> SweepOutcome:
     """Look at the work; when its finder raises, look again later, so that the others do not wait for it."""
     try:
-        return _look(dependencies, work).outcome
+        return _sweep_item(dependencies, work).outcome
     except RetryError:
         raise
     except Exception as problem:  # noqa: BLE001 - logged and counted, and the work stays due
@@ -152,26 +152,26 @@ def _look_safely(dependencies: SweepDependencies, work: DueWork) -> Outcome:
         return "failed"
 
 
-def _look(dependencies: SweepDependencies, work: DueWork) -> _Look:
+def _sweep_item(dependencies: SweepDependencies, work: DueWork) -> _ItemResult:
     """Wake, reschedule or settle. Committed before the message is sent: if that fails, the work is due again later."""
     now = dependencies.clock()
 
-    def decide(tx: Transaction) -> _Look:
+    def decide(tx: Transaction) -> _ItemResult:
         stale = dependencies.finders[work.kind](tx, work, now)
         if stale is None:
             work_due.complete(tx, work.kind, work.id)
-            return _Look("settled")
+            return _ItemResult("settled")
         busy_until = stale.wait_until(now)
         if busy_until:
-            look = _Look("busy", busy_until)
+            look = _ItemResult("busy", busy_until)
         else:  # as long as it has waited already: 5 minutes, 10, 20 ... 6 hours
-            look = _Look("woken", now + min(max(now - stale.since, GRACE), LONGEST_WAIT), stale)
-        return look if look.again and work_due.reschedule(tx, work, look.again) else _Look("overtaken")
+            look = _ItemResult("woken", now + min(max(now - stale.waiting_since, SWEEP_DELAY), MAX_WAIT), stale)
+        return look if look.next_due_at and work_due.reschedule(tx, work, look.next_due_at) else _ItemResult("overtaken")
 
     look = dependencies.database.run(work.tenant_id, decide)
-    if look.woken is not None:
+    if look.woken_work is not None:
         late = int((now - work.due_at).total_seconds())
-        write_line = log.info if look.woken.is_planned else log.warning
+        write_line = log.info if look.woken_work.is_planned else log.warning
         write_line("left_lying", tenant_id=work.tenant_id, kind=work.kind, id=work.id, late=late)
-        look.woken.wake()
+        look.woken_work.send_wakeup()
     return look

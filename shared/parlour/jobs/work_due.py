@@ -12,10 +12,10 @@ from uuid import UUID
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.infra.queues import Delays
+from parlour.infra.queues import DelayedQueue
 from parlour.jobs.store import SQL
 
-type Kind = Literal[
+type WorkKind = Literal[
     "session",
     "outbox",
     "tool_call",
@@ -32,7 +32,7 @@ type Kind = Literal[
 ]
 
 #: How long work may take its usual way before the sweep looks after it.
-GRACE = timedelta(minutes=5)
+SWEEP_DELAY = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class DueWork:
     """One piece of work with its tenant, its kind and the time at which it is due."""
 
     tenant_id: UUID
-    kind: Kind
+    kind: WorkKind
     id: UUID
     due_at: datetime
 
@@ -54,7 +54,7 @@ class DueWork:
         }
 
     @property
-    def deduplication(self) -> str:
+    def deduplication_id(self) -> str:
         """The id of a message that wakes this work: never that of the message that got lost."""
         return f"{self.id}:due:{self.due_at.isoformat()}"
 
@@ -66,7 +66,7 @@ class DueWork:
             tenant_id, kind, work_id = UUID(str(body["tenant_id"])), body["kind"], UUID(str(body["id"]))
         except (KeyError, ValueError):
             raise MalformedPayload('a wake-up is {"tenant_id", "kind", "id", "due_at"}') from None
-        if kind not in get_args(Kind.__value__):
+        if kind not in get_args(WorkKind.__value__):
             raise MalformedPayload("a wake-up names a kind of work that does not exist")
         return cls(tenant_id, cast(Kind, kind), work_id, due_at)
 
@@ -82,45 +82,45 @@ class Attempts:
     problem: str | None = None
 
 
-def schedule(tx: Transaction, kind: Kind, work_id: UUID, due_at: datetime) -> None:
+def schedule(tx: Transaction, kind: WorkKind, work_id: UUID, due_at: datetime) -> None:
     """Make the work due at `due_at`, whatever time was set before."""
     tx.run(SQL["schedule_work"], kind=kind, id=work_id, due_at=due_at)
 
 
-def lease(tx: Transaction, kind: Kind, work_id: UUID, until: datetime, now: datetime) -> bool:
+def lease(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: datetime, now: datetime) -> bool:
     """Lease the work until `until`, which identifies the lease: no two workers choose the same instant.
 
     Return False while another worker has it, or when the tenant is gone. When the worker dies the work is due again
     at `until`.
     """
-    return tx.run(SQL["lease_work"], kind=kind, id=work_id, until=until, now=now) > 0
+    return tx.run(SQL["lease_work"], kind=kind, id=work_id, until=leased_until, now=now) > 0
 
 
-def lock(tx: Transaction, kind: Kind, work_id: UUID, until: datetime) -> Attempts | None:
+def lock_leased(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: datetime) -> Attempts | None:
     """Return the work's failed attempts if the lease is still held, and lock the row until the transaction ends.
 
     Transactions that add work wait for the lock. What they added before is visible to the next statement.
     """
-    return tx.first(SQL["lock_work"], Attempts, kind=kind, id=work_id, until=until)
+    return tx.first(SQL["lock_work"], Attempts, kind=kind, id=work_id, until=leased_until)
 
 
-def note_attempts(tx: Transaction, kind: Kind, work_id: UUID, attempts: Attempts) -> None:
+def record_attempts(tx: Transaction, kind: WorkKind, work_id: UUID, attempts: Attempts) -> None:
     """Write down how the attempts so far ended; for whoever has locked the work."""
     tx.run(SQL["note_attempts"], kind=kind, id=work_id, failures=attempts.failures, problem=attempts.problem)
 
 
-def release(tx: Transaction, kind: Kind, work_id: UUID, until: datetime, due_at: datetime) -> None:
+def release(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: datetime, due_at: datetime) -> None:
     """End the lease and make the work due at `due_at`; without effect when the lease was lost."""
-    tx.run(SQL["release_work"], kind=kind, id=work_id, until=until, due_at=due_at)
+    tx.run(SQL["release_work"], kind=kind, id=work_id, until=leased_until, due_at=due_at)
 
 
-def leased_until(tx: Transaction, kind: Kind, work_id: UUID) -> datetime | None:
+def find_lease_end(tx: Transaction, kind: WorkKind, work_id: UUID) -> datetime | None:
     """Return until when a worker has the work; None when none has."""
     until: datetime | None = tx.value(SQL["leased_until"], kind=kind, id=work_id)
     return until
 
 
-def complete(tx: Transaction, kind: Kind, work_id: UUID) -> None:
+def complete(tx: Transaction, kind: WorkKind, work_id: UUID) -> None:
     """Delete the row: the work is done."""
     tx.run(SQL["complete_work"], kind=kind, id=work_id)
 
@@ -130,12 +130,12 @@ def reschedule(tx: Transaction, work: DueWork, due_at: datetime) -> bool:
     return tx.run(SQL["reschedule_work"], kind=work.kind, id=work.id, was=work.due_at, due_at=due_at) > 0
 
 
-def find(tx: Transaction, kind: Kind, work_id: UUID) -> DueWork | None:
+def find(tx: Transaction, kind: WorkKind, work_id: UUID) -> DueWork | None:
     """Return the tenant's piece of work; None when there is nothing to do."""
     return tx.first(SQL["find_work"], DueWork, kind=kind, id=work_id)
 
 
-def overdue(tx: Transaction, now: datetime, limit: int) -> list[DueWork]:
+def list_overdue(tx: Transaction, now: datetime, limit: int) -> list[DueWork]:
     """Return what is due in any tenant, oldest first; for a transaction without a tenant.
 
     Pulses are left out. They have a sweep of their own: every record with one has a row, and most are due a day later.
@@ -143,6 +143,6 @@ def overdue(tx: Transaction, now: datetime, limit: int) -> list[DueWork]:
     return tx.all(SQL["overdue_work"], DueWork, now=now, limit=limit)
 
 
-def send_wakeup(delays: Delays, work: DueWork, now: datetime) -> None:
+def send_wakeup(wakeup_queue: DelayedQueue, work: DueWork, now: datetime) -> None:
     """Send a message that comes when the work is due, to the second. The row must exist besides."""
-    delays.send(work.to_json(), (work.due_at - now).total_seconds())
+    wakeup_queue.send(work.to_json(), (work.due_at - now).total_seconds())

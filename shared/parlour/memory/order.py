@@ -7,29 +7,29 @@ from uuid import UUID
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import JsonObject
 
-type Kind = Literal["memory", "summary", "consolidation", "archive"]
+type MemoryJobKind = Literal["memory", "summary", "consolidation", "archive"]
 """memory: look through a session's newest turns; summary: of its older ones; consolidation: of one that is silent;
 archive: of a tenant's old messages. Each is a kind of due work too."""
 
-KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
+MEMORY_JOB_KINDS: tuple[MemoryJobKind, ...] = get_args(MemoryJobKind.__value__)
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class MemoryJob:
     """One piece of work. `id`: the session, or the tenant for an archive."""
 
     tenant_id: UUID
-    kind: Kind
-    id: UUID
+    kind: MemoryJobKind
+    target_id: UUID
 
     def to_json(self) -> JsonObject:
         """As a queue's body."""
-        return {"tenant_id": str(self.tenant_id), "kind": self.kind, "id": str(self.id)}
+        return {"tenant_id": str(self.tenant_id), "kind": self.kind, "id": str(self.target_id)}
 
     @classmethod
-    def from_json(cls, body: JsonObject) -> "Order":
+    def from_json(cls, body: JsonObject) -> "MemoryJob":
         """Back from a queue's body; MalformedPayload when it is something else."""
-        kind = next((one for one in KINDS if one == body.get("kind")), None)
+        kind = next((one for one in MEMORY_JOB_KINDS if one == body.get("kind")), None)
         try:
             if kind is not None:
                 return cls(UUID(str(body["tenant_id"])), kind, UUID(str(body["id"])))

@@ -8,17 +8,17 @@ from uuid import UUID
 
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
-from parlour.infra.queues import Delays
+from parlour.infra.queues import DelayedQueue
 from parlour.models import spend
-from parlour.models.aside import Aside
+from parlour.models.aside import BackgroundCompletion
 from parlour.models.request import Model
 
-_SHARE = Decimal("0.8")
+_DAILY_CAP_SHARE = Decimal("0.8")
 """Of a tenant's daily cap; past it what is remembered waits, and people are still answered."""
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class MemoryDependencies:
     """The ports, and the sources of time, ids and chance.
 
     models       asked for anew each time, for keys change.
@@ -30,19 +30,19 @@ class Services:
     database: Database
     models: Callable[[], Mapping[str, Model]]
     default_cap: Decimal
-    memory: Delays
-    embedding: Delays
+    memory_queue: DelayedQueue
+    embedder_queue: DelayedQueue
     clock: Callable[[], datetime]
     new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
 
-    def admit(self, tx: Transaction, amount: Decimal, _reservation: UUID, now: datetime) -> None:
+    def check_reservation(self, tx: Transaction, amount: Decimal, _reservation: UUID, now: datetime) -> None:
         """As `models.aside.Admit`: memory leaves the rest of a day's cap to turns."""
         if amount:
-            spend.leave_room(tx, _SHARE, default_cap=self.default_cap, now=now)
+            spend.require_free_share(tx, _DAILY_CAP_SHARE, default_cap=self.default_cap, now=now)
 
     @property
-    def aside(self) -> Aside:
+    def background_completion(self) -> BackgroundCompletion:
         """How a model is asked."""
-        return Aside(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)
+        return BackgroundCompletion(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
-from parlour.models.claude_events import is_token, parts
-from parlour.models.deadline import FIRST_TOKEN_SECONDS, patience, within
-from parlour.models.request import MOST_CACHE_MARKS, ModelRequest, Part, cache_marks
+from parlour.models.claude_events import is_content_event, stream_parts
+from parlour.models.deadline import FIRST_TOKEN_TIMEOUT_SECONDS, stream_timeouts, stream_within
+from parlour.models.request import MAX_CACHE_BREAKPOINTS, ModelRequest, StreamPart, count_cache_breakpoints
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
 
 _CONNECT_SECONDS = 5.0
 
-_PASSING = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
+_TRANSIENT_ERRORS = frozenset({"overloaded_error", "api_error", "rate_limit_error", "timeout_error"})
 """Types of error that pass by themselves; they may also come inside a stream that began well, with status 200."""
 
-_PASSING_STATUSES = frozenset({408, 409, 429})
+_TRANSIENT_STATUSES = frozenset({408, 409, 429})
 
 
 def preload() -> None:
@@ -41,20 +41,20 @@ class AnthropicModel:
 
     provider = "anthropic"
 
-    def __init__(self, key: str, base_url: str = "", *, first_token_seconds: float = FIRST_TOKEN_SECONDS) -> None:
-        self._key = key
+    def __init__(self, api_key: str, base_url: str = "", *, first_token_seconds: float = FIRST_TOKEN_TIMEOUT_SECONDS) -> None:
+        self._api_key = api_key
         self._base_url = base_url
         self._first_token_seconds = first_token_seconds
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
         """One call, no retries. ValueError for more cache marks than the API takes: that is our own mistake."""
-        if cache_marks(request) > MOST_CACHE_MARKS:
-            raise ValueError(f"a request may carry {MOST_CACHE_MARKS} cache marks at most")
+        if count_cache_breakpoints(request) > MAX_CACHE_BREAKPOINTS:
+            raise ValueError(f"a request may carry {MAX_CACHE_BREAKPOINTS} cache marks at most")
         began = time.monotonic()
         client = self._client  # the first one takes a second or more, which is not the provider's fault
-        allowed = patience(self._first_token_seconds, seconds_left - (time.monotonic() - began))
-        source = functools.partial(_events, client, request, allowed.whole)
-        return parts(within(allowed, source, is_token))
+        allowed = stream_timeouts(self._first_token_seconds, seconds_left - (time.monotonic() - began))
+        source = functools.partial(_stream_events, client, request, allowed.total)
+        return stream_parts(stream_within(allowed, source, is_content_event))
 
     def close(self) -> None:
         """Give up the connections that are kept for the next call; nothing is asked after this."""
@@ -65,10 +65,10 @@ class AnthropicModel:
     def _client(self) -> "Anthropic":
         from anthropic import Anthropic  # noqa: PLC0415 - see the top of the file
 
-        return Anthropic(api_key=self._key, base_url=self._base_url or None, max_retries=0)
+        return Anthropic(api_key=self._api_key, base_url=self._base_url or None, max_retries=0)
 
 
-def _events(client: "Anthropic", request: ModelRequest, seconds: float) -> Generator[JsonObject]:
+def _stream_events(client: "Anthropic", request: ModelRequest, seconds: float) -> Generator[JsonObject]:
     """The API's events as plain JSON; its errors, and the connection's, as Parlour's.
 
     Causes are cut off: a provider's message may quote the request.
@@ -78,22 +78,22 @@ def _events(client: "Anthropic", request: ModelRequest, seconds: float) -> Gener
 
     timeout = httpx2.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds))
     try:
-        with client.messages.create(**_body(request), stream=True, timeout=timeout) as events:
+        with client.messages.create(**_request_body(request), stream=True, timeout=timeout) as events:
             for event in events:
                 yield event.to_dict(mode="json", warnings=False)
     except APIStatusError as error:
-        raise _refusal(error.status_code, error.type or "error") from None
+        raise _to_error(error.status_code, error.type or "error") from None
     except (APIError, httpx2.HTTPError, ValueError) as error:
         raise ProviderUnavailable(f"anthropic broke off: {type(error).__name__}") from None
 
 
-def _body(request: ModelRequest) -> dict[str, Any]:
+def _request_body(request: ModelRequest) -> dict[str, Any]:
     body: dict[str, Any] = request.to_json()
     return {name: value for name, value in body.items() if value != []}
 
 
-def _refusal(status: int, kind: str) -> ProviderUnavailable | ProviderRejected:
+def _to_error(status: int, kind: str) -> ProviderUnavailable | ProviderRejected:
     message = f"anthropic answered {status} {kind}"
-    if status in _PASSING_STATUSES or status >= 500 or kind in _PASSING:
+    if status in _TRANSIENT_STATUSES or status >= 500 or kind in _TRANSIENT_ERRORS:
         return ProviderUnavailable(message)
     return ProviderRejected(message)

@@ -11,39 +11,39 @@ from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRef
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import background, fallback, prices, spend
-from parlour.models.request import Attempt, Completed, Model, ModelRequest, Usage, blocks_of
-from parlour.models.route import Choice
+from parlour.models.request import ModelAttempt, Completion, Model, ModelRequest, TokenUsage, content_blocks
+from parlour.models.route import ModelChoice
 from parlour.principal import Principal
 
-type Problem = ProviderUnavailable | ProviderRejected | SpendRefused
+type CompletionError = ProviderUnavailable | ProviderRejected | SpendRefused
 """Why there is no answer: nobody gave one in time, all refused, or there is no room under the tenant's cap."""
 
-type Admit = Callable[[Transaction, Decimal, UUID, datetime], None]
+type ReservationCheck = Callable[[Transaction, Decimal, UUID, datetime], None]
 """(tx, worst case in US dollars, its reservation, now): a further condition of a try; SpendRefused when it is not met.
 """
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CompletionResult:
     """What came of asking: the whole answer and who gave it, or the problem.
 
     cost_usd  of all tries together, failed ones too.
     """
 
-    completed: Completed | None
-    choice: Choice | None
+    completion: Completion | None
+    choice: ModelChoice | None
     cost_usd: Decimal
-    problem: Problem | None = None
+    problem: CompletionError | None = None
 
     @property
     def text(self) -> str:
         """The answer's words; "" when there is none."""
-        blocks = blocks_of({"content": list(self.completed.blocks)}) if self.completed else []
+        blocks = content_blocks({"content": list(self.completion.blocks)}) if self.completion else []
         return "\n".join(str(block.get("text", "")) for block in blocks if block.get("type") == "text").strip()
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class CompletionRequest:
     """What is asked, and of whom.
 
     read     the request's tokens, as near as they can be counted.
@@ -54,16 +54,16 @@ class Asking:
     """
 
     request: ModelRequest
-    read: int
-    choices: Sequence[Choice]
+    input_tokens: int
+    choices: Sequence[ModelChoice]
     models: Mapping[str, Model]
     purpose: str
-    seconds: float
-    admit: Admit | None = None
+    timeout_seconds: float
+    check_reservation: ReservationCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class BackgroundCompletion:
     """What asking takes."""
 
     database: Database
@@ -73,82 +73,82 @@ class Aside:
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
 
-    def ask(self, principal: Principal, asking: Asking) -> Answer:
+    def ask(self, principal: Principal, request: CompletionRequest) -> CompletionResult:
         """The answer, or why there is none. Raises a RetryError only for the database."""
-        return _Tries(self, principal, asking).ask()
+        return _CompletionAttempts(self, principal, request).ask()
 
 
 @dataclass(slots=True)
-class _Tries:
+class _CompletionAttempts:
     """One answer being asked for, with what its tries cost."""
 
-    aside: Aside
+    dependencies: BackgroundCompletion
     principal: Principal
-    asking: Asking
-    reserved: list[UUID] = field(default_factory=list)
-    attempts: list[Attempt] = field(default_factory=list)
+    request: CompletionRequest
+    reservation_ids: list[UUID] = field(default_factory=list)
+    attempts: list[ModelAttempt] = field(default_factory=list)
 
-    def ask(self) -> Answer:
-        aside, asking = self.aside, self.asking
-        completed: Completed | None = None
-        problem: Problem | None = None
+    def ask(self) -> CompletionResult:
+        aside, asking = self.dependencies, self.request
+        completed: Completion | None = None
+        problem: CompletionError | None = None
         try:
-            for part in fallback.ask(
-                asking.choices, asking.models, asking.request, seconds_left=asking.seconds, sleep=aside.sleep,
-                jitter=aside.jitter, admit=self._admit,
+            for part in fallback.ask_with_fallback(
+                asking.choices, asking.models, asking.request, seconds_left=asking.timeout_seconds, sleep=aside.sleep,
+                jitter=aside.jitter, before_attempt=self._reserve,
             ):  # fmt: skip
-                if isinstance(part, Attempt):
+                if isinstance(part, ModelAttempt):
                     self.attempts.append(part)
-                elif isinstance(part, Completed):
+                elif isinstance(part, Completion):
                     completed = part
         except (ProviderUnavailable, ProviderRejected, SpendRefused) as failed:
             problem = failed
         except BaseException:
-            self._settle(Usage(0, 0))
+            self._settle(TokenUsage(0, 0))
             raise
-        spent = self._settle(completed.usage if completed else Usage(0, 0))
-        answered = Choice(self.attempts[-1].provider, self.attempts[-1].model) if completed else None
-        return Answer(completed, answered, spent, problem)
+        spent = self._settle(completed.usage if completed else TokenUsage(0, 0))
+        answered = ModelChoice(self.attempts[-1].provider, self.attempts[-1].model) if completed else None
+        return CompletionResult(completed, answered, spent, problem)
 
-    def _admit(self, choice: Choice) -> None:
-        aside, asking = self.aside, self.asking
+    def _reserve(self, choice: ModelChoice) -> None:
+        aside, asking = self.dependencies, self.request
         now = aside.clock()
-        amount = prices.worst_case(choice.provider, choice.model, asking.read, asking.request.max_tokens, now)
-        reservation, further = aside.new_id(now), asking.admit
-        self.reserved.append(reservation)
-        spend.take(
+        amount = prices.worst_case_cost(choice.provider, choice.model, asking.input_tokens, asking.request.max_tokens, now)
+        reservation, further = aside.new_id(now), asking.check_reservation
+        self.reservation_ids.append(reservation)
+        spend.reserve_in_transaction(
             aside.database, self.principal, reservation_id=reservation, amount=amount, purpose=asking.purpose,
-            default_cap=aside.default_cap, expires_at=now + timedelta(seconds=2 * asking.seconds), now=now,
-            also=lambda tx: further(tx, amount, reservation, now) if further else None,
+            default_cap=aside.default_cap, expires_at=now + timedelta(seconds=2 * asking.timeout_seconds), now=now,
+            check_reservation=lambda tx: further(tx, amount, reservation, now) if further else None,
         )  # fmt: skip
 
-    def _settle(self, usage: Usage) -> Decimal:
+    def _settle(self, usage: TokenUsage) -> Decimal:
         """Put what was spent in the place of what was reserved."""
         if not self.attempts:
             return Decimal()
-        aside = self.aside
+        aside = self.dependencies
         now = aside.clock()
-        calls = [self._noted(attempt, usage, now) for attempt in self.attempts if attempt.outcome == "ok"]
-        spent = sum((self._charged(attempt, usage, now) for attempt in self.attempts), Decimal())
+        calls = [self._to_call(attempt, usage, now) for attempt in self.attempts if attempt.outcome == "ok"]
+        spent = sum((self._attempt_cost(attempt, usage, now) for attempt in self.attempts), Decimal())
 
         def commit(tx: Transaction) -> None:
             for call in calls:
-                background.note(tx, call)
-            spend.settle(tx, self.reserved, spent, default_cap=aside.default_cap, now=now)
+                background.record_call(tx, call)
+            spend.settle(tx, self.reservation_ids, spent, default_cap=aside.default_cap, now=now)
 
         aside.database.run(self.principal, commit)
         return spent
 
-    def _noted(self, attempt: Attempt, usage: Usage, now: datetime) -> background.Call:
-        return background.Call(
-            self.aside.new_id(now), self.asking.purpose, attempt.provider, attempt.model, usage.input_tokens,
-            prices.charged(attempt.provider, attempt.model, usage, now), attempt.latency_ms, now, usage.output_tokens,
+    def _to_call(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> background.BackgroundCall:
+        return background.BackgroundCall(
+            self.dependencies.new_id(now), self.request.purpose, attempt.provider, attempt.model, usage.input_tokens,
+            prices.charged_cost(attempt.provider, attempt.model, usage, now), attempt.latency_ms, now, usage.output_tokens,
         )  # fmt: skip
 
-    def _charged(self, attempt: Attempt, usage: Usage, now: datetime) -> Decimal:
+    def _attempt_cost(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> Decimal:
         """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""
         if attempt.outcome == "ok":
-            return prices.charged(attempt.provider, attempt.model, usage, now)
+            return prices.charged_cost(attempt.provider, attempt.model, usage, now)
         if attempt.first_token_ms is None:
             return Decimal()
-        return prices.worst_case(attempt.provider, attempt.model, self.asking.read, 0, now)
+        return prices.worst_case_cost(attempt.provider, attempt.model, self.request.input_tokens, 0, now)

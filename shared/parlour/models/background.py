@@ -10,7 +10,7 @@ from parlour.models import store
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class BackgroundCall:
     """One call that was answered.
 
     purpose       what it was for, as the report of costs calls it.
@@ -28,14 +28,14 @@ class Call:
     at: datetime
     output_tokens: int = 0
 
-    def took(self, milliseconds: int) -> "Call":
+    def with_latency(self, milliseconds: int) -> "BackgroundCall":
         """The call with the time it took."""
         return replace(self, latency_ms=milliseconds)
 
 
-def note(tx: Transaction, call: Call) -> None:
+def record_call(tx: Transaction, call: BackgroundCall) -> None:
     """Keep the call, once."""
-    store.note_background(
+    store.add_background_call(
         tx, id=call.id, purpose=call.purpose, provider=call.provider, model=call.model,
         input_tokens=call.input_tokens, output_tokens=call.output_tokens, cost_usd=call.cost_usd,
         latency_ms=call.latency_ms, at=call.at,

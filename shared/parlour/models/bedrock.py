@@ -12,13 +12,13 @@ from typing import Any, Protocol
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
-from parlour.models.claude_events import is_token, parts
-from parlour.models.deadline import FIRST_TOKEN_SECONDS, patience, within
-from parlour.models.request import MOST_CACHE_MARKS, ModelRequest, Part, cache_marks
+from parlour.models.claude_events import is_content_event, stream_parts
+from parlour.models.deadline import FIRST_TOKEN_TIMEOUT_SECONDS, stream_timeouts, stream_within
+from parlour.models.request import MAX_CACHE_BREAKPOINTS, ModelRequest, StreamPart, count_cache_breakpoints
 
 _VERSION = "bedrock-2023-05-31"
 
-_PASSING = frozenset(
+_TRANSIENT_ERRORS = frozenset(
     {
         "InternalServerException",
         "ModelErrorException",
@@ -31,7 +31,7 @@ _PASSING = frozenset(
 )
 """Refusals that pass by themselves; inside a stream their names begin with a small letter."""
 
-_OURS = frozenset({"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "NoRegionError"})
+_SETUP_ERRORS = frozenset({"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "NoRegionError"})
 """What botocore raises when the deployment is not set up to call Bedrock."""
 
 
@@ -50,7 +50,7 @@ class BedrockRuntime(Protocol):
     ) -> Any: ...
 
 
-class BedrockClaude:
+class BedrockModel:
     """Streams Claude's answers through Bedrock.
 
     A model is a foundation model or an inference profile (`eu.anthropic.claude-...`), as Bedrock calls it.
@@ -59,19 +59,19 @@ class BedrockClaude:
 
     provider = "bedrock"
 
-    def __init__(self, client: BedrockRuntime, *, first_token_seconds: float = FIRST_TOKEN_SECONDS) -> None:
+    def __init__(self, client: BedrockRuntime, *, first_token_seconds: float = FIRST_TOKEN_TIMEOUT_SECONDS) -> None:
         self._client = client
         self._first_token_seconds = first_token_seconds
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
         """One call, no retries. ValueError for more cache marks than the API takes: that is our own mistake."""
-        if cache_marks(request) > MOST_CACHE_MARKS:
-            raise ValueError(f"a request may carry {MOST_CACHE_MARKS} cache marks at most")
-        allowed = patience(self._first_token_seconds, seconds_left)
-        return parts(within(allowed, functools.partial(_events, self._client, request), is_token))
+        if count_cache_breakpoints(request) > MAX_CACHE_BREAKPOINTS:
+            raise ValueError(f"a request may carry {MAX_CACHE_BREAKPOINTS} cache marks at most")
+        allowed = stream_timeouts(self._first_token_seconds, seconds_left)
+        return stream_parts(stream_within(allowed, functools.partial(_stream_events, self._client, request), is_content_event))
 
 
-def _events(client: BedrockRuntime, request: ModelRequest) -> Generator[JsonObject]:
+def _stream_events(client: BedrockRuntime, request: ModelRequest) -> Generator[JsonObject]:
     """The model's events as plain JSON; Bedrock's errors, and the connection's, as Parlour's.
 
     Causes are cut off: a provider's message may quote the request.
@@ -82,31 +82,31 @@ def _events(client: BedrockRuntime, request: ModelRequest) -> Generator[JsonObje
 
     try:
         with closing(
-            client.invoke_model_with_response_stream(modelId=request.model, body=_body(request))["body"]
+            client.invoke_model_with_response_stream(modelId=request.model, body=_request_body(request))["body"]
         ) as body:
             for event in body:
                 if chunk := event.get("chunk"):
                     yield json.loads(chunk["bytes"])
     except ClientError as error:
-        raise _refusal(error.response) from None
+        raise _to_error(error.response) from None
     except (BotoCoreError, HTTPError, ParserError, ValueError) as error:
         kind = type(error).__name__
-        if kind in _OURS:
+        if kind in _SETUP_ERRORS:
             raise ProviderRejected(f"bedrock cannot be called: {kind}; check the function's role and region") from None
         raise ProviderUnavailable(f"bedrock broke off: {kind}") from None
 
 
-def _body(request: ModelRequest) -> bytes:
+def _request_body(request: ModelRequest) -> bytes:
     """The same bytes for the same request; the model is named outside of it."""
     said = {name: value for name, value in request.to_json().items() if name != "model" and value != []}
     return json.dumps({"anthropic_version": _VERSION, **said}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _refusal(response: Any) -> ProviderUnavailable | ProviderRejected:
+def _to_error(response: Any) -> ProviderUnavailable | ProviderRejected:
     code = str(response.get("Error", {}).get("Code") or "error")
     code = code[:1].upper() + code[1:]
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 200)
     message = f"bedrock answered {status} {code}"
-    if code in _PASSING or status in {408, 429} or status >= 500:
+    if code in _TRANSIENT_ERRORS or status in {408, 429} or status >= 500:
         return ProviderUnavailable(message)
     return ProviderRejected(message)

@@ -2,15 +2,15 @@
 
 from decimal import Decimal
 
-HIGHEST_CAP = Decimal(10_000_000)
+MAX_CAP_USD = Decimal(10_000_000)
 """US dollars a day: more is a slip of the finger."""
 
-_PLACES = -4
+_MIN_EXPONENT = -4
 
 
-def check_cap(usd: Decimal) -> str:
+def cap_problem(usd: Decimal) -> str:
     """What is wrong with `usd` as a daily cap; empty when nothing is. Zero lets only calls through that are free."""
-    if not usd.is_finite() or not 0 <= usd <= HIGHEST_CAP:
-        return f"use a number of US dollars from 0 to {HIGHEST_CAP}"
+    if not usd.is_finite() or not 0 <= usd <= MAX_CAP_USD:
+        return f"use a number of US dollars from 0 to {MAX_CAP_USD}"
     exponent = usd.normalize().as_tuple().exponent
-    return "give four decimal places at most" if isinstance(exponent, int) and exponent < _PLACES else ""
+    return "give four decimal places at most" if isinstance(exponent, int) and exponent < _MIN_EXPONENT else ""

@@ -6,10 +6,10 @@ from typing import cast
 
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.models.request import Completed, Part, TextDelta, Usage
+from parlour.models.request import Completion, StreamPart, TextDelta, TokenUsage
 
 
-def parts(events: Iterable[JsonObject]) -> Iterator[Part]:
+def stream_parts(events: Iterable[JsonObject]) -> Iterator[StreamPart]:
     """Text as it comes, then the whole message.
 
     Events and deltas of unknown types are passed over, blocks of unknown types are kept as they came.
@@ -19,19 +19,19 @@ def parts(events: Iterable[JsonObject]) -> Iterator[Part]:
     for event in events:
         text = message.add(event)
         if text:
-            yield TextDelta(clean(text))
+            yield TextDelta(storable_text(text))
         if event.get("type") == "message_stop":
-            yield message.completed()
+            yield message.to_completion()
             return
     raise ProviderUnavailable("the model's answer broke off before its end")
 
 
-def is_token(event: JsonObject) -> bool:
+def is_content_event(event: JsonObject) -> bool:
     """Whether the model has begun to write: the first event that carries content, thinking included."""
     return str(event.get("type", "")).startswith("content_block")
 
 
-def clean(text: str) -> str:
+def storable_text(text: str) -> str:
     """Text that any database and any channel can take: no NUL, no half of a surrogate pair."""
     return text.replace("\0", "").encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
@@ -49,23 +49,23 @@ class _Message:
         """Take one event in; returns the text it added to the answer."""
         match event:
             case {"type": "message_start", "message": {"usage": dict(usage)}}:
-                self._count(usage)
+                self._update_usage(usage)
             case {"type": "content_block_start", "index": int(index), "content_block": dict(block)}:
                 self._blocks[index] = block
             case {"type": "content_block_delta", "index": int(index), "delta": dict(delta)} if index in self._blocks:
-                return self._grow(index, delta)
+                return self._append_delta(index, delta)
             case {"type": "message_delta", "delta": dict(delta)}:
                 self._stop_reason = str(delta.get("stop_reason") or self._stop_reason)
-                self._count(cast("JsonObject", event.get("usage") or {}))
+                self._update_usage(cast("JsonObject", event.get("usage") or {}))
         return ""
 
-    def completed(self) -> Completed:
+    def to_completion(self) -> Completion:
         for index, text in self._inputs.items():
-            self._blocks[index]["input"] = self._input(text)
+            self._blocks[index]["input"] = self._parse_tool_input(text)
         blocks = tuple(cast("JsonObject", _storable(self._blocks[index])) for index in sorted(self._blocks))
-        return Completed(blocks, self._stop_reason, self._usage_total())
+        return Completion(blocks, self._stop_reason, self._to_usage())
 
-    def _grow(self, index: int, delta: JsonObject) -> str:
+    def _append_delta(self, index: int, delta: JsonObject) -> str:
         block = self._blocks[index]
         match delta:
             case {"type": "text_delta", "text": str(text)}:
@@ -81,23 +81,23 @@ class _Message:
                 self._inputs[index] = self._inputs.get(index, "") + text
         return ""
 
-    def _input(self, text: str) -> Json:
+    def _parse_tool_input(self, text: str) -> Json:
         """A tool's input. The answer's length limit may have cut it: then it is empty, and the schema refuses it."""
         if not text:
             return {}
         try:
-            return cast("Json", json.loads(text, parse_constant=_refuse))
+            return cast("Json", json.loads(text, parse_constant=_reject_constant))
         except ValueError:
             if self._stop_reason == "max_tokens":
                 return {}
             raise ProviderUnavailable("the model's tool call could not be read") from None
 
-    def _count(self, usage: JsonObject) -> None:
+    def _update_usage(self, usage: JsonObject) -> None:
         """Counts are totals so far: later ones replace earlier ones, missing ones do not."""
         self._usage.update({name: value for name, value in usage.items() if isinstance(value, int)})
 
-    def _usage_total(self) -> Usage:
-        return Usage(
+    def _to_usage(self) -> TokenUsage:
+        return TokenUsage(
             input_tokens=self._usage.get("input_tokens", 0),
             output_tokens=self._usage.get("output_tokens", 0),
             cache_read_tokens=self._usage.get("cache_read_input_tokens", 0),
@@ -105,15 +105,15 @@ class _Message:
         )
 
 
-def _refuse(constant: str) -> Json:
+def _reject_constant(constant: str) -> Json:
     raise ValueError(f"{constant} is not JSON")
 
 
 def _storable(value: Json) -> Json:
     if isinstance(value, str):
-        return clean(value)
+        return storable_text(value)
     if isinstance(value, list):
         return [_storable(entry) for entry in value]
     if isinstance(value, dict):
-        return {clean(name): _storable(entry) for name, entry in value.items()}
+        return {storable_text(name): _storable(entry) for name, entry in value.items()}
     return value

@@ -9,9 +9,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from parlour.infra.jsonable import JsonObject, canonical, digest
-from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage, blocks_of, objects
-from parlour.models.route import OFFLINE
+from parlour.infra.jsonable import JsonObject, canonical_json, canonical_digest
+from parlour.models.request import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage, content_blocks, object_items
+from parlour.models.route import OFFLINE_PROVIDER
 from parlour.models.words import content_words, family, sentences, stems, vocabulary
 
 #: The one tool that it calls.
@@ -54,16 +54,16 @@ _MIN_OF_BEST = 0.6
 class OfflineModel:
     """A model that needs no key. It calls `search_knowledge` with the question and quotes the best passages."""
 
-    provider = OFFLINE
+    provider = OFFLINE_PROVIDER
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:  # noqa: ARG002
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         """Search first, then answer from the results. Takes no time and never fails; tokens are estimated."""
-        prompt = canonical(request.to_json())
+        prompt = canonical_json(request.to_json())
         blocks = _answer(request, prompt)
         text = str(blocks[0].get("text", ""))
         yield from map(TextDelta, re.findall(r"(?:\S+\s*){1,4}", text))
-        usage = Usage(len(_PICTURE.sub("", prompt)) // 4, len(canonical([*blocks])) // 4)
-        yield Completed(blocks, "end_turn" if text else "tool_use", usage)
+        usage = TokenUsage(len(_PICTURE.sub("", prompt)) // 4, len(canonical_json([*blocks])) // 4)
+        yield Completion(blocks, "end_turn" if text else "tool_use", usage)
 
 
 def _answer(request: ModelRequest, prompt: str) -> tuple[JsonObject, ...]:
@@ -77,7 +77,7 @@ def _answer(request: ModelRequest, prompt: str) -> tuple[JsonObject, ...]:
         return _text(f"{NOTE}\n\n{_quoted(question, results)}")
     if all(tool.get("name") != SEARCH for tool in request.tools):
         return _text(f"{NOTE}\n\n{_NO_SEARCH}")
-    call_id = f"toolu_offline_{digest([prompt])[:24]}"
+    call_id = f"toolu_offline_{canonical_digest([prompt])[:24]}"
     given: JsonObject = {"query": question[:_MAX_QUERY_CHARS]}
     return ({"type": "tool_use", "id": call_id, "name": SEARCH, "input": given},)
 
@@ -87,7 +87,7 @@ def _conversation(request: ModelRequest) -> tuple[str, bool, list[JsonObject]]:
     results: list[JsonObject] = []
     asked: list[str] = []
     for message in request.messages:
-        blocks = blocks_of(message)
+        blocks = content_blocks(message)
         found = [block for block in blocks if block.get("type") == "tool_result"]
         results += found
         if message.get("role") == "user" and not found:
@@ -135,12 +135,12 @@ def _documents(results: list[JsonObject]) -> list[JsonObject]:
     found: list[JsonObject] = []
     for result in results:
         content = result.get("content")
-        for block in [{"text": content}] if isinstance(content, str) else objects(content):
+        for block in [{"text": content}] if isinstance(content, str) else object_items(content):
             try:
                 value = json.loads(str(block.get("text")))
             except ValueError:
                 continue
-            found += objects(value.get("documents")) if isinstance(value, dict) else []
+            found += object_items(value.get("documents")) if isinstance(value, dict) else []
     return found
 
 

@@ -18,133 +18,133 @@ from typing import Protocol
 from parlour.infra import log
 from parlour.infra.errors import AccessRefused, ObjectsUnavailable
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.models.request import ModelRequest, blocks_of
+from parlour.models.request import ModelRequest, content_blocks
 
-MOST_BYTES = 12 * 1024 * 1024
+MAX_PROMPT_IMAGE_BYTES = 12 * 1024 * 1024
 """Of all pictures of one prompt, before base64. Bedrock takes 20 MB in all, Anthropic 32. Prompts are made to hold no
 more (`context/history.py`), so that no picture goes without being told of."""
 
-_KEPT = 32 * 1024 * 1024
+_MAX_CACHE_BYTES = 32 * 1024 * 1024
 """Bytes that are remembered, so that the steps of a turn fetch a picture once."""
 
-_GONE = "[A picture stood here that cannot be opened any more.]"
+_PLACEHOLDER = "[A picture stood here that cannot be opened any more.]"
 
 
-class _Away(Exception):
+class _StoreUnavailable(Exception):
     """The shelf cannot be asked now."""
 
 
-class Shelf(Protocol):
+class ImageStore(Protocol):
     """Where pictures are kept."""
 
     def get(self, key: str, most_bytes: int, /) -> bytes | None: ...
 
 
-class Nothing:
+class EmptyImageStore:
     """A shelf without pictures."""
 
     def get(self, _key: str, _most_bytes: int, /) -> bytes | None:
         """Nothing is there."""
 
 
-class Pictures:
+class ImageResolver:
     """Fetches what prompts name. `shelf` is asked for when the first picture is."""
 
-    def __init__(self, shelf: Callable[[], Shelf] = Nothing) -> None:
-        self._shelf = shelf
-        self._kept: OrderedDict[str, bytes] = OrderedDict()
+    def __init__(self, open_store: Callable[[], ImageStore] = EmptyImageStore) -> None:
+        self._open_store = open_store
+        self._cache: OrderedDict[str, bytes] = OrderedDict()
 
-    def resolved(self, request: ModelRequest) -> ModelRequest:
+    def resolve_images(self, request: ModelRequest) -> ModelRequest:
         """The request with the bytes of its pictures, the newest first while they fit; words stand for all others. A
         store that does not answer is asked no more for this request."""
-        named = [source for message in request.messages for source in map(_named, blocks_of(message)) if source]
+        named = [source for message in request.messages for source in map(_stored_source, content_blocks(message)) if source]
         if not named:
             return request
-        found, left = dict[str, bytes](), MOST_BYTES
-        with suppress(_Away):
-            for digest, key in _newest_first(named).items():
-                data = self._fetched(key, digest, left)
+        found, left = dict[str, bytes](), MAX_PROMPT_IMAGE_BYTES
+        with suppress(_StoreUnavailable):
+            for digest, key in _keys_newest_first(named).items():
+                data = self._fetch(key, digest, left)
                 if data is None:
                     continue
                 if len(data) > left:
                     break
                 found[digest], left = data, left - len(data)
-        return _replaced(request, lambda source: _shown(source, found.get(str(source["sha256"]))))
+        return _map_images(request, lambda source: _image_block(source, found.get(str(source["sha256"]))))
 
-    def _fetched(self, key: str, digest: str, most: int) -> bytes | None:
+    def _fetch(self, key: str, digest: str, max_bytes: int) -> bytes | None:
         """A picture's bytes, or more of them than `most`; None when it is gone or another one by now."""
-        data = self._kept.get(digest) or self._read(key, most)
-        if data is None or len(data) > most:
+        data = self._cache.get(digest) or self._read(key, max_bytes)
+        if data is None or len(data) > max_bytes:
             return data
         if hashlib.sha256(data).hexdigest() != digest:
             return None
-        self._kept[digest] = data
-        self._kept.move_to_end(digest)
-        while sum(map(len, self._kept.values())) > _KEPT:
-            self._kept.popitem(last=False)
+        self._cache[digest] = data
+        self._cache.move_to_end(digest)
+        while sum(map(len, self._cache.values())) > _MAX_CACHE_BYTES:
+            self._cache.popitem(last=False)
         return data
 
-    def _read(self, key: str, most: int) -> bytes | None:
+    def _read(self, key: str, max_bytes: int) -> bytes | None:
         """A store that refuses us, or does not answer, is somebody's to mend, who is told by the alarm."""
         try:
-            return self._shelf().get(key, most)
+            return self._open_store().get(key, max_bytes)
         except (AccessRefused, ObjectsUnavailable) as problem:
             log.warning("pictures_unavailable", code=problem.code)
             log.count("PictureUnavailable")
-            raise _Away from problem
+            raise _StoreUnavailable from problem
 
 
-def without(request: ModelRequest) -> ModelRequest:
+def replace_with_placeholders(request: ModelRequest) -> ModelRequest:
     """The request with words in the place of its pictures: for when a provider refuses it, and a picture may be why."""
-    return _replaced(request, lambda _: _words())
+    return _map_images(request, lambda _: _placeholder_block())
 
 
-def has_any(request: ModelRequest) -> bool:
+def has_images(request: ModelRequest) -> bool:
     """Whether the request shows a picture."""
-    return any(block.get("type") == "image" for message in request.messages for block in blocks_of(message))
+    return any(block.get("type") == "image" for message in request.messages for block in content_blocks(message))
 
 
-def _newest_first(named: Sequence[JsonObject]) -> dict[str, str]:
+def _keys_newest_first(sources: Sequence[JsonObject]) -> dict[str, str]:
     """Where each picture is, by its SHA-256."""
-    return {str(source["sha256"]): str(source["key"]) for source in reversed(named)}
+    return {str(source["sha256"]): str(source["key"]) for source in reversed(sources)}
 
 
-def _named(block: JsonObject) -> JsonObject | None:
+def _stored_source(block: JsonObject) -> JsonObject | None:
     source = block.get("source")
     is_named = block.get("type") == "image" and isinstance(source, dict) and source.get("type") == "object"
     return source if is_named and isinstance(source, dict) else None
 
 
-def _replaced(request: ModelRequest, shown: Callable[[JsonObject], JsonObject]) -> ModelRequest:
-    return replace(request, messages=tuple(_message(one, shown) for one in request.messages))
+def _map_images(request: ModelRequest, render: Callable[[JsonObject], JsonObject]) -> ModelRequest:
+    return replace(request, messages=tuple(_map_message(one, render) for one in request.messages))
 
 
-def _message(message: JsonObject, shown: Callable[[JsonObject], JsonObject]) -> JsonObject:
-    if not any(block.get("type") == "image" for block in blocks_of(message)):
+def _map_message(message: JsonObject, render: Callable[[JsonObject], JsonObject]) -> JsonObject:
+    if not any(block.get("type") == "image" for block in content_blocks(message)):
         return message
-    content: list[Json] = [_block(block, shown) for block in blocks_of(message)]
+    content: list[Json] = [_map_block(block, render) for block in content_blocks(message)]
     return {**message, "content": content}
 
 
-def _block(block: JsonObject, shown: Callable[[JsonObject], JsonObject]) -> JsonObject:
+def _map_block(block: JsonObject, render: Callable[[JsonObject], JsonObject]) -> JsonObject:
     """A block with its picture; a mark for the cache stays where it is."""
     source = block.get("source")
     if block.get("type") != "image" or not isinstance(source, dict):
         return block
     mark: JsonObject = {"cache_control": block["cache_control"]} if "cache_control" in block else {}
-    return {**shown(source), **mark}
+    return {**render(source), **mark}
 
 
-def _shown(source: JsonObject, data: bytes | None) -> JsonObject:
+def _image_block(source: JsonObject, data: bytes | None) -> JsonObject:
     if source.get("type") != "object":
         return {"type": "image", "source": source}
     if data is None:
-        return _words()
+        return _placeholder_block()
     bytes_of: JsonObject = {
         "type": "base64", "media_type": source["media_type"], "data": base64.b64encode(data).decode("ascii"),
     }  # fmt: skip
     return {"type": "image", "source": bytes_of}
 
 
-def _words() -> JsonObject:
-    return {"type": "text", "text": _GONE}
+def _placeholder_block() -> JsonObject:
+    return {"type": "text", "text": _PLACEHOLDER}

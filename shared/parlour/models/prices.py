@@ -10,19 +10,19 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from parlour.infra import log
-from parlour.models.request import Usage
-from parlour.models.route import OFFLINE
+from parlour.models.request import TokenUsage
+from parlour.models.route import OFFLINE_PROVIDER
 
 if TYPE_CHECKING:
     import genai_prices
 
-_LISTED_AS = {"bedrock": "aws", "gemini": "google"}
+_PRICE_LIST_NAMES = {"bedrock": "aws", "gemini": "google"}
 """Where the price list calls a provider by another name than routing does."""
 
-_SPOKEN_TO = ("anthropic", "aws", "google")
+_SUPPORTED_PROVIDERS = ("anthropic", "aws", "google")
 """Whose dearest model stands for a provider that the price list does not know."""
 
-_MILLION = 1_000_000
+_TOKENS_PER_PRICE = 1_000_000
 
 
 def preload() -> None:
@@ -30,45 +30,45 @@ def preload() -> None:
     import genai_prices.data  # noqa: F401, PLC0415
 
 
-def worst_case(provider: str, model: str, input_tokens: int, max_tokens: int, at: datetime) -> Decimal:
+def worst_case_cost(provider: str, model: str, input_tokens: int, max_tokens: int, at: datetime) -> Decimal:
     """The most that one call can cost: all of the input at the dearest rate that can apply, and the longest answer.
 
     The dearest rate is that of writing to the prompt cache, where there is one. A model of unknown price is dear.
     """
-    written = Usage(0, max_tokens, cache_write_tokens=input_tokens)
-    return max(charged(provider, model, usage, at) for usage in (written, Usage(input_tokens, max_tokens)))
+    written = TokenUsage(0, max_tokens, cache_write_tokens=input_tokens)
+    return max(charged_cost(provider, model, usage, at) for usage in (written, TokenUsage(input_tokens, max_tokens)))
 
 
-def charged(provider: str, model: str, usage: Usage, at: datetime) -> Decimal:
+def charged_cost(provider: str, model: str, usage: TokenUsage, at: datetime) -> Decimal:
     """What a call counts for against the cap: its cost, and a model of unknown price is dear."""
-    known = cost(provider, model, usage, at)
+    known = known_cost(provider, model, usage, at)
     if known is not None:
         return known
-    each_input, each_output = _dearest(_LISTED_AS.get(provider, provider), at.astimezone(UTC).date())
+    each_input, each_output = _highest_prices(_PRICE_LIST_NAMES.get(provider, provider), at.astimezone(UTC).date())
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     return each_input * read + each_output * usage.output_tokens
 
 
-def cost(provider: str, model: str, usage: Usage, at: datetime) -> Decimal | None:
+def known_cost(provider: str, model: str, usage: TokenUsage, at: datetime) -> Decimal | None:
     """The price of one call at the prices that held `at` (an aware time), cache reads and writes included.
 
     None when the price list does not know the model: that is logged once, and nobody is told it was free.
     """
-    if provider == OFFLINE:
+    if provider == OFFLINE_PROVIDER:
         return Decimal(0)
     from genai_prices import calc_price  # noqa: PLC0415 - heavy, and only the turn needs it
 
     try:
         found = calc_price(
-            _listed(usage), model, provider_id=_LISTED_AS.get(provider, provider), genai_request_timestamp=at
+            _to_price_list_usage(usage), model, provider_id=_PRICE_LIST_NAMES.get(provider, provider), genai_request_timestamp=at
         )
     except LookupError:
-        _unknown(provider, model)
+        _warn_unknown_price(provider, model)
         return None
     return found.total_price
 
 
-def _listed(usage: Usage) -> "genai_prices.Usage":
+def _to_price_list_usage(usage: TokenUsage) -> "genai_prices.Usage":
     """The price list counts cached tokens among the input tokens; Parlour does not."""
     from genai_prices import Usage as Listed  # noqa: PLC0415
 
@@ -81,30 +81,30 @@ def _listed(usage: Usage) -> "genai_prices.Usage":
 
 
 @functools.lru_cache(maxsize=32)
-def _dearest(listed_provider: str, day: date) -> tuple[Decimal, Decimal]:
+def _highest_prices(listed_provider: str, day: date) -> tuple[Decimal, Decimal]:
     """The highest price of one input token and the highest of one output token, each of any model."""
     from genai_prices.data import providers  # noqa: PLC0415
 
     at = datetime.combine(day, time(), UTC)
     known = {provider.id: provider for provider in providers}
-    chosen = [listed_provider] if listed_provider in known else _SPOKEN_TO
+    chosen = [listed_provider] if listed_provider in known else _SUPPORTED_PROVIDERS
     prices = [model.get_prices(at) for name in chosen for model in known[name].models]
-    return max(map(_each_input, prices)), max(map(_each_output, prices))
+    return max(map(_price_per_input_token, prices)), max(map(_price_per_output_token, prices))
 
 
-def _each_input(price: "genai_prices.types.ModelPrice") -> Decimal:
-    return max(_total(price, Usage(_MILLION, 0)), _total(price, Usage(0, 0, cache_write_tokens=_MILLION))) / _MILLION
+def _price_per_input_token(price: "genai_prices.types.ModelPrice") -> Decimal:
+    return max(_total_price(price, TokenUsage(_TOKENS_PER_PRICE, 0)), _total_price(price, TokenUsage(0, 0, cache_write_tokens=_TOKENS_PER_PRICE))) / _TOKENS_PER_PRICE
 
 
-def _each_output(price: "genai_prices.types.ModelPrice") -> Decimal:
+def _price_per_output_token(price: "genai_prices.types.ModelPrice") -> Decimal:
     """With a long prompt, since that may make the answer dearer."""
-    return (_total(price, Usage(_MILLION, _MILLION)) - _total(price, Usage(_MILLION, 0))) / _MILLION
+    return (_total_price(price, TokenUsage(_TOKENS_PER_PRICE, _TOKENS_PER_PRICE)) - _total_price(price, TokenUsage(_TOKENS_PER_PRICE, 0))) / _TOKENS_PER_PRICE
 
 
-def _total(price: "genai_prices.types.ModelPrice", usage: Usage) -> Decimal:
-    return price.calc_price(_listed(usage))["total_price"]
+def _total_price(price: "genai_prices.types.ModelPrice", usage: TokenUsage) -> Decimal:
+    return price.calc_price(_to_price_list_usage(usage))["total_price"]
 
 
 @functools.cache
-def _unknown(provider: str, model: str) -> None:
+def _warn_unknown_price(provider: str, model: str) -> None:
     log.warning("model_price_unknown", provider=provider, model=model)

@@ -11,10 +11,10 @@ from typing import Literal, Protocol
 
 from parlour.infra.jsonable import Json, JsonObject
 
-MOST_CACHE_MARKS = 4
+MAX_CACHE_BREAKPOINTS = 4
 """How many `cache_control` marks a request may carry; providers refuse more."""
 
-type Outcome = Literal["ok", "unavailable", "rejected"]
+type AttemptOutcome = Literal["ok", "unavailable", "rejected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class ModelRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens as the provider reports them; `input_tokens` leaves out what was read from or written to the cache."""
 
     input_tokens: int
@@ -62,7 +62,7 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Completed:
+class Completion:
     """The whole answer; the last part of every stream that did not fail.
 
     blocks       as the provider sent them, thinking included, untouched: they go back to it as they are.
@@ -71,11 +71,11 @@ class Completed:
 
     blocks: tuple[JsonObject, ...]
     stop_reason: str
-    usage: Usage
+    usage: TokenUsage
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ModelAttempt:
     """One try of one model, whatever came of it; `outcome` is the one that is journalled.
 
     first_token_ms  until the first text came; None when there was none.
@@ -84,21 +84,21 @@ class Attempt:
 
     provider: str
     model: str
-    outcome: Outcome
+    outcome: AttemptOutcome
     latency_ms: int
     first_token_ms: int | None = None
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Reset:
+class StreamReset:
     """The text streamed so far belongs to a failed attempt: forget it, another one starts."""
 
 
-type Part = TextDelta | Completed
+type StreamPart = TextDelta | Completion
 """What a model's stream is made of: any number of deltas, then exactly one Completed."""
 
-type AnyPart = Part | Attempt | Reset
+type FallbackStreamPart = StreamPart | ModelAttempt | StreamReset
 """What a stream with retries is made of (parlour.models.fallback)."""
 
 
@@ -113,27 +113,27 @@ class Model(Protocol):
     def provider(self) -> str:
         """What routing, the journal and the price list call it."""
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]: ...
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]: ...
 
 
-def cache_marks(request: ModelRequest) -> int:
+def count_cache_breakpoints(request: ModelRequest) -> int:
     """How many blocks of the request carry a `cache_control` mark."""
-    return sum(map(_marks, (*request.tools, *request.system, *request.messages)))
+    return sum(map(_count_breakpoints, (*request.tools, *request.system, *request.messages)))
 
 
-def blocks_of(message: JsonObject) -> list[JsonObject]:
+def content_blocks(message: JsonObject) -> list[JsonObject]:
     """A message's content as blocks; a plain string is one text block."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
-    return objects(content)
+    return object_items(content)
 
 
-def objects(value: Json | None) -> list[JsonObject]:
+def object_items(value: Json | None) -> list[JsonObject]:
     """The JSON objects in a list; none, when it is no list."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _marks(value: JsonObject) -> int:
-    nested: Iterable[JsonObject] = objects(value.get("content"))
-    return bool(value.get("cache_control")) + sum(map(_marks, nested))
+def _count_breakpoints(value: JsonObject) -> int:
+    nested: Iterable[JsonObject] = object_items(value.get("content"))
+    return bool(value.get("cache_control")) + sum(map(_count_breakpoints, nested))

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import Json, JsonObject
 
-OFFLINE = "offline"
+OFFLINE_PROVIDER = "offline"
 """The provider that needs no key: the offline model."""
 
 PURPOSES = ("default", "cheap", "quality")
@@ -29,14 +29,14 @@ _FIELDS = ("provider", "model")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ModelChoice:
     """A model to try: a provider's name here, and the provider's name for the model."""
 
     provider: str
     model: str
 
 
-OFFLINE_MODEL = Choice(OFFLINE, "extractive")
+OFFLINE_MODEL = ModelChoice(OFFLINE_PROVIDER, "extractive")
 """Who answers where no real provider is configured."""
 
 
@@ -48,25 +48,25 @@ class RoutingProblem:
     message: str
 
 
-def problems(routing: JsonObject) -> list[RoutingProblem]:
+def find_routing_problems(routing: JsonObject) -> list[RoutingProblem]:
     """Everything wrong with an agent's `model_routing`; nothing when it can be used."""
-    return [RoutingProblem(key, message) for key, message in _problems(routing)]
+    return [RoutingProblem(key, message) for key, message in _find_problems(routing)]
 
 
-def choose(routing: JsonObject, purpose: str = "default") -> list[Choice]:
+def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelChoice]:
     """The models for `purpose` in the order in which they are tried, each once.
 
     Misconfigured names the key of `model_routing` that is wrong.
     """
-    for problem in problems(routing):
+    for problem in find_routing_problems(routing):
         raise Misconfigured(f"model_routing.{problem.key}: {problem.message}")
     first = routing.get(purpose) if purpose in PURPOSES else None
     fallback = routing.get("fallback")
     wanted = [first or routing["default"], *(fallback if isinstance(fallback, list) else [])]
-    return list(dict.fromkeys(_choice(entry) for entry in wanted if isinstance(entry, dict)))
+    return list(dict.fromkeys(_parse_choice(entry) for entry in wanted if isinstance(entry, dict)))
 
 
-def available(choices: list[Choice], providers: Collection[str]) -> list[Choice]:
+def filter_available(choices: list[ModelChoice], providers: Collection[str]) -> list[ModelChoice]:
     """Return the choices that this deployment can serve; the offline model where no real provider is configured at all.
 
     Misconfigured when there is a real provider but none of the agent's: silence would hide it.
@@ -74,13 +74,13 @@ def available(choices: list[Choice], providers: Collection[str]) -> list[Choice]
     served = [choice for choice in choices if choice.provider in providers]
     if served:
         return served
-    if set(providers) <= {OFFLINE}:
+    if set(providers) <= {OFFLINE_PROVIDER}:
         return [OFFLINE_MODEL]
     wanted = ", ".join(dict.fromkeys(choice.provider for choice in choices))
     raise Misconfigured(f"model_routing asks for {wanted}, which is not configured: set its key or choose another")
 
 
-def _problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
+def _find_problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
     yield from (
         (key, f"is not a key of model_routing; known are {', '.join(_KEYS)}") for key in routing if key not in _KEYS
     )
@@ -115,5 +115,5 @@ def _entry_problems(key: str, entry: Json) -> Iterator[tuple[str, str]]:
             yield f"{key}.{name}", "must be a name"
 
 
-def _choice(entry: JsonObject) -> Choice:
-    return Choice(str(entry["provider"]), str(entry["model"]))
+def _parse_choice(entry: JsonObject) -> ModelChoice:
+    return ModelChoice(str(entry["provider"]), str(entry["model"]))

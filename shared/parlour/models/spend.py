@@ -14,21 +14,21 @@ from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, NotFound, SpendRefused
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import store
-from parlour.models.cap import check_cap
-from parlour.models.costs import MOST_DAYS
-from parlour.models.roles import require
-from parlour.models.store import Settled, SpendToday
+from parlour.models.cap import cap_problem
+from parlour.models.costs import MAX_DAYS
+from parlour.models.roles import require_role
+from parlour.models.store import SettledDay, SpendToday
 from parlour.principal import Principal
 
 __all__ = ["SpendToday", "leave_room", "own_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
 
-WARNINGS = (50, 80, 100)
+WARNING_PERCENTAGES = (50, 80, 100)
 """Percent of the cap; people are told of each once a day. A call refused for the cap counts as 100."""
 
-_SMALLEST = Decimal("0.00000001")
+_USD_STEP = Decimal("0.00000001")
 """What the database keeps of a dollar; amounts are rounded up to it."""
 
-_KEPT = timedelta(days=MOST_DAYS + 1)
+_RESERVATION_RETENTION = timedelta(days=MAX_DAYS + 1)
 """How long an expired reservation is kept: longer than the report of costs goes back, which tells of it as what may
 have been spent besides. A call that ends late can still be settled meanwhile."""
 
@@ -52,23 +52,23 @@ def reserve(
     no room or model calls are switched off.
     """
     room = store.reserve(
-        tx, reservation_id=reservation_id, day=_day(now), purpose=purpose, amount=_rounded(amount),
+        tx, reservation_id=reservation_id, day=_utc_day(now), purpose=purpose, amount=_round_up(amount),
         default_cap=default_cap, expires_at=expires_at, now=now,
     )  # fmt: skip
     if room is None:
-        raise NotFound("there is no such tenant")
-    if room.stopped:
+        raise NotFound("tenant not found")
+    if room.is_stopped:
         log.warning("spend_refused", reason="stopped", purpose=purpose)
         raise SpendRefused("model calls are switched off for this tenant; switch them on again")
-    if not room.taken:
+    if not room.is_reserved:
         log.warning(
-            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap), spent_usd=float(room.spent),
-            reserved_usd=float(room.reserved), amount_usd=float(amount),
+            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap_usd), spent_usd=float(room.spent_usd),
+            reserved_usd=float(room.reserved_usd), amount_usd=float(amount),
         )  # fmt: skip
         raise SpendRefused
 
 
-def take(
+def reserve_in_transaction(
     database: Database,
     principal: Principal,
     *,
@@ -78,7 +78,7 @@ def take(
     default_cap: Decimal,
     expires_at: datetime,
     now: datetime,
-    also: Callable[[Transaction], None] = lambda _: None,
+    check_reservation: Callable[[Transaction], None] = lambda _: None,
 ) -> None:
     """`reserve` in a transaction of its own; a refusal for the cap is told people, once a day.
 
@@ -93,21 +93,21 @@ def take(
             expires_at=expires_at, now=now,
         )  # fmt: skip
         reserved.append(reservation_id)
-        also(tx)
+        check_reservation(tx)
 
     try:
         database.run(principal, work)
     except SpendRefused:
         if not reserved:
-            database.run(principal, lambda tx: _tell_refused(principal, tx, default_cap, now))
+            database.run(principal, lambda tx: _warn_cap_reached(principal, tx, default_cap, now))
         raise
 
 
-def leave_room(tx: Transaction, share: Decimal, *, default_cap: Decimal, now: datetime) -> None:
+def require_free_share(tx: Transaction, share: Decimal, *, default_cap: Decimal, now: datetime) -> None:
     """For `take`'s `also`: SpendRefused where, with what was just reserved, more than `share` of the day's cap is
     taken. The rest is for those who wait for an answer."""
-    seen = _today(tx, default_cap, now)
-    if seen.spent + seen.reserved > share * seen.cap:
+    seen = _find_today(tx, default_cap, now)
+    if seen.spent_usd + seen.reserved_usd > share * seen.cap_usd:
         raise SpendRefused("the rest of the day's cap is kept for turns")
 
 
@@ -119,81 +119,81 @@ def settle(
     Settling twice adds once; without a reservation there is nothing to settle. An expired one still is settled:
     the money went. Best done last in a transaction, since it holds the tenant's day until the commit.
     """
-    settled = store.settle(tx, reservation_ids, _rounded(spent), default_cap, now - _KEPT)
+    settled = store.settle(tx, reservation_ids, _round_up(spent), default_cap, now - _RESERVATION_RETENTION)
     if settled is not None:
-        _warn(tx, settled, _percent(settled.spent, settled.cap))
+        _warn_thresholds(tx, settled, _percent_of_cap(settled.spent_usd, settled.cap_usd))
 
 
-def today(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
+def read_today(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
     """The tenant's spend of the day that `now` is in. Needs the role viewer."""
-    require(principal, "viewer")
-    return _today(tx, default_cap, now)
+    require_role(principal, "viewer")
+    return _find_today(tx, default_cap, now)
 
 
-def stop(principal: Principal, tx: Transaction, now: datetime) -> bool:
+def stop_model_calls(principal: Principal, tx: Transaction, now: datetime) -> bool:
     """Switch the tenant's model calls off: from the next one on all are refused. False when they were. Needs admin."""
-    require(principal, "admin")
-    return store.stop(tx, principal.name, now)
+    require_role(principal, "admin")
+    return store.stop_model_calls(tx, principal.name, now)
 
 
-def resume(principal: Principal, tx: Transaction, now: datetime) -> bool:  # noqa: ARG001 - beside `stop`
+def resume_model_calls(principal: Principal, tx: Transaction, now: datetime) -> bool:  # noqa: ARG001 - beside `stop`
     """Switch model calls on again; False when they were. Needs admin."""
-    require(principal, "admin")
-    return store.resume(tx)
+    require_role(principal, "admin")
+    return store.resume_model_calls(tx)
 
 
-def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
+def set_daily_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
     """Give the tenant a daily cap of its own in US dollars; None: the deployment's. False when it has it. Needs admin.
 
     InvalidRequest for an amount that is none.
     """
-    require(principal, "admin")
-    if usd is not None and (problem := check_cap(usd)):
+    require_role(principal, "admin")
+    if usd is not None and (problem := cap_problem(usd)):
         raise InvalidRequest(f"daily_cap_usd: {problem}")
-    return store.set_cap(tx, usd, now)
+    return store.set_daily_cap(tx, usd, now)
 
 
-def own_cap(tx: Transaction) -> Decimal | None:
+def read_own_cap(tx: Transaction) -> Decimal | None:
     """The tenant's own daily cap in US dollars; None where the deployment's applies."""
-    return store.own_cap(tx)
+    return store.find_own_cap(tx)
 
 
-def _today(tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
-    found = store.today(tx, _day(now), default_cap, now)
+def _find_today(tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
+    found = store.find_today(tx, _utc_day(now), default_cap, now)
     if found is None:
-        raise NotFound("there is no such tenant")
+        raise NotFound("tenant not found")
     return found
 
 
-def _tell_refused(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> None:
-    seen = _today(tx, default_cap, now)
-    if not seen.stopped:
-        _warn(tx, Settled(principal.tenant_id, _day(now), seen.spent, seen.cap, seen.warned), 100)
+def _warn_cap_reached(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> None:
+    seen = _find_today(tx, default_cap, now)
+    if not seen.is_stopped:
+        _warn_thresholds(tx, SettledDay(principal.tenant_id, _utc_day(now), seen.spent_usd, seen.cap_usd, seen.warned_percent), 100)
 
 
-def _warn(tx: Transaction, day: Settled, percent: int) -> None:
+def _warn_thresholds(tx: Transaction, settled: SettledDay, percent: int) -> None:
     """Tell of every threshold that was passed since people were last told."""
-    passed = [warning for warning in WARNINGS if day.warned < warning <= percent]
-    if not passed or not store.note_warned(tx, day.day, passed[-1]):
+    passed = [warning for warning in WARNING_PERCENTAGES if settled.warned_percent < warning <= percent]
+    if not passed or not store.mark_warned(tx, settled.day, passed[-1]):
         return
     for warning in passed:
         log.warning(
-            "spend_warning", percent=warning, tenant_id=day.tenant_id, cap_usd=float(day.cap),
-            spent_usd=float(day.spent),
+            "spend_warning", percent=warning, tenant_id=settled.tenant_id, cap_usd=float(settled.cap_usd),
+            spent_usd=float(settled.spent_usd),
         )  # fmt: skip
         log.count("SpendWarning")
 
 
-def _percent(spent: Decimal, cap: Decimal) -> int:
+def _percent_of_cap(spent: Decimal, cap: Decimal) -> int:
     """The share of the cap, rounded down; of a cap of zero, everything is too much and nothing is none."""
     if cap == 0:
         return 100 if spent else 0
     return int(spent * 100 / cap)
 
 
-def _day(now: datetime) -> date:
+def _utc_day(now: datetime) -> date:
     return now.astimezone(UTC).date()
 
 
-def _rounded(usd: Decimal) -> Decimal:
-    return usd.quantize(_SMALLEST, ROUND_UP)
+def _round_up(usd: Decimal) -> Decimal:
+    return usd.quantize(_USD_STEP, ROUND_UP)

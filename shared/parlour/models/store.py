@@ -9,29 +9,29 @@ from uuid import UUID
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class ReservationResult:
     """What a reservation found, in US dollars; `reserved` leaves the reservation itself out."""
 
-    stopped: bool
-    cap: Decimal
-    spent: Decimal
-    reserved: Decimal
-    taken: bool
+    is_stopped: bool
+    cap_usd: Decimal
+    spent_usd: Decimal
+    reserved_usd: Decimal
+    is_reserved: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class SettledDay:
     """A day after something was spent on it; `warned` is the highest percentage that people were told of."""
 
     tenant_id: UUID
     day: date
-    spent: Decimal
-    cap: Decimal
-    warned: int
+    spent_usd: Decimal
+    cap_usd: Decimal
+    warned_percent: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class SpendToday:
     warned      the highest percentage of the cap that people were told of today.
     """
 
-    spent: Decimal
-    reserved: Decimal
-    cap: Decimal
-    own_cap: Decimal | None
+    spent_usd: Decimal
+    reserved_usd: Decimal
+    cap_usd: Decimal
+    own_cap_usd: Decimal | None
     stopped_at: datetime | None
     stopped_by: str | None
-    warned: int
+    warned_percent: int
 
     @property
-    def stopped(self) -> bool:
+    def is_stopped(self) -> bool:
         """Whether model calls are switched off."""
         return self.stopped_at is not None
 
@@ -68,51 +68,51 @@ def reserve(
     default_cap: Decimal,
     expires_at: datetime,
     now: datetime,
-) -> Room | None:
+) -> ReservationResult | None:
     """Two statements on purpose: under READ COMMITTED only a second one sees what was committed while waiting."""
     tx.run(SQL["hold_day"], day=day)
     return tx.first(
-        SQL["reserve"], Room, id=reservation_id, day=day, purpose=purpose, amount=amount, default_cap=default_cap,
+        SQL["reserve"], ReservationResult, id=reservation_id, day=day, purpose=purpose, amount=amount, default_cap=default_cap,
         expires_at=expires_at, now=now,
     )  # fmt: skip
 
 
 def settle(
-    tx: Transaction, ids: Sequence[UUID], spent: Decimal, default_cap: Decimal, forgotten_before: datetime
-) -> Settled | None:
+    tx: Transaction, ids: Sequence[UUID], spent: Decimal, default_cap: Decimal, expired_before: datetime
+) -> SettledDay | None:
     return tx.first(
-        SQL["settle"], Settled, ids=list(ids), spent=spent, default_cap=default_cap, forgotten_before=forgotten_before
+        SQL["settle"], SettledDay, ids=list(ids), spent=spent, default_cap=default_cap, forgotten_before=expired_before
     )
 
 
-def note_warned(tx: Transaction, day: date, percent: int) -> bool:
+def mark_warned(tx: Transaction, day: date, percent: int) -> bool:
     tx.run(SQL["hold_day"], day=day)  # a day whose first call was refused has no row yet
     return tx.run(SQL["warned"], day=day, percent=percent) > 0
 
 
-def today(tx: Transaction, day: date, default_cap: Decimal, now: datetime) -> SpendToday | None:
+def find_today(tx: Transaction, day: date, default_cap: Decimal, now: datetime) -> SpendToday | None:
     return tx.first(SQL["spend_today"], SpendToday, day=day, default_cap=default_cap, now=now)
 
 
-def stop(tx: Transaction, by: str, now: datetime) -> bool:
+def stop_model_calls(tx: Transaction, by: str, now: datetime) -> bool:
     return tx.run(SQL["stop_spend"], by=by, now=now) > 0
 
 
-def resume(tx: Transaction) -> bool:
+def resume_model_calls(tx: Transaction) -> bool:
     return tx.run(SQL["resume_spend"]) > 0
 
 
-def own_cap(tx: Transaction) -> Decimal | None:
+def find_own_cap(tx: Transaction) -> Decimal | None:
     cap: Decimal | None = tx.value(SQL["own_cap"])
     return cap
 
 
-def set_cap(tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
+def set_daily_cap(tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
     return tx.run(SQL["set_cap"], usd=usd, now=now) > 0
 
 
 @dataclass(frozen=True, slots=True)
-class Usages:
+class ModelUsage:
     """Calls of one day that were alike, and their tokens; cost in US dollars, of those whose price is known."""
 
     day: date
@@ -121,8 +121,8 @@ class Usages:
     provider: str
     model: str
     calls: int
-    failed: int
-    unpriced: int
+    failed_calls: int
+    unpriced_calls: int
     input_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
@@ -131,7 +131,7 @@ class Usages:
 
 
 @dataclass(frozen=True, slots=True)
-class SpentDay:
+class DailySpend:
     """What was counted against the cap on one day.
 
     unsettled  what the calls may have cost, at most, whose worker died before it could say.
@@ -139,19 +139,19 @@ class SpentDay:
     """
 
     day: date
-    spent: Decimal
-    unsettled: Decimal
-    degraded: int
+    spent_usd: Decimal
+    unsettled_usd: Decimal
+    degraded_turns: int
 
 
-def usage(tx: Transaction, since: datetime) -> list[Usages]:
-    return tx.all(SQL["usage"], Usages, since=since)
+def list_usage(tx: Transaction, since: datetime) -> list[ModelUsage]:
+    return tx.all(SQL["usage"], ModelUsage, since=since)
 
 
-def spent_by_day(tx: Transaction, since: date, until: date, problem: str, now: datetime) -> list[SpentDay]:
-    return tx.all(SQL["spent_by_day"], SpentDay, since=since, until=until, problem=problem, now=now)
+def list_daily_spend(tx: Transaction, since: date, until: date, problem: str, now: datetime) -> list[DailySpend]:
+    return tx.all(SQL["spent_by_day"], DailySpend, since=since, until=until, problem=problem, now=now)
 
 
-def note_background(tx: Transaction, **fields: object) -> None:
+def add_background_call(tx: Transaction, **fields: object) -> None:
     """Keep an answered call that no turn waited for."""
     tx.run(SQL["note_background"], **fields)

@@ -12,27 +12,27 @@ from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.documents.documents import left_documents, prepare_documents, write_documents
-from parlour.knowledge.index.embed import Embedder, embed_texts, space
+from parlour.knowledge.documents.documents import list_documents_not_in_pack, prepare_document_import, import_documents
+from parlour.knowledge.index.embed import Embedder, embed_texts, space_name
 from parlour.knowledge.records import backfill, registry
-from parlour.knowledge.records.changes import Changes
-from parlour.knowledge.records.definition import is_told_anew
-from parlour.knowledge.records.drafts import left_entities, prepare_entities, write_entities
-from parlour.knowledge.records.edges import write_edges
+from parlour.knowledge.records.changes import WriteCounts
+from parlour.knowledge.records.definition import is_backfill_needed
+from parlour.knowledge.records.drafts import list_records_not_in_pack, prepare_record_import, import_records
+from parlour.knowledge.records.edges import import_links
 from parlour.models import spend
 from parlour.packs import built_in, built_in_kinds, drafts, plan, store, weigh
 from parlour.packs.format import Pack
-from parlour.packs.plan import Kind, Plan, Stored
-from parlour.principal import LEVELS, Principal, system
+from parlour.packs.plan import ConfigKind, ConfigPlan, ConfigItem
+from parlour.principal import LEVEL_NAMES, Principal, system_principal
 from parlour.tenancy import audit, routes, tenants, versions
-from parlour.tenancy.roles import require
+from parlour.tenancy.roles import require_role
 
-MOST_NAMED = 100
+MAX_HANDLES_LISTED = 100
 """How many of the records and documents that are kept are named; all of them are counted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ApplyCounts:
     """What became of one kind of thing: counts.
 
     kept: stored, not in the pack, left as it is; retired: bindings that are not in the pack, switched off.
@@ -46,25 +46,25 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied:
+class ApplyResult:
     """What an apply did, by kind: tenant, those of `plan.Kind`, entity, edge, document; and the handles of records and
     documents that an earlier pack brought, this one does not have, and that are kept."""
 
     tenant_id: UUID
     tenant_slug: str
-    kinds: Mapping[str, Tally]
-    left: Sequence[str] = ()
+    counts: Mapping[str, ApplyCounts]
+    not_in_pack: Sequence[str] = ()
 
     @property
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether anything was written."""
-        return any(tally.created or tally.changed or tally.retired for tally in self.kinds.values())
+        return any(tally.created or tally.changed or tally.retired for tally in self.counts.values())
 
     def to_json(self) -> JsonObject:
         """The same as JSON: what the API answers."""
-        kinds: JsonObject = {kind: _counts(tally) for kind, tally in self.kinds.items()}
-        left: list[Json] = [*self.left[:MOST_NAMED]]
-        return {"tenant": self.tenant_slug, "changed": self.changed, "kinds": kinds, "left": left}
+        kinds: JsonObject = {kind: _counts_json(tally) for kind, tally in self.counts.items()}
+        left: list[Json] = [*self.not_in_pack[:MAX_HANDLES_LISTED]]
+        return {"tenant": self.tenant_slug, "changed": self.has_changes, "kinds": kinds, "left": left}
 
 
 def apply(
@@ -74,8 +74,8 @@ def apply(
     pack: Pack,
     now: datetime,
     new_id: NewId,
-    measure: Callable[[str], int] | None = tokens.count,
-) -> Applied:
+    count_tokens: Callable[[str], int] | None = tokens.count_tokens,
+) -> ApplyResult:
     """Make the principal's tenant what `pack` says; applying the same pack again writes and embeds nothing.
 
     The role admin is needed. An operator whose `tenant_id` names no tenant yet makes it. Rows are found by
@@ -94,39 +94,39 @@ def apply(
     routing key does, or when another apply came in between; and what the embedder raises. Whatever it raises,
     nothing was written.
     """
-    require(principal, "admin")
-    said, pack = pack.entity_types.keys(), built_in.added(pack)
-    _refuse_too_large(pack, measure)
-    where = space(embedder)
-    records, texts = drafts.entities(pack), drafts.documents(pack)
+    require_role(principal, "admin")
+    said, pack = pack.entity_types.keys(), built_in.add_built_in_tools(pack)
+    _check_prompt_budgets(pack, count_tokens)
+    where = space_name(embedder)
+    records, texts = drafts.record_drafts(pack), drafts.document_drafts(pack)
     with database.transaction(principal) as tx:
-        _check_tenant(principal, pack, tenants.get(tx))
-        pack = built_in_kinds.added(pack, registry.defined(tx))
-        entities = prepare_entities(tx, records, drafts.record_types(pack), where)
-        documents = prepare_documents(tx, texts, where)
-    vectors = embed_texts(embedder, [*entities.texts, *documents.texts])
+        _check_tenant(principal, pack, tenants.find_own_tenant(tx))
+        pack = built_in_kinds.add_built_in_types(pack, registry.list_pack_record_types(tx))
+        entities = prepare_record_import(tx, records, drafts.snapshot_templates(pack), where)
+        documents = prepare_document_import(tx, texts, where)
+    vectors = embed_texts(embedder, [*entities.texts_to_embed, *documents.texts_to_embed])
     with database.transaction(principal) as tx:
         kinds = {"tenant": _write_tenant(principal, tx, pack, now, new_id)}
         kinds |= _write_configuration(principal, tx, pack, pack.entity_types.keys() - said, now, new_id)
-        left = left_entities(tx, records), left_documents(tx, texts)
-        kinds["entity"] = _tally(write_entities(principal, tx, entities, vectors, now, new_id), len(left[0]))
-        kinds["edge"] = _tally(write_edges(principal, tx, drafts.edges(pack), now, new_id))
-        kinds["document"] = _tally(write_documents(principal, tx, documents, vectors, now, new_id), len(left[1]))
-        applied = Applied(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
-        if applied.changed:
-            _keep_in_trail(principal, tx, applied, now, new_id)
-    log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.changed)
+        left = list_records_not_in_pack(tx, records), list_documents_not_in_pack(tx, texts)
+        kinds["entity"] = _apply_counts(import_records(principal, tx, entities, vectors, now, new_id), len(left[0]))
+        kinds["edge"] = _apply_counts(import_links(principal, tx, drafts.link_drafts(pack), now, new_id))
+        kinds["document"] = _apply_counts(import_documents(principal, tx, documents, vectors, now, new_id), len(left[1]))
+        applied = ApplyResult(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
+        if applied.has_changes:
+            _add_audit_entry(principal, tx, applied, now, new_id)
+    log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.has_changes)
     return applied
 
 
-def _keep_in_trail(principal: Principal, tx: Transaction, applied: Applied, now: datetime, new_id: NewId) -> None:
+def _add_audit_entry(principal: Principal, tx: Transaction, applied: ApplyResult, now: datetime, new_id: NewId) -> None:
     """A handle names what only some may see: whoever reads the trail is told how many were kept."""
-    details: JsonObject = {**applied.to_json(), "left": len(applied.left)}
-    audit.record(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
+    details: JsonObject = {**applied.to_json(), "left": len(applied.not_in_pack)}
+    audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
 
 
-def _refuse_too_large(pack: Pack, measure: Callable[[str], int] | None) -> None:
-    problems = list(weigh.problems(pack, measure)) if measure else []
+def _check_prompt_budgets(pack: Pack, measure: Callable[[str], int] | None) -> None:
+    problems = list(weigh.find_budget_problems(pack, measure)) if measure else []
     if problems:
         raise InvalidPack(problems)
 
@@ -134,98 +134,98 @@ def _refuse_too_large(pack: Pack, measure: Callable[[str], int] | None) -> None:
 def _check_tenant(principal: Principal, pack: Pack, tenant: tenants.Tenant | None) -> None:
     if tenant is None and principal.kind != "operator":
         raise NotFound(
-            f"there is no tenant {principal.tenant_id}; the deployment's operator makes one with its first pack"
+            f"tenant {principal.tenant_id} not found; the deployment's operator creates it with its first pack"
         )
     if tenant is not None and tenant.slug != pack.tenant.slug:
-        raise Conflict(f"this pack is for the tenant {pack.tenant.slug}, and you act in {tenant.slug}; sign in there")
+        raise Conflict(f"this pack is for tenant '{pack.tenant.slug}', but you are signed in to '{tenant.slug}'")
 
 
-def _check_clearance(principal: Principal, plans: Sequence[Plan]) -> None:
+def _check_clearance(principal: Principal, plans: Sequence[ConfigPlan]) -> None:
     """Whoever opens a door sees through it: nobody gives a binding more clearance than their own."""
-    for part in (part for one in plans if one.kind == "binding" for part in one.writes):
+    for part in (part for one in plans if one.kind == "binding" for part in one.items_to_write):
         given = part.config["clearance"]
         if isinstance(given, int) and given > principal.clearance and part.config["is_active"]:
-            levels = f"the clearance {LEVELS[given]}, and yours is {LEVELS[principal.clearance]}"
-            raise Forbidden(f"binding {part.name} would have {levels}; ask somebody who may see as much")
+            levels = f"the clearance {LEVEL_NAMES[given]}, but yours is {LEVEL_NAMES[principal.clearance]}"
+            raise Forbidden(f"binding {part.name} would have {levels}; ask someone with that clearance")
 
 
-def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: datetime, new_id: NewId) -> Tally:
+def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: datetime, new_id: NewId) -> ApplyCounts:
     store.lock_tenant(tx)
-    tenant, name = tenants.get(tx), pack.tenant.display_name
+    tenant, name = tenants.find_own_tenant(tx), pack.tenant.display_name
     _check_tenant(principal, pack, tenant)
     if tenant is None:
         slug = pack.tenant.slug
-        settings = drafts.settings(pack, {})
-        tenants.create(principal, tx, slug=slug, display_name=name, settings=settings, now=now, new_id=new_id)
-        _write_cap(principal, tx, pack, now)
-        return Tally(created=1)
-    settings = drafts.settings(pack, tenant.settings)
-    changed = tenants.update(principal, tx, display_name=name, settings=settings, now=now, new_id=new_id)
-    changed = _write_cap(principal, tx, pack, now) or changed
-    return Tally(changed=1) if changed else Tally(unchanged=1)
+        settings = drafts.merge_tenant_settings(pack, {})
+        tenants.create_tenant(principal, tx, slug=slug, display_name=name, settings=settings, now=now, new_id=new_id)
+        _write_daily_cap(principal, tx, pack, now)
+        return ApplyCounts(created=1)
+    settings = drafts.merge_tenant_settings(pack, tenant.settings)
+    changed = tenants.update_tenant(principal, tx, display_name=name, settings=settings, now=now, new_id=new_id)
+    changed = _write_daily_cap(principal, tx, pack, now) or changed
+    return ApplyCounts(changed=1) if changed else ApplyCounts(unchanged=1)
 
 
-def _write_cap(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> bool:
+def _write_daily_cap(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> bool:
     """A pack that says nothing of a cap leaves it to whoever set it last."""
     cap = pack.tenant.daily_cap_usd
-    return cap is not None and spend.set_cap(principal, tx, Decimal(str(cap)), now)
+    return cap is not None and spend.set_daily_cap(principal, tx, Decimal(str(cap)), now)
 
 
 def _write_configuration(
-    principal: Principal, tx: Transaction, pack: Pack, ours: Set[str], now: datetime, new_id: NewId
-) -> dict[str, Tally]:
+    principal: Principal, tx: Transaction, pack: Pack, built_in_types: Set[str], now: datetime, new_id: NewId
+) -> dict[str, ApplyCounts]:
     """`ours`: the kinds of record that the pack does not say itself."""
-    known = store.configuration(tx)
-    plans = plan.plan(pack, known, now, new_id)
+    known = store.read_configuration(tx)
+    plans = plan.plan_configuration(pack, known, now, new_id)
     _check_clearance(principal, plans)
-    ids = plan.ids(known, plans)
+    ids = plan.item_ids(known, plans)
     for one in plans:
-        store.put(tx, one.kind, one.writes, ids, now)
-        _record_versions(principal, tx, one, ours, now, new_id)
-    _have_told_anew(tx, plans, known, now)
-    _write_routes(tx, pack, ids)
-    return {one.kind: _tally(one.changes, one.kept, one.retired) for one in plans}
+        store.upsert_items(tx, one.kind, one.items_to_write, ids, now)
+        _record_versions(principal, tx, one, built_in_types, now, new_id)
+    _schedule_backfills(tx, plans, known, now)
+    _write_routing_keys(tx, pack, ids)
+    return {one.kind: _apply_counts(one.counts, one.kept_count, one.retired_count) for one in plans}
 
 
-def _have_told_anew(
-    tx: Transaction, plans: Sequence[Plan], known: Mapping[tuple[Kind, str], Stored], now: datetime
+def _schedule_backfills(
+    tx: Transaction, plans: Sequence[ConfigPlan], known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime
 ) -> None:
     """Records are described by the type they have: where that changed, those that are not in the pack follow."""
-    for part in (part for one in plans if one.kind == "entity_type" for part in one.writes):
+    for part in (part for one in plans if one.kind == "entity_type" for part in one.items_to_write):
         before = known.get((part.kind, part.name))
-        if before and is_told_anew(before.config, part.config):
-            backfill.mark(tx, part.id, now)
+        if before and is_backfill_needed(before.config, part.config):
+            backfill.schedule_backfill(tx, part.id, now)
 
 
 def _record_versions(
-    principal: Principal, tx: Transaction, done: Plan, ours: Set[str], now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, done: ConfigPlan, built_in_types: Set[str], now: datetime, new_id: NewId
 ) -> None:
     """Secrets have no versions: which reference was in force when is in the audit trail's time, never a value."""
     if done.kind == "secret":
         return
-    for part in done.writes:
-        by = system(principal.tenant_id) if done.kind == "entity_type" and part.name in ours else principal
-        versions.record(by, tx, done.kind, part.id, part.version, part.config, now, new_id)
+    for part in done.items_to_write:
+        by = system_principal(principal.tenant_id) if done.kind == "entity_type" and part.name in built_in_types else principal
+        versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now, new_id)
 
 
-def _write_routes(tx: Transaction, pack: Pack, ids: Mapping[tuple[Kind, str], UUID]) -> None:
+def _write_routing_keys(tx: Transaction, pack: Pack, ids: Mapping[tuple[ConfigKind, str], UUID]) -> None:
     """Give up the keys that the pack does not have, then take those that lead elsewhere or nowhere."""
     wanted = {
         key: ids["binding", slug] for slug, binding in pack.bindings.items() for key in drafts.routing_keys(binding)
     }
-    held = {route.key: route.binding_id for route in routes.mine(tx) if route.binding_id}
+    held = {route.key: route.binding_id for route in routes.list_own_keys(tx) if route.binding_id}
     if held.keys() - wanted.keys():
-        routes.release_missing(tx, wanted)
+        routes.release_keys_except(tx, wanted)
     for key, binding_id in sorted(wanted.items()):
         if held.get(key) != binding_id:
-            routes.claim(tx, key, binding_id)
+            routes.claim_key(tx, key, binding_id)
 
 
-def _tally(changes: Changes, kept: int = 0, retired: int = 0) -> Tally:
-    return Tally(changes.created, changes.changed, changes.unchanged, kept, retired)
+def _apply_counts(changes: WriteCounts, kept: int = 0, retired: int = 0) -> ApplyCounts:
+    return ApplyCounts(changes.created, changes.changed, changes.unchanged, kept, retired)
 
 
-def _counts(tally: Tally) -> JsonObject:
+def _counts_json(tally: ApplyCounts) -> JsonObject:
     return {
         "created": tally.created,
         "changed": tally.changed,

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from parlour.knowledge.tools.kit import TOOLS
+from parlour.knowledge.tools.kit import BUILTIN_TOOLS
 from parlour.packs.format import Pack, Tool
 from parlour.tools import definition
 
-ENDPOINTS = frozenset(tool.endpoint for tool in TOOLS)
+BUILT_IN_ENDPOINTS = frozenset(tool.endpoint for tool in BUILTIN_TOOLS)
 """What a pack's own tools may name as their endpoint."""
 
 
-def added(pack: Pack) -> Pack:
+def add_built_in_tools(pack: Pack) -> Pack:
     """The pack with the definitions of the built-in tools that its agents name and it does not define itself."""
     named = {name for agent in pack.agents.values() for name in agent.tools} - pack.tools.keys()
-    return replace(pack, tools={**pack.tools, **{tool.name: _part(tool) for tool in TOOLS if tool.name in named}})
+    return replace(pack, tools={**pack.tools, **{tool.name: _to_pack_tool(tool) for tool in BUILTIN_TOOLS if tool.name in named}})
 
 
-def _part(tool: definition.Tool) -> Tool:
+def _to_pack_tool(tool: definition.Tool) -> Tool:
     return Tool(
         description=tool.description,
         schema=tool.schema,

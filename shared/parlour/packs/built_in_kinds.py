@@ -3,23 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.kinds import KINDS
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.kinds import BUILT_IN_TYPES
 from parlour.packs.format import EntityType, Pack
 
 
-def kinds() -> dict[str, EntityType]:
+def list_built_in_types() -> dict[str, EntityType]:
     """Each as a pack would define it, by its key."""
-    return {key: _part(kind) for key, kind in KINDS.items()}
+    return {key: _to_pack_type(kind) for key, kind in BUILT_IN_TYPES.items()}
 
 
-def added(pack: Pack, defined: Mapping[str, Definition]) -> Pack:
+def add_built_in_types(pack: Pack, defined: Mapping[str, RecordType]) -> Pack:
     """The pack with the definitions of those kinds that it has records of and does not define itself: as an earlier
     pack `defined` them, else as everybody has them."""
     used = {reference.partition("/")[0] for reference in pack.records} - pack.entity_types.keys()
-    own = {key: _part(defined.get(key, kind)) for key, kind in KINDS.items() if key in used}
+    own = {key: _to_pack_type(defined.get(key, kind)) for key, kind in BUILT_IN_TYPES.items() if key in used}
     return replace(pack, entity_types={**pack.entity_types, **own})
 
 
-def _part(kind: Definition) -> EntityType:
+def _to_pack_type(kind: RecordType) -> EntityType:
     return EntityType.model_validate(kind.config, strict=False)

@@ -2,63 +2,63 @@
 
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.documents.documents import DocumentDraft
-from parlour.knowledge.records.drafts import EntityDraft
-from parlour.knowledge.records.edges import EdgeDraft
-from parlour.knowledge.records.entities import EntityKey
-from parlour.knowledge.records.properties import SOURCES
-from parlour.knowledge.records.snapshots import RecordType
-from parlour.packs.format import Binding, Document, Pack, Record, Source
-from parlour.packs.forms import stored
+from parlour.knowledge.records.drafts import RecordDraft
+from parlour.knowledge.records.edges import LinkDraft
+from parlour.knowledge.records.entities import RecordKey
+from parlour.knowledge.records.properties import SOURCES_PROPERTY
+from parlour.knowledge.records.snapshots import SnapshotTemplate
+from parlour.packs.format import Binding, Document, Pack, Record, RecordSource
+from parlour.packs.forms import to_row
 from parlour.tenancy import routes
 
-TOOL_HOSTS = "tool_hosts"
+TOOL_HOSTS_SETTING = "tool_hosts"
 """The tenant's setting that says which hosts its tools may reach."""
 
 
-def record_types(pack: Pack) -> list[RecordType]:
+def snapshot_templates(pack: Pack) -> list[SnapshotTemplate]:
     """The entity types, as snapshots are made from them."""
-    rows = {key: stored(kind) for key, kind in pack.entity_types.items()}
+    rows = {key: to_row(kind) for key, kind in pack.entity_types.items()}
     return [
-        RecordType(key, str(row["display_name"]), _object(row["properties"]), _object(row["rag"]))
+        SnapshotTemplate(key, str(row["display_name"]), _as_object(row["properties"]), _as_object(row["rag"]))
         for key, row in rows.items()
     ]
 
 
-def entities(pack: Pack) -> list[EntityDraft]:
+def record_drafts(pack: Pack) -> list[RecordDraft]:
     """The records, without their links."""
     return [
-        EntityDraft(
-            entity_key(reference),
+        RecordDraft(
+            parse_record_key(reference),
             record.name,
-            _properties(record),
+            _record_properties(record),
             record.classification,
-            entity_key(record.project) if record.project else None,
+            parse_record_key(record.project) if record.project else None,
         )
         for reference, record in pack.records.items()
     ]
 
 
-def _properties(record: Record) -> JsonObject:
-    sources: list[Json] = [_said(source) for source in record.sources]
-    return {**record.properties, SOURCES: sources} if sources else {**record.properties}
+def _record_properties(record: Record) -> JsonObject:
+    sources: list[Json] = [_source_json(source) for source in record.sources]
+    return {**record.properties, SOURCES_PROPERTY: sources} if sources else {**record.properties}
 
 
-def _said(source: Source) -> JsonObject:
-    return {name: value for name, value in stored(source).items() if value not in {"", None}}
+def _source_json(source: RecordSource) -> JsonObject:
+    return {name: value for name, value in to_row(source).items() if value not in {"", None}}
 
 
-def edges(pack: Pack) -> list[EdgeDraft]:
+def link_drafts(pack: Pack) -> list[LinkDraft]:
     """The links between records."""
     return [
-        EdgeDraft(entity_key(reference), entity_key(link.to), link.relation)
+        LinkDraft(parse_record_key(reference), parse_record_key(link.to), link.relation)
         for reference, record in pack.records.items()
         for link in record.links
     ]
 
 
-def documents(pack: Pack) -> list[DocumentDraft]:
+def document_drafts(pack: Pack) -> list[DocumentDraft]:
     """The documents with their texts."""
-    return [_document(key, document) for key, document in pack.documents.items()]
+    return [_document_draft(key, document) for key, document in pack.documents.items()]
 
 
 def routing_keys(binding: Binding) -> list[str]:
@@ -69,13 +69,13 @@ def routing_keys(binding: Binding) -> list[str]:
     return [*keys, routes.web_key(web.host)] if web else keys
 
 
-def entity_key(reference: str) -> EntityKey:
+def parse_record_key(reference: str) -> RecordKey:
     """`type/key` as the knowledge room has it."""
     kind, _, key = reference.partition("/")
-    return EntityKey(kind, key)
+    return RecordKey(kind, key)
 
 
-def _document(key: str, document: Document) -> DocumentDraft:
+def _document_draft(key: str, document: Document) -> DocumentDraft:
     header = document.header
     own = {"date": header.date, "author": header.author}
     metadata: JsonObject = {**header.metadata, **{name: text for name, text in own.items() if text}}
@@ -85,16 +85,16 @@ def _document(key: str, document: Document) -> DocumentDraft:
         content=document.content,
         kind=header.kind,
         classification=header.classification,
-        entity=entity_key(header.entity) if header.entity else None,
+        record_key=parse_record_key(header.entity) if header.entity else None,
         metadata=metadata,
     )
 
 
-def _object(value: object) -> JsonObject:
+def _as_object(value: object) -> JsonObject:
     return value if isinstance(value, dict) else {}
 
 
-def settings(pack: Pack, before: JsonObject) -> JsonObject:
+def merge_tenant_settings(pack: Pack, before: JsonObject) -> JsonObject:
     """The tenant's settings with what its pack says about them; the rest stays."""
-    kept = {name: value for name, value in before.items() if name != TOOL_HOSTS}
-    return {**kept, TOOL_HOSTS: [*pack.tenant.tool_hosts]} if pack.tenant.tool_hosts else kept
+    kept = {name: value for name, value in before.items() if name != TOOL_HOSTS_SETTING}
+    return {**kept, TOOL_HOSTS_SETTING: [*pack.tenant.tool_hosts]} if pack.tenant.tool_hosts else kept

@@ -7,10 +7,10 @@ import yaml
 from parlour.infra.jsonable import Json
 
 _WIDTH = 110
-_STRANGE_BREAKS = frozenset("\x85\u2028\u2029")
+_ESCAPED_LINE_BREAKS = frozenset("\x85\u2028\u2029")
 
 
-def emit(value: Json) -> str:
+def to_yaml(value: Json) -> str:
     """`value` as YAML: fields in the given order, lists indented, texts of several lines as blocks."""
     return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH, default_flow_style=False)
 
@@ -25,10 +25,10 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, False)
 
 
-def _text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+def _represent_text(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
     """Line separators that YAML would turn into plain line breaks are escaped in quotes."""
-    style = '"' if _STRANGE_BREAKS & set(value) else "|" if "\n" in value else None
+    style = '"' if _ESCAPED_LINE_BREAKS & set(value) else "|" if "\n" in value else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style)
 
 
-_Dumper.add_representer(str, _text)
+_Dumper.add_representer(str, _represent_text)

@@ -7,12 +7,12 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from parlour.infra.errors import InvalidPack, PackProblem
-from parlour.infra.jsonable import canonical
-from parlour.packs.locate import Located, Place
-from parlour.packs.part import Part
-from parlour.text.suggestions import listed, meant, nearest
+from parlour.infra.jsonable import canonical_json
+from parlour.packs.locate import ParsedYaml, FieldPath
+from parlour.packs.part import PackModel
+from parlour.text.suggestions import list_options, did_you_mean, closest_option
 
-_KEY = "[key]"
+_KEY_STEP = "[key]"
 
 _MESSAGES = {
     "missing": "is missing",
@@ -32,75 +32,75 @@ _MESSAGES = {
 }
 
 
-def parse[T](kind: type[T], located: Located) -> T:
+def validate_model[T](kind: type[T], located: ParsedYaml) -> T:
     """A file's value as `kind` (a Part, or a tuple of Parts). Raises InvalidPack with every problem of the file."""
     try:
-        return TypeAdapter(kind).validate_json(canonical(located.value))
+        return TypeAdapter(kind).validate_json(canonical_json(located.value))
     except ValidationError as error:
         details = error.errors(include_url=False)
-        misspelt = {place for detail in details for place in _meant(kind, detail)}
+        misspelt = {place for detail in details for place in _intended_fields(kind, detail)}
         told = [detail for detail in details if detail["type"] != "missing" or detail["loc"] not in misspelt]
-        raise InvalidPack([_problem(kind, detail, located) for detail in told]) from None
+        raise InvalidPack([_to_problem(kind, detail, located) for detail in told]) from None
 
 
-def _problem(kind: Any, detail: ErrorDetails, located: Located) -> PackProblem:
-    place = tuple(step for step in detail["loc"] if step != _KEY)
-    return located.problem(place, _message(kind, detail, place))
+def _to_problem(kind: Any, detail: ErrorDetails, located: ParsedYaml) -> PackProblem:
+    place = tuple(step for step in detail["loc"] if step != _KEY_STEP)
+    return located.problem_at(place, _problem_message(kind, detail, place))
 
 
-def _message(kind: Any, detail: ErrorDetails, place: Place) -> str:
+def _problem_message(kind: Any, detail: ErrorDetails, place: FieldPath) -> str:
     if detail["type"] == "extra_forbidden":
-        return _unknown(_part_at(kind, place[:-1]), str(place[-1]))
+        return _unknown_field_message(_model_at(kind, place[:-1]), str(place[-1]))
     if detail["type"] == "value_error":
         return str(detail["ctx"]["error"])
     if detail["input"] is None and detail["type"] != "missing":
         return "is empty: leave it out or give it a value"
-    hint = meant(str(detail["input"]), _literals(detail)) if detail["type"] == "literal_error" else ""
+    hint = did_you_mean(str(detail["input"]), _literal_options(detail)) if detail["type"] == "literal_error" else ""
     return _MESSAGES.get(detail["type"], detail["msg"]).format(**detail.get("ctx", {})) + hint
 
 
-def _meant(kind: Any, detail: ErrorDetails) -> Iterator[Place]:
+def _intended_fields(kind: Any, detail: ErrorDetails) -> Iterator[FieldPath]:
     """Where an unknown field should have been: that it is missing there goes without saying."""
     if detail["type"] == "extra_forbidden":
         *above, name = detail["loc"]
-        part = _part_at(kind, [step for step in above if step != _KEY])
-        yield from ((*above, near) for near in nearest(str(name), _names(part)))
+        part = _model_at(kind, [step for step in above if step != _KEY_STEP])
+        yield from ((*above, near) for near in closest_option(str(name), _field_names(part)))
 
 
-def _unknown(part: type[Part], name: str) -> str:
-    if name in part.elsewhere:
-        return f"is not a field here: {part.elsewhere[name]}"
-    names = _names(part)
-    return f"is not a field here{meant(name, names)} (there are: {listed(names, 20)})"
+def _unknown_field_message(part: type[PackModel], name: str) -> str:
+    if name in part.field_hints:
+        return f"is not a field here: {part.field_hints[name]}"
+    names = _field_names(part)
+    return f"is not a field here{did_you_mean(name, names)} (available: {list_options(names, 20)})"
 
 
-def _part_at(kind: Any, place: Iterable[str | int]) -> type[Part]:
+def _model_at(kind: Any, place: Iterable[str | int]) -> type[PackModel]:
     """The model whose fields stand at `place`."""
     for step in place:
-        part = _part(kind)
+        part = _model_of(kind)
         if part is None:
             kind = next(iter(reversed([one for one in get_args(kind) if one is not ...])))
         else:
             fields = {field.alias or name: field for name, field in part.model_fields.items()}
             kind = fields[str(step)].annotation
-    found = _part(kind)
+    found = _model_of(kind)
     if found is None:
         raise LookupError(f"no model at {place}")
     return found
 
 
-def _part(kind: Any) -> type[Part] | None:
+def _model_of(kind: Any) -> type[PackModel] | None:
     """The model that `kind` is, or may be; None for a list or a mapping."""
-    if isinstance(kind, type) and issubclass(kind, Part):
+    if isinstance(kind, type) and issubclass(kind, PackModel):
         return kind
     if get_origin(kind) in {tuple, dict, Mapping}:
         return None
-    return next((part for one in get_args(kind) if (part := _part(one))), None)
+    return next((part for one in get_args(kind) if (part := _model_of(one))), None)
 
 
-def _names(part: type[Part]) -> list[str]:
+def _field_names(part: type[PackModel]) -> list[str]:
     return [field.alias or name for name, field in part.model_fields.items()]
 
 
-def _literals(detail: ErrorDetails) -> list[str]:
+def _literal_options(detail: ErrorDetails) -> list[str]:
     return str(detail["ctx"]["expected"]).replace(" or ", ", ").replace("'", "").split(", ")

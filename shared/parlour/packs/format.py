@@ -22,41 +22,41 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from parlour.packs import spelling
-from parlour.packs.locate import Located
-from parlour.packs.part import Part
-from parlour.packs.prompts import Budget, Mode, OwnBudget, numbered
-from parlour.principal import LEVELS
+from parlour.packs.locate import ParsedYaml
+from parlour.packs.part import PackModel
+from parlour.packs.prompts import AgentBudget, AgentMode, BudgetOverride, expand_number
+from parlour.principal import LEVEL_NAMES
 
 
-def _level(value: object) -> int:
-    return LEVELS.index(spelling.one_of(value, LEVELS))
+def _parse_level(value: object) -> int:
+    return LEVEL_NAMES.index(spelling.one_of(value, LEVEL_NAMES))
 
 
 #: Why a field is refused that packs may have and nothing uses yet.
-_NOT_READ = "this release does not read it; leave it out"
+_NOT_SUPPORTED = "not supported in this release; remove it"
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
-Line = Annotated[str, Field(max_length=500)]
-Prose = Annotated[str, Field(max_length=8_000)]
+ShortText = Annotated[str, Field(max_length=500)]
+LongText = Annotated[str, Field(max_length=8_000)]
 Slug = Annotated[str, AfterValidator(spelling.slug)]
 Identifier = Annotated[str, AfterValidator(spelling.identifier)]
 RecordKey = Annotated[str, AfterValidator(spelling.record_key)]
-Reference = Annotated[str, AfterValidator(spelling.reference)]
+RecordReference = Annotated[str, AfterValidator(spelling.record_reference)]
 Language = Annotated[str, AfterValidator(spelling.language)]
-Level = Annotated[int, BeforeValidator(_level)]
-Scalar = Annotated[Any, AfterValidator(spelling.scalar)]
+Level = Annotated[int, BeforeValidator(_parse_level)]
+Scalar = Annotated[Any, AfterValidator(spelling.scalar_value)]
 
 
-class Guardrail(Part):
+class Guardrail(PackModel):
     """A rule that the tier owning it states; `id` names it in reports."""
 
-    elsewhere: ClassVar[Mapping[str, str]] = {"check": "state the rule in `text`; checks in code are not available yet"}
+    field_hints: ClassVar[Mapping[str, str]] = {"check": "state the rule in `text`; checks in code are not available yet"}
 
     id: Slug
     text: Annotated[str, Field(min_length=1, max_length=1_000)]
 
 
-class Tenant(Part):
+class Tenant(PackModel):
     """Whose pack it is.
 
     secrets        name -> where the secret store keeps it; never the value itself.
@@ -66,76 +66,76 @@ class Tenant(Part):
 
     slug: Slug
     display_name: Name
-    daily_cap_usd: Annotated[float, AfterValidator(spelling.cap)] | None = None
+    daily_cap_usd: Annotated[float, AfterValidator(spelling.daily_cap)] | None = None
     secrets: dict[Identifier, Annotated[str, AfterValidator(spelling.secret_reference)]] = {}  # noqa: RUF012 - pydantic copies it
     tool_hosts: tuple[Annotated[str, AfterValidator(spelling.tool_host)], ...] = ()
 
 
-class Voice(Part):
+class Voice(PackModel):
     """How the persona sounds."""
 
-    tone: Line = ""
-    style: Line = ""
-    sentence_length: Line = ""
-    signature_phrases: tuple[Line, ...] = ()
-    avoid: tuple[Line, ...] = ()
+    tone: ShortText = ""
+    style: ShortText = ""
+    sentence_length: ShortText = ""
+    signature_phrases: tuple[ShortText, ...] = ()
+    avoid: tuple[ShortText, ...] = ()
 
 
-class Human(Part):
+class Human(PackModel):
     """Tier 1: identity, voice, languages (the first is the default)."""
 
     display_name: Name
-    identity: Prose = ""
+    identity: LongText = ""
     voice: Voice = Voice()
     languages: Annotated[tuple[Language, ...], Field(min_length=1)] = ("en",)
-    cultural_register: Line = ""
+    cultural_register: ShortText = ""
     guardrails: tuple[Guardrail, ...] = ()
 
 
-class Escalation(Part):
+class Escalation(PackModel):
     """When people take over, and who they are."""
 
-    contact: Line = ""
-    when: tuple[Line, ...] = ()
+    contact: ShortText = ""
+    when: tuple[ShortText, ...] = ()
 
 
-class Team(Part):
+class Team(PackModel):
     """Tier 2: the job, how it is done, when people take over."""
 
-    elsewhere: ClassVar[Mapping[str, str]] = {"members": _NOT_READ, "allowed_handoffs": _NOT_READ}
+    field_hints: ClassVar[Mapping[str, str]] = {"members": _NOT_SUPPORTED, "allowed_handoffs": _NOT_SUPPORTED}
 
     display_name: Name
-    department: Line = ""
-    role: Prose = ""
+    department: ShortText = ""
+    role: LongText = ""
     sops: tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...] = ()
     escalation: Escalation = Escalation()
     guardrails: tuple[Guardrail, ...] = ()
 
 
-class Choice(Part):
+class ModelChoice(PackModel):
     """One model of one provider."""
 
     provider: Literal["anthropic", "bedrock", "offline"]
     model: Name
 
 
-class Routing(Part):
+class ModelRouting(PackModel):
     """Which model answers: `default`, then `fallback` in order; `cheap` for work that nobody waits for."""
 
     strategy: Literal["rule"]
-    default: Choice
-    cheap: Choice | None = None
-    fallback: tuple[Choice, ...] = ()
+    default: ModelChoice
+    cheap: ModelChoice | None = None
+    fallback: tuple[ModelChoice, ...] = ()
 
 
-class Memory(Part):
+class MemoryPolicy(PackModel):
     """How many facts and episodes a turn is told of at most; where no facts are told, none are looked for either."""
 
     facts: Annotated[int, Field(ge=0, le=100)] = 30
     episodes: Annotated[int, Field(ge=0, le=50)] = 5
 
 
-class Agent(Part):
+class Agent(PackModel):
     """Tier 3: models, tools (by name), limits.
 
     prompt     where its instructions stand: in the system prompt, or floating before the user's words.
@@ -143,22 +143,22 @@ class Agent(Part):
     reminders  said at the end of every prompt; together no more than the reminder's layer takes.
     """
 
-    elsewhere: ClassVar[Mapping[str, str]] = {"retrieval": _NOT_READ}
+    field_hints: ClassVar[Mapping[str, str]] = {"retrieval": _NOT_SUPPORTED}
 
     display_name: Name
-    instructions: Prose = ""
-    model_routing: Routing
+    instructions: LongText = ""
+    model_routing: ModelRouting
     tools: tuple[Identifier, ...] = ()
-    memory_policy: Memory = Memory()
-    budget: Budget = Budget()
+    memory_policy: MemoryPolicy = MemoryPolicy()
+    budget: AgentBudget = AgentBudget()
     guardrails: tuple[Guardrail, ...] = ()
     max_tool_iterations: Annotated[int, Field(ge=0, le=20)] = 4
     prompt: Literal["system", "floating"] = "system"
-    modes: Annotated[tuple[Mode, ...], Field(min_length=1)] = ("clarify", "inform", "act")
+    modes: Annotated[tuple[AgentMode, ...], Field(min_length=1)] = ("clarify", "inform", "act")
     reminders: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = ()
 
 
-class Template(Part):
+class WhatsAppTemplate(PackModel):
     """An approved WhatsApp message with one body parameter: what a reply is sent as a day after the user last wrote.
 
     Gupshup knows it by `id`, Meta by `name` and `language`; `parameter` is the parameter's name where it has one.
@@ -170,7 +170,7 @@ class Template(Part):
     parameter: Annotated[str, AfterValidator(spelling.template_name)] = ""
 
 
-class WhatsApp(Part):
+class WhatsAppChannel(PackModel):
     """A WhatsApp number. `api_key` is a name in the tenant's secrets: Gupshup's key, or Meta's access token.
 
     provider gupshup         needs app and source
@@ -178,28 +178,28 @@ class WhatsApp(Part):
     """
 
     provider: Literal["gupshup", "whatsapp_cloud"]
-    app: Annotated[str, AfterValidator(spelling.app)] | None = None
-    source: Annotated[str, AfterValidator(spelling.phone)] | None = None
+    app: Annotated[str, AfterValidator(spelling.gupshup_app)] | None = None
+    source: Annotated[str, AfterValidator(spelling.phone_number)] | None = None
     phone_number_id: Annotated[str, AfterValidator(spelling.phone_number_id)] | None = None
     api_key: Identifier
-    template: Template | None = None
+    template: WhatsAppTemplate | None = None
 
 
-class Web(Part):
+class WebChannel(PackModel):
     """A host whose visitors reach this binding; `samples` are questions that a chat page offers."""
 
     host: Annotated[str, AfterValidator(spelling.host)]
-    samples: tuple[Line, ...] = ()
+    samples: tuple[ShortText, ...] = ()
 
 
-class Channels(Part):
+class Channels(PackModel):
     """Where people reach a binding."""
 
-    whatsapp: WhatsApp | None = None
-    web: Web | None = None
+    whatsapp: WhatsAppChannel | None = None
+    web: WebChannel | None = None
 
 
-class Binding(Part):
+class Binding(PackModel):
     """One deployable agent. `clearance`: what people who come in here may see, unless their user row says otherwise."""
 
     display_name: Name
@@ -212,7 +212,7 @@ class Binding(Part):
     channels: Channels = Channels()
 
 
-class Tool(Part):
+class Tool(PackModel):
     """Something a model may call. `schema` is the JSON Schema of its arguments."""
 
     description: Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -227,93 +227,93 @@ class Tool(Part):
     timeout_seconds: int | None = None
 
 
-class Property(Part):
+class Property(PackModel):
     """A property of a record. Money is a number with a `unit`; a date is ISO text."""
 
     type: Literal["text", "number", "integer", "boolean", "date", "choice"]
-    label: Line = ""
-    description: Line = ""
+    label: ShortText = ""
+    description: ShortText = ""
     unit: Annotated[str, Field(max_length=20)] = ""
     required: bool = False
     choices: tuple[Name, ...] = ()
 
 
-class Rag(Part):
+class RagSettings(PackModel):
     """What Parlour makes of a type's records: rows to search, Pulses, conversations about one of them.
 
     `semantic` is the template of a record's snapshot, with {{name}}, {{key}}, {{type}} and the type's properties; the
     rest is told in `knowledge.records.definition.Settings`. In `link`, {{key}} and {{type}} are filled in.
     """
 
-    elsewhere: ClassVar[Mapping[str, str]] = {
-        "coalesce": "say it in seconds, as `coalesce_seconds`",
-        "status_property": "name them in a list, as `status_properties`",
-        "color": "it is spelt `colour`",
-        "summary_interval": _NOT_READ,
+    field_hints: ClassVar[Mapping[str, str]] = {
+        "coalesce": "use `coalesce_seconds`",
+        "status_property": "use the list `status_properties`",
+        "color": "use `colour`",
+        "summary_interval": _NOT_SUPPORTED,
     }
 
     semantic: Annotated[str, Field(max_length=2_000)] = ""
     context: Literal["auto", "off"] = "auto"
     children: Literal["auto", "off"] = "off"
     pulse: Literal["auto", "off"] = "off"
-    pulse_prompt: Prose = ""
+    pulse_prompt: LongText = ""
     pulse_model: Literal["", "default", "cheap"] = ""
     coalesce_seconds: Annotated[int, Field(ge=10, le=120)] = 30
     status_properties: tuple[Identifier, ...] = ()
     tracked_properties: tuple[Identifier, ...] = ()
     chat_visibility: Literal["private", "shared", "role_gated"] = "private"
     chat_agent: Slug | None = None
-    budget: Annotated[OwnBudget, BeforeValidator(numbered)] | None = None
+    budget: Annotated[BudgetOverride, BeforeValidator(expand_number)] | None = None
     classification: Literal["public", "internal", "confidential", "restricted"] = "public"
     icon: Annotated[str, AfterValidator(spelling.icon)] = ""
     colour: Annotated[str, AfterValidator(spelling.colour)] = ""
     link: Annotated[str, AfterValidator(spelling.link)] = ""
 
 
-class EntityType(Part):
+class EntityType(PackModel):
     """A kind of business record."""
 
     display_name: Name
     properties: dict[Identifier, Property] = {}  # noqa: RUF012 - pydantic copies it
-    rag: Rag = Rag()
+    rag: RagSettings = RagSettings()
 
 
-class Link(Part):
+class RecordLink(PackModel):
     """A typed link from a record to another, named `type/key`."""
 
     relation: Identifier
-    to: Reference
+    to: RecordReference
 
 
-class Source(Part):
+class RecordSource(PackModel):
     """Where something that a record says was read."""
 
     title: Annotated[str, Field(min_length=1, max_length=300)]
-    locator: Line = ""
+    locator: ShortText = ""
     page: int | str | None = None
 
 
-class Record(Part):
+class Record(PackModel):
     """A business record with its links. `project`: the one that it belongs to, as `project/key`."""
 
     key: RecordKey
     name: Annotated[str, Field(min_length=1, max_length=300)]
     classification: Level = 0
-    project: Reference | None = None
+    project: RecordReference | None = None
     properties: dict[Identifier, Scalar] = {}  # noqa: RUF012 - pydantic copies it
-    sources: tuple[Source, ...] = ()
-    links: tuple[Link, ...] = ()
+    sources: tuple[RecordSource, ...] = ()
+    links: tuple[RecordLink, ...] = ()
 
 
-class DocumentHeader(Part):
+class DocumentHeader(PackModel):
     """What is known about a document besides its text. `entity` is the record it belongs to, as `type/key`."""
 
     title: Annotated[str, Field(min_length=1, max_length=300)]
     kind: Identifier = "document"
-    entity: Reference | None = None
+    entity: RecordReference | None = None
     classification: Level = 0
-    date: Annotated[str, AfterValidator(spelling.moment)] = ""
-    author: Line = ""
+    date: Annotated[str, AfterValidator(spelling.iso_date)] = ""
+    author: ShortText = ""
     metadata: dict[Identifier, Scalar] = {}  # noqa: RUF012 - pydantic copies it
 
 
@@ -339,4 +339,4 @@ class Pack:
     entity_types: Mapping[str, EntityType]
     records: Mapping[str, Record]
     documents: Mapping[str, Document]
-    located: Mapping[str, Located] = field(default_factory=dict, compare=False)
+    files_by_path: Mapping[str, ParsedYaml] = field(default_factory=dict, compare=False)

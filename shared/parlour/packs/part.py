@@ -6,9 +6,9 @@ from typing import ClassVar
 from pydantic import BaseModel, ConfigDict
 
 
-class Part(BaseModel):
+class PackModel(BaseModel):
     """Something a pack says; nothing in it is converted silently and nothing unknown is let through."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-    elsewhere: ClassVar[Mapping[str, str]] = {}
+    field_hints: ClassVar[Mapping[str, str]] = {}
     """Fields that people look for here, and where they are instead."""

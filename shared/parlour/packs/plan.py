@@ -7,23 +7,23 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject, canonical
-from parlour.knowledge.records.changes import Changes
+from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.knowledge.records.changes import WriteCounts
 from parlour.packs.format import Pack
-from parlour.packs.forms import stored
-from parlour.packs.part import Part
+from parlour.packs.forms import to_row
+from parlour.packs.part import PackModel
 
-type Kind = Literal["human", "team", "agent", "tool", "entity_type", "binding", "secret"]
+type ConfigKind = Literal["human", "team", "agent", "tool", "entity_type", "binding", "secret"]
 
-ORDER: tuple[Kind, ...] = ("secret", "human", "team", "agent", "tool", "entity_type", "binding")
+WRITE_ORDER: tuple[ConfigKind, ...] = ("secret", "human", "team", "agent", "tool", "entity_type", "binding")
 """What is referred to comes before what refers to it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class ConfigItem:
     """A part of the configuration: its row, and what it says in the form of a pack. Secrets are always version 1."""
 
-    kind: Kind
+    kind: ConfigKind
     id: UUID
     name: str
     version: int
@@ -31,7 +31,7 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ConfigPlan:
     """What has to be written of one kind, and how much of it there was.
 
     writes   new, changed and retired parts with their next versions
@@ -40,23 +40,23 @@ class Plan:
     retired  how many bindings are not in the pack and are switched off
     """
 
-    kind: Kind
-    writes: tuple[Stored, ...]
-    changes: Changes
-    kept: int = 0
-    retired: int = 0
+    kind: ConfigKind
+    items_to_write: tuple[ConfigItem, ...]
+    counts: WriteCounts
+    kept_count: int = 0
+    retired_count: int = 0
 
 
-def plan(pack: Pack, known: Mapping[tuple[Kind, str], Stored], now: datetime, new_id: NewId) -> list[Plan]:
+def plan_configuration(pack: Pack, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime, new_id: NewId) -> list[ConfigPlan]:
     """What differs, kind by kind, in the order of writing."""
-    return [_plan(kind, wanted(pack, kind), known, now, new_id) for kind in ORDER]
+    return [_plan_kind(kind, pack_configuration(pack, kind), known, now, new_id) for kind in WRITE_ORDER]
 
 
-def wanted(pack: Pack, kind: Kind) -> dict[str, JsonObject]:
+def pack_configuration(pack: Pack, kind: ConfigKind) -> dict[str, JsonObject]:
     """The pack's parts of one kind by name, each in the form in which `store` reads it back."""
     if kind == "secret":
         return {name: {"reference": reference} for name, reference in pack.tenant.secrets.items()}
-    by_kind: Mapping[str, Mapping[str, Part]] = {
+    by_kind: Mapping[str, Mapping[str, PackModel]] = {
         "human": pack.humans,
         "team": pack.teams,
         "agent": pack.agents,
@@ -64,46 +64,46 @@ def wanted(pack: Pack, kind: Kind) -> dict[str, JsonObject]:
         "entity_type": pack.entity_types,
         "binding": pack.bindings,
     }
-    return {name: _config(kind, part) for name, part in by_kind[kind].items()}
+    return {name: _item_config(kind, part) for name, part in by_kind[kind].items()}
 
 
-def _config(kind: Kind, part: Part) -> JsonObject:
-    config = stored(part)
+def _item_config(kind: ConfigKind, part: PackModel) -> JsonObject:
+    config = to_row(part)
     if kind == "binding":
         return {**config, "is_active": True}
     return config
 
 
-def _plan(
-    kind: Kind, parts: Mapping[str, JsonObject], known: Mapping[tuple[Kind, str], Stored], now: datetime, new_id: NewId
-) -> Plan:
+def _plan_kind(
+    kind: ConfigKind, parts: Mapping[str, JsonObject], known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime, new_id: NewId
+) -> ConfigPlan:
     created = [
-        Stored(kind, new_id(now), name, 1, config) for name, config in parts.items() if (kind, name) not in known
+        ConfigItem(kind, new_id(now), name, 1, config) for name, config in parts.items() if (kind, name) not in known
     ]
     changed = [
-        Stored(kind, before.id, name, before.version + 1, config)
+        ConfigItem(kind, before.id, name, before.version + 1, config)
         for name, config in parts.items()
-        if (before := known.get((kind, name))) and canonical(before.config) != canonical(config)
+        if (before := known.get((kind, name))) and canonical_json(before.config) != canonical_json(config)
     ]
     absent = [part for part in known.values() if part.kind == kind and part.name not in parts]
-    retired = list(_retired(absent))
-    return Plan(
+    retired = list(_bindings_to_retire(absent))
+    return ConfigPlan(
         kind,
         (*created, *changed, *retired),
-        Changes(len(created), len(changed), len(parts) - len(created) - len(changed)),
-        kept=len(absent) - len(retired),
-        retired=len(retired),
+        WriteCounts(len(created), len(changed), len(parts) - len(created) - len(changed)),
+        kept_count=len(absent) - len(retired),
+        retired_count=len(retired),
     )
 
 
-def _retired(absent: list[Stored]) -> Iterator[Stored]:
+def _bindings_to_retire(absent: list[ConfigItem]) -> Iterator[ConfigItem]:
     """Bindings that answer today and are not in the pack: switched off, under a version of their own."""
     for part in absent:
         if part.config.get("is_active"):
-            yield Stored(part.kind, part.id, part.name, part.version + 1, {**part.config, "is_active": False})
+            yield ConfigItem(part.kind, part.id, part.name, part.version + 1, {**part.config, "is_active": False})
 
 
-def ids(known: Mapping[tuple[Kind, str], Stored], plans: list[Plan]) -> dict[tuple[Kind, str], UUID]:
+def item_ids(known: Mapping[tuple[ConfigKind, str], ConfigItem], plans: list[ConfigPlan]) -> dict[tuple[ConfigKind, str], UUID]:
     """Which row each part is, those about to be written included."""
-    written = {(part.kind, part.name): part.id for one in plans for part in one.writes}
+    written = {(part.kind, part.name): part.id for one in plans for part in one.items_to_write}
     return {**{key: part.id for key, part in known.items()}, **written}

@@ -6,11 +6,11 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
-from parlour.packs.plan import Kind, Stored
+from parlour.packs.plan import ConfigKind, ConfigItem
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
-_JSON_LISTS = frozenset({"guardrails", "sops"})
+_JSONB_LISTS = frozenset({"guardrails", "sops"})
 """Fields that are lists in a jsonb column; other lists are arrays."""
 
 
@@ -19,27 +19,27 @@ def lock_tenant(tx: Transaction) -> None:
     tx.value(SQL["lock_tenant"])
 
 
-def configuration(tx: Transaction) -> dict[tuple[Kind, str], Stored]:
+def read_configuration(tx: Transaction) -> dict[tuple[ConfigKind, str], ConfigItem]:
     """All of a tenant's configuration by kind and name."""
-    return {(row.kind, row.name): row for row in tx.all(SQL["configuration"], Stored)}
+    return {(row.kind, row.name): row for row in tx.all(SQL["configuration"], ConfigItem)}
 
 
-def put(
-    tx: Transaction, kind: Kind, parts: Sequence[Stored], ids: Mapping[tuple[Kind, str], UUID], now: datetime
+def upsert_items(
+    tx: Transaction, kind: ConfigKind, parts: Sequence[ConfigItem], ids: Mapping[tuple[ConfigKind, str], UUID], now: datetime
 ) -> None:
     """Write parts of one kind. `ids` says which row a human, team or agent is, by its name."""
-    columns = _binding_columns if kind == "binding" else _own_columns
+    columns = _binding_columns if kind == "binding" else _item_columns
     rows = [
         {"id": part.id, "name": part.name, "version": part.version, "now": now, **columns(part, ids)} for part in parts
     ]
-    tx.run_many(SQL[f"put_{kind}"], rows)
+    tx.run_many(SQL[f"upsert_{kind}"], rows)
 
 
-def _own_columns(part: Stored, ids: Mapping[tuple[Kind, str], UUID]) -> dict[str, object]:  # noqa: ARG001
-    return {name: jsonb(value) if name in _JSON_LISTS else value for name, value in part.config.items()}
+def _item_columns(part: ConfigItem, ids: Mapping[tuple[ConfigKind, str], UUID]) -> dict[str, object]:  # noqa: ARG001
+    return {name: jsonb(value) if name in _JSONB_LISTS else value for name, value in part.config.items()}
 
 
-def _binding_columns(part: Stored, ids: Mapping[tuple[Kind, str], UUID]) -> dict[str, object]:
-    tiers: tuple[Kind, ...] = ("human", "team", "agent")
+def _binding_columns(part: ConfigItem, ids: Mapping[tuple[ConfigKind, str], UUID]) -> dict[str, object]:
+    tiers: tuple[ConfigKind, ...] = ("human", "team", "agent")
     own = {name: value for name, value in part.config.items() if name not in tiers}
     return {**own, **{f"{tier}_id": ids[tier, str(part.config[tier])] for tier in tiers}}

@@ -7,7 +7,7 @@ from parlour.packs.format import Tool
 from parlour.tools import definition
 
 
-def definition_of(name: str, tool: Tool, hosts: Sequence[str] = ()) -> definition.Tool:
+def to_tool_definition(name: str, tool: Tool, hosts: Sequence[str] = ()) -> definition.Tool:
     """The tool under its name, to be checked or measured; `hosts` are those that its tenant lists."""
     said: dict[str, Any] = dict(tool)
-    return definition.Tool(name=name, schema=said.pop("parameters"), hosts=hosts, **said)
+    return definition.Tool(name=name, schema=said.pop("parameters"), allowed_hosts=hosts, **said)

@@ -7,39 +7,39 @@ from difflib import SequenceMatcher
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.pulse.pulse import Statement
 
-_ALIKE = 0.6
+_MIN_SIMILARITY = 0.6
 """How much of the words two statements share that say the same thing otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class TextDiff:
     """What became of the statements of an older text; `changed` are pairs, before and after."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
     changed: tuple[tuple[str, str], ...]
-    kept: tuple[str, ...]
+    unchanged: tuple[str, ...]
 
     def to_json(self) -> JsonObject:
         """As the API tells it."""
         changed: list[Json] = [{"before": before, "after": after} for before, after in self.changed]
-        return {"added": [*self.added], "removed": [*self.removed], "changed": changed, "kept": [*self.kept]}
+        return {"added": [*self.added], "removed": [*self.removed], "changed": changed, "kept": [*self.unchanged]}
 
 
-def difference(before: Sequence[Statement], after: Sequence[Statement]) -> Difference:
+def diff_statements(older: Sequence[Statement], newer: Sequence[Statement]) -> TextDiff:
     """What is different between two texts; a statement that only moved, or has other sources, is kept."""
-    old, new = (list(dict.fromkeys(one.text for one in said)) for said in (before, after))
+    old, new = (list(dict.fromkeys(one.text for one in said)) for said in (older, newer))
     kept = [text for text in new if text in old]
     gone, come = [text for text in old if text not in kept], [text for text in new if text not in kept]
     changed = []
     for text in list(come):
-        likeness, nearest = max(((_likeness(one, text), one) for one in gone), default=(0.0, ""))
-        if likeness >= _ALIKE:
+        likeness, nearest = max(((_similarity(one, text), one) for one in gone), default=(0.0, ""))
+        if likeness >= _MIN_SIMILARITY:
             changed.append((nearest, text))
             gone.remove(nearest)
             come.remove(text)
-    return Difference(tuple(come), tuple(gone), tuple(changed), tuple(kept))
+    return TextDiff(tuple(come), tuple(gone), tuple(changed), tuple(kept))
 
 
-def _likeness(one: str, other: str) -> float:
-    return SequenceMatcher(None, one.split(), other.split(), autojunk=False).ratio()
+def _similarity(first: str, second: str) -> float:
+    return SequenceMatcher(None, first.split(), second.split(), autojunk=False).ratio()

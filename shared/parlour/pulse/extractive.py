@@ -2,51 +2,51 @@
 
 from collections.abc import Iterator, Sequence
 
-from parlour.context.segment import Lot
-from parlour.infra.jsonable import Json, canonical
-from parlour.pulse.material.documents import Document
-from parlour.text.sentences import cut
+from parlour.context.segment import SourceKind
+from parlour.infra.jsonable import Json, canonical_json
+from parlour.pulse.material.documents import NumberedSource
+from parlour.text.sentences import split_sentences
 
-NOTE = "Offline model (no model key is configured): quoted, not summed up."
+OFFLINE_NOTE = "Offline model (no model key is configured): quoted, not summed up."
 
-_CHANGES, _FILES = 3, 2
-_LONGEST = 280
+_MAX_CHANGES, _MAX_FILES = 3, 2
+_MAX_QUOTE_CHARS = 280
 
 
-def answer(documents: Sequence[Document]) -> str:
+def offline_answer(documents: Sequence[NumberedSource]) -> str:
     """What a model would have answered: counts, the record's first line, the last changes, the newest files."""
-    quoted = [*_lines(documents, Lot.COUNTS), *_records(documents), *_changes(documents), *_files(documents)]
+    quoted = [*_quote_lines(documents, SourceKind.COUNTS), *_quote_records(documents), *_quote_changes(documents), *_quote_files(documents)]
     told: list[Json] = [{"text": text, "sources": [number]} for text, number in quoted if text]
-    return canonical({"statements": told})
+    return canonical_json({"statements": told})
 
 
-def _lines(documents: Sequence[Document], lot: Lot) -> Iterator[tuple[str, int]]:
+def _quote_lines(documents: Sequence[NumberedSource], source_kind: SourceKind) -> Iterator[tuple[str, int]]:
     for one in documents:
-        if one.lot is lot:
-            yield from ((_clipped(line), one.number) for line in one.text.split("\n")[1:])
+        if one.source_kind is source_kind:
+            yield from ((_shortened(line), one.number) for line in one.text.split("\n")[1:])
 
 
-def _records(documents: Sequence[Document]) -> Iterator[tuple[str, int]]:
+def _quote_records(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, int]]:
     for one in documents:
-        if one.lot is Lot.RECORD:
-            yield _clipped(one.text.split("\n")[1]), one.number
+        if one.source_kind is SourceKind.RECORD:
+            yield _shortened(one.text.split("\n")[1]), one.number
 
 
-def _changes(documents: Sequence[Document]) -> Iterator[tuple[str, int]]:
-    changes = [one for one in documents if one.lot is Lot.CHANGES]
-    yield from ((_clipped(one.text.split("\n")[0]), one.number) for one in changes[:_CHANGES])
+def _quote_changes(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, int]]:
+    changes = [one for one in documents if one.source_kind is SourceKind.CHANGES]
+    yield from ((_shortened(one.text.split("\n")[0]), one.number) for one in changes[:_MAX_CHANGES])
 
 
-def _files(documents: Sequence[Document]) -> Iterator[tuple[str, int]]:
+def _quote_files(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, int]]:
     """The first sentence of the nearest piece of each of the newest files."""
     seen: dict[str, tuple[str, int]] = {}
     for one in documents:
-        if one.lot is Lot.DISTILLATIONS and one.title not in seen:
+        if one.source_kind is SourceKind.FILE_SUMMARIES and one.title not in seen:
             body = one.text.split("\n", 1)[-1].strip()
-            seen[one.title] = f"{one.title}: {_clipped(''.join(cut(body)[:1]))}", one.number
-    yield from list(seen.values())[:_FILES]
+            seen[one.title] = f"{one.title}: {_shortened(''.join(split_sentences(body)[:1]))}", one.number
+    yield from list(seen.values())[:_MAX_FILES]
 
 
-def _clipped(text: str) -> str:
+def _shortened(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[:_LONGEST].rsplit(" ", 1)[0] + " …"
+    return line if len(line) <= _MAX_QUOTE_CHARS else line[:_MAX_QUOTE_CHARS].rsplit(" ", 1)[0] + " …"

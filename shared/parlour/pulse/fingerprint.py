@@ -6,12 +6,12 @@ that was in before changes it, although nothing happened to this record.
 
 from collections.abc import Sequence
 
-from parlour.infra.jsonable import Json, JsonObject, digest
-from parlour.pulse.material.documents import Document
+from parlour.infra.jsonable import Json, JsonObject, canonical_digest
+from parlour.pulse.material.documents import NumberedSource
 
 
 def fingerprint(
-    documents: Sequence[Document], properties: JsonObject, *, prompt_version: str, model: str, level: int,
+    documents: Sequence[NumberedSource], properties: JsonObject, *, prompt_version: str, model: str, level: int,
     question: str = "",
 ) -> str:  # fmt: skip
     """The SHA-256 of the result set (which rows, their words as they stand in the prompt, and their order), counts
@@ -19,9 +19,9 @@ def fingerprint(
 
     The numbers of the documents are not part of it: they shift with what did not get in.
     """
-    return digest(
+    return canonical_digest(
         {
-            "rows": results(documents),
+            "rows": source_hashes(documents),
             "properties": properties,
             "prompt": prompt_version,
             "model": model,
@@ -31,6 +31,6 @@ def fingerprint(
     )
 
 
-def results(documents: Sequence[Document]) -> list[Json]:
+def source_hashes(documents: Sequence[NumberedSource]) -> list[Json]:
     """The result set: two levels whose sets are equal have one Pulse."""
-    return [[str(one.lot), one.source.table, one.source.id, digest(one.text)] for one in documents]
+    return [[str(one.source_kind), one.source.table, one.source.id, canonical_digest(one.text)] for one in documents]

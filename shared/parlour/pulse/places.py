@@ -6,10 +6,10 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CitationTarget:
     """Where a row (`table/id`) stands: in a record, a document or a file, as far as its reader may see that."""
 
-    row: str
+    source_id: str
     type: str | None
     key: str | None
     document: str | None
@@ -20,17 +20,17 @@ class Place:
     def link(self) -> str | None:
         """The console's address: of the document's page, of the file's page with its record, or of the record."""
         if self.document:
-            return _at(f"#/records/document/{_safe(self.document)}", page=self.page)
+            return _with_query(f"#/records/document/{_quote(self.document)}", page=self.page)
         if self.type and self.key:
             where = {"file": str(self.file_id), "page": self.page} if self.file_id else {}
-            return _at(f"#/records/{_safe(self.type)}/{_safe(self.key)}", **where)
-        return _at(f"#/files/{self.file_id}", page=self.page) if self.file_id else None
+            return _with_query(f"#/records/{_quote(self.type)}/{_quote(self.key)}", **where)
+        return _with_query(f"#/files/{self.file_id}", page=self.page) if self.file_id else None
 
 
-def _safe(part: str) -> str:
+def _quote(part: str) -> str:
     return quote(part, safe="")
 
 
-def _at(address: str, **where: str | None) -> str:
-    given = {name: value for name, value in where.items() if value}
+def _with_query(address: str, **where: str | None) -> str:
+    given = {name: value for name, value in parameters.items() if value}
     return f"{address}?{urlencode(given)}" if given else address

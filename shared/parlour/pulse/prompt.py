@@ -1,7 +1,7 @@
 """What a model is told to write a Pulse: the rules, and what matters of a kind of record. Pure."""
 
-from parlour.infra.jsonable import JsonObject, digest
-from parlour.knowledge.records.definition import Definition
+from parlour.infra.jsonable import JsonObject, canonical_digest
+from parlour.knowledge.records.definition import RecordType
 from parlour.knowledge.records.snapshots import placeholders
 
 _ROLE = """You write the Pulse of a business record: what is going on with it now, for somebody who opens it and wants \
@@ -25,59 +25,59 @@ holds no such numbers.
 Answer with one JSON object and nothing before or after it:
 {"statements": [{"text": "...", "sources": [2, 5]}]}"""
 
-_ANSWERING = """# Question
+_QUESTION_RULES = """# Question
 The user asks something about the record. The statements answer that and nothing else. If the documents do not answer \
 it, one statement says so and names the record as its source."""
 
 
-def instructions(kind: Definition, *, answers: bool = False) -> str:
+def system_prompt(record_type: RecordType, *, is_question: bool = False) -> str:
     """The system prompt for records of a kind, the same bytes for all of them; `answers`: for a question."""
-    subject = f"The record is one of the kind {kind.display_name}."
-    parts = [_ROLE.format(subject=subject), *([_ANSWERING] if answers else [f"# What matters\n{focus(kind)}"]), _RULES]
+    subject = f"The record is one of the kind {record_type.display_name}."
+    parts = [_ROLE.format(subject=subject), *([_QUESTION_RULES] if is_question else [f"# What matters\n{focus_text(record_type)}"]), _RULES]
     return "\n\n".join(parts)
 
 
-def version(told: str) -> str:
+def prompt_version(system_prompt: str) -> str:
     """The version of instructions: another word is another version."""
-    return digest(told)[:16]
+    return canonical_digest(system_prompt)[:16]
 
 
-def words(handle: str, question: str = "") -> str:
+def user_text(handle: str, question: str = "") -> str:
     """What the user says."""
     return question.strip() or f"Write the Pulse of {handle}."
 
 
-def focus(kind: Definition) -> str:
+def focus_text(record_type: RecordType) -> str:
     """What the kind's prompt says, else what its template and the types of its properties suggest."""
-    return kind.settings.pulse_prompt.strip() or _derived(kind)
+    return record_type.settings.pulse_prompt.strip() or _derived_focus(record_type)
 
 
-def _derived(kind: Definition) -> str:
-    labels = {name: kind.label(name) for name in kind.properties}
-    told = placeholders(kind.settings.semantic)
-    status = [labels.get(name, name) for name in kind.settings.status_properties]
+def _derived_focus(record_type: RecordType) -> str:
+    labels = {name: record_type.label(name) for name in record_type.properties}
+    told = placeholders(record_type.settings.semantic)
+    status = [labels.get(name, name) for name in record_type.settings.status_properties]
     lines = [
-        ("Where it stands", status or [labels[name] for name in _of(kind, "choice")]),
-        ("What is due, overdue or postponed", [labels[name] for name in _of(kind, "date")]),
-        ("Amounts and figures, and what changed about them", _figures(kind, labels)),
-        ("Beside that", [label for name, label in labels.items() if name in told and name in _of(kind, "text")]),
+        ("Where it stands", status or [labels[name] for name in _properties_of_type(record_type, "choice")]),
+        ("What is due, overdue or postponed", [labels[name] for name in _properties_of_type(record_type, "date")]),
+        ("Amounts and figures, and what changed about them", _number_labels(record_type, labels)),
+        ("Beside that", [label for name, label in labels.items() if name in told and name in _properties_of_type(record_type, "text")]),
     ]
     said = [f"- {lead}: {', '.join(names)}." for lead, names in lines if names]
-    return "\n".join([f"The state of this {kind.display_name.lower()}, with its risks and recent changes.", *said])
+    return "\n".join([f"The state of this {record_type.display_name.lower()}, with its risks and recent changes.", *said])
 
 
-def _figures(kind: Definition, labels: dict[str, str]) -> list[str]:
+def _number_labels(record_type: RecordType, labels: dict[str, str]) -> list[str]:
     named = []
-    for name in (*_of(kind, "number"), *_of(kind, "integer")):
-        unit = _property(kind, name).get("unit")
+    for name in (*_properties_of_type(record_type, "number"), *_properties_of_type(record_type, "integer")):
+        unit = _property_schema(record_type, name).get("unit")
         named.append(f"{labels[name]} ({unit})" if unit else labels[name])
     return named
 
 
-def _of(kind: Definition, sort: str) -> list[str]:
-    return [name for name in kind.properties if _property(kind, name).get("type") == sort]
+def _properties_of_type(record_type: RecordType, property_type: str) -> list[str]:
+    return [name for name in record_type.properties if _property_schema(record_type, name).get("type") == property_type]
 
 
-def _property(kind: Definition, name: str) -> JsonObject:
-    known = kind.properties[name]
+def _property_schema(record_type: RecordType, name: str) -> JsonObject:
+    known = record_type.properties[name]
     return known if isinstance(known, dict) else {}

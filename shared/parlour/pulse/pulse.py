@@ -10,12 +10,12 @@ from uuid import UUID
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.jsonable import Json, JsonObject
 
-LONGEST_QUESTION = 1_000
+MAX_QUESTION_CHARS = 1_000
 """Letters of a question that a manual refresh may carry."""
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PulseJob:
     """A message of the Pulse queue: write this record's Pulses anew, or answer what somebody asked about it."""
 
     tenant_id: UUID
@@ -28,7 +28,7 @@ class Order:
         return {**told, "question_id": str(self.question_id)} if self.question_id else told
 
     @classmethod
-    def from_json(cls, body: JsonObject) -> "Order":
+    def from_json(cls, body: JsonObject) -> "PulseJob":
         """Back from a queue's body; MalformedPayload when it is something else."""
         try:
             asked = body.get("question_id")
@@ -49,10 +49,10 @@ class Statement:
         return {"text": self.text, "sources": list[Json](self.sources)}
 
     @classmethod
-    def from_json(cls, kept: JsonObject) -> "Statement":
+    def from_json(cls, stored: JsonObject) -> "Statement":
         """Back from what is kept."""
-        sources = kept["sources"]
-        return cls(str(kept["text"]), tuple(int(str(one)) for one in sources) if isinstance(sources, list) else ())
+        sources = stored["sources"]
+        return cls(str(stored["text"]), tuple(int(str(one)) for one in sources) if isinstance(sources, list) else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Citation:
     level: int
 
     @property
-    def row(self) -> str:
+    def source_id(self) -> str:
         """`table/id`."""
         return f"{self.table}/{self.id}"
 
@@ -85,11 +85,11 @@ class Citation:
         }  # fmt: skip
 
     @classmethod
-    def from_json(cls, kept: JsonObject) -> "Citation":
+    def from_json(cls, stored: JsonObject) -> "Citation":
         """Back from what is kept."""
         return cls(
-            int(str(kept["number"])), str(kept["title"]), str(kept["locator"]), str(kept["table"]), str(kept["id"]),
-            int(str(kept["level"])),
+            int(str(stored["number"])), str(stored["title"]), str(stored["locator"]), str(stored["table"]), str(stored["id"]),
+            int(str(stored["level"])),
         )  # fmt: skip
 
 
@@ -115,10 +115,10 @@ class Pulse:
     markdown: str
     statements: tuple[Statement, ...]
     citations: tuple[Citation, ...]
-    told_of: tuple[str, ...]
+    source_ids: tuple[str, ...]
     fingerprint: str
     model: str
     cost_usd: Decimal
-    read_at: datetime
+    sources_read_at: datetime
     generated_at: datetime
     checked_at: datetime

@@ -11,12 +11,12 @@ from datetime import datetime
 
 from parlour.infra.jsonable import Json, JsonObject
 
-EXAMPLES = 3
+MAX_EXAMPLES = 3
 """Changes of one sort that the line tells; the others are counted."""
 
-_LONGEST = 90
+_MAX_CHANGE_CHARS = 90
 
-_COUNTED = {
+_COUNT_PHRASES = {
     "changed": ("1 change of it", "{} changes of it"),
     "link_changed": ("1 change of its links", "{} changes of its links"),
     "child_changed": ("1 change of what belongs to it", "{} changes of what belongs to it"),
@@ -27,7 +27,7 @@ _COUNTED = {
 }
 """What is counted of each cause, in the order in which it is told."""
 
-_ALWAYS_TOLD = {
+_PUBLIC_CAUSES = {
     "type_changed": "its kind is described otherwise",
     "manual": "somebody asked for it anew",
     "age": "it is a day old",
@@ -36,7 +36,7 @@ _ALWAYS_TOLD = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeSincePulse:
     """Something that happened after a Pulse was written, as its reader may see it.
 
     cause     what mark it leaves.
@@ -49,80 +49,80 @@ class Change:
     cause: str
     title: str
     content: str
-    at: datetime
+    changed_at: datetime
     total: int
     first_at: datetime
-    rows: list[str]
+    source_ids: list[str]
     level: int
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class StaleMark:
     """Why a Pulse is stale, and since when."""
 
     cause: str
     since: datetime
 
 
-def marks(causes: Sequence[str], kept: JsonObject, since: datetime) -> list[Mark]:
+def stale_marks(causes: Sequence[str], stored_marks: JsonObject, since: datetime) -> list[StaleMark]:
     """The marks of a record as they are kept: `{cause: {"since", ...}}`; those without a time are as old as the oldest,
     `since`."""
-    return [Mark(cause, _time(kept.get(cause)) or since) for cause in causes]
+    return [StaleMark(cause, _marked_at(stored_marks.get(cause)) or since) for cause in causes]
 
 
-def visible(found: Sequence[Mark], changes: Sequence[Change]) -> list[Mark]:
+def filter_visible_marks(stale_marks: Sequence[StaleMark], changes: Sequence[ChangeSincePulse]) -> list[StaleMark]:
     """The marks that a reader may know of who does not see everything: since when is what they may see, too."""
     first = {one.cause: one.first_at for one in changes}
     return [
-        Mark(one.cause, max(one.since, first.get(one.cause, one.since)))
-        for one in found
-        if one.cause in _ALWAYS_TOLD or one.cause in first
+        StaleMark(one.cause, max(one.since, first.get(one.cause, one.since)))
+        for one in stale_marks
+        if one.cause in _PUBLIC_CAUSES or one.cause in first
     ]
 
 
-def line(changes: Sequence[Change], causes: Collection[str]) -> str:
+def render_changes(changes: Sequence[ChangeSincePulse], causes: Collection[str]) -> str:
     """`Since then: 2 changes of it (state: done (was open); budget: 5); 1 new file (Report.pdf).`
 
     changes  newest first, a few of each cause.
     causes   those that the reader may know of; of one without a change to show it is said that there is one. "" when
              nothing came.
     """
-    parts = [_told(cause, mine) for cause in _COUNTED if (mine := [one for one in changes if one.cause == cause])]
+    parts = [_render_cause(cause, mine) for cause in _COUNT_PHRASES if (mine := [one for one in changes if one.cause == cause])]
     seen = {one.cause for one in changes}
-    parts += [_COUNTED[cause][0] for cause in _COUNTED if cause in causes and cause not in seen]
-    parts += [words for cause, words in _ALWAYS_TOLD.items() if cause in causes]
+    parts += [_COUNT_PHRASES[cause][0] for cause in _COUNT_PHRASES if cause in causes and cause not in seen]
+    parts += [words for cause, words in _PUBLIC_CAUSES.items() if cause in causes]
     return f"Since then: {'; '.join(parts)}." if parts else ""
 
 
-def counts(changes: Sequence[Change]) -> dict[str, Json]:
+def count_by_cause(changes: Sequence[ChangeSincePulse]) -> dict[str, Json]:
     """How many changes of each cause there are that the reader may see."""
     return {one.cause: one.total for one in changes}
 
 
-def _told(cause: str, mine: Sequence[Change]) -> str:
-    one, many = _COUNTED[cause]
-    total = mine[0].total
-    examples = list(dict.fromkeys(filter(None, (_what(each) for each in mine[:EXAMPLES]))))
-    more = ["..."] if examples and total > len(mine[:EXAMPLES]) else []
+def _render_cause(cause: str, changes_of_cause: Sequence[ChangeSincePulse]) -> str:
+    one, many = _COUNT_PHRASES[cause]
+    total = changes_of_cause[0].total
+    examples = list(dict.fromkeys(filter(None, (_describe_change(each) for each in changes_of_cause[:MAX_EXAMPLES]))))
+    more = ["..."] if examples and total > len(changes_of_cause[:MAX_EXAMPLES]) else []
     told = f" ({'; '.join([*examples, *more])})" if examples else ""
     return f"{one if total == 1 else many.format(total)}{told}"
 
 
-def _what(change: Change) -> str:
+def _describe_change(change: ChangeSincePulse) -> str:
     """What happened, short: of the record itself without its name."""
     said = change.content.partition("] ")[2].rpartition(", by ")[0]
     if not said:
-        return _clipped(change.title)
+        return _shortened(change.title)
     what = said.removeprefix(f"{change.title} (").partition("): ")[2] or said
     own = change.cause in {"changed", "link_changed"}
-    return _clipped(what if own else f"{change.title}: {what}")
+    return _shortened(what if own else f"{change.title}: {what}")
 
 
-def _clipped(text: str) -> str:
+def _shortened(text: str) -> str:
     flat = " ".join(text.split())
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1].rstrip()}…"
+    return flat if len(flat) <= _MAX_CHANGE_CHARS else f"{flat[: _MAX_CHANGE_CHARS - 1].rstrip()}…"
 
 
-def _time(kept: Json) -> datetime | None:
-    found = kept.get("since") if isinstance(kept, Mapping) else None
+def _marked_at(stored_mark: Json) -> datetime | None:
+    found = stored_mark.get("since") if isinstance(stored_mark, Mapping) else None
     return datetime.fromisoformat(found) if isinstance(found, str) else None

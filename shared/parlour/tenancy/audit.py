@@ -7,15 +7,15 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
-from parlour.tenancy.records import Entry
-from parlour.tenancy.roles import require
+from parlour.tenancy.records import AuditEntry
+from parlour.tenancy.roles import require_role
 
 __all__ = ["Entry", "recent", "record"]
 
-_MOST = 200
+_MAX_ENTRIES = 200
 
 
-def record(
+def add_entry(
     principal: Principal,
     tx: Transaction,
     action: str,
@@ -31,10 +31,10 @@ def record(
     details  ids, numbers, roles and states; nothing personal and no secret.
     """
     actor = principal.name
-    store.record_act(tx, id=new_id(now), actor=actor, action=action, target=target, details=details, now=now)
+    store.add_audit_entry(tx, id=new_id(now), actor=actor, action=action, target=target, details=details, now=now)
 
 
-def recent(principal: Principal, tx: Transaction, most: int, before: Entry | None = None) -> list[Entry]:
+def list_entries(principal: Principal, tx: Transaction, limit: int, before: AuditEntry | None = None) -> list[AuditEntry]:
     """The latest acts, at most 200, from before an entry that was read earlier. Needs the role viewer."""
-    require(principal, "viewer")
-    return store.acts(tx, min(max(most, 1), _MOST), before)
+    require_role(principal, "viewer")
+    return store.list_audit_entries(tx, min(max(limit, 1), _MAX_ENTRIES), before)

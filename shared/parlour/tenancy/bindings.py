@@ -23,27 +23,27 @@ __all__ = [
 ]
 
 
-def load(tx: Transaction, binding_id: UUID, user_id: UUID | None = None) -> Persona | None:
+def load_persona(tx: Transaction, binding_id: UUID, user_id: UUID | None = None) -> Persona | None:
     """The binding with its human, team, agent and tenant, and the user who talks to it if one is named, in one query;
     inactive ones too: look at `is_active`."""
-    return store.persona(tx, binding_id, user_id)
+    return store.find_persona(tx, binding_id, user_id)
 
 
-def by_id(tx: Transaction, binding_id: UUID) -> Binding | None:
+def find_binding(tx: Transaction, binding_id: UUID) -> Binding | None:
     """One binding, active or not."""
-    return store.binding_by_id(tx, binding_id)
+    return store.find_binding(tx, binding_id)
 
 
-def by_slug(tx: Transaction, slug: str) -> Binding | None:
+def find_binding_by_slug(tx: Transaction, slug: str) -> Binding | None:
     """One binding by the name its pack gives it, active or not; any text is safe."""
-    return store.binding_by_slug(tx, slug) if is_identifier(slug) else None
+    return store.find_binding_by_slug(tx, slug) if is_identifier(slug) else None
 
 
-def list_active(tx: Transaction) -> list[Binding]:
+def list_active_bindings(tx: Transaction) -> list[Binding]:
     """The bindings that are switched on, by slug."""
-    return store.active_bindings(tx)
+    return store.list_active_bindings(tx)
 
 
-def on_the_web(tx: Transaction, agent: str) -> Binding | None:
+def find_web_binding(tx: Transaction, agent_slug: str) -> Binding | None:
     """Through which binding anybody talks to that agent, by its slug, on the web; of several the first by slug."""
-    return next((binding for binding in store.bindings_of_agent(tx, agent) if binding.open_to_visitors), None)
+    return next((binding for binding in store.list_bindings_of_agent(tx, agent_slug) if binding.is_open_to_visitors), None)

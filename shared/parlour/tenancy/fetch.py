@@ -9,12 +9,12 @@ import httpx2
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
 
-_SECONDS = 5.0
-_BYTES = 256 * 1024
+_TIMEOUT_SECONDS = 5.0
+_MAX_BYTES = 256 * 1024
 """Discovery documents and key sets are a few KiB."""
 
 
-class JsonFetch:
+class JsonFetcher:
     """GET with a client per document: an issuer is read once an hour. The environment's proxies are not used."""
 
     def __init__(
@@ -34,16 +34,16 @@ class JsonFetch:
         return document
 
     def _read(self, url: str) -> bytes:
-        deadline = self._clock() + _SECONDS
+        deadline = self._clock() + _TIMEOUT_SECONDS
         body = bytearray()
         with (
-            httpx2.Client(transport=self._transport, timeout=_SECONDS, trust_env=False) as client,
+            httpx2.Client(transport=self._transport, timeout=_TIMEOUT_SECONDS, trust_env=False) as client,
             client.stream("GET", url, headers={"accept": "application/json"}) as response,
         ):
             if response.status_code != httpx2.codes.OK:
                 raise ValueError(f"status {response.status_code}")
             for piece in response.iter_bytes():
                 body += piece
-                if len(body) > _BYTES or self._clock() > deadline:
+                if len(body) > _MAX_BYTES or self._clock() > deadline:
                     raise ValueError("too large or too slow")
         return bytes(body)

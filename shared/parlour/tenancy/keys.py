@@ -20,26 +20,26 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, store
-from parlour.tenancy.labels import check_label
-from parlour.tenancy.records import Key
-from parlour.tenancy.roles import check_grant, require
+from parlour.tenancy.labels import validate_label
+from parlour.tenancy.records import ApiKey
+from parlour.tenancy.roles import check_grant, require_role
 
 __all__ = ["CreatedKey", "Key", "Presented", "all_of", "create", "presented", "revoke"]
 
 _SECRET_BYTES = 32
-_FORM = re.compile(r"parlour_([0-9a-f]{32})_([0-9a-f]{32})([0-9a-f]{64})")
+_KEY_PATTERN = re.compile(r"parlour_([0-9a-f]{32})_([0-9a-f]{32})([0-9a-f]{64})")
 
 
 @dataclass(frozen=True, slots=True)
-class CreatedKey:
+class CreatedApiKey:
     """A new key and its text, which nobody can read again."""
 
-    key: Key
+    key: ApiKey
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Presented:
+class PresentedKey:
     """A text of the form of a key, as somebody presented it: not yet known to be one."""
 
     tenant_id: UUID
@@ -51,13 +51,13 @@ class Presented:
         return hmac.compare_digest(_hash(self.secret), secret_hash)
 
 
-def presented(text: str) -> Presented | None:
+def parse_key(text: str) -> PresentedKey | None:
     """The parts of a text that has the form of a key, else None."""
-    form = _FORM.fullmatch(text)
-    return form and Presented(UUID(form[1]), UUID(form[2]), bytes.fromhex(form[3]))
+    form = _KEY_PATTERN.fullmatch(text)
+    return form and PresentedKey(UUID(form[1]), UUID(form[2]), bytes.fromhex(form[3]))
 
 
-def create(
+def create_key(
     principal: Principal,
     tx: Transaction,
     *,
@@ -67,7 +67,7 @@ def create(
     now: datetime,
     new_id: NewId,
     randomness: Callable[[int], bytes] = os.urandom,
-) -> CreatedKey:
+) -> CreatedApiKey:
     """A new key of the principal's tenant. Needs admin; audited.
 
     Raises Forbidden and InvalidRequest as the rules of granting say.
@@ -77,32 +77,32 @@ def create(
     key = store.create_key(
         tx,
         key_id=new_id(now),
-        name=check_label("name", name),
+        name=validate_label("name", name),
         secret_hash=_hash(secret),
         roles=sorted(set(roles)),
         clearance=clearance,
         now=now,
     )
     details: JsonObject = {"roles": [*key.roles], "clearance": key.clearance}
-    audit.record(principal, tx, "key.created", f"key:{key.id}", details, now, new_id)
-    return CreatedKey(key, f"parlour_{principal.tenant_id.hex}_{key.id.hex}{secret.hex()}")
+    audit.add_entry(principal, tx, "key.created", f"key:{key.id}", details, now, new_id)
+    return CreatedApiKey(key, f"parlour_{principal.tenant_id.hex}_{key.id.hex}{secret.hex()}")
 
 
-def revoke(principal: Principal, tx: Transaction, key_id: UUID, now: datetime, new_id: NewId) -> Key:
+def revoke_key(principal: Principal, tx: Transaction, key_id: UUID, now: datetime, new_id: NewId) -> ApiKey:
     """End a key at once; one that has ended stays as it was. Needs admin; audited. Raises NotFound."""
-    require(principal, "admin")
+    require_role(principal, "admin")
     key = store.revoke_key(tx, key_id, now)
     if key is None:
-        raise NotFound("there is no such key; read the list again")
+        raise NotFound("API key not found; reload the list")
     if key.revoked_at == now:
-        audit.record(principal, tx, "key.revoked", f"key:{key.id}", {}, now, new_id)
+        audit.add_entry(principal, tx, "key.revoked", f"key:{key.id}", {}, now, new_id)
     return key
 
 
-def all_of(principal: Principal, tx: Transaction) -> list[Key]:
+def list_keys(principal: Principal, tx: Transaction) -> list[ApiKey]:
     """The tenant's keys, the newest first, the revoked ones too. Needs admin."""
-    require(principal, "admin")
-    return store.keys(tx)
+    require_role(principal, "admin")
+    return store.list_keys(tx)
 
 
 def _hash(secret: bytes) -> bytes:

@@ -10,14 +10,14 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, store
-from parlour.tenancy.labels import check_identifier, check_label
+from parlour.tenancy.labels import validate_identifier, validate_label
 from parlour.tenancy.records import Member
-from parlour.tenancy.roles import check_grant, require
+from parlour.tenancy.roles import check_grant, require_role
 
 __all__ = ["Member", "add", "all_of", "change"]
 
 
-def add(
+def add_member(
     principal: Principal,
     tx: Transaction,
     *,
@@ -37,20 +37,20 @@ def add(
     member = store.add_member(
         tx,
         member_id=new_id(now),
-        issuer=check_identifier("issuer", issuer),
-        subject=check_identifier("subject", subject),
-        display_name=check_label("display_name", display_name),
+        issuer=validate_identifier("issuer", issuer),
+        subject=validate_identifier("subject", subject),
+        display_name=validate_label("display_name", display_name),
         roles=sorted(set(roles)),
         clearance=clearance,
         now=now,
     )
     if member is None:
-        raise Conflict("this person is a member already; change their roles instead")
-    _record(principal, tx, "member.added", member, now, new_id)
+        raise Conflict("this person is already a member; change their roles instead")
+    _add_audit_entry(principal, tx, "member.added", member, now, new_id)
     return member
 
 
-def change(
+def update_member(
     principal: Principal,
     tx: Transaction,
     member_id: UUID,
@@ -64,19 +64,19 @@ def change(
     """Set what a member may do from the next request on. Needs admin; audited. Raises NotFound."""
     check_grant(principal, roles, clearance)
     granted = sorted(set(roles))
-    member = store.change_member(tx, member_id=member_id, roles=granted, clearance=clearance, active=active)
+    member = store.update_member(tx, member_id=member_id, roles=granted, clearance=clearance, active=active)
     if member is None:
-        raise NotFound("there is no such member; read the list again")
-    _record(principal, tx, "member.changed", member, now, new_id)
+        raise NotFound("member not found; reload the list")
+    _add_audit_entry(principal, tx, "member.changed", member, now, new_id)
     return member
 
 
-def all_of(principal: Principal, tx: Transaction) -> list[Member]:
+def list_members(principal: Principal, tx: Transaction) -> list[Member]:
     """Everybody of the tenant, by name. Needs admin."""
-    require(principal, "admin")
-    return store.members(tx)
+    require_role(principal, "admin")
+    return store.list_members(tx)
 
 
-def _record(principal: Principal, tx: Transaction, action: str, member: Member, now: datetime, new_id: NewId) -> None:
+def _add_audit_entry(principal: Principal, tx: Transaction, action: str, member: Member, now: datetime, new_id: NewId) -> None:
     details: JsonObject = {"roles": [*member.roles], "clearance": member.clearance, "active": member.active}
-    audit.record(principal, tx, action, f"member:{member.id}", details, now, new_id)
+    audit.add_entry(principal, tx, action, f"member:{member.id}", details, now, new_id)

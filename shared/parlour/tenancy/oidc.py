@@ -21,10 +21,10 @@ from parlour.tenancy import tokens
 #: The key decides the algorithm; the token's header only has to agree.
 _ALGORITHMS = frozenset({"RS256", "ES256"})
 
-_FRESH = timedelta(hours=1)
-_PAUSE = timedelta(seconds=30)
-_LONGEST = timedelta(days=1)
-_LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+_CACHE_TIME = timedelta(hours=1)
+_MIN_REFRESH_PAUSE = timedelta(seconds=30)
+_MAX_STALE_TIME = timedelta(days=1)
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Identity:
     subject: str
 
 
-def allowed(text: str) -> tuple[str, ...]:
+def parse_issuers(text: str) -> tuple[str, ...]:
     """The issuers of a comma-separated setting; Misconfigured unless each is https, or http on this machine."""
     issuers = tuple(part.strip() for part in text.split(",") if part.strip())
     for issuer in issuers:
@@ -44,11 +44,11 @@ def allowed(text: str) -> tuple[str, ...]:
     return issuers
 
 
-class Issuers:
+class TrustedIssuers:
     """The trusted issuers and their keys. May be shared between threads."""
 
     def __init__(self, trusted: Sequence[str], audience: str, fetch: Callable[[str], JsonObject]) -> None:
-        self._keys = {issuer: _Keys(issuer, fetch) for issuer in trusted}
+        self._keys = {issuer: _IssuerKeys(issuer, fetch) for issuer in trusted}
         self._audience = audience
         self._lock = threading.Lock()
 
@@ -58,63 +58,63 @@ class Issuers:
         Raises Unauthenticated for every token that is not in order, ProviderUnavailable when that cannot be
         told because the issuer does not answer.
         """
-        header = tokens.header(text)
+        header = tokens.parse_header(text)
         if header is None or header.algorithm not in _ALGORITHMS:
             raise Unauthenticated(reason="algorithm")
-        issuer = tokens.text_claim(tokens.unverified(text), "iss")
+        issuer = tokens.get_text_claim(tokens.read_unverified_claims(text), "iss")
         if issuer not in self._keys:
             raise Unauthenticated(reason="issuer")
         with self._lock:
-            key = self._keys[issuer].find(header, now)
-        claims = tokens.verified(text, key, key.algorithm_name)
-        return self._identity(claims, issuer, now)
+            key = self._keys[issuer].find_key(header, now)
+        claims = tokens.verify_signature(text, key, key.algorithm_name)
+        return self._to_identity(claims, issuer, now)
 
-    def _identity(self, claims: JsonObject, issuer: str, now: datetime) -> Identity:
+    def _to_identity(self, claims: JsonObject, issuer: str, now: datetime) -> Identity:
         if claims.get("iss") != issuer:
             raise Unauthenticated(reason="issuer")
-        if not _names(claims.get("aud"), self._audience):
+        if not _has_audience(claims.get("aud"), self._audience):
             raise Unauthenticated(reason="audience")
-        tokens.check_times(claims, now)
-        return Identity(issuer, tokens.text_claim(claims, "sub"))
+        tokens.verify_times(claims, now)
+        return Identity(issuer, tokens.get_text_claim(claims, "sub"))
 
 
-class _Keys:
+class _IssuerKeys:
     """One issuer's public keys."""
 
     def __init__(self, issuer: str, fetch: Callable[[str], JsonObject]) -> None:
         self._issuer = issuer
         self._fetch = fetch
         self._keys: tuple[jwt.PyJWK, ...] = ()
-        self._read_at: datetime | None = None
+        self._refreshed_at: datetime | None = None
         self._tried_at: datetime | None = None
 
-    def find(self, header: tokens.Header, now: datetime) -> jwt.PyJWK:
+    def find_key(self, header: tokens.TokenHeader, now: datetime) -> jwt.PyJWK:
         """The key that the header names, read anew if need be; see the module for when."""
-        if self._is_due(header, now):
-            self._read(now)
-        key = _matching(self._keys, header)
+        if self._is_refresh_due(header, now):
+            self._refresh(now)
+        key = _find_key(self._keys, header)
         if key:
             return key
-        if self._read_at != self._tried_at:
+        if self._refreshed_at != self._tried_at:
             raise ProviderUnavailable("the identity provider did not answer; try again in a minute")
         raise Unauthenticated(reason="unknown_key")
 
-    def _is_due(self, header: tokens.Header, now: datetime) -> bool:
-        if self._tried_at and now - self._tried_at < _PAUSE:
+    def _is_refresh_due(self, header: tokens.TokenHeader, now: datetime) -> bool:
+        if self._tried_at and now - self._tried_at < _MIN_REFRESH_PAUSE:
             return False
-        return self._read_at is None or now - self._read_at > _FRESH or _matching(self._keys, header) is None
+        return self._refreshed_at is None or now - self._refreshed_at > _CACHE_TIME or _find_key(self._keys, header) is None
 
-    def _read(self, now: datetime) -> None:
+    def _refresh(self, now: datetime) -> None:
         self._tried_at = now
         try:
-            self._keys = _signing_keys(self._fetch(self._keys_url()))
-            self._read_at = now
+            self._keys = _signing_keys(self._fetch(self._fetch_keys_url()))
+            self._refreshed_at = now
         except ProviderUnavailable as error:
             log.error("issuer_unreadable", error, issuer=self._issuer)
-            if self._read_at and now - self._read_at > _LONGEST:
+            if self._refreshed_at and now - self._refreshed_at > _MAX_STALE_TIME:
                 self._keys = ()
 
-    def _keys_url(self) -> str:
+    def _fetch_keys_url(self) -> str:
         document = self._fetch(f"{self._issuer.rstrip('/')}/.well-known/openid-configuration")
         url = document.get("jwks_uri")
         if document.get("issuer") != self._issuer or not isinstance(url, str):
@@ -141,7 +141,7 @@ def _signing_keys(document: JsonObject) -> tuple[jwt.PyJWK, ...]:
     return tuple(key for key in known if key.algorithm_name in _ALGORITHMS)
 
 
-def _matching(keys: Sequence[jwt.PyJWK], header: tokens.Header) -> jwt.PyJWK | None:
+def _find_key(keys: Sequence[jwt.PyJWK], header: tokens.TokenHeader) -> jwt.PyJWK | None:
     """The key of that name and algorithm; a token that names none fits a key set of one."""
     fitting = [key for key in keys if key.algorithm_name == header.algorithm]
     if header.key_id is None:
@@ -149,19 +149,19 @@ def _matching(keys: Sequence[jwt.PyJWK], header: tokens.Header) -> jwt.PyJWK | N
     return next((key for key in fitting if key.key_id == header.key_id), None)
 
 
-def _names(audience: Json, wanted: str) -> bool:
-    return audience == wanted or (isinstance(audience, list) and wanted in audience)
+def _has_audience(audience: Json, expected: str) -> bool:
+    return audience == expected or (isinstance(audience, list) and expected in audience)
 
 
 def _is_https(url: str) -> bool:
-    return _matches(url, "https") is not None
+    return _host_of(url, "https") is not None
 
 
 def _is_local(url: str) -> bool:
-    return _matches(url, "http") in _LOCAL
+    return _host_of(url, "http") in _LOCAL_HOSTS
 
 
-def _matches(url: str, scheme: str) -> str | None:
+def _host_of(url: str, scheme: str) -> str | None:
     """The host of a URL of that scheme without credentials in it, else None."""
     try:
         parts = urlsplit(url)

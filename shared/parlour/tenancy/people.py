@@ -8,9 +8,9 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
-from parlour.tenancy.labels import readable
+from parlour.tenancy.labels import clean_label
 from parlour.tenancy.persona import Persona
-from parlour.tenancy.records import Contact, Session, User, Visibility
+from parlour.tenancy.records import Contact, Session, User, SessionVisibility
 
 __all__ = [
     "Contact",
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 
-def contact(
+def find_or_create_contact(
     tx: Transaction,
     *,
     channel: str,
@@ -45,11 +45,11 @@ def contact(
     session as active, which locks its row: what the transaction stores after it is in order of commit. Of the
     display name, which the provider sends, only what is readable is kept.
     """
-    return store.contact(
+    return store.find_or_create_contact(
         tx,
         channel=channel,
         address=address,
-        display_name=readable(display_name),
+        display_name=clean_label(display_name),
         binding_id=binding_id,
         user_id=new_id(now),
         identity_id=new_id(now),
@@ -58,12 +58,12 @@ def contact(
     )
 
 
-def open_visitor(
+def create_visitor(
     tx: Transaction,
     *,
     binding_id: UUID,
     entity_id: UUID | None = None,
-    visibility: Visibility = "private",
+    visibility: SessionVisibility = "private",
     now: datetime,
     new_id: NewId,
 ) -> Contact:
@@ -72,7 +72,7 @@ def open_visitor(
     The session is about an entity if one is named, and then visible to others as the entity's kind says. Raises
     NotFound when the binding is missing or switched off, or the entity is beyond its clearance.
     """
-    opened = store.open_visitor(
+    opened = store.create_visitor(
         tx,
         binding_id=binding_id,
         entity_id=entity_id,
@@ -83,7 +83,7 @@ def open_visitor(
         now=now,
     )
     if opened is None:
-        raise NotFound("there is no such agent to talk to; ask for the list of bindings")
+        raise NotFound("agent not found; list the bindings")
     return opened
 
 
@@ -93,7 +93,7 @@ def open_session(
     *,
     binding_id: UUID,
     entity_id: UUID | None = None,
-    visibility: Visibility = "private",
+    visibility: SessionVisibility = "private",
     now: datetime,
     new_id: NewId,
 ) -> Session:
@@ -112,56 +112,56 @@ def open_session(
         now=now,
     )
     if not opened:
-        raise NotFound("there is no such agent or record here; ask for the list of bindings")
+        raise NotFound("agent or record not found; list the bindings")
     return opened
 
 
-def session_of(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
+def get_session(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
     """The session, if the principal may read it: the user it belongs to, Parlour itself, or whose clearance covers it,
     a viewer of the tenant, and those of the tenant's own people to whom it was opened (`records.Visibility`).
 
     Raises NotFound otherwise, so that nobody learns which ids exist.
     """
-    found = store.session(tx, session_id)
-    if found is None or not _may_read(principal, found):
-        raise NotFound("there is no such session; open one first")
+    found = store.find_session(tx, session_id)
+    if found is None or not _can_read(principal, found):
+        raise NotFound("session not found; open one first")
     return found
 
 
-def may_read(principal: Principal, tx: Transaction, session_id: UUID) -> bool:
+def can_read_session(principal: Principal, tx: Transaction, session_id: UUID) -> bool:
     """Whether `session_of` would return it."""
-    found = store.session(tx, session_id)
-    return found is not None and _may_read(principal, found)
+    found = store.find_session(tx, session_id)
+    return found is not None and _can_read(principal, found)
 
 
-def principal_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
+def load_user_principal(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
     """The user as they may act now through this binding: read anew for each turn, never kept.
 
     Raises NotFound when the user or the binding is gone.
     """
-    acting = store.acting_user(tx, user_id, binding_id)
+    acting = store.find_acting_user(tx, user_id, binding_id)
     if acting is None:
-        raise NotFound("this user or binding is no longer here")
+        raise NotFound("this user or binding no longer exists")
     return Principal(acting.tenant_id, "user", acting.id, clearance=acting.clearance)
 
 
-def acting(persona: Persona) -> Principal:
+def user_principal(persona: Persona) -> Principal:
     """As `principal_of`, for a persona that was read with its user."""
     talking, binding = persona.user, persona.binding
     if talking is None:
-        raise NotFound("this user or binding is no longer here")
+        raise NotFound("this user or binding no longer exists")
     clearance = binding.clearance if talking.clearance is None else talking.clearance
     return Principal(persona.tenant.tenant_id, "user", talking.id, clearance=clearance)
 
 
-def _may_read(principal: Principal, found: Session) -> bool:
+def _can_read(principal: Principal, session: Session) -> bool:
     if principal.kind == "user":
-        return principal.id == found.user_id
-    return principal.kind == "system" or (_is_let_in(principal, found) and found.needs <= principal.clearance)
+        return principal.id == session.user_id
+    return principal.kind == "system" or (_is_visible_to(principal, session) and session.required_clearance <= principal.clearance)
 
 
-def _is_let_in(principal: Principal, found: Session) -> bool:
+def _is_visible_to(principal: Principal, session: Session) -> bool:
     """Whether somebody of the tenant, no user of it, meets the session; viewers read what an operator sees: all."""
-    if found.visibility == "shared" or principal.has("viewer"):
+    if session.visibility == "shared" or principal.has_role("viewer"):
         return True
-    return found.visibility == "role_gated" and principal.has("editor")
+    return session.visibility == "role_gated" and principal.has_role("editor")

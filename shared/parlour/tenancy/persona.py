@@ -29,7 +29,7 @@ class Binding:
     version: int
 
     @property
-    def open_to_visitors(self) -> bool:
+    def is_open_to_visitors(self) -> bool:
         """Whether somebody without credentials may start a session on the web."""
         return self.is_active and self.door != "private" and "web" in self.channels
 
@@ -89,7 +89,7 @@ class Agent:
     version: int
 
     @property
-    def acts(self) -> bool:
+    def can_act(self) -> bool:
         """Whether it may change anything."""
         return "act" in self.modes
 
@@ -106,8 +106,8 @@ class Persona:
     team: Team
     agent: Agent
     user: User | None = None
-    record_mark: str | None = None
-    tools: str = ""
+    last_record_write: str | None = None
+    tools_json: str = ""
 
     @property
     def versions(self) -> JsonObject:

@@ -7,14 +7,14 @@ from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 
-type Status = Literal["active", "paused", "archived"]
+type TenantStatus = Literal["active", "paused", "archived"]
 """active: turns are answered; paused: they get a polite line; archived: closed, only the operator enters."""
 
-type Visibility = Literal["private", "role_gated", "shared"]
+type SessionVisibility = Literal["private", "role_gated", "shared"]
 """Who of a tenant's own people reads a conversation besides its user and the viewers, as far as their clearance goes:
 nobody; editors; every member and key."""
 
-type Tier = Literal["tenant", "human", "team", "agent", "binding", "tool", "entity_type"]
+type ConfigKind = Literal["tenant", "human", "team", "agent", "binding", "tool", "entity_type"]
 """What has versions: the three tiers of a persona and the rest of a tenant's configuration."""
 
 
@@ -25,7 +25,7 @@ class Tenant:
     tenant_id: UUID
     slug: str
     display_name: str
-    status: Status
+    status: TenantStatus
     settings: JsonObject
     version: int
     created_at: datetime
@@ -33,7 +33,7 @@ class Tenant:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class RoutingKey:
     """Where a routing key leads. A key of a tenant as a whole has no binding."""
 
     key: str
@@ -68,7 +68,7 @@ class Session:
     user_id: UUID
     binding_id: UUID
     entity_id: UUID | None
-    visibility: Visibility
+    visibility: SessionVisibility
     channel: str
     title: str
     is_main: bool
@@ -77,7 +77,7 @@ class Session:
     created_at: datetime
     last_active_at: datetime
     last_event: int
-    needs: int
+    required_clearance: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
-class Acting:
+class ActingUser:
     """What a principal is made of when it is read anew: whose it is and what it may see."""
 
     tenant_id: UUID
@@ -113,7 +113,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ApiKey:
     """An API key, without its secret: that is shown once and then known by its hash alone."""
 
     id: UUID
@@ -125,7 +125,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class CredentialRow:
     """A row that lets somebody in: a member's, a key's or a user's, with the tenant it belongs to.
 
     `secret_hash` is a key's; `tenant` is the tenant's row as JSON.
@@ -139,7 +139,7 @@ class Admission:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AuditEntry:
     """One administrative act. `actor` is the name of a principal, `target` is `<kind>:<id>`."""
 
     id: UUID

@@ -11,14 +11,14 @@ ROLES = frozenset({"admin", "editor", "viewer"})
 what an operator sees."""
 
 
-def operator(tenant_id: UUID) -> Principal:
+def operator_principal(tenant_id: UUID) -> Principal:
     """Whoever runs the deployment, acting inside one tenant."""
     return Principal(tenant_id, "operator", clearance=RESTRICTED)
 
 
-def require(principal: Principal, role: str) -> None:
+def require_role(principal: Principal, role: str) -> None:
     """Raise Forbidden unless the principal holds `role`."""
-    if not principal.has(role):
+    if not principal.has_role(role):
         raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")
 
 
@@ -27,7 +27,7 @@ def check_grant(principal: Principal, roles: Collection[str], clearance: int) ->
 
     Raises Forbidden, or InvalidRequest when a role or the clearance does not exist.
     """
-    require(principal, "admin")
+    require_role(principal, "admin")
     unknown = sorted(set(roles) - ROLES)
     if unknown:
         raise InvalidRequest(f"roles: {', '.join(map(repr, unknown))} unknown; use {', '.join(sorted(ROLES))}")

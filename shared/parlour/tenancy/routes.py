@@ -10,8 +10,8 @@ from uuid import UUID
 from parlour.infra.errors import Conflict
 from parlour.infra.postgres import Transaction
 from parlour.tenancy import store
-from parlour.tenancy.labels import check_identifier, is_identifier
-from parlour.tenancy.records import Route
+from parlour.tenancy.labels import validate_identifier, is_identifier
+from parlour.tenancy.records import RoutingKey
 
 __all__ = [
     "Route",
@@ -48,26 +48,26 @@ def web_key(host: str) -> str:
     return f"web:{bare.rstrip('.')}"
 
 
-def resolve(tx: Transaction, key: str) -> Route | None:
+def find_routing_key(tx: Transaction, key: str) -> RoutingKey | None:
     """Where `key` leads. Works in a transaction without a tenant and in any tenant's; any text is safe."""
-    return store.route(tx, key) if is_identifier(key) else None
+    return store.find_routing_key(tx, key) if is_identifier(key) else None
 
 
-def claim(tx: Transaction, key: str, binding_id: UUID | None) -> None:
+def claim_key(tx: Transaction, key: str, binding_id: UUID | None) -> None:
     """Let `key` lead to the transaction's tenant and to `binding_id`; repeating it changes nothing.
 
     Raises Conflict when another tenant holds the key, InvalidRequest for a text that cannot be one.
     """
-    check_identifier("routing key", key)
-    if store.claim_route(tx, key, binding_id) is None:
+    validate_identifier("routing key", key)
+    if store.claim_routing_key(tx, key, binding_id) is None:
         raise Conflict(f"the routing key {key} belongs to another tenant; choose another or have it released there")
 
 
-def release_missing(tx: Transaction, kept: Collection[str]) -> list[str]:
+def release_keys_except(tx: Transaction, kept: Collection[str]) -> list[str]:
     """Give up the transaction's tenant's keys that are not in `kept`, except the tenant's own; returns them."""
-    return sorted(route.key for route in store.release_routes(tx, kept))
+    return sorted(route.key for route in store.release_routing_keys(tx, kept))
 
 
-def mine(tx: Transaction) -> list[Route]:
+def list_own_keys(tx: Transaction) -> list[RoutingKey]:
     """The keys that lead to the transaction's tenant, by key."""
-    return store.own_routes(tx)
+    return store.list_own_routing_keys(tx)

@@ -13,18 +13,18 @@ from datetime import datetime
 from parlour.infra import log
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
 from parlour.infra.postgres import Database
-from parlour.principal import Kind, Principal
+from parlour.principal import PrincipalKind, Principal
 from parlour.tenancy import keys, roles, routes, store, tenants, tokens, visitor
-from parlour.tenancy.oidc import Issuers
-from parlour.tenancy.records import Admission, Route, Tenant
-from parlour.tenancy.visitor import Token, Visitor
+from parlour.tenancy.oidc import TrustedIssuers
+from parlour.tenancy.records import CredentialRow, RoutingKey, Tenant
+from parlour.tenancy.visitor import VisitorToken, VisitorClaims
 
 __all__ = ["Credentials", "SignIn", "SignedIn", "Token", "Visitor"]
 
-_LONGEST = 8 * 1024
+_MAX_HEADER_CHARS = 8 * 1024
 """Characters of a header: more than any issuer's token needs."""
 
-_SHORTEST_OPERATOR_KEY = 32
+_MIN_OPERATOR_KEY_CHARS = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,36 +38,36 @@ class Credentials:
     def bearer(self) -> str:
         """The bearer token; Unauthenticated when there is none."""
         scheme, _, token = self.authorization.strip().partition(" ")
-        if scheme.lower() != "bearer" or not token.strip() or len(token) > _LONGEST:
+        if scheme.lower() != "bearer" or not token.strip() or len(token) > _MAX_HEADER_CHARS:
             raise Unauthenticated(reason="no_bearer")
         return token.strip()
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class AuthenticatedCaller:
     """Somebody who may act, the tenant they act in, and what a visitor's token is confined to."""
 
     principal: Principal
     tenant: Tenant
-    visitor: Visitor | None = None
+    visitor: VisitorClaims | None = None
 
 
-class SignIn:
+class Authenticator:
     """Checks credentials. Secrets are read when a bearer of their kind comes. May be shared between threads."""
 
-    def __init__(self, issuers: Issuers, token_secret: Callable[[], str], operator_secret: Callable[[], str]) -> None:
+    def __init__(self, issuers: TrustedIssuers, token_secret: Callable[[], str], operator_secret: Callable[[], str]) -> None:
         self._issuers = issuers
         self._token_secret = token_secret
         self._operator_secret = operator_secret
 
-    def authenticate(self, credentials: Credentials, database: Database, now: datetime) -> SignedIn:
+    def authenticate(self, credentials: Credentials, database: Database, now: datetime) -> AuthenticatedCaller:
         """Who is calling, and in which tenant. A paused tenant's people sign in; look at the tenant's status.
 
         Raises Unauthenticated; InvalidRequest when a member or the operator names no tenant; Forbidden when the
         tenant is archived, except for the operator; NotFound when the operator names a tenant that is not there.
         """
         try:
-            signed_in = self._recognise(credentials, database, now)
+            signed_in = self._authenticate_bearer(credentials, database, now)
         except Unauthenticated as refusal:
             log.warning("sign_in_refused", reason=refusal.reason)
             raise
@@ -82,84 +82,84 @@ class SignIn:
         except Unauthenticated:
             return False
 
-    def issue(self, whom: Visitor, now: datetime) -> Token:
+    def issue_visitor_token(self, claims: VisitorClaims, now: datetime) -> VisitorToken:
         """A visitor's token for 24 hours."""
-        return visitor.issue(whom, self._token_secret(), now)
+        return visitor.issue_token(claims, self._token_secret(), now)
 
-    def _recognise(self, credentials: Credentials, database: Database, now: datetime) -> SignedIn:
+    def _authenticate_bearer(self, credentials: Credentials, database: Database, now: datetime) -> AuthenticatedCaller:
         bearer = credentials.bearer
-        if presented := keys.presented(bearer):
-            return _key(presented, credentials.tenant, database)
-        header = tokens.header(bearer)
+        if presented := keys.parse_key(bearer):
+            return _authenticate_key(presented, credentials.tenant, database)
+        header = tokens.parse_header(bearer)
         if header is None:
-            return self._operator(bearer, credentials.tenant, database)
-        if header.type == visitor.TYPE:
-            whom = visitor.read(bearer, self._token_secret(), now)
-            return _visitor(whom, credentials.tenant, database)
-        return self._member(bearer, credentials.tenant, database, now)
+            return self._authenticate_operator(bearer, credentials.tenant, database)
+        if header.type == visitor.VISITOR_TOKEN_TYPE:
+            whom = visitor.verify_token(bearer, self._token_secret(), now)
+            return _authenticate_visitor(whom, credentials.tenant, database)
+        return self._authenticate_member(bearer, credentials.tenant, database, now)
 
-    def _member(self, bearer: str, slug: str, database: Database, now: datetime) -> SignedIn:
+    def _authenticate_member(self, bearer: str, slug: str, database: Database, now: datetime) -> AuthenticatedCaller:
         identity = self._issuers.verify(bearer, now)
-        route = _route(_named(slug), database)
+        route = _find_tenant_key(_require_tenant_slug(slug), database)
         if route is None:
             raise Unauthenticated(reason="unknown_tenant")
         with database.transaction(route.tenant_id) as tx:
-            row = store.admit_member(tx, identity.issuer, identity.subject)
+            row = store.find_member_credential(tx, identity.issuer, identity.subject)
         if row is None:
             raise Unauthenticated(reason="not_a_member")
-        return _signed_in("member", row)
+        return _to_caller("member", row)
 
-    def _operator(self, bearer: str, slug: str, database: Database) -> SignedIn:
+    def _authenticate_operator(self, bearer: str, slug: str, database: Database) -> AuthenticatedCaller:
         if not self._is_operator_key(bearer):
             raise Unauthenticated(reason="unknown_bearer")
-        tenant = tenants.by_slug(database, _named(slug))
+        tenant = tenants.find_tenant_by_slug(database, _require_tenant_slug(slug))
         if tenant is None:
-            raise NotFound("there is no tenant of that name; apply a pack to make it")
-        return SignedIn(roles.operator(tenant.tenant_id), tenant)
+            raise NotFound("tenant not found; apply a pack to create it")
+        return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id), tenant)
 
     def _is_operator_key(self, bearer: str) -> bool:
         secret = self._operator_secret().strip()
         same = hmac.compare_digest(bearer.encode(errors="replace"), secret.encode())
-        return same and len(secret) >= _SHORTEST_OPERATOR_KEY
+        return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS
 
 
-def _key(presented: keys.Presented, slug: str, database: Database) -> SignedIn:
+def _authenticate_key(presented: keys.PresentedKey, slug: str, database: Database) -> AuthenticatedCaller:
     with database.transaction(presented.tenant_id) as tx:
-        row = store.admit_key(tx, presented.key_id)
+        row = store.find_key_credential(tx, presented.key_id)
     if row is None or row.secret_hash is None or not presented.matches(row.secret_hash):
         raise Unauthenticated(reason="unknown_key")
-    return _same_tenant(_signed_in("key", row), slug)
+    return _require_same_tenant(_to_caller("key", row), slug)
 
 
-def _visitor(whom: Visitor, slug: str, database: Database) -> SignedIn:
-    with database.transaction(whom.tenant_id) as tx:
-        row = store.admit_visitor(tx, whom.user_id, whom.binding_id)
+def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) -> AuthenticatedCaller:
+    with database.transaction(claims.tenant_id) as tx:
+        row = store.find_visitor_credential(tx, claims.user_id, claims.binding_id)
     if row is None:
         raise Unauthenticated(reason="visitor_gone")
-    return _same_tenant(_signed_in("user", row, whom), slug)
+    return _require_same_tenant(_to_caller("user", row, claims), slug)
 
 
-def _signed_in(kind: Kind, row: Admission, whom: Visitor | None = None) -> SignedIn:
-    tenant = store.tenant_of(row.tenant)
+def _to_caller(kind: PrincipalKind, row: CredentialRow, visitor_claims: VisitorClaims | None = None) -> AuthenticatedCaller:
+    tenant = store.parse_tenant(row.tenant)
     principal = Principal(tenant.tenant_id, kind, row.id, frozenset(row.roles), row.clearance)
-    return SignedIn(principal, tenant, whom)
+    return AuthenticatedCaller(principal, tenant, visitor_claims)
 
 
-def _same_tenant(signed_in: SignedIn, slug: str) -> SignedIn:
+def _require_same_tenant(signed_in: AuthenticatedCaller, slug: str) -> AuthenticatedCaller:
     """These bearers know their tenant; a header that names another is a mistake that must not go unnoticed."""
     if slug and slug != signed_in.tenant.slug:
         raise Unauthenticated(reason="other_tenant")
     return signed_in
 
 
-def _route(slug: str, database: Database) -> Route | None:
+def _find_tenant_key(slug: str, database: Database) -> RoutingKey | None:
     if not tenants.is_slug(slug):
         return None
     with database.transaction(None) as tx:
-        return routes.resolve(tx, routes.tenant_key(slug))
+        return routes.find_routing_key(tx, routes.tenant_key(slug))
 
 
-def _named(slug: str) -> str:
+def _require_tenant_slug(slug: str) -> str:
     if not slug:
         raise InvalidRequest("name the tenant in the header Parlour-Tenant")
     return slug

@@ -9,9 +9,9 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, routes, store, versions
-from parlour.tenancy.labels import check_label
-from parlour.tenancy.records import Status, Tenant
-from parlour.tenancy.roles import require
+from parlour.tenancy.labels import validate_label
+from parlour.tenancy.records import TenantStatus, Tenant
+from parlour.tenancy.roles import require_role
 
 __all__ = ["Status", "Tenant", "by_slug", "create", "get", "is_slug", "set_status", "update"]
 
@@ -23,24 +23,24 @@ def is_slug(text: str) -> bool:
     return _SLUG.fullmatch(text) is not None
 
 
-def by_slug(database: Database, slug: str) -> Tenant | None:
+def find_tenant_by_slug(database: Database, slug: str) -> Tenant | None:
     """The tenant of that name, in two short transactions: one to find its id, one as that tenant."""
     if not is_slug(slug):
         return None
     with database.transaction(None) as tx:
-        route = routes.resolve(tx, routes.tenant_key(slug))
+        route = routes.find_routing_key(tx, routes.tenant_key(slug))
     if route is None:
         return None
     with database.transaction(route.tenant_id) as tx:
-        return store.tenant(tx)
+        return store.find_tenant(tx)
 
 
-def get(tx: Transaction) -> Tenant | None:
+def find_own_tenant(tx: Transaction) -> Tenant | None:
     """The transaction's own tenant."""
-    return store.tenant(tx)
+    return store.find_tenant(tx)
 
 
-def create(
+def create_tenant(
     principal: Principal,
     tx: Transaction,
     *,
@@ -56,52 +56,52 @@ def create(
     the slug is taken.
     """
     if principal.kind != "operator":
-        raise Forbidden("only the deployment's operator makes tenants; sign in with the operator key")
+        raise Forbidden("only the deployment's operator can create tenants; use the operator key")
     if not is_slug(slug):
         raise InvalidRequest("slug: use lower-case letters, digits and hyphens, 63 at most")
-    label = check_label("display_name", display_name)
+    label = validate_label("display_name", display_name)
     tenant = store.create_tenant(tx, slug=slug, display_name=label, settings=settings, now=now)
     if tenant is None:
-        raise Conflict(f"there is a tenant {principal.tenant_id} already; read it and change it instead")
-    routes.claim(tx, routes.tenant_key(slug), None)
-    _keep(principal, tx, tenant, "tenant.created", now, new_id)
+        raise Conflict(f"tenant {principal.tenant_id} already exists; change it instead")
+    routes.claim_key(tx, routes.tenant_key(slug), None)
+    _record_change(principal, tx, tenant, "tenant.created", now, new_id)
     return tenant
 
 
-def update(
+def update_tenant(
     principal: Principal, tx: Transaction, *, display_name: str, settings: JsonObject, now: datetime, new_id: NewId
 ) -> bool:
     """Give the tenant this name and these settings; False, and nothing written, when it has them. Needs admin."""
-    require(principal, "admin")
-    label = check_label("display_name", display_name)
+    require_role(principal, "admin")
+    label = validate_label("display_name", display_name)
     tenant = store.update_tenant(tx, display_name=label, settings=settings, now=now)
     if tenant is None:
         return False
-    _keep(principal, tx, tenant, "tenant.changed", now, new_id)
+    _record_change(principal, tx, tenant, "tenant.changed", now, new_id)
     return True
 
 
-def set_status(principal: Principal, tx: Transaction, status: Status, now: datetime, new_id: NewId) -> Tenant:
+def set_tenant_status(principal: Principal, tx: Transaction, status: TenantStatus, now: datetime, new_id: NewId) -> Tenant:
     """Open or pause the tenant (role admin); archive it or bring it back (the operator). Audited.
 
     Raises Forbidden, NotFound when the transaction's tenant does not exist, InvalidRequest for no such status.
     """
-    require(principal, "admin")
+    require_role(principal, "admin")
     if status not in {"active", "paused", "archived"}:
         raise InvalidRequest("status: use active, paused or archived")
-    before = store.tenant(tx)
+    before = store.find_tenant(tx)
     if before is None:
         raise NotFound
     if "archived" in {before.status, status} and principal.kind != "operator":
-        raise Forbidden("only the deployment's operator archives a tenant or brings it back")
+        raise Forbidden("only the deployment's operator can archive or restore a tenant")
     after = store.set_tenant_status(tx, status, now) or before
     target, details = f"tenant:{after.tenant_id}", {"from": before.status}
-    audit.record(principal, tx, f"tenant.{status}", target, {**details}, now, new_id)
+    audit.add_entry(principal, tx, f"tenant.{status}", target, {**details}, now, new_id)
     return after
 
 
-def _keep(principal: Principal, tx: Transaction, tenant: Tenant, action: str, now: datetime, new_id: NewId) -> None:
+def _record_change(principal: Principal, tx: Transaction, tenant: Tenant, action: str, now: datetime, new_id: NewId) -> None:
     config: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "settings": tenant.settings}
-    versions.record(principal, tx, "tenant", tenant.tenant_id, tenant.version, config, now, new_id)
+    versions.record_version(principal, tx, "tenant", tenant.tenant_id, tenant.version, config, now, new_id)
     details: JsonObject = {"version": tenant.version}
-    audit.record(principal, tx, action, f"tenant:{tenant.tenant_id}", details, now, new_id)
+    audit.add_entry(principal, tx, action, f"tenant:{tenant.tenant_id}", details, now, new_id)

@@ -23,7 +23,7 @@ _ENFORCE_KEY_LENGTH: jwt.types.SigOptions = {"verify_signature": True, "enforce_
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class TokenHeader:
     """What a token says about itself before anything is verified; `type` is in lower case."""
 
     algorithm: str
@@ -31,7 +31,7 @@ class Header:
     key_id: str | None
 
 
-def header(text: str) -> Header | None:
+def parse_header(text: str) -> TokenHeader | None:
     """The header of a text that has the form of a signed token, else None."""
     try:
         fields = jwt.PyJWS().get_unverified_header(text)
@@ -40,19 +40,19 @@ def header(text: str) -> Header | None:
     algorithm, kind = fields.get("alg"), fields.get("typ", "")
     if not isinstance(algorithm, str) or not isinstance(kind, str):
         return None
-    return Header(algorithm, kind.lower(), fields.get("kid"))
+    return TokenHeader(algorithm, kind.lower(), fields.get("kid"))
 
 
-def unverified(text: str) -> JsonObject:
+def read_unverified_claims(text: str) -> JsonObject:
     """The claims as they stand, to learn whose key to check them with; nothing in them is true yet."""
     options: jwt.types.SigOptions = {"verify_signature": False, "enforce_minimum_key_length": False}
     try:
-        return _claims(jwt.PyJWS().decode(text, options=options))
+        return _parse_claims(jwt.PyJWS().decode(text, options=options))
     except (jwt.PyJWTError, ValueError) as error:
         raise Unauthenticated(reason="malformed") from error
 
 
-def verified(text: str, key: str | jwt.PyJWK, algorithm: str) -> JsonObject:
+def verify_signature(text: str, key: str | jwt.PyJWK, algorithm: str) -> JsonObject:
     """The claims of a token that `key` signed with exactly this `algorithm`.
 
     Raises Unauthenticated for any other token, and when the key is shorter than the algorithm needs.
@@ -61,20 +61,20 @@ def verified(text: str, key: str | jwt.PyJWK, algorithm: str) -> JsonObject:
         payload = jwt.PyJWS().decode(text, key, algorithms=[algorithm], options=_ENFORCE_KEY_LENGTH)
     except (jwt.PyJWTError, ValueError) as error:
         raise Unauthenticated(reason="signature") from error
-    return _claims(payload)
+    return _parse_claims(payload)
 
 
-def check_times(claims: Mapping[str, object], now: datetime) -> None:
+def verify_times(claims: Mapping[str, object], now: datetime) -> None:
     """Raise Unauthenticated unless the token was issued before `now` and is in force; `exp` and `iat` must be there."""
-    if _time(claims, "exp") + LEEWAY <= now:
+    if _get_time_claim(claims, "exp") + LEEWAY <= now:
         raise Unauthenticated(reason="expired")
-    if _time(claims, "iat") - LEEWAY > now:
+    if _get_time_claim(claims, "iat") - LEEWAY > now:
         raise Unauthenticated(reason="issued_later")
-    if "nbf" in claims and _time(claims, "nbf") - LEEWAY > now:
+    if "nbf" in claims and _get_time_claim(claims, "nbf") - LEEWAY > now:
         raise Unauthenticated(reason="not_yet_valid")
 
 
-def text_claim(claims: Mapping[str, object], name: str) -> str:
+def get_text_claim(claims: Mapping[str, object], name: str) -> str:
     """A claim that must be an identifier: 1 to 255 printable characters."""
     value = claims.get(name)
     if not isinstance(value, str) or not is_identifier(value):
@@ -82,7 +82,7 @@ def text_claim(claims: Mapping[str, object], name: str) -> str:
     return value
 
 
-def _time(claims: Mapping[str, object], name: str) -> datetime:
+def _get_time_claim(claims: Mapping[str, object], name: str) -> datetime:
     value = claims.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise Unauthenticated(reason=f"claim_{name}")
@@ -92,7 +92,7 @@ def _time(claims: Mapping[str, object], name: str) -> datetime:
         raise Unauthenticated(reason=f"claim_{name}") from error
 
 
-def _claims(payload: bytes) -> JsonObject:
+def _parse_claims(payload: bytes) -> JsonObject:
     try:
         claims = json.loads(payload)
     except (ValueError, RecursionError) as error:

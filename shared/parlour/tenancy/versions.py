@@ -9,16 +9,16 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
-from parlour.tenancy.records import Tier
+from parlour.tenancy.records import ConfigKind
 
 __all__ = ["Tier", "record"]
 
 
-def record(
+def record_version(
     principal: Principal,
     tx: Transaction,
-    tier: Tier,
-    tier_id: UUID,
+    kind: ConfigKind,
+    config_id: UUID,
     version: int,
     config: JsonObject,
     now: datetime,
@@ -28,15 +28,15 @@ def record(
 
     Raises Conflict when the version exists: somebody else changed the same thing at the same time.
     """
-    written = store.record_version(
+    written = store.add_config_version(
         tx,
         id=new_id(now),
-        tier=tier,
-        tier_id=tier_id,
+        tier=kind,
+        tier_id=config_id,
         version=version,
         config=config,
         created_by=principal.name,
         now=now,
     )
     if not written:
-        raise Conflict(f"{tier} {tier_id} has a version {version} already; read it again and repeat the change")
+        raise Conflict(f"{kind} {config_id} already has version {version}; read it again and repeat the change")

@@ -11,28 +11,28 @@ from uuid import UUID
 import jwt
 
 from parlour.infra.errors import Misconfigured, Unauthenticated
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.tenancy import tokens
 
-LIFETIME = timedelta(hours=24)
+SESSION_TOKEN_LIFETIME = timedelta(hours=24)
 """Of a token for one session."""
 
-KNOWN_FOR = timedelta(days=90)
+VISITOR_TOKEN_LIFETIME = timedelta(days=90)
 """Of a token for all of a visitor's sessions with a binding, from the last conversation that they began: who comes back
 after a week is known. As long as raw messages stay in the database (design section 9)."""
 
-TYPE = "visitor+jwt"
+VISITOR_TOKEN_TYPE = "visitor+jwt"
 """The header's `typ`: what tells these tokens from an issuer's before anything is verified."""
 
 _ALGORITHM = "HS256"
 _ISSUER = "parlour"
-_KIND = "visitor"
-_SHORTEST_SECRET = 32
+_CLAIM_TYPE = "visitor"
+_MIN_SECRET_CHARS = 32
 """Characters; HS256 wants a key of 256 bits at least."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visitor:
+class VisitorClaims:
     """Whom a token is for. Without a session it is good for all of the user's sessions with the binding."""
 
     tenant_id: UUID
@@ -42,20 +42,20 @@ class Visitor:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class VisitorToken:
     """A signed token and the moment from which it is refused."""
 
     text: str
     expires_at: datetime
 
 
-def issue(visitor: Visitor, secret: str, now: datetime) -> Token:
+def issue_token(visitor: VisitorClaims, secret: str, now: datetime) -> VisitorToken:
     """A token good for 24 hours, without a session for 90 days. Raises Misconfigured when the secret has fewer than 32
     characters."""
-    expires_at = (now + (LIFETIME if visitor.session_id else KNOWN_FOR)).replace(microsecond=0)
+    expires_at = (now + (SESSION_TOKEN_LIFETIME if visitor.session_id else VISITOR_TOKEN_LIFETIME)).replace(microsecond=0)
     claims: JsonObject = {
         "iss": _ISSUER,
-        "typ": _KIND,
+        "typ": _CLAIM_TYPE,
         "sub": str(visitor.user_id),
         "ten": str(visitor.tenant_id),
         "bnd": str(visitor.binding_id),
@@ -64,32 +64,32 @@ def issue(visitor: Visitor, secret: str, now: datetime) -> Token:
     }
     if visitor.session_id:
         claims["ses"] = str(visitor.session_id)
-    payload = canonical(claims).encode()
-    return Token(jwt.PyJWS().encode(payload, _checked(secret), _ALGORITHM, {"typ": TYPE}), expires_at)
+    payload = canonical_json(claims).encode()
+    return VisitorToken(jwt.PyJWS().encode(payload, _validated_secret(secret), _ALGORITHM, {"typ": VISITOR_TOKEN_TYPE}), expires_at)
 
 
-def read(text: str, secret: str, now: datetime) -> Visitor:
+def verify_token(text: str, secret: str, now: datetime) -> VisitorClaims:
     """Whom the token is for. Raises Unauthenticated unless it was issued here and is still good."""
-    header = tokens.header(text)
-    if header is None or header.type != TYPE:
+    header = tokens.parse_header(text)
+    if header is None or header.type != VISITOR_TOKEN_TYPE:
         raise Unauthenticated(reason="not_a_visitor")
-    claims = tokens.verified(text, _checked(secret), _ALGORITHM)
-    if claims.get("iss") != _ISSUER or claims.get("typ") != _KIND:
+    claims = tokens.verify_signature(text, _validated_secret(secret), _ALGORITHM)
+    if claims.get("iss") != _ISSUER or claims.get("typ") != _CLAIM_TYPE:
         raise Unauthenticated(reason="not_a_visitor")
-    tokens.check_times(claims, now)
-    session_id = _id(claims, "ses") if "ses" in claims else None
-    return Visitor(_id(claims, "ten"), _id(claims, "sub"), _id(claims, "bnd"), session_id)
+    tokens.verify_times(claims, now)
+    session_id = _get_id_claim(claims, "ses") if "ses" in claims else None
+    return VisitorClaims(_get_id_claim(claims, "ten"), _get_id_claim(claims, "sub"), _get_id_claim(claims, "bnd"), session_id)
 
 
-def _id(claims: JsonObject, name: str) -> UUID:
+def _get_id_claim(claims: JsonObject, name: str) -> UUID:
     try:
-        return UUID(tokens.text_claim(claims, name))
+        return UUID(tokens.get_text_claim(claims, name))
     except ValueError as error:
         raise Unauthenticated(reason=f"claim_{name}") from error
 
 
-def _checked(secret: str) -> str:
+def _validated_secret(secret: str) -> str:
     stripped = secret.strip()
-    if len(stripped) < _SHORTEST_SECRET:
-        raise Misconfigured(f"the token secret needs {_SHORTEST_SECRET} characters at least; generate a random one")
+    if len(stripped) < _MIN_SECRET_CHARS:
+        raise Misconfigured(f"the token secret needs {_MIN_SECRET_CHARS} characters at least; generate a random one")
     return stripped

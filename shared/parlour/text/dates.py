@@ -15,7 +15,7 @@ _NAMES = "|".join(sorted(map(re.escape, MONTH_NUMBERS), key=len, reverse=True))
 _MONTH = rf"{_NO_LETTER_BEFORE}(?P<month>{_NAMES}){_NO_LETTER_AFTER}\.?"
 _YEAR = r"(?P<year>\d{4})(?!\d)"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|\.)?"
-_WRITTEN = tuple(
+_WRITTEN_DATES = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         r"(?<!\d)(?P<year>\d{4})-(?P<number>\d{1,2})-(?P<day>\d{1,2})(?!\d)",
@@ -24,7 +24,7 @@ _WRITTEN = tuple(
         rf"{_MONTH},?\s+(?:de\s+)?{_YEAR}",
     )
 )
-_NUMERIC = re.compile(
+_NUMERIC_DATE = re.compile(
     r"(?<![\d/.])(?P<first>\d{1,2})(?P<between>[/.])\s?(?P<second>\d{1,2})(?P=between)\s?"
     r"(?P<year>\d{4}|(?<=/)\d{2}|(?<=\d\d\.\d\d\.)\d{2})(?![\d/])"
 )
@@ -53,25 +53,25 @@ class Date:
     year: int | None
     month: int
     day: int | None
-    other: tuple[int, int] | None = None
-    spelled: tuple[int, int] | None = None
+    alternative: tuple[int, int] | None = None
+    ambiguous_digits: tuple[int, int] | None = None
 
-    def is_in(self, known: Iterable["Date"]) -> bool:
+    def is_in(self, dates: Iterable["Date"]) -> bool:
         """Whether one of these is this one, as far as both say."""
-        return any(self._is(one) for one in known)
+        return any(self._matches(one) for one in dates)
 
-    def _is(self, one: "Date") -> bool:
-        if None not in (self.year, one.year) and self.year != one.year:
+    def _matches(self, other: "Date") -> bool:
+        if None not in (self.year, other.year) and self.year != other.year:
             return False
-        if self.spelled and one.spelled:
-            return self.spelled == one.spelled
-        return any(mine == its or mine == (its[0], None) for mine in self.readings for its in one.readings)
+        if self.ambiguous_digits and other.ambiguous_digits:
+            return self.ambiguous_digits == other.ambiguous_digits
+        return any(mine == its or mine == (its[0], None) for mine in self.readings for its in other.readings)
 
     @property
-    def value(self) -> str:
+    def stored_value(self) -> str:
         """The date as it is stored: 2026-03-14, 03-14 without a year, 03/04/2026 where both may be the month."""
-        if self.spelled:
-            return f"{self.spelled[0]:02}/{self.spelled[1]:02}/{self.year}"
+        if self.ambiguous_digits:
+            return f"{self.ambiguous_digits[0]:02}/{self.ambiguous_digits[1]:02}/{self.year}"
         year = f"{self.year}-" if self.year else ""
         return f"{year}{self.month:02}-{self.day:02}" if self.day else f"{year}{self.month:02}"
 
@@ -79,7 +79,7 @@ class Date:
     def readings(self) -> tuple[tuple[int, int | None], ...]:
         """Month and day, in every way that they may be meant."""
         own = (self.month, self.day)
-        return (own, self.other) if self.other else (own,)
+        return (own, self.alternative) if self.alternative else (own,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,34 +91,34 @@ class FoundDate:
     end: int
 
 
-def take_dates(text: str) -> tuple[list[FoundDate], str]:
+def extract_dates(text: str) -> tuple[list[FoundDate], str]:
     """Return the dates of a text, and the text with blanks where they stood: places stay the same."""
     found: list[FoundDate] = []
-    for pattern, read in (*((one, _written) for one in _WRITTEN), (_NUMERIC, _numeric), (_MONTH_ALONE, _written)):
-        text = pattern.sub(_noting(read, found), text)
+    for pattern, read in (*((one, _parse_written_date) for one in _WRITTEN_DATES), (_NUMERIC_DATE, _parse_numeric_date), (_MONTH_ALONE, _parse_written_date)):
+        text = pattern.sub(_date_collector(read, found), text)
     return found, text
 
 
-def from_value(value: str) -> Date | None:
+def parse_stored_value(stored_value: str) -> Date | None:
     """Return the date that `Date.value` wrote."""
-    if re.fullmatch(r"\d{2}-\d{2}", value):
-        return Date(None, int(value[:2]), int(value[3:]))
-    found, _ = take_dates(value)
+    if re.fullmatch(r"\d{2}-\d{2}", stored_value):
+        return Date(None, int(stored_value[:2]), int(stored_value[3:]))
+    found, _ = extract_dates(stored_value)
     return found[0].date if found else None
 
 
-def _noting(read: Callable[[re.Match[str]], Date | None], found: list[FoundDate]) -> Callable[[re.Match[str]], str]:
+def _date_collector(parse: Callable[[re.Match[str]], Date | None], found_dates: list[FoundDate]) -> Callable[[re.Match[str]], str]:
     def note(match: re.Match[str]) -> str:
-        date = read(match)
+        date = parse(match)
         if date is None:
             return match[0]
-        found.append(FoundDate(date, match.start(), match.end()))
+        found_dates.append(FoundDate(date, match.start(), match.end()))
         return " " * len(match[0])
 
     return note
 
 
-def _written(found: re.Match[str]) -> Date | None:
+def _parse_written_date(found: re.Match[str]) -> Date | None:
     named = found.groupdict()
     word = (named.get("month") or "").casefold()
     if word == "may" and not named.get("year"):
@@ -130,7 +130,7 @@ def _written(found: re.Match[str]) -> Date | None:
     return Date(int(named["year"]) if named.get("year") else None, month, day)
 
 
-def _numeric(found: re.Match[str]) -> Date | None:
+def _parse_numeric_date(found: re.Match[str]) -> Date | None:
     """A date in figures: which of the first two is the month is not always to be told."""
     first, second = int(found["first"]), int(found["second"])
     year = int(found["year"]) if len(found["year"]) == 4 else 2000 + int(found["year"])

@@ -8,19 +8,19 @@ from email.utils import parseaddr, parsedate_to_datetime
 from itertools import takewhile
 
 _HEADER = re.compile(r"^\s*\**(From|To|Cc|Bcc|Date|Sent|Subject)\**\s*:\**\s*(\S.*)$", re.IGNORECASE)
-_LONGEST_NAME = 80
-_LONGEST_DATE = 40
+_MAX_NAME_CHARS = 80
+_MAX_DATE_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Mail:
+class EmailOrigin:
     """The sender's name (or address) and the day (ISO 8601 where it could be read), "" when not stated."""
 
     sender: str
     date: str
 
 
-def header_lines(lines: Sequence[str]) -> int:
+def count_header_lines(lines: Sequence[str]) -> int:
     """How many of the first `lines` are the header of an e-mail; 0 when they are none.
 
     A header is a run of header fields with a From and a subject or a date among them; `**From:**` counts as
@@ -30,15 +30,15 @@ def header_lines(lines: Sequence[str]) -> int:
     return len(names) if "from" in names and {"subject", "date", "sent"} & set(names) else 0
 
 
-def read_header(lines: Sequence[str]) -> Mail:
+def parse_header(lines: Sequence[str]) -> EmailOrigin:
     """Sender and day from the header's lines."""
     fields = {found[1].lower(): found[2].strip(" *") for found in map(_HEADER.match, lines) if found}
     name, address = parseaddr(fields.get("from", ""))
     sender = name or address or fields.get("from", "")
-    return Mail(sender[:_LONGEST_NAME], day(fields.get("date") or fields.get("sent") or ""))
+    return EmailOrigin(sender[:_MAX_NAME_CHARS], to_iso_day(fields.get("date") or fields.get("sent") or ""))
 
 
-def day(text: str) -> str:
+def to_iso_day(text: str) -> str:
     """The calendar day of a date as written, YYYY-MM-DD; text that cannot be read as a date stays as it is."""
     text = text.strip()
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
@@ -46,4 +46,4 @@ def day(text: str) -> str:
             return parse(text).date().isoformat()
         except (ValueError, TypeError):
             continue
-    return text[:_LONGEST_DATE]
+    return text[:_MAX_DATE_CHARS]

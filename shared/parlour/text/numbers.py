@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from parlour.text.dates import Date, take_dates
+from parlour.text.dates import Date, extract_dates
 
 
 def _spellings(text: str) -> dict[str, str]:
@@ -43,44 +43,44 @@ _UNITS = (
         "|km2|km²|cm2|cm²|cm3|cm³|mm2|mm²|kg|g|mg|l|ml|kw|kwh|mw|v|day|week|month|year|piece|unit|bag|guest|night|room|seat"
     )
 )
-_SIGNS = r"[\u20a0-\u20bf$\u00a3\u00a5]"
-_BEFORE = "|".join(sorted((name for name in _CURRENCIES if len(name) > 1), key=len, reverse=True))
-_BEHIND = "|".join(map(re.escape, sorted(_UNITS, key=len, reverse=True)))
+_CURRENCY_SIGNS = r"[\u20a0-\u20bf$\u00a3\u00a5]"
+_PREFIX_CURRENCIES = "|".join(sorted((name for name in _CURRENCIES if len(name) > 1), key=len, reverse=True))
+_SUFFIX_UNITS = "|".join(map(re.escape, sorted(_UNITS, key=len, reverse=True)))
 _NUMBER = re.compile(
-    rf"(?P<sign>(?<![\w.,)])[-\u2212](?={_SIGNS}?\d))?"
-    rf"(?:(?P<currency>{_SIGNS}|(?<![^\W\d_])(?:{_BEFORE})\.?(?![^\W\d_]))\s?)?"
+    rf"(?P<sign>(?<![\w.,)])[-\u2212](?={_CURRENCY_SIGNS}?\d))?"
+    rf"(?:(?P<currency>{_CURRENCY_SIGNS}|(?<![^\W\d_])(?:{_PREFIX_CURRENCIES})\.?(?![^\W\d_]))\s?)?"
     r"(?P<digits>\d+(?:[.,'\u2019\u00a0\u202f]\d+)*)(?P<ordinal>(?:st|nd|rd|th)\b)?"
     rf"(?P<scale>\s?{_SCALE_WORDS}|[kmb](?![\w²³]))?"
-    rf"(?:\s?(?P<unit>{_SIGNS}|(?:{_BEHIND})s?(?![^\W\d_])))?",
+    rf"(?:\s?(?P<unit>{_CURRENCY_SIGNS}|(?:{_SUFFIX_UNITS})s?(?![^\W\d_])))?",
     re.IGNORECASE,
 )
 _NEXT_WORD = re.compile(r"\s?([^\W\d_]+)")
 
 #: Digits from which on a number means itself, whatever word is behind it: 45 folks are no 45 euros.
-_LONG = 4
+_LONG_NUMBER_DIGITS = 4
 
 #: Million or metre: 12m.
-_AMBIGUOUS = "m"
+_AMBIGUOUS_SCALE = "m"
 
 #: From two to nineteen.
-_SMALL = re.findall(
+_SMALL_NUMBER_WORDS = re.findall(
     r"\w+",
     "two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
     "nineteen",
 )
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_WORDS = (
+_TENS_WORDS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_NUMBER_WORDS = (
     {"a": 1, "one": 1}
-    | {word: value for value, word in enumerate(_SMALL, start=2)}
-    | {word: 10 * value for value, word in enumerate(_TENS, start=2)}
+    | {word: value for value, word in enumerate(_SMALL_NUMBER_WORDS, start=2)}
+    | {word: 10 * value for value, word in enumerate(_TENS_WORDS, start=2)}
 )
-_TIMES = {"dozen": 12, "hundred": 100}
-_WORDED = re.compile(
-    rf"\b(?P<words>(?:{'|'.join(_TENS)})(?:[-\s](?:one|{'|'.join(_SMALL[:8])})\b)?|(?:{'|'.join(_SMALL)})\b"
+_MULTIPLIERS = {"dozen": 12, "hundred": 100}
+_WRITTEN_NUMBER = re.compile(
+    rf"\b(?P<words>(?:{'|'.join(_TENS_WORDS)})(?:[-\s](?:one|{'|'.join(_SMALL_NUMBER_WORDS[:8])})\b)?|(?:{'|'.join(_SMALL_NUMBER_WORDS)})\b"
     rf"|(?:a|one)(?=\s(?:dozen|hundred|{_SCALE_WORDS})))\b(?:\s(?P<times>dozen|hundred)\b)?(?P<scale>\s{_SCALE_WORDS})?",
     re.IGNORECASE,
 )
-_FALLING = re.compile(
+_DECREASE_WORDS = re.compile(
     r"\b(?:behind|below|declin|decreas|deficit|down|drop|fall|fell|less|loss|lower|minus|negative|short|under)",
     re.IGNORECASE,
 )
@@ -103,44 +103,44 @@ class Number:
 
     values: frozenset[Decimal]
     scale: int = 1
-    places: int = 0
-    is_loose: bool = False
-    is_day: bool = False
+    decimal_places: int = 0
+    has_uncertain_scale: bool = False
+    is_ordinal: bool = False
     unit: str = ""
     is_amount: bool = False
     start: int = 0
     end: int = 0
 
-    def is_same_amount(self, there: "Number") -> bool:
+    def is_same_amount(self, other: "Number") -> bool:
         """Return whether another number is exactly as much of the same, or of what it does not say."""
-        is_same_unit = self.unit == there.unit or not self.unit or not there.unit
-        return is_same_unit and not self.exact.isdisjoint(there.exact)
+        is_same_unit = self.unit == other.unit or not self.unit or not other.unit
+        return is_same_unit and not self.exact_values.isdisjoint(other.exact_values)
 
-    def is_said(self, one: "Number", *, falling: bool) -> bool:
+    def is_stated_by(self, other: "Number", *, ignores_sign: bool) -> bool:
         """Whether the other is this one. falling: a word says the sign that this one does not have."""
-        theirs = one.values | frozenset(map(abs, one.values)) if falling else one.values
-        is_alike = self.scale == one.scale
-        may_be = is_alike or (self.scale == 1 and one.is_loose) or (one.scale == 1 and self.is_loose)
+        theirs = other.values | frozenset(map(abs, other.values)) if ignores_sign else other.values
+        is_alike = self.scale == other.scale
+        may_be = is_alike or (self.scale == 1 and other.has_uncertain_scale) or (other.scale == 1 and self.has_uncertain_scale)
         if is_alike or (may_be and self.values & theirs):
             return bool(self.values & theirs)
-        off = self._off if one.scale == 1 else Decimal()
-        return any(abs(mine - its) <= off for mine in self.full for its in one.full)
+        off = self._rounding_error if other.scale == 1 else Decimal()
+        return any(abs(mine - its) <= off for mine in self.full_values for its in other.full_values)
 
     @property
-    def full(self) -> frozenset[Decimal]:
+    def full_values(self) -> frozenset[Decimal]:
         """What it comes to."""
         return self.values if self.scale == 1 else frozenset({min(self.values, key=abs) * self.scale})
 
     @property
-    def exact(self) -> frozenset[Decimal]:
+    def exact_values(self) -> frozenset[Decimal]:
         """What it comes to where a point before three digits parts thousands: 45.000 rupees are no 45 rupees."""
         value = max(self.values, key=abs)
-        return frozenset({value * self.scale, *([value] if self.is_loose else [])})
+        return frozenset({value * self.scale, *([value] if self.has_uncertain_scale else [])})
 
     @property
-    def _off(self) -> Decimal:
+    def _rounding_error(self) -> Decimal:
         """How far off a source may be that says it in full: half of its last place."""
-        return Decimal(self.scale) / (2 * 10**self.places) if self.scale > 1 else Decimal()
+        return Decimal(self.scale) / (2 * 10**self.decimal_places) if self.scale > 1 else Decimal()
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,29 +149,29 @@ class Figures:
 
     dates: frozenset[Date]
     numbers: tuple[Number, ...]
-    falling: bool = False
+    states_decrease: bool = False
 
-    def unsupported(self, others: "Figures") -> bool:
+    def has_unsupported(self, source: "Figures") -> bool:
         """Whether it names a figure that the others do not."""
-        if any(not date.is_in(others.dates) for date in self.dates):
+        if any(not date.is_in(source.dates) for date in self.dates):
             return True
-        return any(not self._is_said(one, others) for one in self.numbers)
+        return any(not self._is_stated_in(one, source) for one in self.numbers)
 
-    def _is_said(self, one: Number, others: "Figures") -> bool:
+    def _is_stated_in(self, number: Number, source: "Figures") -> bool:
         """By a number, or by the part of a date that people count with: its year, and the day where it is called so."""
-        if any(one.is_said(other, falling=self.falling) for other in others.numbers):
+        if any(number.is_stated_by(other, ignores_sign=self.states_decrease) for other in source.numbers):
             return True
-        counted = {date.year for date in others.dates}
-        if one.is_day:
-            counted |= {date.day for date in others.dates}
-        return one.scale == 1 and any(Decimal(part) in one.values for part in counted if part is not None)
+        counted = {date.year for date in source.dates}
+        if number.is_ordinal:
+            counted |= {date.day for date in source.dates}
+        return number.scale == 1 and any(Decimal(part) in number.values for part in counted if part is not None)
 
 
-def figures(text: str) -> Figures:
+def find_figures(text: str) -> Figures:
     """Return the dates and numbers of a text, number words from two on included."""
-    dates, rest = take_dates(ascii_digits(text))
-    numbers = (*digit_numbers(rest), *_worded(rest))
-    return Figures(frozenset(found.date for found in dates), numbers, falling=bool(_FALLING.search(text)))
+    dates, rest = extract_dates(ascii_digits(text))
+    numbers = (*find_digit_numbers(rest), *_find_written_numbers(rest))
+    return Figures(frozenset(found.date for found in dates), numbers, states_decrease=bool(_DECREASE_WORDS.search(text)))
 
 
 def ascii_digits(text: str) -> str:
@@ -181,15 +181,15 @@ def ascii_digits(text: str) -> str:
     return "".join(str(unicodedata.digit(one)) if one.isdecimal() and not one.isascii() else one for one in text)
 
 
-def digit_numbers(text: str) -> Iterator[Number]:
+def find_digit_numbers(text: str) -> Iterator[Number]:
     """Yield the numbers that are written in digits 0 to 9, in order, dates among them as their parts."""
     for found in _NUMBER.finditer(text):
         sign = -1 if found["sign"] else 1
-        values = frozenset(sign * value for value in _readings(found["digits"]))
-        scale, is_loose = _scale(found["scale"])
+        values = frozenset(sign * value for value in _possible_values(found["digits"]))
+        scale, is_loose = _parse_scale(found["scale"])
         unit = _unit(found)
-        if found["currency"] and scale == 1 and unit == _AMBIGUOUS:  # $5 m
-            scale, unit = _SCALES[_AMBIGUOUS], ""
+        if found["currency"] and scale == 1 and unit == _AMBIGUOUS_SCALE:  # $5 m
+            scale, unit = _SCALES[_AMBIGUOUS_SCALE], ""
         exponent = min(values, key=abs).as_tuple().exponent
         places = -exponent if isinstance(exponent, int) and exponent < 0 else 0
         is_word_scale = len((found["scale"] or "").strip()) > 1
@@ -200,7 +200,7 @@ def digit_numbers(text: str) -> Iterator[Number]:
             places,
             is_loose and not found["currency"],
             bool(found["ordinal"]),
-            _currency(found) or unit or _word_behind(found),
+            _currency(found) or unit or _following_word(found),
             is_amount=is_apart and bool(found["currency"] or found["unit"] or is_word_scale),
             start=found.start(),
             end=found.end(),
@@ -217,28 +217,28 @@ def _unit(found: re.Match[str]) -> str:
     return _UNITS.get(word) or _UNITS.get(word.removesuffix("s"), word)
 
 
-def _word_behind(found: re.Match[str]) -> str:
+def _following_word(found: re.Match[str]) -> str:
     """The word behind a short number, which says what it counts: 45 folks are no 45 euros."""
-    if sum(map(str.isdigit, found["digits"])) >= _LONG:
+    if sum(map(str.isdigit, found["digits"])) >= _LONG_NUMBER_DIGITS:
         return ""
     word = _NEXT_WORD.match(found.string, found.end())
     return word[1].casefold() if word else ""
 
 
-def _worded(text: str) -> Iterator[Number]:
-    for found in _WORDED.finditer(text):
-        value = sum(_WORDS[word.lower()] for word in re.split(r"[-\s]", found["words"]))
-        times = _TIMES.get((found["times"] or "").lower(), 1)
-        yield Number(frozenset({Decimal(value * times)}), _scale(found["scale"])[0])
+def _find_written_numbers(text: str) -> Iterator[Number]:
+    for found in _WRITTEN_NUMBER.finditer(text):
+        value = sum(_NUMBER_WORDS[word.lower()] for word in re.split(r"[-\s]", found["words"]))
+        times = _MULTIPLIERS.get((found["times"] or "").lower(), 1)
+        yield Number(frozenset({Decimal(value * times)}), _parse_scale(found["scale"])[0])
 
 
-def _scale(said: str | None) -> tuple[int, bool]:
+def _parse_scale(scale_text: str | None) -> tuple[int, bool]:
     """By what a number is multiplied, and whether that is not sure."""
-    word = (said or "").strip().rstrip(".").casefold()
-    return _SCALES.get(word) or _SCALES.get(word.removesuffix("s"), 1), word == _AMBIGUOUS
+    word = (scale_text or "").strip().rstrip(".").casefold()
+    return _SCALES.get(word) or _SCALES.get(word.removesuffix("s"), 1), word == _AMBIGUOUS_SCALE
 
 
-def _readings(digits: str) -> Iterator[Decimal]:
+def _possible_values(digits: str) -> Iterator[Decimal]:
     """What a run of digits may mean. A point or a single comma before other than three digits is decimal; before three
     it may be either; everything else parts thousands."""
     plain = _SEPARATORS.sub("", digits)

@@ -22,33 +22,33 @@ _SECRET = re.compile(
     r"|كلمة (?:السر|المرور|سر|مرور)|رقم الحساب|密码|暗証番号|パスワード",
     re.IGNORECASE,
 )
-_PIN = re.compile(
+_PIN_WORD = re.compile(
     r"\bpin\b(?P<code>[ -]?codes?\b)?|\bpincodes?\b|पिन(?:\s*कोड)?|பின்",
     re.IGNORECASE,
 )
-_OPENS = re.compile(
+_PIN_OWNER = re.compile(
     r"\b(?:atm|upi|card|bank|sim|phone|debit|credit|login|unlock|door|my|secret|app|wallet)\s*$", re.IGNORECASE
 )
-_POSTAL = re.compile(r"[^\d\n]{0,15}[1-9]\d{2} ?\d{3}(?!\d)")
+_POSTAL_CODE = re.compile(r"[^\d\n]{0,15}[1-9]\d{2} ?\d{3}(?!\d)")
 _IBAN = re.compile(r"\b[A-Z]{2}\d{2}(?: ?[A-Z\d]{4}){3,7}(?: ?[A-Z\d]{1,3})?\b")
 
 #: A PAN (also one with a slip of the pen), an Indian driving licence, the code of a bank's branch (IFSC).
-_IDENTITY = re.compile(
+_IDENTITY_CODE = re.compile(
     r"\b(?:[a-z]{5}\d{4}[a-z]|[a-z]{2}[ -]?\d{2}[ -]?(?:19|20)\d{9}|[a-z]{4}0[a-z\d]{6})\b", re.IGNORECASE
 )
 
-_PAPER = re.compile(
+_DOCUMENT_WORD = re.compile(
     r"\b(?:passports?|licen[cs]e(?! ?plate)|identity card|id card|voter|account(?! manager)|acct|a/c|pan)\b"
     r"|पासपोर्ट|खाता",
     re.IGNORECASE,
 )
 _LONG_NUMBER = re.compile(r"(?<!\w)(?=(?:[a-z /-]{0,4}\d){5})[a-z]{0,5}[ -]?\d[a-z\d -]{4,}", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
-_BETWEEN = re.compile(r"[ .\-/\u00a0]{0,3}")
+_DIGIT_SEPARATOR = re.compile(r"[ .\-/\u00a0]{0,3}")
 _INVISIBLE = re.compile(r"[\u200b-\u200d\u2060\ufeff]")
 
 #: 91 and an Indian mobile number. One in ten of them has the check digit of an Aadhaar number by chance.
-_MOBILE = re.compile(r"91[6-9]")
+_INDIAN_MOBILE = re.compile(r"91[6-9]")
 
 
 def is_sensitive(key: str, value: str) -> bool:
@@ -56,38 +56,38 @@ def is_sensitive(key: str, value: str) -> bool:
     identity: a valid card, Aadhaar or IBAN number, a PAN, a driving licence, an IFSC code. Postal PIN codes do not
     count, and neither do 12 digits that begin like an Indian mobile number unless they are written 4-4-4."""
     told = f"{key.replace('_', ' ').replace('.', ' ')} {value}"
-    if _SECRET.search(told) or _IDENTITY.search(value):
+    if _SECRET.search(told) or _IDENTITY_CODE.search(value):
         return True
-    if _is_told(key, value) and any(not _is_postal(told, named) for named in _PIN.finditer(told)):
+    if _states_pin(key, value) and any(not _is_postal_code(told, named) for named in _PIN_WORD.finditer(told)):
         return True
-    if any(map(iban.is_valid, _IBAN.findall(value))) or (_PAPER.search(told) and _LONG_NUMBER.search(value)):
+    if any(map(iban.is_valid, _IBAN.findall(value))) or (_DOCUMENT_WORD.search(told) and _LONG_NUMBER.search(value)):
         return True
-    return any(map(_is_account_or_identity, _numbers(_INVISIBLE.sub("", value))))
+    return any(map(_is_account_or_identity, _long_numbers(_INVISIBLE.sub("", value))))
 
 
-def _is_told(key: str, value: str) -> bool:
+def _states_pin(key: str, value: str) -> bool:
     """Whether there is a number, or the key is called after one; there are firms with a pin in their name."""
-    return any(map(str.isdigit, value)) or _PIN.search(key.replace("_", " ").replace(".", " ")) is not None
+    return any(map(str.isdigit, value)) or _PIN_WORD.search(key.replace("_", " ").replace(".", " ")) is not None
 
 
-def _is_postal(told: str, named: re.Match[str]) -> bool:
+def _is_postal_code(text: str, pin_match: re.Match[str]) -> bool:
     """Whether a PIN is that of a place: beside six digits, and nobody's or nothing's own."""
-    is_code = "code" in named[0].lower() or "कोड" in named[0]
-    before = told[: named.start()].rstrip()
-    owned = _OPENS.search(before)
+    is_code = "code" in pin_match[0].lower() or "कोड" in pin_match[0]
+    before = text[: pin_match.start()].rstrip()
+    owned = _PIN_OWNER.search(before)
     if owned and not (is_code and owned[0].strip().lower() == "my"):
         return False
     stands_alone = is_code or len(before.split()) > 1
-    return stands_alone and (_POSTAL.match(told, named.end()) is not None)
+    return stands_alone and (_POSTAL_CODE.match(text, pin_match.end()) is not None)
 
 
-def _numbers(value: str) -> Iterator[list[str]]:
+def _long_numbers(value: str) -> Iterator[list[str]]:
     """Yield every number of 12 to 19 digits that neighbouring groups of digits make, as its groups."""
     groups = list(_DIGITS.finditer(value))
     for first in range(len(groups)):
         number: list[str] = []
         for place in range(first, len(groups)):
-            if number and not _BETWEEN.fullmatch(value, groups[place - 1].end(), groups[place].start()):
+            if number and not _DIGIT_SEPARATOR.fullmatch(value, groups[place - 1].end(), groups[place].start()):
                 break
             number.append("".join(str(int(digit)) for digit in groups[place][0]))
             length = sum(map(len, number))
@@ -102,4 +102,4 @@ def _is_account_or_identity(groups: list[str]) -> bool:
     if len(digits) > 12:
         return luhn.is_valid(digits)
     is_grouped = [len(group) for group in groups] == [4, 4, 4]
-    return aadhaar.is_valid(digits) and (is_grouped or not _MOBILE.match(digits))
+    return aadhaar.is_valid(digits) and (is_grouped or not _INDIAN_MOBILE.match(digits))

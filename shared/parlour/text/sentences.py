@@ -11,13 +11,13 @@ import re
 
 from parlour.text.words import MONTH_NUMBERS, WEEKDAY_NAMES, word_list
 
-_STOPS = ".!?…\u0964\u0965\u3002\uff01\uff1f"
-_STOP = re.compile(
+_SENTENCE_MARKS = ".!?…\u0964\u0965\u3002\uff01\uff1f"
+_SENTENCE_END = re.compile(
     r"(?:(?<![.!?…])[.!?…]++[\"'\u2019\u201d»)\]*_]*+\s+|[\u0964\u0965\u3002\uff01\uff1f]++[\"'\u2019\u201d»)\]*_]*+\s*)"
 )
 
 #: Abbreviations that are followed by what they belong to. Titles first, then other words.
-_NEVER_LAST = word_list(
+_NEVER_FINAL_ABBREVIATIONS = word_list(
     "mr mrs ms dr prof st vs messrs m/s smt shri adv capt col gen lt sgt hon rev "  # English, India
     "e.g i.e eg ie viz approx c/o pvt "
     "z.b u.a d.h i.d.r hr hrn fr frl dipl ing bzw ca evtl ggf inkl exkl zzgl vgl sog bspw mio mrd tsd str "  # German
@@ -29,21 +29,21 @@ _NEVER_LAST = word_list(
 )
 
 #: Abbreviations that belong to a figure behind them: No. 5, Rs. 26.
-_BEFORE_FIGURES = word_list(
+_ABBREVIATIONS_BEFORE_FIGURES = word_list(
     "rs re inr no nos nr nrn núm num nº cl fig sec art arts para p pp pg ref vol ch cap rev max min tel ext abs bd kap "
     "s pág págs ver lot qty sq apt flat wt "
     "रु रू रुपये क्र क्रम सं नं पृ धा ₹ ரூ எண் பக் ரூபாய் ರೂ ರು ನಂ ಸಂ ಪು రూ నం രൂ নং টা "
 )
 
 #: Abbreviations that end a sentence only before a capital letter or a script without capitals.
-_MAY_BE_LAST = word_list(
+_POSSIBLY_FINAL_ABBREVIATIONS = word_list(
     "etc usw ltd inc corp co cr jr bros dept govt est hrs hr min mins kg km cm mm ft sq a.m p.m uu"
 )
 
 _DATE_WORDS = MONTH_NUMBERS.keys() | WEEKDAY_NAMES
 _FIGURE = re.compile(r"(?:[\u20a0-\u20bf$£¥]\s)?\S{0,20}?\d")
 _LAST_TOKEN = re.compile(r"[(\[\"'\u2018\u201c«*_-]*(\S+)$")
-_DOTTED = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
+_DOTTED_ABBREVIATION = re.compile(r"(?:[^\W\d_]{1,2}\.)+[^\W\d_]{1,2}")
 _LIST_NUMBER = re.compile(r"\s*[(\[]?\d{1,3}")
 _DAY_OR_HOUR = re.compile(r"(?<![\d.,])\d{1,2}$|\b[ap]\.?m$", re.IGNORECASE)
 _DAY_AND_MONTH = re.compile(r"(?<![\d.,])\d{1,2}\.\s*\d{1,2}$")
@@ -52,46 +52,46 @@ _YEAR = re.compile(r"\d{4}(?!\d)")
 _NEXT_WORD = re.compile(r"[^\W\d_][^\s.,;:!?()\u0964]*")
 
 #: Characters that are looked at on both sides of a stop.
-_WINDOW = 24
+_CONTEXT_CHARS = 24
 
 
-def cut(text: str) -> list[str]:
+def split_sentences(text: str) -> list[str]:
     """Return the sentences with the white space behind each: joined they are the text. A line break is white space."""
     pieces: list[str] = []
     begin = 0
-    for stop in _STOP.finditer(text):
-        if _ends_sentence(text, begin, stop):
+    for stop in _SENTENCE_END.finditer(text):
+        if _is_sentence_end(text, begin, stop):
             pieces.append(text[begin : stop.end()])
             begin = stop.end()
     return [*pieces, text[begin:]] if begin < len(text) else pieces
 
 
-def sentences(text: str) -> list[str]:
+def stripped_sentences(text: str) -> list[str]:
     """Return the sentences of every line, stripped, without empty ones: where people write, a line break ends one."""
-    return [piece.strip() for line in text.split("\n") for piece in cut(line) if piece.strip()]
+    return [piece.strip() for line in text.split("\n") for piece in split_sentences(line) if piece.strip()]
 
 
-def _ends_sentence(text: str, begin: int, stop: re.Match[str]) -> bool:
-    after = text[stop.end() : stop.end() + _WINDOW]
+def _is_sentence_end(text: str, begin: int, stop: re.Match[str]) -> bool:
+    after = text[stop.end() : stop.end() + _CONTEXT_CHARS]
     marks = stop[0].rstrip()
     is_ellipsis = marks.startswith(("..", "…"))
-    if after[:1].islower() and (is_ellipsis or marks[-1] not in _STOPS):
+    if after[:1].islower() and (is_ellipsis or marks[-1] not in _SENTENCE_MARKS):
         return False  # "Stop!" he said; until ... then
     if not after or is_ellipsis or marks[0] != ".":
         return True
-    before = text[max(begin, stop.start() - _WINDOW) : stop.start()]
-    is_list_number = stop.start() - begin < _WINDOW and _LIST_NUMBER.fullmatch(before)
+    before = text[max(begin, stop.start() - _CONTEXT_CHARS) : stop.start()]
+    is_list_number = stop.start() - begin < _CONTEXT_CHARS and _LIST_NUMBER.fullmatch(before)
     return not (is_list_number or _is_abbreviation(before, after) or _is_in_date(before, after))
 
 
 def _is_abbreviation(before: str, after: str) -> bool:
     found = _LAST_TOKEN.search(before)
     token = found[1].casefold() if found else ""
-    if token in _NEVER_LAST or (len(token) == 1 and token.isalpha()):
+    if token in _NEVER_FINAL_ABBREVIATIONS or (len(token) == 1 and token.isalpha()):
         return True
-    if token in _BEFORE_FIGURES or token in MONTH_NUMBERS:
+    if token in _ABBREVIATIONS_BEFORE_FIGURES or token in MONTH_NUMBERS:
         return _FIGURE.match(after) is not None
-    if token in _MAY_BE_LAST or _DOTTED.fullmatch(token):
+    if token in _POSSIBLY_FINAL_ABBREVIATIONS or _DOTTED_ABBREVIATION.fullmatch(token):
         return after[0].islower() or after[0].isdigit()
     return False
 

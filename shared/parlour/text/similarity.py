@@ -6,9 +6,9 @@
 from collections.abc import Set as AbstractSet
 
 
-def similarity[T](one: AbstractSet[T], other: AbstractSet[T]) -> float:
+def jaccard_similarity[T](first: AbstractSet[T], second: AbstractSet[T]) -> float:
     """Return the Jaccard index, 0 to 1: shared parts among all parts. Empty sets have nothing in common."""
-    return len(one & other) / (len(one | other) or 1)
+    return len(first & second) / (len(first | second) or 1)
 
 
 def containment[T](part: AbstractSet[T], whole: AbstractSet[T]) -> float:

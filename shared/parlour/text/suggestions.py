@@ -4,18 +4,18 @@ import difflib
 from collections.abc import Iterable
 
 
-def nearest(value: str, options: Iterable[str], likeness: float = 0.6) -> list[str]:
+def closest_option(value: str, options: Iterable[str], min_similarity: float = 0.6) -> list[str]:
     """The option that is spelt most like `value`, if any is at least that much like it (0 to 1)."""
-    return difflib.get_close_matches(value, list(options), n=1, cutoff=likeness)
+    return difflib.get_close_matches(value, list(options), n=1, cutoff=min_similarity)
 
 
-def meant(value: str, options: Iterable[str], likeness: float = 0.6) -> str:
+def did_you_mean(value: str, options: Iterable[str], min_similarity: float = 0.6) -> str:
     """`; did you mean 'x'?` when something among `options` is spelt much like `value`, else nothing."""
-    return "".join(f"; did you mean '{near}'?" for near in nearest(value, options, likeness))
+    return "".join(f"; did you mean '{near}'?" for near in closest_option(value, options, min_similarity))
 
 
-def listed(options: Iterable[str], most: int = 12) -> str:
+def list_options(options: Iterable[str], limit: int = 12) -> str:
     """The options in order, `most` of them, for a message."""
     names = sorted(options)
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return (", ".join(names[:most]) + more) or "none"
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return (", ".join(names[:limit]) + more) or "none"

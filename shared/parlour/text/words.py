@@ -11,10 +11,10 @@ _LETTER = (
 )
 """Vowel signs, accents and the joiners of Indic scripts are part of their word: `\\w` would cut there."""
 
-_PART = re.compile(rf"{_LETTER}+")
-_WHOLE = re.compile(rf"{_LETTER}+(?:[-@.+'\u2019_/&]{_LETTER}+)*")
+_WORD_PART = re.compile(rf"{_LETTER}+")
+_WHOLE_WORD = re.compile(rf"{_LETTER}+(?:[-@.+'\u2019_/&]{_LETTER}+)*")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-_GROUP_MARK = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d)")
+_THOUSANDS_MARK = re.compile(r"(?<=\d)[,\u00a0\u202f](?=\d)")
 
 
 def word_list(text: str) -> frozenset[str]:
@@ -92,27 +92,27 @@ _STEMMERS = (
 )
 
 
-def normalized(text: str) -> str:
+def normalize(text: str) -> str:
     """Return the text in one spelling: NFKC, casefolded, single spaces, digits without group marks."""
     spelled = unicodedata.normalize("NFKC", text).casefold().replace("\u2019", "'")
-    return _GROUP_MARK.sub("", " ".join(spelled.split()))
+    return _THOUSANDS_MARK.sub("", " ".join(spelled.split()))
 
 
 def words(text: str) -> list[str]:
     """Return the words in one spelling, in order. Codes, amounts and dates (RA-07, 1.5, 2026-03-02) stay whole; "3rd"
     becomes "3"."""
-    return [_ORDINAL.sub(r"\1", word) for word in _WHOLE.findall(normalized(text))]
+    return [_ORDINAL.sub(r"\1", word) for word in _WHOLE_WORD.findall(normalize(text))]
 
 
 def word_parts(text: str) -> list[str]:
     """Return the words as written, cut at every mark: RA-07 has two. Text without spaces is cut at its marks only."""
-    return _PART.findall(text)
+    return _WORD_PART.findall(text)
 
 
-def key_terms(text: str, letters: int = 4) -> frozenset[str]:
+def key_terms(text: str, min_letters: int = 4) -> frozenset[str]:
     """Return the casefolded word parts that tell texts apart: those with so many letters or more, or with a digit."""
     parts = (part.casefold() for part in word_parts(text))
-    return frozenset(part for part in parts if len(part) >= letters or any(map(str.isdigit, part)))
+    return frozenset(part for part in parts if len(part) >= min_letters or any(map(str.isdigit, part)))
 
 
 def content_words(text: str) -> list[str]:

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 from parlour.infra.errors import Misconfigured
 from parlour.tools.definition import host_of
 
-_PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
+_PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 """Global unicast; what is outside is local, multicast, or an IPv4 address in disguise (mapped, 64:ff9b::/96)."""
 
-_REFUSED = tuple(
+_BLOCKED_NETWORKS = tuple(
     ipaddress.ip_network(text)
     for text in (
         "192.88.99.0/24",  # 6to4 relays
@@ -35,9 +35,9 @@ def is_public(address: str) -> bool:
         found = ipaddress.ip_address(address)
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address) and (found not in _PUBLIC_V6 or found.scope_id):
+    if isinstance(found, ipaddress.IPv6Address) and (found not in _PUBLIC_IPV6 or found.scope_id):
         return False
-    refused = any(found.version == network.version and found in network for network in _REFUSED)
+    refused = any(found.version == network.version and found in network for network in _BLOCKED_NETWORKS)
     return found.is_global and not found.is_multicast and not refused
 
 
@@ -57,26 +57,26 @@ class PrivateHosts:
 
         Misconfigured when an origin is none, or when an entry names no tenant: nothing is everybody's.
         """
-        return cls(dict(_entry(entry.strip()) for entry in text.split(",") if entry.strip()))
+        return cls(dict(_parse_entry(entry.strip()) for entry in text.split(",") if entry.strip()))
 
-    def knows(self, tenant: str, url: str) -> bool:
+    def is_allowed(self, tenant: str, url: str) -> bool:
         """Whether the URL's host is one of the tenant's: named with its port, or without one for every port."""
-        return self._key(tenant, url) is not None
+        return self._find_entry(tenant, url) is not None
 
-    def at(self, tenant: str, url: str) -> str:
+    def target_url(self, tenant: str, url: str) -> str:
         """The URL where it is answered for the tenant: another origin when the deployment names one."""
-        key = self._key(tenant, url)
+        key = self._find_entry(tenant, url)
         origin = self.origins[key] if key else ""
         parts = urlsplit(url)
         return url.replace(f"{parts.scheme}://{parts.netloc}", origin, 1) if origin else url
 
-    def _key(self, tenant: str, url: str) -> tuple[str, str] | None:
+    def _find_entry(self, tenant: str, url: str) -> tuple[str, str] | None:
         host = host_of(url)
         bare = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         return next(((tenant, name) for name in (host, bare) if (tenant, name) in self.origins), None)
 
 
-def _entry(text: str) -> tuple[tuple[str, str], str]:
+def _parse_entry(text: str) -> tuple[tuple[str, str], str]:
     """One entry: whose, which host, and the origin that answers for it."""
     named, _, origin = text.partition("=")
     tenant, _, host = (part.strip().lower() for part in named.partition("@"))

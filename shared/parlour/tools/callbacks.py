@@ -13,22 +13,22 @@ from uuid import UUID
 import jwt
 
 from parlour.infra.errors import Misconfigured, ToolRefused, Unauthenticated
-from parlour.infra.jsonable import JsonObject, canonical
-from parlour.tools.result import ToolResult, failed, succeeded
+from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.tools.result import ToolResult, error_result, success_result
 
-PATH = "/v1/tool-results"
+CALLBACK_PATH = "/v1/tool-results"
 
-LATE = timedelta(days=7)
+LATE_RESULT_PERIOD = timedelta(days=7)
 """How long after its time a result is still taken: it settles what was in doubt."""
 
-_TYPE = "tool-result+jwt"
+_TOKEN_TYPE = "tool-result+jwt"
 _ALGORITHM = "HS256"
 _ISSUER = "parlour"
-_SHORTEST_SECRET = 32
+_MIN_SECRET_CHARS = 32
 """Characters; HS256 wants a key of 256 bits at least."""
 
-_LONGEST_REASON = 300
-_STRICT: jwt.types.SigOptions = {"verify_signature": True, "enforce_minimum_key_length": True}
+_MAX_REASON_CHARS = 300
+_VERIFY_OPTIONS: jwt.types.SigOptions = {"verify_signature": True, "enforce_minimum_key_length": True}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,52 +37,52 @@ class Callback:
 
     tenant_id: UUID
     call_id: UUID
-    run: int
+    run_token: int
 
 
-def url(public_url: str, callback: Callback, secret: str, until: datetime, now: datetime) -> str:
+def make_callback_url(public_url: str, callback: Callback, secret: str, deadline: datetime, now: datetime) -> str:
     """Where the result is to be posted; it is taken until a week after `until`."""
     claims = {
         "iss": _ISSUER,
         "ten": str(callback.tenant_id),
         "sub": str(callback.call_id),
-        "run": callback.run,
+        "run": callback.run_token,
         "iat": int(now.timestamp()),
-        "exp": int((until + LATE).timestamp()),
+        "exp": int((deadline + LATE_RESULT_PERIOD).timestamp()),
     }
-    token = jwt.PyJWS().encode(canonical(claims).encode(), _checked(secret), _ALGORITHM, {"typ": _TYPE})
-    return f"{public_url.rstrip('/')}{PATH}/{token}"
+    token = jwt.PyJWS().encode(canonical_json(claims).encode(), _validated_secret(secret), _ALGORITHM, {"typ": _TOKEN_TYPE})
+    return f"{public_url.rstrip('/')}{CALLBACK_PATH}/{token}"
 
 
-def read(token: str, secret: str, now: datetime) -> Callback:
+def verify_callback_token(token: str, secret: str, now: datetime) -> Callback:
     """What the token is for. Raises Unauthenticated unless it was issued here for this and has not expired."""
     try:
-        whole = jwt.PyJWS().decode_complete(token, _checked(secret), algorithms=[_ALGORITHM], options=_STRICT)
+        whole = jwt.PyJWS().decode_complete(token, _validated_secret(secret), algorithms=[_ALGORITHM], options=_VERIFY_OPTIONS)
         claims = json.loads(whole["payload"])
-        if str(whole["header"].get("typ", "")).lower() != _TYPE or claims["iss"] != _ISSUER:
+        if str(whole["header"].get("typ", "")).lower() != _TOKEN_TYPE or claims["iss"] != _ISSUER:
             raise Unauthenticated(reason="not_a_callback")
-        return _current(claims, now)
+        return _to_callback(claims, now)
     except (jwt.PyJWTError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise Unauthenticated(reason="malformed") from error
 
 
-def result_of(content: JsonObject) -> ToolResult:
+def parse_result(content: JsonObject) -> ToolResult:
     """A posted result: {"error": "..."} says that it was not done, anything else is the tool's answer."""
     error = content.get("error")
     if error is None:
-        return succeeded(content)
-    reason = error if isinstance(error, str) else canonical(succeeded({"error": error}).content)
-    return failed(ToolRefused(f"the tool could not do it: {reason[:_LONGEST_REASON]}"))
+        return success_result(content)
+    reason = error if isinstance(error, str) else canonical_json(success_result({"error": error}).content)
+    return error_result(ToolRefused(f"the tool could not do it: {reason[:_MAX_REASON_CHARS]}"))
 
 
-def _current(claims: Any, now: datetime) -> Callback:
+def _to_callback(claims: Any, now: datetime) -> Callback:
     if datetime.fromtimestamp(claims["exp"], UTC) <= now:
         raise Unauthenticated(reason="expired")
     return Callback(UUID(claims["ten"]), UUID(claims["sub"]), int(claims["run"]))
 
 
-def _checked(secret: str) -> str:
+def _validated_secret(secret: str) -> str:
     stripped = secret.strip()
-    if len(stripped) < _SHORTEST_SECRET:
-        raise Misconfigured(f"the token secret needs {_SHORTEST_SECRET} characters at least; generate a random one")
+    if len(stripped) < _MIN_SECRET_CHARS:
+        raise Misconfigured(f"the token secret needs {_MIN_SECRET_CHARS} characters at least; generate a random one")
     return stripped

@@ -8,15 +8,15 @@ from uuid import UUID
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound, OutcomeUnknown, ToolCancelled
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.infra.queues import Queue, QueueMessage
+from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import GRACE, DueWork
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal
 from parlour.tools import store
 from parlour.tools.definition import Tool
-from parlour.tools.records import Call, EndedCall, OpenCall, UnknownCall
-from parlour.tools.result import ToolResult, failed
+from parlour.tools.records import ToolCall, EndedCall, UnfinishedCall, UnknownCall
+from parlour.tools.result import ToolResult, error_result
 
 __all__ = [
     "WORKING",
@@ -39,7 +39,7 @@ __all__ = [
     "unknown",
 ]  # fmt: skip
 
-WORKING: JsonObject = {
+IN_PROGRESS_RESULT: JsonObject = {
     "ok": True,
     "status": "working",
     "message": "This takes a while. Tell the user that it is being worked on and that you will report back; the result "
@@ -47,16 +47,16 @@ WORKING: JsonObject = {
 }
 """What the model is told at once of a heavy call."""
 
-_GONE = "there is no such tool call"
-_DONE_BY_WORD: JsonObject = {"ok": True, "status": "done", "message": "A person found out that this was done."}
+_NOT_FOUND_MESSAGE = "tool call not found"
+_CONFIRMED_RESULT: JsonObject = {"ok": True, "status": "done", "message": "A person found out that this was done."}
 
 
-def reserve(tx: Transaction, turn_id: UUID, call: OpenCall, tool: Tool, key: str) -> None:
+def reserve_call(tx: Transaction, turn_id: UUID, call: UnfinishedCall, tool: Tool, idempotency_key: str) -> None:
     """Write down that a committed step asked for this call; nothing is written twice for one idempotency `key`.
 
     A heavy tool's call is the dispatcher's: the model is told that it is being worked on, and the sweep looks after it.
     """
-    store.reserve(
+    store.reserve_call(
         tx,
         id=call.id,
         turn_id=turn_id,
@@ -65,56 +65,56 @@ def reserve(tx: Transaction, turn_id: UUID, call: OpenCall, tool: Tool, key: str
         name=tool.name,
         arguments=call.arguments,
         writes=tool.writes,
-        idempotency_key=key,
-        interim=WORKING if tool.heavy else None,
-        due_at=call.started_at + GRACE,
+        idempotency_key=idempotency_key,
+        interim=IN_PROGRESS_RESULT if tool.heavy else None,
+        due_at=call.started_at + SWEEP_DELAY,
         now=call.started_at,
     )
 
 
-def begin(tx: Transaction, id: UUID, now: datetime) -> None:  # noqa: A002, ARG001 - the time of a start is not kept
+def begin_call(tx: Transaction, id: UUID, now: datetime) -> None:  # noqa: A002, ARG001 - the time of a start is not kept
     """The turn is about to call the endpoint. Doing it twice is doing it once."""
-    store.begin(tx, id)
+    store.begin_call(tx, id)
 
 
-def end(
+def end_call(
     tx: Transaction,
     id: UUID,  # noqa: A002 - the column's name
-    state: Literal["done", "failed", "unknown"],
+    state: Literal["done", "error_result", "list_unknown"],
     result: JsonObject,
     code: str | None,
     latency_ms: int,
     now: datetime,
 ) -> None:
     """What the turn's own call came to; one that has ended stays as it is."""
-    store.end(tx, id=id, state=state, result=result, code=code or None, latency_ms=latency_ms, now=now)
+    store.end_call(tx, id=id, state=state, result=result, code=code or None, latency_ms=latency_ms, now=now)
 
 
-def give_up(tx: Transaction, turn_id: UUID, now: datetime) -> int:
+def give_up_calls(tx: Transaction, turn_id: UUID, now: datetime) -> int:
     """The turn is given up: what it had begun and has no outcome of is unknown, what it had not begun never will be.
     How many became unknown. Heavy calls are the dispatcher's and go on."""
-    return store.give_up(tx, turn_id, failed(OutcomeUnknown()).content, failed(ToolCancelled()).content, now)
+    return store.give_up_calls(tx, turn_id, error_result(OutcomeUnknown()).content, error_result(ToolCancelled()).content, now)
 
 
-def unfinished(tx: Transaction, turn_id: UUID) -> list[OpenCall]:
+def list_unfinished(tx: Transaction, turn_id: UUID) -> list[UnfinishedCall]:
     """The calls that a turn carries out itself and has no outcome of, in order."""
-    return store.unfinished(tx, turn_id)
+    return store.list_unfinished(tx, turn_id)
 
 
-def undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
+def list_undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
     """The calls of a turn that the dispatcher has not taken up: to be sent again."""
-    return store.undispatched(tx, turn_id)
+    return store.list_undispatched(tx, turn_id)
 
 
-def finder(tools: Queue) -> Finder:
+def finder(tools: FifoQueue) -> Finder:
     """Return the finder of long calls that have not ended."""
 
     def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
-        waiting = store.left_lying(tx, work.id)
+        waiting = store.lock_unfinished_heavy(tx, work.id)
         if waiting is None:
             return None
         woken = dispatch_message(work.tenant_id, work.id, int(work.due_at.timestamp()))
-        return StaleWork(waiting.started_at, sweep.send(tools, woken), waiting.run_until)
+        return StaleWork(waiting.started_at, sweep.message_sender(tools, woken), waiting.run_until)
 
     return find
 
@@ -125,7 +125,7 @@ def dispatch_message(tenant_id: UUID, tool_call_id: UUID, attempt: int = 0) -> Q
     return QueueMessage(body, str(tool_call_id), f"{tool_call_id}:{attempt}")
 
 
-def read_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
+def parse_dispatch_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
     """Tenant and call of a dispatcher's message; MalformedPayload when it is something else."""
     try:
         return UUID(str(body["tenant_id"])), UUID(str(body["tool_call_id"]))
@@ -133,93 +133,93 @@ def read_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
         raise MalformedPayload('a tool call is {"tenant_id": uuid, "tool_call_id": uuid}') from None
 
 
-def called_back(tx: Transaction, call_id: UUID, run: int, result: ToolResult, now: datetime) -> EndedCall:
+def record_callback(tx: Transaction, call_id: UUID, run_token: int, result: ToolResult, now: datetime) -> EndedCall:
     """A tool's late answer to one run: the call as it ended then, or before. What was in doubt is settled by it, unless
     a person has decided. Doing it twice is doing it once.
 
     Raises NotFound when the call is gone or is being run anew.
     """
     state = "done" if result.ok else "failed"
-    store.called_back(tx, id=call_id, run=run, state=state, result=result.content, code=result.code or None, now=now)
-    ended = _found(tx, call_id).ended()
+    store.record_callback(tx, id=call_id, run=run_token, state=state, result=result.content, code=result.code or None, now=now)
+    ended = _get_call(tx, call_id).to_ended_call()
     if ended is None:
-        raise NotFound("this call is being run anew; the result of an earlier run is not wanted any more")
+        raise NotFound("this call was restarted; results of earlier runs are ignored")
     return ended
 
 
-def unknown(principal: Principal, tx: Transaction, most: int) -> list[UnknownCall]:
+def list_unknown(principal: Principal, tx: Transaction, limit: int) -> list[UnknownCall]:
     """The calls of which nobody knows whether they were done, the oldest first, as far as the
     viewer's clearance goes."""
-    _require(principal, "viewer")
-    return store.unknown(tx, principal.clearance, most)
+    _require_role(principal, "viewer")
+    return store.list_unknown(tx, principal.clearance, limit)
 
 
-def resolve(
-    principal: Principal, tx: Transaction, call_id: UUID, how: Literal["done", "run_again"], now: datetime
+def resolve_call(
+    principal: Principal, tx: Transaction, call_id: UUID, resolution: Literal["done", "run_again"], now: datetime
 ) -> EndedCall | None:
     """A person has found out: it was done (the ended call comes back, to be told to the conversation), or it is to be
     run again under the same key (None: send `dispatch_message`). Needs admin; the caller audits.
 
     Raises NotFound, and Conflict when the call's outcome is not unknown any more.
     """
-    _require_seen(principal, tx, call_id)
-    if how == "done":
-        changed = store.resolve_done(tx, call_id, _DONE_BY_WORD, principal.name, now)
+    _require_visible(principal, tx, call_id)
+    if resolution == "done":
+        changed = store.resolve_done(tx, call_id, _CONFIRMED_RESULT, principal.name, now)
     else:
-        changed = store.resolve_again(tx, call_id, principal.name, now + GRACE, now)
-    call = _found(tx, call_id)
+        changed = store.resolve_run_again(tx, call_id, principal.name, now + SWEEP_DELAY, now)
+    call = _get_call(tx, call_id)
     if not changed:
-        raise Conflict("this call is not in doubt any more; read the list again")
-    return call.ended() if how == "done" else None
+        raise Conflict("this call is already resolved; reload the list")
+    return call.to_ended_call() if resolution == "done" else None
 
 
-def cancel(principal: Principal, tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
+def cancel_call(principal: Principal, tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
     """Stop a long call. The ended call comes back when nobody is at it; None when its dispatcher has to notice,
     which takes about a second. Needs admin; the caller audits.
 
     A write that the tool has taken and not answered cannot be called off: its outcome is unknown from now on.
     Raises NotFound, and Conflict when the call has ended or is the turn's own.
     """
-    _require_seen(principal, tx, call_id)
-    if not store.cancel(tx, call_id, now):
-        raise Conflict("this call has ended, or is too short to be stopped")
-    return _stopped(tx, call_id, now)
+    _require_visible(principal, tx, call_id)
+    if not store.request_cancel(tx, call_id, now):
+        raise Conflict("this call has ended or cannot be cancelled")
+    return _end_unless_running(tx, call_id, now)
 
 
-def cancel_all(tx: Transaction, session_id: UUID, now: datetime) -> tuple[int, list[EndedCall]]:
+def cancel_session_calls(tx: Transaction, session_id: UUID, now: datetime) -> tuple[int, list[EndedCall]]:
     """Stop every long call of a session: how many there were, and those of them that nobody was at, ended. The caller
     has checked whose session it is: people may stop what they asked for."""
-    under_way = [call_id for call_id in store.under_way(tx, session_id) if store.cancel(tx, call_id, now)]
-    return len(under_way), [ended for call_id in under_way if (ended := _stopped(tx, call_id, now))]
+    under_way = [call_id for call_id in store.list_unfinished_heavy(tx, session_id) if store.request_cancel(tx, call_id, now)]
+    return len(under_way), [ended for call_id in under_way if (ended := _end_unless_running(tx, call_id, now))]
 
 
-def _stopped(tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
-    call = _found(tx, call_id)
-    if call.state == "running" and not call.is_taken:
+def _end_unless_running(tx: Transaction, call_id: UUID, now: datetime) -> EndedCall | None:
+    call = _get_call(tx, call_id)
+    if call.state == "running" and not call.is_accepted:
         return None
-    in_doubt = call.writes and call.is_taken
-    result = failed(OutcomeUnknown() if in_doubt else ToolCancelled())
+    in_doubt = call.writes and call.is_accepted
+    result = error_result(OutcomeUnknown() if in_doubt else ToolCancelled())
     store.end_run(
-        tx, id=call.id, run=call.run, state="unknown" if in_doubt else "failed", result=result.content,
+        tx, id=call.id, run=call.run_token, state="unknown" if in_doubt else "failed", result=result.content,
         code=ToolCancelled.code, latency_ms=None, now=now,
     )  # fmt: skip
-    return _found(tx, call_id).ended()
+    return _get_call(tx, call_id).to_ended_call()
 
 
-def _found(tx: Transaction, call_id: UUID) -> Call:
-    call = store.call(tx, call_id)
+def _get_call(tx: Transaction, call_id: UUID) -> ToolCall:
+    call = store.find_call(tx, call_id)
     if call is None:
-        raise NotFound(_GONE)
+        raise NotFound(_NOT_FOUND_MESSAGE)
     return call
 
 
-def _require_seen(principal: Principal, tx: Transaction, call_id: UUID) -> None:
+def _require_visible(principal: Principal, tx: Transaction, call_id: UUID) -> None:
     """Whoever decides is an administrator, and may see what the call was asked with; else it is not there."""
-    _require(principal, "admin")
-    if _found(tx, call_id).needs > principal.clearance:
-        raise NotFound(_GONE)
+    _require_role(principal, "admin")
+    if _get_call(tx, call_id).required_clearance > principal.clearance:
+        raise NotFound(_NOT_FOUND_MESSAGE)
 
 
-def _require(principal: Principal, role: str) -> None:
-    if not principal.has(role):
+def _require_role(principal: Principal, role: str) -> None:
+    if not principal.has_role(role):
         raise Forbidden(f"this needs the role {role}; ask an administrator of the tenant for it")

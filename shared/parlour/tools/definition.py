@@ -8,22 +8,22 @@ from urllib.parse import urlsplit
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import SchemaError
 
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 
-BUILT_IN = "python:"
+BUILTIN_SCHEME = "python:"
 """The scheme of endpoints that are functions of Parlour's own: `python:search_knowledge`."""
 
-KEY = "{key}"
+KEY_PLACEHOLDER = "{key}"
 """Where a lookup's URL takes the key of the call that is asked about."""
 
-DEFAULT_LIGHT_SECONDS, LONGEST_LIGHT_SECONDS = 20, 60
-DEFAULT_HEAVY_SECONDS, LONGEST_HEAVY_SECONDS = 600, 7 * 86_400
+DEFAULT_LIGHT_SECONDS, MAX_LIGHT_SECONDS = 20, 60
+DEFAULT_HEAVY_SECONDS, MAX_HEAVY_SECONDS = 600, 7 * 86_400
 """A turn waits for a light tool; a heavy one may answer at once, within 14 minutes, or call back within days."""
 
 _PORTS = {"https": 443, "http": 80}
-_UNFIT = re.compile(r"[\s\\\x00-\x1f\x7f]")
+_INVALID_URL_CHARS = re.compile(r"[\s\\\x00-\x1f\x7f]")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_REFERENCES = ("$ref", "$dynamicRef")
+_REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +56,16 @@ class Tool:
     needs_approval: bool = False
     lookup: str | None = None
     timeout_seconds: int | None = None
-    secret: str | None = None
-    hosts: Sequence[str] = ()
-    tenant: str = ""
-    told: str = field(init=False, repr=False, compare=False)
+    secret_reference: str | None = None
+    allowed_hosts: Sequence[str] = ()
+    tenant_slug: str = ""
+    definition_json: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "told", canonical(self.to_model()))
+        object.__setattr__(self, "told", canonical_json(self.to_definition()))
 
     @property
-    def is_read(self) -> bool:
+    def is_read_only(self) -> bool:
         """Whether a call changes nothing and can be made at once."""
         return not (self.writes or self.heavy or self.needs_approval)
 
@@ -80,16 +80,16 @@ class Tool:
         return self.endpoint.partition(":")[0]
 
     @property
-    def patience(self) -> int:
+    def max_wait_seconds(self) -> int:
         """How long its result is awaited in all, in seconds."""
         return self.timeout_seconds or (DEFAULT_HEAVY_SECONDS if self.heavy else DEFAULT_LIGHT_SECONDS)
 
-    def to_model(self) -> JsonObject:
+    def to_definition(self) -> JsonObject:
         """The tool as a model is told of it."""
         return {"name": self.name, "description": self.description, "input_schema": self.schema}
 
 
-def problems(tool: Tool) -> list[tuple[str, str]]:
+def find_problems(tool: Tool) -> list[tuple[str, str]]:
     """Everything that keeps the tool from being used, as (field, what to do); empty when it is sound."""
     found: list[tuple[str, str]] = []
     if tool.needs_approval:
@@ -97,12 +97,12 @@ def problems(tool: Tool) -> list[tuple[str, str]]:
     if not _NAME.fullmatch(tool.name):
         found.append(("name", "use lower-case letters, digits and underscores, at most 64, beginning with a letter"))
     if not tool.description.strip():
-        found.append(("description", "say what the tool does and when to use it; the model reads this"))
-    found += _reach_problems("endpoint", tool.endpoint, tool)
+        found.append(("description", "describe what the tool does and when to use it; the model reads this"))
+    found += _address_problems("endpoint", tool.endpoint, tool)
     if tool.lookup is not None:
         found += _lookup_problems(tool)
-    longest = LONGEST_HEAVY_SECONDS if tool.heavy else LONGEST_LIGHT_SECONDS
-    if not 0 < tool.patience <= longest:
+    longest = MAX_HEAVY_SECONDS if tool.heavy else MAX_LIGHT_SECONDS
+    if not 0 < tool.max_wait_seconds <= longest:
         kind = "a heavy tool" if tool.heavy else "a tool that a turn waits for; set heavy: true for more"
         found.append(("timeout_seconds", f"use 1 to {longest}: {kind}"))
     return found + [("schema", problem) for problem in _schema_problems(tool.schema)]
@@ -117,28 +117,28 @@ def host_of(url: str) -> str:
 
 
 def _lookup_problems(tool: Tool) -> list[tuple[str, str]]:
-    if tool.endpoint.startswith(BUILT_IN):
-        known = tool.lookup is not None and tool.lookup.startswith(BUILT_IN)
-        return [] if known else [("lookup", f"begin with {BUILT_IN}: the endpoint is built in")]
-    found = _reach_problems("lookup", tool.lookup or "", tool)
-    if KEY not in (tool.lookup or ""):
-        found.append(("lookup", f"put {KEY} where the call's key belongs"))
+    if tool.endpoint.startswith(BUILTIN_SCHEME):
+        known = tool.lookup is not None and tool.lookup.startswith(BUILTIN_SCHEME)
+        return [] if known else [("lookup", f"begin with {BUILTIN_SCHEME}: the endpoint is built in")]
+    found = _address_problems("lookup", tool.lookup or "", tool)
+    if KEY_PLACEHOLDER not in (tool.lookup or ""):
+        found.append(("lookup", f"put {KEY_PLACEHOLDER} where the call's key belongs"))
     return found
 
 
-def _reach_problems(field: str, address: str, tool: Tool) -> list[tuple[str, str]]:
+def _address_problems(field: str, address: str, tool: Tool) -> list[tuple[str, str]]:
     """What is wrong with an address, apart from what only the deployment knows: which names are private."""
-    if address.startswith(BUILT_IN):
+    if address.startswith(BUILTIN_SCHEME):
         return []
     if not address.startswith(("https://", "http://")):
-        return [(field, f"begin with {BUILT_IN} or https://")]
+        return [(field, f"begin with {BUILTIN_SCHEME} or https://")]
     try:
         parts, host = urlsplit(address), host_of(address)
     except ValueError:
         return [(field, "is not a URL")]
-    if not host or parts.username is not None or parts.fragment or not address.isascii() or _UNFIT.search(address):
+    if not host or parts.username is not None or parts.fragment or not address.isascii() or _INVALID_URL_CHARS.search(address):
         return [(field, "use a plain URL: a host, no user or password, no fragment, no spaces")]
-    if host not in tool.hosts:
+    if host not in tool.allowed_hosts:
         return [(field, f"the host {host} is not in tenant.yaml's tool_hosts: add it there, or use one that is")]
     return []
 
@@ -157,7 +157,7 @@ def _schema_problems(schema: JsonObject) -> Iterator[str]:
 
 def _references(part: Json) -> Iterator[str]:
     if isinstance(part, dict):
-        yield from (target for name in _REFERENCES if isinstance(target := part.get(name), str))
+        yield from (target for name in _REFERENCE_KEYWORDS if isinstance(target := part.get(name), str))
     children = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
     for child in children:
         yield from _references(child)

@@ -15,27 +15,27 @@ from parlour.infra import log
 from parlour.infra.errors import AnswersLater, DatabaseUnavailable, LeaseHeld, LeaseLost, OutcomeUnknown, UnknownTool
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
-from parlour.infra.queues import Delays
+from parlour.infra.queues import DelayedQueue
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
-from parlour.principal import Principal, system
+from parlour.principal import Principal, system_principal
 from parlour.tools import effects, store
 from parlour.tools.callbacks import Callback
 from parlour.tools.definition import Tool
-from parlour.tools.effects import Ended
-from parlour.tools.line import Line
-from parlour.tools.records import Call, EndedCall
+from parlour.tools.effects import EndState
+from parlour.tools.line import CancellableConnection
+from parlour.tools.records import ToolCall, EndedCall
 from parlour.tools.registry import load_tools
-from parlour.tools.result import ToolResult, failed
+from parlour.tools.result import ToolResult, error_result
 from parlour.tools.run import Endpoint, ToolContext
-from parlour.tools.watch import Watched
+from parlour.tools.watch import CancellableEndpoint
 
-_SECONDS_KEPT = 20.0
+_RESERVED_SECONDS = 20.0
 """What a call leaves of the invocation, so that it can be looked up and its outcome committed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Services[W]:
+class DispatchDependencies[W]:
     """What calls are dispatched with. W is what the turns room wants sent once a result is committed.
 
     open_database  a connection for a tool's own thread.
@@ -50,177 +50,177 @@ class Services[W]:
     endpoints: Mapping[str, Endpoint]
     resume: Callable[[Transaction, UUID, EndedCall, datetime], W | None]
     wake: Callable[[W], None]
-    wakeups: Delays
+    wakeups: DelayedQueue
     callback_url: Callable[[Callback, datetime, datetime], str]
     clock: Callable[[], datetime]
     new_id: NewId
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
+class _LeasedCall:
     """A call that this worker has, under the token `call.run`; `tool` is None when the tenant has it no more."""
 
-    call: Call
+    call: ToolCall
     tool: Tool | None
 
 
-def dispatch[W](services: Services[W], tenant_id: UUID, tool_call_id: UUID, seconds_left: SecondsLeft) -> None:
+def dispatch_call[W](dependencies: DispatchDependencies[W], tenant_id: UUID, tool_call_id: UUID, seconds_left: SecondsLeft) -> None:
     """Bring one call to its end and resume its conversation, or leave it to the tool that answers later.
 
     A call that has ended is only told again, which does nothing twice. Raises RetryError (LeaseHeld while another
     worker is at it) and LeaseLost, so that the message is delivered again.
     """
-    principal, holder = system(tenant_id), services.new_id(services.clock())
-    taken = services.database.run(principal, partial(_take, services, tool_call_id, holder, seconds_left))
+    principal, holder = system_principal(tenant_id), dependencies.new_id(dependencies.clock())
+    taken = dependencies.database.run(principal, partial(_lease, dependencies, tool_call_id, holder, seconds_left))
     match taken:
-        case _Taken():
-            _carry_out(services, principal, taken, seconds_left)
+        case _LeasedCall():
+            _run_call(dependencies, principal, taken, seconds_left)
         case EndedCall():
-            told = services.database.run(principal, lambda tx: services.resume(tx, tenant_id, taken, services.clock()))
-            _wake(services, told)
+            told = dependencies.database.run(principal, lambda tx: dependencies.resume(tx, tenant_id, taken, dependencies.clock()))
+            _send_wakeup(dependencies, told)
         case None:
             log.info("tool_call_rests", tenant_id=tenant_id, tool_call_id=tool_call_id)
 
 
-def _take[W](
-    services: Services[W], call_id: UUID, holder: UUID, seconds_left: SecondsLeft, tx: Transaction
-) -> _Taken | EndedCall | None:
+def _lease[W](
+    dependencies: DispatchDependencies[W], call_id: UUID, holder: UUID, seconds_left: SecondsLeft, tx: Transaction
+) -> _LeasedCall | EndedCall | None:
     """The call under a new token; None when it is gone, or its tool has it and the time for that is not over.
 
     One that `holder` has already was taken by a transaction whose answer was lost.
     """
-    now = services.clock()
-    call = store.call(tx, call_id)
-    if call is None or (ended := call.ended()) is not None:
+    now = dependencies.clock()
+    call = store.find_call(tx, call_id)
+    if call is None or (ended := call.to_ended_call()) is not None:
         return ended if call else None
     if call.run_holder == holder:
-        return _with_its_tool(tx, call)
+        return _with_tool(tx, call)
     held = call.state == "running" and call.run_until is not None and call.run_until > now
-    if held and call.is_awaited:
+    if held and call.is_awaiting_callback:
         return None
     until = now + timedelta(seconds=seconds_left())
-    run = None if held else store.take(tx, call_id, call.run, holder, until, now)
+    run = None if held else store.lease_call(tx, call_id, call.run_token, holder, until, now)
     if run is None:
-        raise LeaseHeld(after=_seconds_until(call.run_until, now))
-    work_due.schedule(tx, "tool_call", call_id, until + work_due.GRACE)
-    return _with_its_tool(tx, replace(call, run=run, run_until=until))
+        raise LeaseHeld(retry_after=_seconds_until(call.run_until, now))
+    work_due.schedule(tx, "tool_call", call_id, until + work_due.SWEEP_DELAY)
+    return _with_tool(tx, replace(call, run_token=run, run_until=until))
 
 
-def _with_its_tool(tx: Transaction, call: Call) -> _Taken:
+def _with_tool(tx: Transaction, call: ToolCall) -> _LeasedCall:
     tools = load_tools(tx, [call.name])
-    return _Taken(call, tools[0] if tools else None)
+    return _LeasedCall(call, tools[0] if tools else None)
 
 
-def _carry_out[W](services: Services[W], principal: Principal, taken: _Taken, seconds_left: SecondsLeft) -> None:
-    call, tool = taken.call, taken.tool
-    book = _RunBook(services, principal, call)
+def _run_call[W](dependencies: DispatchDependencies[W], principal: Principal, leased: _LeasedCall, seconds_left: SecondsLeft) -> None:
+    call, tool = leased.call, leased.tool
+    book = _DispatchedCallRecorder(dependencies, principal, call)
     if tool is None:
         in_doubt = call.state == "running" and call.writes
         error = OutcomeUnknown() if in_doubt else UnknownTool(f"there is no tool {call.name} any more")
-        book.end("unknown" if in_doubt else "failed", failed(error))
+        book.end("unknown" if in_doubt else "failed", error_result(error))
         return
-    context = _context(services, principal, call, tool, seconds_left)
+    context = _tool_context(dependencies, principal, call, tool, seconds_left)
     if call.cancelled_at:
-        context.line.hang_up()
-    watched = {scheme: _watched(services, principal, call, one) for scheme, one in services.endpoints.items()}
-    if call.is_taken:
-        effects.overdue(context, tool, watched, book)
+        context.connection.cancel()
+    watched = {scheme: _cancellable(dependencies, principal, call, one) for scheme, one in dependencies.endpoints.items()}
+    if call.is_accepted:
+        effects.resolve_overdue(context, tool, watched, book)
         return
     was: Literal["reserved", "running"] = "running" if call.state == "running" else "reserved"
     try:
-        effects.perform(context, tool, call.arguments, was, watched, book)
+        effects.perform_effect(context, tool, call.arguments, was, watched, book)
     except AnswersLater:
-        if not _await_answer(services, principal, call, tool):
-            effects.called_off(context, tool, watched, book)
+        if not _leave_to_callback(dependencies, principal, call, tool):
+            effects.resolve_cancelled(context, tool, watched, book)
 
 
-def _await_answer[W](services: Services[W], principal: Principal, call: Call, tool: Tool) -> bool:
+def _leave_to_callback[W](dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, tool: Tool) -> bool:
     """The tool has the call: leave it, and have somebody look when its time is over. False when it is to be stopped.
 
     A result that was quicker than this has ended the call already, and another run may have begun.
     """
-    now = services.clock()
-    until = now + timedelta(seconds=tool.patience)
+    now = dependencies.clock()
+    until = now + timedelta(seconds=tool.max_wait_seconds)
 
     def leave(tx: Transaction) -> Literal["left", "stopped", "over"]:
-        if store.taken(tx, call.id, call.run, until):
+        if store.mark_accepted(tx, call.id, call.run_token, until):
             return "left"
-        found = store.call(tx, call.id)
-        goes_on = found is not None and found.run == call.run and found.state == "running"
+        found = store.find_call(tx, call.id)
+        goes_on = found is not None and found.run_token == call.run_token and found.state == "running"
         return "stopped" if goes_on else "over"
 
-    became = services.database.run(principal, leave)
+    became = dependencies.database.run(principal, leave)
     if became == "left":
-        work_due.send_wakeup(services.wakeups, DueWork(principal.tenant_id, "tool_call", call.id, until), now)
+        work_due.send_wakeup(dependencies.wakeups, DueWork(principal.tenant_id, "tool_call", call.id, until), now)
     log.info("tool_call_taken", tool=tool.name, tool_call_id=call.id, became=became)
     return became != "stopped"
 
 
-def _context[W](
-    services: Services[W], principal: Principal, call: Call, tool: Tool, seconds_left: SecondsLeft
+def _tool_context[W](
+    dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, tool: Tool, seconds_left: SecondsLeft
 ) -> ToolContext:
-    now = services.clock()
-    until = now + timedelta(seconds=tool.patience)
-    callback = Callback(principal.tenant_id, call.id, call.run)
+    now = dependencies.clock()
+    until = now + timedelta(seconds=tool.max_wait_seconds)
+    callback = Callback(principal.tenant_id, call.id, call.run_token)
     return ToolContext(
         principal=Principal(principal.tenant_id, "user", call.user_id, clearance=call.clearance),
-        database=services.database, session_id=call.session_id, turn_id=call.turn_id, now=now,
-        new_id=services.new_id, fence=call.fence, idempotency_key=call.idempotency_key,
-        seconds_left=lambda: seconds_left() - _SECONDS_KEPT, tool_call_id=call.id,
-        callback_url=services.callback_url(callback, until, now) if tool.heavy else "", line=Line(),
+        database=dependencies.database, session_id=call.session_id, turn_id=call.turn_id, now=now,
+        new_id=dependencies.new_id, fencing_token=call.fencing_token, idempotency_key=call.idempotency_key,
+        seconds_left=lambda: seconds_left() - _RESERVED_SECONDS, tool_call_id=call.id,
+        callback_url=dependencies.callback_url(callback, until, now) if tool.heavy else "", connection=CancellableConnection(),
         team_id=call.team_id, entity_id=call.entity_id,
     )  # fmt: skip
 
 
-def _watched[W](services: Services[W], principal: Principal, call: Call, endpoint: Endpoint) -> Endpoint:
+def _cancellable[W](dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, endpoint: Endpoint) -> Endpoint:
     def is_stopped() -> bool:
         try:
-            with services.database.transaction(principal) as tx:
-                return not store.goes_on(tx, call.id, call.run)
+            with dependencies.database.transaction(principal) as tx:
+                return not store.is_run_wanted(tx, call.id, call.run_token)
         except DatabaseUnavailable:
             return False
 
-    return Watched(endpoint, is_stopped, services.open_database)
+    return CancellableEndpoint(endpoint, is_stopped, dependencies.open_database)
 
 
-class _RunBook[W]:
+class _DispatchedCallRecorder[W]:
     """The call's row, written under the token of this run."""
 
-    def __init__(self, services: Services[W], principal: Principal, call: Call) -> None:
+    def __init__(self, services: DispatchDependencies[W], principal: Principal, call: ToolCall) -> None:
         self._services = services
         self._principal = principal
         self._call = call
-        self._began = services.clock()
+        self._started_at = services.clock()
 
     def begin(self) -> None:
         call = self._call
-        if not self._services.database.run(self._principal, lambda tx: store.begin_run(tx, call.id, call.run)):
+        if not self._services.database.run(self._principal, lambda tx: store.begin_run(tx, call.id, call.run_token)):
             raise LeaseLost
 
-    def end(self, state: Ended, result: ToolResult, /) -> None:
-        told = self._services.database.run(self._principal, lambda tx: self._end(tx, state, result))
+    def end(self, state: EndState, result: ToolResult, /) -> None:
+        told = self._services.database.run(self._principal, lambda tx: self._write_end(tx, state, result))
         log.info("tool_call_ended", tool=self._call.name, tool_call_id=self._call.id, state=state, code=result.code)
-        _wake(self._services, told)
+        _send_wakeup(self._services, told)
 
-    def _end(self, tx: Transaction, state: Ended, result: ToolResult) -> W | None:
+    def _write_end(self, tx: Transaction, state: EndState, result: ToolResult) -> W | None:
         """Write the outcome and the message that tells it. Done twice, since the first commit's receipt was lost,
         the row says so itself."""
         call, now = self._call, self._services.clock()
-        took = max(0, round((now - self._began).total_seconds() * 1000))
+        took = max(0, round((now - self._started_at).total_seconds() * 1000))
         store.end_run(
-            tx, id=call.id, run=call.run, state=state, result=result.content, code=result.code or None,
+            tx, id=call.id, run=call.run_token, state=state, result=result.content, code=result.code or None,
             latency_ms=took, now=now,
         )  # fmt: skip
-        written = store.call(tx, call.id)
-        ended = written.ended() if written else None
-        if ended is None or ended.run != call.run:
+        written = store.find_call(tx, call.id)
+        ended = written.to_ended_call() if written else None
+        if ended is None or ended.run_token != call.run_token:
             raise LeaseLost
         return self._services.resume(tx, self._principal.tenant_id, ended, now)
 
 
-def _wake[W](services: Services[W], told: W | None) -> None:
+def _send_wakeup[W](dependencies: DispatchDependencies[W], told: W | None) -> None:
     if told is not None:
-        services.wake(told)
+        dependencies.wake(told)
 
 
 def _seconds_until(end: datetime | None, now: datetime) -> int:

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Literal
 
-type Doubt = Literal["crashed", "cut", "late"]
+type DoubtCause = Literal["crashed", "cut", "late"]
 """crashed: found running, whoever called has died; cut: the line broke off; late: nobody waits any more, and the
 other side may still be at it."""
 
-type Move = Literal["call", "look", "fail", "unknown"]
+type NextAction = Literal["call", "look", "fail", "unknown"]
 """fail: it was surely not done, or changes nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sofar:
+class EffectStatus:
     """What is known of a call.
 
     repeatable  calling again cannot do anything twice
@@ -24,24 +24,24 @@ class Sofar:
     looked      what asking came to since that call: "absent" is a promise that it was not and will not be done
     """
 
-    repeatable: bool
+    is_repeatable: bool
     writes: bool
-    can_look: bool
+    can_look_up: bool
     calls_left: int
-    stopped: bool = False
-    doubt: Doubt | None = None
-    looked: Literal["absent", "unreachable"] | None = None
+    is_stopped: bool = False
+    doubt_cause: DoubtCause | None = None
+    lookup_result: Literal["absent", "unreachable"] | None = None
 
 
-def next_move(sofar: Sofar) -> Move:
+def next_action(status: EffectStatus) -> NextAction:
     """What comes next; "unknown" is for a person to find out."""
-    may_call = sofar.calls_left > 0 and not sofar.stopped
-    if sofar.doubt is None:
+    may_call = status.calls_left > 0 and not status.is_stopped
+    if status.doubt_cause is None:
         return "call" if may_call else "fail"
-    if sofar.repeatable and may_call:
+    if status.is_repeatable and may_call:
         return "call"
-    if sofar.looked is None and sofar.can_look:
+    if status.lookup_result is None and status.can_look_up:
         return "look"
-    if sofar.looked == "absent" and sofar.doubt != "late":  # a call that nobody cut short may land after the look
+    if status.lookup_result == "absent" and status.doubt_cause != "late":  # a call that nobody cut short may land after the look
         return "call" if may_call else "fail"
-    return "unknown" if sofar.writes else "fail"
+    return "unknown" if status.writes else "fail"

@@ -20,148 +20,148 @@ from parlour.infra.errors import (
     ToolTimedOut,
 )
 from parlour.infra.jsonable import JsonObject
-from parlour.tools.arguments import check
+from parlour.tools.arguments import validate_arguments
 from parlour.tools.definition import Tool
-from parlour.tools.doubt import Sofar, next_move
-from parlour.tools.result import ToolResult, failed, succeeded
-from parlour.tools.run import Endpoint, Endpoints, ToolContext, broken, endpoint_of
+from parlour.tools.doubt import EffectStatus, next_action
+from parlour.tools.result import ToolResult, error_result, success_result
+from parlour.tools.run import Endpoint, Endpoints, ToolContext, report_broken_tool, get_endpoint
 
-type Ended = Literal["done", "failed", "unknown"]
+type EndState = Literal["done", "error_result", "unknown"]
 
-_AGAIN = 1
+_MAX_REPEATS = 1
 """How often a call whose outcome is in doubt is made again by one worker, where that is harmless."""
 
 
-class Book(Protocol):
+class CallRecorder(Protocol):
     """Where the state of one call is committed. Whoever implements it fences: LeaseLost when another has taken over."""
 
     def begin(self) -> None:
         """The endpoint is about to be called; nobody may call it after a crash without asking first."""
 
-    def end(self, state: Ended, result: ToolResult, /) -> None:
+    def end(self, state: EndState, result: ToolResult, /) -> None:
         """What it came to."""
 
 
-def perform(
+def perform_effect(
     context: ToolContext,
     tool: Tool,
     arguments: JsonObject,
-    was: Literal["reserved", "running"],
+    state: Literal["reserved", "running"],
     endpoints: Endpoints,
-    book: Book,
+    recorder: CallRecorder,
 ) -> ToolResult:
     """Carry out a call that is `reserved`, or settle one that was found `running`; the result is in the book.
 
     RetryError (the database is away, the tool answers later) and LeaseLost go through, and the book stays as it is.
     """
     try:
-        endpoint = endpoint_of(tool, endpoints)
-        if was == "reserved":
-            check(tool.schema, arguments)
+        endpoint = get_endpoint(tool, endpoints)
+        if state == "reserved":
+            validate_arguments(tool.schema, arguments)
     except ModelError as error:
-        return _ended(context, tool, book, *_unreached(error, tool, was))
-    sofar = Sofar(tool.is_repeatable, tool.writes, tool.lookup is not None, calls_left=_AGAIN)
-    sofar = replace(sofar, doubt="crashed") if was == "running" else replace(sofar, calls_left=1 + _AGAIN)
-    return _ended(context, tool, book, *_settle(context, tool, arguments, endpoint, book, sofar))
+        return _record_end(context, tool, recorder, *_outcome_if_unreachable(error, tool, state))
+    sofar = EffectStatus(tool.is_repeatable, tool.writes, tool.lookup is not None, calls_left=_MAX_REPEATS)
+    sofar = replace(sofar, doubt_cause="crashed") if state == "running" else replace(sofar, calls_left=1 + _MAX_REPEATS)
+    return _record_end(context, tool, recorder, *_run_until_ended(context, tool, arguments, endpoint, recorder, sofar))
 
 
-def overdue(context: ToolContext, tool: Tool, endpoints: Endpoints, book: Book) -> ToolResult:
+def resolve_overdue(context: ToolContext, tool: Tool, endpoints: Endpoints, recorder: CallRecorder) -> ToolResult:
     """Settle a call that the tool took and never answered: it is looked up, not made again."""
-    if (found := _found(context, tool, endpoints)) is not None:
-        return _ended(context, tool, book, "done", succeeded(found))
-    return _ended(context, tool, book, "unknown" if tool.writes else "failed", failed(ToolTimedOut()))
+    if (found := _find_lookup_result(context, tool, endpoints)) is not None:
+        return _record_end(context, tool, recorder, "done", success_result(found))
+    return _record_end(context, tool, recorder, "unknown" if tool.writes else "failed", error_result(ToolTimedOut()))
 
 
-def called_off(context: ToolContext, tool: Tool, endpoints: Endpoints, book: Book) -> ToolResult:
+def resolve_cancelled(context: ToolContext, tool: Tool, endpoints: Endpoints, recorder: CallRecorder) -> ToolResult:
     """Settle a call that somebody stopped just when the tool took it: a write may still be done, whatever a lookup
     finds at this moment."""
-    if (found := _found(context, tool, endpoints)) is not None:
-        return _ended(context, tool, book, "done", succeeded(found))
+    if (found := _find_lookup_result(context, tool, endpoints)) is not None:
+        return _record_end(context, tool, recorder, "done", success_result(found))
     if tool.writes:
-        return _ended(context, tool, book, "unknown", failed(OutcomeUnknown()))
-    return _ended(context, tool, book, "failed", failed(ToolCancelled()))
+        return _record_end(context, tool, recorder, "unknown", error_result(OutcomeUnknown()))
+    return _record_end(context, tool, recorder, "failed", error_result(ToolCancelled()))
 
 
-def _found(context: ToolContext, tool: Tool, endpoints: Endpoints) -> JsonObject | None:
+def _find_lookup_result(context: ToolContext, tool: Tool, endpoints: Endpoints) -> JsonObject | None:
     """What the tool says became of the call; None when it says nothing of it."""
     try:
-        return endpoint_of(tool, endpoints).lookup(context, tool) if tool.lookup else None
+        return get_endpoint(tool, endpoints).lookup(context, tool) if tool.lookup else None
     except (ModelError, RetryError):
         return None
 
 
-def _settle(
-    context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint, book: Book, sofar: Sofar
-) -> tuple[Ended, ToolResult]:
+def _run_until_ended(
+    context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint, recorder: CallRecorder, status: EffectStatus
+) -> tuple[EndState, ToolResult]:
     while True:
-        sofar = replace(sofar, stopped=context.line.is_hung_up)
-        match next_move(sofar):
+        status = replace(status, is_stopped=context.connection.is_cancelled)
+        match next_action(status):
             case "call":
-                book.begin()
-                outcome = _called(context, tool, arguments, endpoint, sofar)
+                recorder.begin()
+                outcome = _try_call(context, tool, arguments, endpoint, status)
             case "look":
-                outcome = _looked(context, tool, endpoint, sofar)
+                outcome = _try_lookup(context, tool, endpoint, status)
             case "fail":
-                return "failed", failed(ToolCancelled() if sofar.stopped else ToolFailed())
+                return "failed", error_result(ToolCancelled() if status.is_stopped else ToolFailed())
             case "unknown":
-                return "unknown", failed(StillUnderWay() if sofar.doubt == "late" else OutcomeUnknown())
-        if not isinstance(outcome, Sofar):
+                return "unknown", error_result(StillUnderWay() if status.doubt_cause == "late" else OutcomeUnknown())
+        if not isinstance(outcome, EffectStatus):
             return outcome
-        sofar = outcome
+        status = outcome
 
 
-def _called(
-    context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint, sofar: Sofar
-) -> tuple[Ended, ToolResult] | Sofar:
+def _try_call(
+    context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint, status: EffectStatus
+) -> tuple[EndState, ToolResult] | EffectStatus:
     """What the call came to, or a doubt. A refusal says what this call did, not what one before it may have done."""
-    in_doubt = sofar.writes and sofar.doubt is not None and sofar.looked != "absent"
-    tried = replace(sofar, calls_left=sofar.calls_left - 1, looked=None)
+    in_doubt = status.writes and status.doubt_cause is not None and status.lookup_result != "absent"
+    tried = replace(status, calls_left=status.calls_left - 1, lookup_result=None)
     try:
-        ended, result = _call(context, tool, arguments, endpoint)
+        ended, result = _call_endpoint(context, tool, arguments, endpoint)
     except OutcomeUnknown as error:
-        late = isinstance(error, StillUnderWay) or (in_doubt and sofar.doubt == "late")
-        return replace(tried, doubt="late" if late else "cut")
+        late = isinstance(error, StillUnderWay) or (in_doubt and status.doubt_cause == "late")
+        return replace(tried, doubt_cause="late" if late else "cut")
     return tried if in_doubt and ended == "failed" else (ended, result)
 
 
-def _looked(context: ToolContext, tool: Tool, endpoint: Endpoint, sofar: Sofar) -> tuple[Ended, ToolResult] | Sofar:
+def _try_lookup(context: ToolContext, tool: Tool, endpoint: Endpoint, status: EffectStatus) -> tuple[EndState, ToolResult] | EffectStatus:
     try:
         found = endpoint.lookup(context, tool)
     except (RetryError, LeaseLost):
         raise
     except Exception as error:  # noqa: BLE001 - a lookup that breaks tells nothing
         log.warning("lookup_failed", tool=tool.name, turn_id=context.turn_id, error=type(error).__name__)
-        return replace(sofar, looked="unreachable")
-    return ("done", succeeded(found)) if found is not None else replace(sofar, looked="absent")
+        return replace(status, lookup_result="unreachable")
+    return ("done", success_result(found)) if found is not None else replace(status, lookup_result="absent")
 
 
-def _call(context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint) -> tuple[Ended, ToolResult]:
+def _call_endpoint(context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint) -> tuple[EndState, ToolResult]:
     """What the endpoint said; OutcomeUnknown when it said nothing that can be relied on."""
     try:
-        return "done", succeeded(endpoint.call(context, tool, arguments))
+        return "done", success_result(endpoint.call(context, tool, arguments))
     except OutcomeUnknown:
         raise
     except ModelError as error:
         log.info("tool_refused", tool=tool.name, code=error.code, turn_id=context.turn_id)
-        return "failed", failed(error)
+        return "failed", error_result(error)
     except (RetryError, LeaseLost):
         raise
     except Exception as error:
-        problem = broken(context, tool, error)
+        problem = report_broken_tool(context, tool, error)
         if tool.writes:
             raise OutcomeUnknown from error
-        return "failed", failed(problem)
+        return "failed", error_result(problem)
 
 
-def _unreached(error: ModelError, tool: Tool, was: Literal["reserved", "running"]) -> tuple[Ended, ToolResult]:
+def _outcome_if_unreachable(error: ModelError, tool: Tool, state: Literal["reserved", "running"]) -> tuple[EndState, ToolResult]:
     """The tool cannot be called as things are. One that was running may have been done all the same."""
-    if was == "running" and tool.writes:
-        return "unknown", failed(OutcomeUnknown())
-    return "failed", failed(error)
+    if state == "running" and tool.writes:
+        return "unknown", error_result(OutcomeUnknown())
+    return "failed", error_result(error)
 
 
-def _ended(context: ToolContext, tool: Tool, book: Book, state: Ended, result: ToolResult) -> ToolResult:
-    book.end(state, result)
+def _record_end(context: ToolContext, tool: Tool, recorder: CallRecorder, state: EndState, result: ToolResult) -> ToolResult:
+    recorder.end(state, result)
     if state == "unknown":
         log.error("effect_unknown", tool=tool.name, turn_id=context.turn_id, tool_call_id=context.tool_call_id)
         log.count("UnknownEffect")

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from parlour.infra.errors import OutcomeUnknown
 from parlour.infra.jsonable import JsonObject
-from parlour.tools.definition import BUILT_IN, Tool
-from parlour.tools.run import Builtin, BuiltinLookup, Endpoint, Endpoints, ToolContext
+from parlour.tools.definition import BUILTIN_SCHEME, Tool
+from parlour.tools.run import BuiltinTool, BuiltinLookup, Endpoint, Endpoints, ToolContext
 
 __all__ = ["Endpoint", "Endpoints", "PythonEndpoint"]
 
@@ -13,16 +13,16 @@ __all__ = ["Endpoint", "Endpoints", "PythonEndpoint"]
 class PythonEndpoint:
     """Tools that are functions in this process, and the functions that tell what became of their calls."""
 
-    def __init__(self, builtins: Mapping[str, Builtin], lookups: Mapping[str, BuiltinLookup] | None = None) -> None:
+    def __init__(self, builtins: Mapping[str, BuiltinTool], lookups: Mapping[str, BuiltinLookup] | None = None) -> None:
         self._builtins = builtins
         self._lookups = lookups or {}
 
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
         """The function's answer, or whatever it raises."""
-        return self._builtins[tool.endpoint.removeprefix(BUILT_IN)](context, arguments)
+        return self._builtins[tool.endpoint.removeprefix(BUILTIN_SCHEME)](context, arguments)
 
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
         """What its registered lookup says."""
-        if (look := self._lookups.get((tool.lookup or "").removeprefix(BUILT_IN))) is None:
+        if (look := self._lookups.get((tool.lookup or "").removeprefix(BUILTIN_SCHEME))) is None:
             raise OutcomeUnknown
         return look(context)

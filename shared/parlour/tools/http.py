@@ -29,30 +29,30 @@ from parlour.infra.errors import (
     ToolNotAvailable,
     ToolTimedOut,
 )
-from parlour.infra.jsonable import JsonObject, canonical
-from parlour.infra.secrets import Secrets
+from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.infra.secrets import SecretStore
 from parlour.tools.addresses import PrivateHosts, is_public
-from parlour.tools.answers import Answer, found, understood
-from parlour.tools.definition import KEY, Tool, host_of
-from parlour.tools.line import Line
+from parlour.tools.answers import HttpAnswer, interpret_lookup_answer, interpret_call_answer
+from parlour.tools.definition import KEY_PLACEHOLDER, Tool, host_of
+from parlour.tools.line import CancellableConnection
 from parlour.tools.run import ToolContext
 
-MOST_BYTES = 1024 * 1024
+MAX_RESPONSE_BYTES = 1024 * 1024
 """Of an answer; the model is shown far less."""
 
-LONGEST_REQUEST_SECONDS = 840.0
+MAX_REQUEST_SECONDS = 840.0
 """One request lasts no longer, however long the result is awaited: what takes hours answers 202 and calls back."""
 
 _LOOKUP_SECONDS = 10.0
 _CONNECT_SECONDS = 5.0
-_NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
-_UNSENDABLE = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeError)
+_NOT_SENT_ERRORS = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout)
+_INVALID_REQUEST_ERRORS = (httpx2.LocalProtocolError, httpx2.UnsupportedProtocol, httpx2.InvalidURL, UnicodeError)
 
-type Resolve = Callable[[str, int], Sequence[str]]
+type ResolveHost = Callable[[str, int], Sequence[str]]
 """A host and a port to its addresses; OSError when it has none."""
 
 
-def resolve(host: str, port: int) -> Sequence[str]:
+def resolve_host(host: str, port: int) -> Sequence[str]:
     """Every address of a host, as the system's resolver gives them; also of `2130706433` and the like."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return list(dict.fromkeys(str(address[0]) for *_, address in found))
@@ -63,15 +63,15 @@ class HttpEndpoint:
 
     def __init__(
         self,
-        secrets: Secrets,
-        private: PrivateHosts,
-        resolve: Resolve = resolve,
-        verify: ssl.SSLContext | None = None,
+        secrets: SecretStore,
+        private_hosts: PrivateHosts,
+        resolver: ResolveHost = resolve_host,
+        ssl_context: ssl.SSLContext | None = None,
     ) -> None:
         self._secrets = secrets
-        self._private = private
-        self._resolve = resolve
-        self._verify = verify
+        self._private_hosts = private_hosts
+        self._resolve = resolver
+        self._verify = ssl_context
 
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
         """The answer to the arguments, posted as JSON; errors as Endpoint says."""
@@ -82,22 +82,22 @@ class HttpEndpoint:
         }
         if context.callback_url:
             headers["parlour-callback"] = context.callback_url
-        seconds = min(tool.patience, LONGEST_REQUEST_SECONDS)
-        answer = self._ask(context, tool, "POST", tool.endpoint, seconds, headers, canonical(arguments).encode())
+        seconds = min(tool.max_wait_seconds, MAX_REQUEST_SECONDS)
+        answer = self._send_request(context, tool, "POST", tool.endpoint, seconds, headers, canonical_json(arguments).encode())
         if answer.status == httpx2.codes.ACCEPTED and context.callback_url:
             raise AnswersLater
-        return understood(answer, writes=tool.writes)
+        return interpret_call_answer(answer, writes=tool.writes)
 
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
         """What became of the call with the context's key: 200 and a JSON object, or 404 when it was not done.
 
         It is asked also of a call that was given up.
         """
-        context = replace(context, line=Line())
-        url = (tool.lookup or "").replace(KEY, quote(context.idempotency_key, safe=""))
-        return found(self._ask(context, tool, "GET", url, _LOOKUP_SECONDS, {}, b""))
+        context = replace(context, connection=CancellableConnection())
+        url = (tool.lookup or "").replace(KEY_PLACEHOLDER, quote(context.idempotency_key, safe=""))
+        return interpret_lookup_answer(self._send_request(context, tool, "GET", url, _LOOKUP_SECONDS, {}, b""))
 
-    def _ask(
+    def _send_request(
         self,
         context: ToolContext,
         tool: Tool,
@@ -106,36 +106,36 @@ class HttpEndpoint:
         seconds: float,
         headers: Mapping[str, str],
         body: bytes,
-    ) -> Answer:
+    ) -> HttpAnswer:
         """One request and its answer. What was surely not sent is a plain ModelError."""
         deadline = time.monotonic() + min(seconds, context.seconds_left())
-        self._refuse_unlisted(tool, url)
-        sent = {"accept": "application/json", "user-agent": "Parlour", **headers, **self._authorization(tool)}
-        target = self._private.at(tool.tenant, url)
-        addresses = self._addresses(target, trusted=self._private.knows(tool.tenant, url))
-        request = _Request(context, deadline, self._context(), writes=tool.writes and method == "POST")
+        self._check_host_allowed(tool, url)
+        sent = {"accept": "application/json", "user-agent": "Parlour", **headers, **self._authorization_header(tool)}
+        target = self._private_hosts.target_url(tool.tenant_slug, url)
+        addresses = self._resolve_addresses(target, trusted=self._private_hosts.is_allowed(tool.tenant_slug, url))
+        request = _Request(context, deadline, self._ssl_context(), writes=tool.writes and method == "POST")
         for position, address in enumerate(addresses):
             try:
                 return request.send(method, target, address, sent, body)
-            except _NEVER_SENT as error:
+            except _NOT_SENT_ERRORS as error:
                 log.info("tool_unreached", tool=tool.name, turn_id=context.turn_id, error=type(error).__name__)
-                if position == len(addresses) - 1 or context.line.is_hung_up:
+                if position == len(addresses) - 1 or context.connection.is_cancelled:
                     break
-            except _UNSENDABLE as error:
+            except _INVALID_REQUEST_ERRORS as error:
                 log.error("tool_unsendable", error, tool=tool.name, turn_id=context.turn_id)
                 break
-        if context.line.is_hung_up:
+        if context.connection.is_cancelled:
             raise ToolCancelled
         raise ToolFailed(f"{tool.name} could not be reached; nothing was done. It may work when tried again.")
 
-    def _refuse_unlisted(self, tool: Tool, url: str) -> None:
+    def _check_host_allowed(self, tool: Tool, url: str) -> None:
         """The pack was checked when it was applied; the list or the deployment may have changed since."""
-        may_be_plain = self._private.knows(tool.tenant, url)
-        if host_of(url) not in tool.hosts or not (url.startswith("https://") or may_be_plain):
+        may_be_plain = self._private_hosts.is_allowed(tool.tenant_slug, url)
+        if host_of(url) not in tool.allowed_hosts or not (url.startswith("https://") or may_be_plain):
             log.error("tool_host_refused", tool=tool.name)
             raise ToolNotAvailable(f"{tool.name} may not be reached from here; answer without it")
 
-    def _addresses(self, url: str, *, trusted: bool) -> Sequence[str]:
+    def _resolve_addresses(self, url: str, *, trusted: bool) -> Sequence[str]:
         parts = urlsplit(url)
         try:
             addresses = self._resolve(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
@@ -149,17 +149,17 @@ class HttpEndpoint:
             raise ToolNotAvailable("the tool's address is not a public one; answer without it")
         return addresses
 
-    def _authorization(self, tool: Tool) -> dict[str, str]:
+    def _authorization_header(self, tool: Tool) -> dict[str, str]:
         if tool.auth is None:
             return {}
         try:
-            secret = self._secrets.get(tool.secret or "")
+            secret = self._secrets.get(tool.secret_reference or "")
         except (Misconfigured, SecretUnavailable) as error:
             log.error("tool_secret_missing", error, tool=tool.name)
             raise ToolFailed(f"{tool.name} cannot be used at the moment; nothing was done") from error
         return {"authorization": f"Bearer {secret.strip()}"}
 
-    def _context(self) -> ssl.SSLContext:
+    def _ssl_context(self) -> ssl.SSLContext:
         if self._verify is None:
             self._verify = httpx2.create_ssl_context(trust_env=False)
         return self._verify
@@ -169,39 +169,39 @@ class _Request:
     """One request on a connection of its own, which ends by its deadline or when the line is hung up."""
 
     def __init__(self, context: ToolContext, deadline: float, verify: ssl.SSLContext, *, writes: bool) -> None:
-        self._line = context.line
+        self._connection = context.connection
         self._deadline = deadline
         self._verify = verify
         self._writes = writes
         self._socket: socket.socket | None = None
-        self._expired = False
+        self._is_expired = False
 
-    def send(self, method: str, url: str, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def send(self, method: str, url: str, address: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         """The answer, or why there is none; what was never sent raises httpx2's own errors."""
         seconds = self._deadline - time.monotonic()
-        if seconds <= 0 or self._line.is_hung_up:
-            raise ToolCancelled if self._line.is_hung_up else ToolTimedOut
-        self._line.opened(self._cut)
+        if seconds <= 0 or self._connection.is_cancelled:
+            raise ToolCancelled if self._connection.is_cancelled else ToolTimedOut
+        self._connection.attach(self._close_socket)
         timer = threading.Timer(seconds, self._expire)
         timer.daemon = True
         timer.start()
         try:
             return self._exchange(method, url, address, headers, body, seconds)
-        except (*_NEVER_SENT, *_UNSENDABLE):
+        except (*_NOT_SENT_ERRORS, *_INVALID_REQUEST_ERRORS):
             raise
         except (httpx2.RequestError, OSError, ValueError) as error:
-            raise self._lost(error) from error
+            raise self._error_without_response(error) from error
         finally:
             timer.cancel()
 
     def _exchange(
         self, method: str, url: str, address: str, headers: Mapping[str, str], body: bytes, seconds: float
-    ) -> Answer:
+    ) -> HttpAnswer:
         parts = urlsplit(url)
         there = f"[{address}]" if ":" in address else address
         target = parts._replace(netloc=f"{there}:{parts.port}" if parts.port else there).geturl()
         timeout = httpx2.Timeout(seconds, connect=min(seconds, _CONNECT_SECONDS))
-        extensions = {"sni_hostname": parts.hostname, "trace": self._watch}
+        extensions = {"sni_hostname": parts.hostname, "trace": self._keep_socket}
         with (
             httpx2.Client(verify=self._verify, timeout=timeout, trust_env=False, follow_redirects=False) as client,
             client.stream(
@@ -209,38 +209,38 @@ class _Request:
                 headers={**headers, "host": parts.netloc, "accept-encoding": "identity"},
             ) as response,
         ):  # fmt: skip
-            return Answer(response.status_code, self._body(response))
+            return HttpAnswer(response.status_code, self._read_body(response))
 
-    def _body(self, response: httpx2.Response) -> bytes | None:
+    def _read_body(self, response: httpx2.Response) -> bytes | None:
         """The body, or None when it is longer than an answer may be."""
         read = bytearray()
         for piece in response.iter_raw():
             read += piece
-            if len(read) > MOST_BYTES:
+            if len(read) > MAX_RESPONSE_BYTES:
                 return None
         return bytes(read)
 
-    def _lost(self, problem: Exception) -> ModelError:
+    def _error_without_response(self, problem: Exception) -> ModelError:
         """What to make of an answer that did not come."""
-        late = self._expired or self._line.is_hung_up or isinstance(problem, httpx2.TimeoutException)
+        late = self._is_expired or self._connection.is_cancelled or isinstance(problem, httpx2.TimeoutException)
         if self._writes:
             return StillUnderWay() if late else OutcomeUnknown()
-        if self._line.is_hung_up:
+        if self._connection.is_cancelled:
             return ToolCancelled()
         return ToolTimedOut() if late else ToolFailed("the tool broke off; it may work when tried again")
 
-    def _watch(self, event: str, info: Mapping[str, Any]) -> None:
+    def _keep_socket(self, event: str, info: Mapping[str, Any]) -> None:
         """Keep the socket of the connection that is being opened, so that it can be cut."""
         if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
             self._socket = info["return_value"].get_extra_info("socket")
-            if self._expired or self._line.is_hung_up:
-                self._cut()
+            if self._is_expired or self._connection.is_cancelled:
+                self._close_socket()
 
     def _expire(self) -> None:
-        self._expired = True
-        self._cut()
+        self._is_expired = True
+        self._close_socket()
 
-    def _cut(self) -> None:
+    def _close_socket(self) -> None:
         """End the connection under whoever reads from it. TLS is passed over: its goodbye could wait for ever."""
         if self._socket is not None:
             with suppress(OSError):

@@ -4,31 +4,31 @@ import threading
 from collections.abc import Callable
 
 
-class Line:
+class CancellableConnection:
     """One call's connection. An endpoint says how to cut it; `hang_up` does so, now or as soon as that is known."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._cut: Callable[[], None] | None = None
-        self._hung_up = False
+        self._close: Callable[[], None] | None = None
+        self._is_cancelled = False
 
     @property
-    def is_hung_up(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Whether the call was given up: what is not begun by then is not begun any more."""
-        return self._hung_up
+        return self._is_cancelled
 
-    def opened(self, cut: Callable[[], None]) -> None:
+    def attach(self, close: Callable[[], None]) -> None:
         """A connection is open, and `cut` ends it at once; it must be safe to call from any thread."""
         with self._lock:
-            self._cut = cut
-            late = self._hung_up
+            self._close = close
+            late = self._is_cancelled
         if late:
-            cut()
+            close()
 
-    def hang_up(self) -> None:
+    def cancel(self) -> None:
         """Give the call up. Safe to call twice."""
         with self._lock:
-            self._hung_up = True
-            cut = self._cut
+            self._is_cancelled = True
+            cut = self._close
         if cut:
             cut()

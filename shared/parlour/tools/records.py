@@ -7,11 +7,11 @@ from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 
-type State = Literal["reserved", "running", "done", "failed", "unknown"]
+type CallState = Literal["reserved", "running", "done", "failed", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class OpenCall:
+class UnfinishedCall:
     """A call of a turn that the turn itself carries out and has no outcome of."""
 
     id: UUID
@@ -25,7 +25,7 @@ class OpenCall:
 
 
 @dataclass(frozen=True, slots=True)
-class LyingCall:
+class UnfinishedHeavyCall:
     """A long call that has not ended: since when, and until when somebody is at it or its answer may come."""
 
     started_at: datetime
@@ -43,7 +43,7 @@ class EndedCall:
     arguments: JsonObject
     state: Literal["done", "failed", "unknown"]
     result: JsonObject
-    run: int
+    run_token: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class UnknownCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ToolCall:
     """A call as the dispatcher takes it up.
 
     until      when whoever runs it is given up; or, once the tool took it (`is_taken`), when its result is
@@ -82,11 +82,11 @@ class Call:
     name: str
     arguments: JsonObject
     writes: bool
-    state: State
+    state: CallState
     idempotency_key: str
     result: JsonObject | None
     code: str | None
-    run: int
+    run_token: int
     run_until: datetime | None
     run_holder: UUID | None
     cancelled_at: datetime | None
@@ -95,30 +95,30 @@ class Call:
     entity_id: UUID | None
     team_id: UUID
     clearance: int
-    needs: int
-    fence: int
+    required_clearance: int
+    fencing_token: int
 
     @property
-    def is_taken(self) -> bool:
+    def is_accepted(self) -> bool:
         """Whether the tool took the call, to answer later: it is not to be made again."""
-        return self.state == "running" and self.code in {TAKEN, OVERDUE}
+        return self.state == "running" and self.code in {ACCEPTED, OVERDUE}
 
     @property
-    def is_awaited(self) -> bool:
+    def is_awaiting_callback(self) -> bool:
         """Whether the tool may still answer: no worker is at it."""
-        return self.state == "running" and self.code == TAKEN
+        return self.state == "running" and self.code == ACCEPTED
 
-    def ended(self) -> EndedCall | None:
+    def to_ended_call(self) -> EndedCall | None:
         """The call as it ended, if it did."""
         if self.state not in {"done", "failed", "unknown"}:
             return None
         return EndedCall(
             self.id, self.turn_id, self.session_id, self.name, self.arguments,
-            self.state, self.result or {}, self.run,
+            self.state, self.result or {}, self.run_token,
         )  # fmt: skip
 
 
-TAKEN = "taken"
+ACCEPTED = "taken"
 """The code of a running call that the tool took and answers later."""
 
 OVERDUE = "overdue"

@@ -14,34 +14,34 @@ from parlour.tools.definition import Tool
 def load_tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
     """The tools that an agent names, sorted by name. One that does not exist is logged and left out: the agent
     answers without it."""
-    return _known(store.tools(tx, names), names) if names else []
+    return _warn_about_missing(store.list_tools(tx, names), names) if names else []
 
 
-def tools_of(rows: str, names: Sequence[str], hosts: Sequence[str], tenant: str) -> list[Tool]:
+def parse_tools(rows: str, names: Sequence[str], allowed_hosts: Sequence[str], tenant_slug: str) -> list[Tool]:
     """The same from rows that were read along with something else, as JSON. `hosts`: those that the tenant's tools may
     reach; `tenant`: its slug."""
-    return _known(_read(rows, tuple(hosts), tenant), names)
+    return _warn_about_missing(_parse_rows(rows, tuple(allowed_hosts), tenant_slug), names)
 
 
-def _known(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
+def _warn_about_missing(tools: Sequence[Tool], names: Sequence[str]) -> list[Tool]:
     for missing in sorted(set(names) - {tool.name for tool in tools}):
         log.warning("tool_missing", tool=missing)
     return [*tools]
 
 
-def _read(rows: str, hosts: tuple[str, ...], tenant: str) -> tuple[Tool, ...]:
+def _parse_rows(rows: str, allowed_hosts: tuple[str, ...], tenant_slug: str) -> tuple[Tool, ...]:
     """Tools from their rows."""
     own = {one.name for one in fields(Tool)}
     return tuple(
         Tool(**{
             **{name: value for name, value in one["row"].items() if name in own},
-            "secret": one["secret"], "hosts": hosts, "tenant": tenant,
+            "secret": one["secret"], "hosts": allowed_hosts, "tenant": tenant_slug,
         })
         for one in json.loads(rows or "[]")
     )  # fmt: skip
 
 
-def find(tools: Sequence[Tool], name: str) -> Tool:
+def find_tool(tools: Sequence[Tool], name: str) -> Tool:
     """The tool of that name; UnknownTool tells the model which there are."""
     for tool in tools:
         if tool.name == name:

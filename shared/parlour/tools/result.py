@@ -4,16 +4,16 @@ import math
 from dataclasses import dataclass
 
 from parlour.infra.errors import ModelError
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 
-LONGEST = 24_000
+MAX_RESULT_CHARS = 24_000
 """Characters of a result that a model is given, about 6,000 tokens: twice what a turn's tool results may take of its
 prompt (the budget shortens further), and little enough to be kept in the journal."""
 
-_DEEPEST = 100
+_MAX_DEPTH = 100
 """Lists and objects inside each other; no model makes sense of half as many."""
 
-_CUTS = ((8_000, 200), (4_000, 100), (2_000, 50), (1_000, 25), (500, 12), (200, 6))
+_SHORTENING_STEPS = ((8_000, 200), (4_000, 100), (2_000, 50), (1_000, 25), (500, 12), (200, 6))
 """Tried in turn: characters per text, items per list."""
 
 
@@ -30,70 +30,70 @@ class ToolResult:
     @property
     def text(self) -> str:
         """The content as the text of a tool_result block; the same content always gives the same bytes."""
-        return canonical(self.content)
+        return canonical_json(self.content)
 
 
-def succeeded(content: JsonObject) -> ToolResult:
+def success_result(content: JsonObject) -> ToolResult:
     """A tool's answer without what a database cannot keep, shortened if it is longer than LONGEST."""
-    return ToolResult(True, fit(_object(content), LONGEST))
+    return ToolResult(True, shorten_to(_storable_object(content), MAX_RESULT_CHARS))
 
 
-def failed(error: ModelError) -> ToolResult:
+def error_result(error: ModelError) -> ToolResult:
     """What the model is told of its mistake or of a tool's failure."""
-    told: JsonObject = {"ok": False, "code": error.code, "retryable": error.retryable, "message": _text(str(error))}
+    told: JsonObject = {"ok": False, "code": error.code, "retryable": error.retryable, "message": _storable_text(str(error))}
     return ToolResult(False, told, error.code, error.retryable)
 
 
-def fit(content: JsonObject, most: int) -> JsonObject:
+def shorten_to(content: JsonObject, max_chars: int) -> JsonObject:
     """`content` with its longest texts and lists cut until its JSON has at most `most` characters, and a note."""
-    size = len(canonical(content))
-    if size <= most:
+    size = len(canonical_json(content))
+    if size <= max_chars:
         return content
     note: JsonObject = {"note": f"shortened from {size} characters; ask for less, or more precisely, to see the rest"}
-    for text, items in _CUTS:
-        if len(canonical(shorter := {**_cut_object(content, text, items), **note})) <= most:
+    for text, items in _SHORTENING_STEPS:
+        if len(canonical_json(shorter := {**_shorten_object(content, text, items), **note})) <= max_chars:
             return shorter
-    return {"text": canonical(content)[: most // 2 - len(canonical(note))], **note}
+    return {"text": canonical_json(content)[: max_chars // 2 - len(canonical_json(note))], **note}
 
 
-def _object(value: JsonObject, depth: int = 0) -> JsonObject:
-    return {_text(name): _storable(part, depth + 1) for name, part in value.items()}
+def _storable_object(value: JsonObject, depth: int = 0) -> JsonObject:
+    return {_storable_text(name): _storable(part, depth + 1) for name, part in value.items()}
 
 
 def _storable(value: Json, depth: int) -> Json:
     """Null characters, halves of surrogate pairs and numbers that are none have no place in a jsonb column, nor has
     what is nested so deeply that whoever reads it runs out of stack."""
     match value:
-        case list() | dict() if depth > _DEEPEST:
+        case list() | dict() if depth > _MAX_DEPTH:
             return "(nested too deeply)"
         case str():
-            return _text(value)
+            return _storable_text(value)
         case float() if not math.isfinite(value):
             return str(value)
         case list():
             return [_storable(item, depth + 1) for item in value]
         case dict():
-            return _object(value, depth)
+            return _storable_object(value, depth)
         case _:
             return value
 
 
-def _text(value: str) -> str:
+def _storable_text(value: str) -> str:
     return value.replace("\x00", " ").encode("utf-8", "replace").decode()
 
 
-def _cut(value: Json, text: int, items: int) -> Json:
+def _shorten(value: Json, text: int, items: int) -> Json:
     match value:
         case str() if len(value) > text:
             return f"{value[:text]}... [{len(value) - text} more characters]"
         case list():
             more: list[Json] = [f"... [{len(value) - items} more]"] if len(value) > items else []
-            return [_cut(item, text, items) for item in value[:items]] + more
+            return [_shorten(item, text, items) for item in value[:items]] + more
         case dict():
-            return _cut_object(value, text, items)
+            return _shorten_object(value, text, items)
         case _:
             return value
 
 
-def _cut_object(value: JsonObject, text: int, items: int) -> JsonObject:
-    return {name: _cut(part, text, items) for name, part in value.items()}
+def _shorten_object(value: JsonObject, text: int, items: int) -> JsonObject:
+    return {name: _shorten(part, text, items) for name, part in value.items()}

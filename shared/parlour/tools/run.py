@@ -16,11 +16,11 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
-from parlour.tools.arguments import check
+from parlour.tools.arguments import validate_arguments
 from parlour.tools.definition import Tool
-from parlour.tools.line import Line
-from parlour.tools.registry import find
-from parlour.tools.result import ToolResult, failed, succeeded
+from parlour.tools.line import CancellableConnection
+from parlour.tools.registry import find_tool
+from parlour.tools.result import ToolResult, error_result, success_result
 
 
 def _unlimited() -> float:
@@ -48,18 +48,18 @@ class ToolContext:
     turn_id: UUID
     now: datetime
     new_id: NewId
-    fence: int
+    fencing_token: int
     idempotency_key: str = ""
     seconds_left: Callable[[], float] = _unlimited
     tool_call_id: UUID | None = None
     callback_url: str = ""
-    line: Line = field(default_factory=Line)
+    connection: CancellableConnection = field(default_factory=CancellableConnection)
     team_id: UUID | None = None
     entity_id: UUID | None = None
-    asked: Sequence[str] = ()
+    user_messages: Sequence[str] = ()
 
 
-type Builtin = Callable[[ToolContext, JsonObject], JsonObject]
+type BuiltinTool = Callable[[ToolContext, JsonObject], JsonObject]
 """A tool of Parlour's own: arguments (already checked) to an answer; raises ModelError to tell the model why not."""
 
 type BuiltinLookup = Callable[[ToolContext], JsonObject | None]
@@ -82,21 +82,21 @@ type Endpoints = Mapping[str, Endpoint]
 """By scheme: python, https, http."""
 
 
-def endpoint_of(tool: Tool, endpoints: Endpoints) -> Endpoint:
+def get_endpoint(tool: Tool, endpoints: Endpoints) -> Endpoint:
     """How the tool is reached; ToolNotAvailable when this deployment has no such way."""
     if (endpoint := endpoints.get(tool.scheme)) is None:
         raise ToolNotAvailable(f"{tool.name} cannot be reached from here; answer without it")
     return endpoint
 
 
-def run_named(
+def run_tool_by_name(
     context: ToolContext, name: str, arguments: JsonObject, tools: Sequence[Tool], endpoints: Endpoints
 ) -> ToolResult:
     """Run the read a model asked for by name; an unknown name is answered like any other mistake."""
     try:
-        tool = find(tools, name)
+        tool = find_tool(tools, name)
     except ModelError as error:
-        return failed(error)
+        return error_result(error)
     return run_tool(context, tool, arguments, endpoints)
 
 
@@ -106,25 +106,25 @@ def run_tool(context: ToolContext, tool: Tool, arguments: JsonObject, endpoints:
     RetryError (the database is away, say) and LeaseLost go through: they concern the whole turn.
     """
     try:
-        return succeeded(_call(context, tool, arguments, endpoints))
+        return success_result(_check_and_call(context, tool, arguments, endpoints))
     except ModelError as error:
         log.info("tool_refused", tool=tool.name, code=error.code, turn_id=context.turn_id)
-        return failed(error)
+        return error_result(error)
     except (RetryError, LeaseLost):
         raise
     except Exception as error:  # noqa: BLE001 - whatever a tool does wrong, the conversation goes on
-        return failed(broken(context, tool, error))
+        return error_result(report_broken_tool(context, tool, error))
 
 
-def broken(context: ToolContext, tool: Tool, problem: Exception) -> ToolFailed:
+def report_broken_tool(context: ToolContext, tool: Tool, problem: Exception) -> ToolFailed:
     """What the model is told of a tool that broke unforeseen; why it did is for the log alone."""
     log.error("tool_failed", problem, tool=tool.name, turn_id=context.turn_id)
     log.count("ToolFailed")
     return ToolFailed()
 
 
-def _call(context: ToolContext, tool: Tool, arguments: JsonObject, endpoints: Endpoints) -> JsonObject:
-    if not tool.is_read:
+def _check_and_call(context: ToolContext, tool: Tool, arguments: JsonObject, endpoints: Endpoints) -> JsonObject:
+    if not tool.is_read_only:
         raise ToolNotAvailable(f"{tool.name} cannot be used yet; answer without it")
-    check(tool.schema, arguments)
-    return endpoint_of(tool, endpoints).call(context, tool, arguments)
+    validate_arguments(tool.schema, arguments)
+    return get_endpoint(tool, endpoints).call(context, tool, arguments)

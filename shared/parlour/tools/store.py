@@ -9,53 +9,53 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.tools.definition import Tool
-from parlour.tools.records import Call, LyingCall, OpenCall, UnknownCall
+from parlour.tools.records import ToolCall, UnfinishedHeavyCall, UnfinishedCall, UnknownCall
 
-SQL = Queries.beside(__file__)
-
-
-def tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
-    return [replace(tool, hosts=tuple(tool.hosts)) for tool in tx.all(SQL["tools"], Tool, names=list(names))]
+SQL = Queries.for_module(__file__)
 
 
-def reserve(tx: Transaction, **fields: object) -> None:
+def list_tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
+    return [replace(tool, allowed_hosts=tuple(tool.allowed_hosts)) for tool in tx.all(SQL["tools"], Tool, names=list(names))]
+
+
+def reserve_call(tx: Transaction, **fields: object) -> None:
     tx.run(SQL["reserve"], **fields)
 
 
-def begin(tx: Transaction, call_id: UUID) -> None:
+def begin_call(tx: Transaction, call_id: UUID) -> None:
     tx.run(SQL["begin"], id=call_id)
 
 
-def end(tx: Transaction, **fields: object) -> None:
+def end_call(tx: Transaction, **fields: object) -> None:
     tx.run(SQL["end"], **fields)
 
 
-def give_up(tx: Transaction, turn_id: UUID, unknown: JsonObject, cancelled: JsonObject, now: datetime) -> int:
+def give_up_calls(tx: Transaction, turn_id: UUID, unknown: JsonObject, cancelled: JsonObject, now: datetime) -> int:
     """How many calls became unknown."""
     return int(tx.value(SQL["give_up"], turn_id=turn_id, unknown=unknown, cancelled=cancelled, now=now) or 0)
 
 
-def unfinished(tx: Transaction, turn_id: UUID) -> list[OpenCall]:
-    return tx.all(SQL["unfinished"], OpenCall, turn_id=turn_id)
+def list_unfinished(tx: Transaction, turn_id: UUID) -> list[UnfinishedCall]:
+    return tx.all(SQL["unfinished"], UnfinishedCall, turn_id=turn_id)
 
 
-def undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
-    return [row.id for row in tx.all(SQL["undispatched"], _Id, turn_id=turn_id)]
+def list_undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["undispatched"], _IdRow, turn_id=turn_id)]
 
 
-def call(tx: Transaction, call_id: UUID) -> Call | None:
-    return tx.first(SQL["call"], Call, id=call_id)
+def find_call(tx: Transaction, call_id: UUID) -> ToolCall | None:
+    return tx.first(SQL["call"], ToolCall, id=call_id)
 
 
-def take(tx: Transaction, call_id: UUID, run: int, holder: UUID, until: datetime, now: datetime) -> int | None:
+def lease_call(tx: Transaction, call_id: UUID, run_token: int, holder: UUID, until: datetime, now: datetime) -> int | None:
     """The new token; None when the call is somebody else's or has ended."""
-    found: int | None = tx.value(SQL["take"], id=call_id, run=run, holder=holder, until=until, now=now)
+    found: int | None = tx.value(SQL["take"], id=call_id, run=run_token, holder=holder, until=until, now=now)
     return found
 
 
-def begin_run(tx: Transaction, call_id: UUID, run: int) -> bool:
+def begin_run(tx: Transaction, call_id: UUID, run_token: int) -> bool:
     """Whether this run is still the call's."""
-    return tx.run(SQL["begin_run"], id=call_id, run=run) == 1
+    return tx.run(SQL["begin_run"], id=call_id, run=run_token) == 1
 
 
 def end_run(tx: Transaction, **fields: object) -> bool:
@@ -63,46 +63,46 @@ def end_run(tx: Transaction, **fields: object) -> bool:
     return tx.value(SQL["end_run"], **fields) is not None
 
 
-def taken(tx: Transaction, call_id: UUID, run: int, until: datetime) -> bool:
+def mark_accepted(tx: Transaction, call_id: UUID, run_token: int, until: datetime) -> bool:
     """Whether the call was still running, and nobody wants it stopped."""
-    return tx.run(SQL["taken"], id=call_id, run=run, until=until) == 1
+    return tx.run(SQL["taken"], id=call_id, run=run_token, until=until) == 1
 
 
-def called_back(tx: Transaction, **fields: object) -> bool:
+def record_callback(tx: Transaction, **fields: object) -> bool:
     """Whether the word counted."""
     return tx.value(SQL["called_back"], **fields) is not None
 
 
-def goes_on(tx: Transaction, call_id: UUID, run: int) -> bool:
+def is_run_wanted(tx: Transaction, call_id: UUID, run_token: int) -> bool:
     """Whether the run is still the call's, and nobody wants it stopped."""
-    return tx.value(SQL["goes_on"], id=call_id, run=run) is not None
+    return tx.value(SQL["goes_on"], id=call_id, run=run_token) is not None
 
 
-def unknown(tx: Transaction, clearance: int, most: int) -> list[UnknownCall]:
-    return tx.all(SQL["unknown"], UnknownCall, clearance=clearance, most=most)
+def list_unknown(tx: Transaction, clearance: int, limit: int) -> list[UnknownCall]:
+    return tx.all(SQL["unknown"], UnknownCall, clearance=clearance, most=limit)
 
 
 def resolve_done(tx: Transaction, call_id: UUID, result: JsonObject, by: str, now: datetime) -> bool:
     return tx.value(SQL["resolve_done"], id=call_id, result=result, by=by, now=now) is not None
 
 
-def resolve_again(tx: Transaction, call_id: UUID, by: str, due_at: datetime, now: datetime) -> bool:
+def resolve_run_again(tx: Transaction, call_id: UUID, by: str, due_at: datetime, now: datetime) -> bool:
     return tx.value(SQL["resolve_again"], id=call_id, by=by, due_at=due_at, now=now) is not None
 
 
-def under_way(tx: Transaction, session_id: UUID) -> list[UUID]:
-    return [row.id for row in tx.all(SQL["under_way"], _Id, session_id=session_id)]
+def list_unfinished_heavy(tx: Transaction, session_id: UUID) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["under_way"], _IdRow, session_id=session_id)]
 
 
-def left_lying(tx: Transaction, call_id: UUID) -> LyingCall | None:
-    return tx.first(SQL["left_lying"], LyingCall, id=call_id)
+def lock_unfinished_heavy(tx: Transaction, call_id: UUID) -> UnfinishedHeavyCall | None:
+    return tx.first(SQL["left_lying"], UnfinishedHeavyCall, id=call_id)
 
 
-def cancel(tx: Transaction, call_id: UUID, now: datetime) -> bool:
+def request_cancel(tx: Transaction, call_id: UUID, now: datetime) -> bool:
     return tx.value(SQL["cancel"], id=call_id, now=now) is not None
 
 
-class _Id:
+class _IdRow:
     """A row of one id."""
 
     def __init__(self, id: UUID) -> None:  # noqa: A002 - the column's name

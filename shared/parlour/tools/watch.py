@@ -9,13 +9,13 @@ from parlour.infra.errors import StillUnderWay, ToolCancelled, ToolTimedOut
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.tools.definition import Tool
-from parlour.tools.http import LONGEST_REQUEST_SECONDS
+from parlour.tools.http import MAX_REQUEST_SECONDS
 from parlour.tools.run import Endpoint, ToolContext
 
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 """How often it is asked whether somebody wants the call stopped."""
 
-_LETTING_GO_SECONDS = 3.0
+_CANCEL_GRACE_SECONDS = 3.0
 """How long a call that was given up may take to end by itself; then its thread is left behind."""
 
 
@@ -28,7 +28,7 @@ class _Outcome:
     ended: threading.Event = field(default_factory=threading.Event)
 
 
-class Watched:
+class CancellableEndpoint:
     """An endpoint whose calls are given up when their time is over, or when `is_stopped` says so.
 
     A connection to the database belongs to one thread, so the call is given one of its own.
@@ -44,26 +44,26 @@ class Watched:
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
         """The endpoint's answer. A write that was given up may still be done: StillUnderWay."""
         outcome = _Outcome()
-        seconds = min(tool.patience, LONGEST_REQUEST_SECONDS, context.seconds_left())
-        deadline = time.monotonic() + seconds + _LETTING_GO_SECONDS  # an endpoint that minds its time is let end
+        seconds = min(tool.max_wait_seconds, MAX_REQUEST_SECONDS, context.seconds_left())
+        deadline = time.monotonic() + seconds + _CANCEL_GRACE_SECONDS  # an endpoint that minds its time is let end
         threading.Thread(target=self._run, args=(outcome, context, tool, arguments), daemon=True).start()
-        while not outcome.ended.wait(_LOOK_SECONDS):
+        while not outcome.ended.wait(_POLL_SECONDS):
             if self._is_stopped():
-                return self._given_up(outcome, context, tool, ToolCancelled())
+                return self._cancel_call(outcome, context, tool, ToolCancelled())
             if time.monotonic() > deadline:
-                return self._given_up(outcome, context, tool, ToolTimedOut())
-        return _told(outcome)
+                return self._cancel_call(outcome, context, tool, ToolTimedOut())
+        return _answer_or_raise(outcome)
 
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
         """As the endpoint says; it takes seconds."""
         return self._endpoint.lookup(context, tool)
 
-    def _given_up(
+    def _cancel_call(
         self, outcome: _Outcome, context: ToolContext, tool: Tool, why: ToolCancelled | ToolTimedOut
     ) -> JsonObject:
-        context.line.hang_up()
-        if outcome.ended.wait(_LETTING_GO_SECONDS):
-            return _told(outcome)
+        context.connection.cancel()
+        if outcome.ended.wait(_CANCEL_GRACE_SECONDS):
+            return _answer_or_raise(outcome)
         if tool.writes:
             raise StillUnderWay
         raise why
@@ -79,7 +79,7 @@ class Watched:
             outcome.ended.set()
 
 
-def _told(outcome: _Outcome) -> JsonObject:
+def _answer_or_raise(outcome: _Outcome) -> JsonObject:
     if outcome.problem is not None:
         raise outcome.problem
     return outcome.answer or {}

@@ -5,24 +5,24 @@ from datetime import datetime
 from typing import Literal
 
 from parlour.channels import outbox
-from parlour.channels.outbox import Unsent
+from parlour.channels.outbox import PendingReply
 from parlour.context import citations
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, QueueUnavailable
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import pending
-from parlour.knowledge.search.sources import known
+from parlour.knowledge.search.sources import list_numbered_sources
 from parlour.memory import waking
 from parlour.memory.recalling import recall
 from parlour.memory.state import states
 from parlour.memory.summary import wanted
-from parlour.memory.waking import Later
+from parlour.memory.waking import DelayedJob
 from parlour.principal import Principal
 from parlour.tools import calls
 from parlour.turns import memory, store
 from parlour.turns.records import Citation, NewReply, TurnEnd
-from parlour.turns.running import Running
+from parlour.turns.running import TurnContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class _Committed:
     """What follows the commit: memory jobs and deliveries to send, oldest first, so that none overtakes another."""
 
     removed_citations: int
-    jobs: list[Later]
-    deliveries: list[Unsent]
+    jobs: list[DelayedJob]
+    deliveries: list[PendingReply]
 
 
-def commit_answer(running: Running, answer: Answer) -> None:
+def commit_answer(running: TurnContext, answer: Answer) -> None:
     """Commit the reply with everything that belongs to it, end the turn, release the session, then wake the others.
 
     After the commit the turn is over: when a message to a queue is lost, the sweep or the next wake of the session
@@ -64,28 +64,28 @@ def commit_answer(running: Running, answer: Answer) -> None:
     Raises:
         LeaseLost: a newer worker has the session, or the turn was over already and keeps the reply that it has.
     """
-    services, lease, turn, prompting = running.services, running.lease, running.turn, running.prompting
-    tenant_id, last_input = running.feed.principal.tenant_id, running.inputs[-1]
+    services, lease, turn, prompting = running.dependencies, running.lease, running.turn, running.prompt_builder
+    tenant_id, last_input = running.feed.principal.tenant_id, running.input_messages[-1]
     now = services.clock()
     reply_id, outbox_id = services.new_id(now), services.new_id(now)
-    recipient = None if last_input.channel == "web" else last_input.address
+    recipient = None if last_input.channel == "web" else last_input.reply_address
     end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
     if prompting is not None:
-        end = replace(end, called=prompting.called(), cache_state=prompting.cache_state())
+        end = replace(end, called=prompting.history_messages(), cache_state=prompting.cache_state())
     facts = memory.plan_fact_writes(running, now) if answer.state == "answered" else None
     usage = memory.plan_usage_writes(running, answer.text if answer.reader else "")
     summary_job = memory.plan_summary_job(running, answer.text)
     if answer.problem:
-        running.feed.add("error", {"code": answer.problem, "message": answer.text})
-    running.feed.add("done", {"message_id": str(reply_id), "turn_id": str(turn.id)})
+        running.feed.add_event("error", {"code": answer.problem, "message": answer.text})
+    running.feed.add_event("done", {"message_id": str(reply_id), "turn_id": str(turn.id)})
 
-    with running.stages.timed("save") as took:
+    with running.stage_timer.measure("save") as took:
 
         def commit(tx: Transaction) -> _Committed:
-            citable = known(answer.reader, tx, lease.id) if answer.reader and "[" in answer.text else []
+            citable = list_numbered_sources(answer.reader, tx, lease.id) if answer.reader and "[" in answer.text else []
             sources = {source.number: source for source in citable}
-            cited = citations.check(answer.text, sources)
-            metadata: JsonObject = {"removed_citations": cited.removed} if cited.removed else {}
+            cited = citations.check_citations(answer.text, sources)
+            metadata: JsonObject = {"removed_citations": cited.removed_count} if cited.removed_count else {}
             is_first = store.insert_reply(
                 tx, lease, turn.id, NewReply(reply_id, last_input.channel, cited.text, metadata, now)
             )
@@ -93,19 +93,19 @@ def commit_answer(running: Running, answer: Answer) -> None:
             store.insert_citations(
                 tx, [Citation(reply_id, one.number, one.row_id, one.title, one.locator) for one in cited_sources]
             )
-            _give_up_effects(tx, running, now)
+            _give_up_unfinished_effects(tx, running, now)
             # Facts come before their usage: writing facts takes their user's lock first, and rows of facts after it.
-            jobs: list[Later] = []
+            jobs: list[DelayedJob] = []
             if facts is not None:
                 memory.write_facts(tx, running, facts, now)
                 jobs += memory.schedule_extraction(tx, running, now)
-            recall.note_recalled(tx, turn.id, usage.recalled, now)
-            states.note_done(tx, lease.id, usage.record_changes, now)
-            if summary_job and wanted.want(tx, lease.id, now):
+            recall.record_recalls(tx, turn.id, usage.recalled, now)
+            states.record_tool_changes(tx, lease.id, usage.record_changes, now)
+            if summary_job and wanted.request_summary(tx, lease.id, now):
                 jobs.append(summary_job)
-            deliveries: list[Unsent] = []
+            deliveries: list[PendingReply] = []
             if recipient is not None:
-                outbox.put(
+                outbox.enqueue(
                     tx,
                     outbox_id=outbox_id,
                     session_id=lease.id,
@@ -115,13 +115,13 @@ def commit_answer(running: Running, answer: Answer) -> None:
                     recipient=recipient,
                     now=now,
                 )
-                deliveries = outbox.unsent(tx, session_id=lease.id)
-            is_closed = store.finish_turn(tx, lease, turn.id, end, {**running.stages.milliseconds, "save": took()})
+                deliveries = outbox.list_pending(tx, session_id=lease.id)
+            is_closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
             if is_first and not is_closed:  # a repeat of this very commit finds its own reply, and its turn over
                 raise LeaseLost
-            return _Committed(cited.removed, jobs, deliveries)
+            return _Committed(cited.removed_count, jobs, deliveries)
 
-        committed = running.feed.write(commit)
+        committed = running.feed.commit(commit)
 
     log.info(
         "turn_finished",
@@ -133,22 +133,22 @@ def commit_answer(running: Running, answer: Answer) -> None:
         removed_citations=committed.removed_citations,
     )
     for delivery in committed.deliveries:
-        outbox.wake(services.outbox, tenant_id, lease.id, delivery.id, delivery.attempts)
+        outbox.send_wakeup(services.outbox_queue, tenant_id, lease.id, delivery.id, delivery.attempts)
     try:
-        pending.nudge(services.embedding, tenant_id)
+        pending.wake_embedder(services.embedding_queue, tenant_id)
     except QueueUnavailable as problem:
         log.warning("nudge_lost", tenant_id=tenant_id, code=problem.code)
-    waking.send(services.memory, committed.jobs)
+    waking.send_jobs(services.memory_queue, committed.jobs)
 
 
-def _give_up_effects(tx: Transaction, running: Running, now: datetime) -> None:
+def _give_up_unfinished_effects(tx: Transaction, running: TurnContext, now: datetime) -> None:
     """Mark the turn's own effects that have no outcome as unknown or cancelled: nobody comes back for them.
 
     Some are left where a binding was switched off after a worker died at one, or after a step too many. A turn that
     neither asked for an effect nor was resumed has none.
     """
-    if not running.open_calls and running.turn.is_new:
+    if not running.unfinished_calls and running.turn.is_new:
         return
-    if calls.give_up(tx, running.turn.id, now):
+    if calls.give_up_calls(tx, running.turn.id, now):
         log.error("effect_unknown", turn_id=running.turn.id)
         log.count("UnknownEffect")

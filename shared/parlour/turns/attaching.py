@@ -12,90 +12,92 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from parlour.channels.included import LARGEST_BYTES, LARGEST_IMAGE, LONGEST_TEXT, included, plain_name
+from parlour.channels.included import MAX_ATTACHMENT_BYTES, MAX_IMAGE_BYTES, MAX_TEXT_CHARS, read_content, plain_file_name
 from parlour.infra.errors import AccessRefused, Conflict, InvalidRequest, NotFound, ObjectsUnavailable
 from parlour.infra.ids import NewId
-from parlour.infra.objects import Form, Uploads
+from parlour.infra.objects import UploadForm, UploadStore
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.files.file import FORM_LASTS
-from parlour.knowledge.files.whole import WholeFile, whole
+from parlour.knowledge.files.file import UPLOAD_FORM_LIFETIME
+from parlour.knowledge.files.whole import FileText, read_file_text
 from parlour.principal import Principal
 from parlour.turns import store
-from parlour.turns.records import NewAttachment, NewMessage, OwnSession, Upload
+from parlour.turns.records import NewAttachment, NewMessage, WritableSession, PendingUpload
 
-MOST = 5
+MAX_ATTACHMENTS = 5
 """What one message may come with."""
 
-MOST_WAITING = 20
+MAX_WAITING_UPLOADS = 20
 """Uploads of a session that no message came with: whoever talks at a public door fills no bucket."""
 
-GIVEN_UP_AFTER = 4 * FORM_LASTS
+ABANDONED_AFTER = 4 * UPLOAD_FORM_LIFETIME
 """An upload that no message came with by then is taken away."""
 
-_BYTES = "application/octet-stream"
-_NO_SESSION = "there is no such session of yours; open one with POST /v1/sessions"
-_TAKEN = "pictures (JPEG, PNG, GIF, WebP) and text (plain, Markdown, CSV, JSON; UTF-8) are"
+_BINARY_MEDIA_TYPE = "application/octet-stream"
+_NO_SESSION = "session not found; open one with POST /v1/sessions"
+_SUPPORTED_TYPES = "images (JPEG, PNG, GIF, WebP) and text (plain, Markdown, CSV, JSON; UTF-8) are"
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class AttachmentReference:
     """One thing that a message is to come with: an upload of its session, or a file of the tenant's."""
 
-    upload: UUID | None = None
-    file: UUID | None = None
+    upload_id: UUID | None = None
+    file_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Started:
+class StartedUpload:
     """An upload, and the form that it is sent with."""
 
     id: UUID
     name: str
-    form: Form
+    upload_form: UploadForm
 
 
 @dataclass(slots=True)
-class _Found:
+class _ReferencedContent:
     """What was named, as the database has it; `is_sent` when the message is there already."""
 
     is_sent: bool = False
-    uploads: dict[UUID, Upload] = field(default_factory=dict)
-    files: dict[UUID, WholeFile] = field(default_factory=dict)
+    uploads: dict[UUID, PendingUpload] = field(default_factory=dict)
+    files: dict[UUID, FileText] = field(default_factory=dict)
 
 
-def start(
-    principal: Principal, tx: Transaction, media: Uploads, session_id: UUID, name: str, size_bytes: int,
+def start_upload(
+    principal: Principal, tx: Transaction, media: UploadStore, session_id: UUID, name: str, size_bytes: int,
     now: datetime, upload_id: UUID,
-) -> Started:  # fmt: skip
+) -> StartedUpload:  # fmt: skip
     """Say what will be uploaded in one's own session. NotFound when it is somebody else's, InvalidRequest for what is
     empty or larger than `LARGEST_BYTES`, Conflict when too many wait already. With it goes what was never sent, here
     or elsewhere, so that a bucket holds little of that for long."""
-    own_session(principal, tx, session_id)
-    if not 0 < size_bytes <= LARGEST_BYTES:
-        raise InvalidRequest(f"size_bytes: 1 byte to {LARGEST_BYTES // 1024 // 1024} MB can be sent with a message")
-    _clear(tx, media, now)
+    get_own_session(principal, tx, session_id)
+    if not 0 < size_bytes <= MAX_ATTACHMENT_BYTES:
+        raise InvalidRequest(f"size_bytes: 1 byte to {MAX_ATTACHMENT_BYTES // 1024 // 1024} MB can be sent with a message")
+    _delete_abandoned_uploads(tx, media, now)
     key = f"tenant/{principal.tenant_id}/media/{session_id}/{upload_id}"
-    plain = plain_name(name)
-    is_started = store.start_upload(
+    plain = plain_file_name(name)
+    is_started = store.create_upload(
         tx,
         session_id,
         upload_id=upload_id,
         name=plain,
         size_bytes=size_bytes,
         object_key=key,
-        most=MOST_WAITING,
-        given_up=now - GIVEN_UP_AFTER,
+        max_waiting=MAX_WAITING_UPLOADS,
+        abandoned_before=now - ABANDONED_AFTER,
         now=now,
     )
     if not is_started:
-        raise Conflict(f"{MOST_WAITING} uploads of this session wait for a message; send some of them, or begin anew")
-    form = media.form(key, _BYTES, LARGEST_BYTES, int(FORM_LASTS.total_seconds()))
-    return Started(upload_id, plain, form)
+        raise Conflict(
+            f"{MAX_WAITING_UPLOADS} uploads of this session are not sent yet; send some of them, or open a new session"
+        )
+    form = media.make_upload_form(key, _BINARY_MEDIA_TYPE, MAX_ATTACHMENT_BYTES, int(UPLOAD_FORM_LIFETIME.total_seconds()))
+    return StartedUpload(upload_id, plain, form)
 
 
-def gather(
-    principal: Principal, database: Database, media: Uploads, session_id: UUID, named: Sequence[Named],
-    message_name: str, now: datetime, new_id: NewId,
+def resolve_attachments(
+    principal: Principal, database: Database, media: UploadStore, session_id: UUID, references: Sequence[AttachmentReference],
+    provider_message_id: str, now: datetime, new_id: NewId,
 ) -> list[NewAttachment]:  # fmt: skip
     """What a message is to come with, looked at; nothing for a message that is there already under that name, so that
     posting it again is harmless.
@@ -103,84 +105,84 @@ def gather(
     NotFound for what is not there or not the writer's to see, Conflict for what has not arrived, is still being read or
     went with another message, InvalidRequest for what is too large or of a kind that is not taken.
     """
-    if not named:
+    if not references:
         return []
 
-    def look(tx: Transaction) -> _Found:
-        session = own_session(principal, tx, session_id)
-        if store.is_known(tx, session.binding_id, message_name):
-            return _Found(is_sent=True)
-        ids = [one.upload for one in named if one.upload]
-        uploads = {one.id: one for one in store.uploads_of(tx, session_id, ids)}
-        files = {one.file: whole(principal, tx, one.file, session.team_id) for one in named if one.file}
-        return _Found(False, uploads, files)
+    def look(tx: Transaction) -> _ReferencedContent:
+        session = get_own_session(principal, tx, session_id)
+        if store.has_message(tx, session.binding_id, provider_message_id):
+            return _ReferencedContent(is_sent=True)
+        ids = [one.upload_id for one in references if one.upload_id]
+        uploads = {one.id: one for one in store.find_uploads(tx, session_id, ids)}
+        files = {one.file_id: read_file_text(principal, tx, one.file_id, session.team_id) for one in references if one.file_id}
+        return _ReferencedContent(False, uploads, files)
 
     found = database.run(principal, look)
     if found.is_sent:
         return []
     return [
-        _from_file(found.files[one.file], new_id(now)) if one.file else _arrived(media, _upload(found, one.upload))
-        for one in named
+        _attachment_from_file(found.files[one.file_id], new_id(now)) if one.file_id else _read_uploaded(media, _get_upload(found, one.upload_id))
+        for one in references
     ]
 
 
-def attach(tx: Transaction, message: NewMessage, attachments: Sequence[NewAttachment]) -> None:
+def add_attachments(tx: Transaction, message: NewMessage, attachments: Sequence[NewAttachment]) -> None:
     """Send them along with a message that is stored in the same transaction. Conflict when another message was
     quicker."""
     for place, one in enumerate(attachments):
-        if not store.attach(tx, message, place, one):
-            raise _sent_already(one.name)
+        if not store.add_attachment(tx, message, place, one):
+            raise _already_sent_error(one.name)
 
 
-def own_session(principal: Principal, tx: Transaction, session_id: UUID) -> OwnSession:
+def get_own_session(principal: Principal, tx: Transaction, session_id: UUID) -> WritableSession:
     """The session, when it is the principal's own; else NotFound."""
-    session = store.own_session(tx, session_id, principal.id) if principal.id else None
+    session = store.find_own_session(tx, session_id, principal.id) if principal.id else None
     if session is None:
         raise NotFound(_NO_SESSION)
     return session
 
 
-def _clear(tx: Transaction, media: Uploads, now: datetime) -> None:
+def _delete_abandoned_uploads(tx: Transaction, media: UploadStore, now: datetime) -> None:
     """Take uploads away that were given up, their bytes first: where the store does not do it, somebody tries later."""
-    if left := store.abandoned_uploads(tx, now - GIVEN_UP_AFTER, MOST_WAITING):
+    if left := store.lock_abandoned_uploads(tx, now - ABANDONED_AFTER, MAX_WAITING_UPLOADS):
         with suppress(AccessRefused, ObjectsUnavailable):
             media.delete([one.object_key for one in left])
-            store.drop_uploads(tx, [one.id for one in left])
+            store.delete_uploads(tx, [one.id for one in left])
 
 
-def _upload(found: _Found, upload_id: UUID | None) -> Upload:
+def _get_upload(found: _ReferencedContent, upload_id: UUID | None) -> PendingUpload:
     upload = found.uploads.get(upload_id) if upload_id else None
     if upload is None:
-        raise NotFound(f"attachments: nothing was uploaded in this session as {upload_id}")
+        raise NotFound(f"attachments: upload {upload_id} not found in this session")
     if upload.is_sent:
-        raise _sent_already(upload.name)
+        raise _already_sent_error(upload.name)
     return upload
 
 
-def _sent_already(name: str) -> Conflict:
+def _already_sent_error(name: str) -> Conflict:
     return Conflict(f"attachments: {name} was sent with another message already; upload it again")
 
 
-def _arrived(media: Uploads, upload: Upload) -> NewAttachment:
-    data = media.get(upload.object_key, LARGEST_BYTES)
+def _read_uploaded(media: UploadStore, upload: PendingUpload) -> NewAttachment:
+    data = media.get(upload.object_key, MAX_ATTACHMENT_BYTES)
     if data is None:
-        raise Conflict(f"attachments: nothing of {upload.name} has arrived; send it with its form, then the message")
-    file = included(data)
+        raise Conflict(f"attachments: {upload.name} has not arrived; upload it with its form, then send the message")
+    file = read_content(data)
     if file.problem == "too_large":
-        mb, thousand = LARGEST_IMAGE / 1024 / 1024, LONGEST_TEXT // 1000
+        mb, thousand = MAX_IMAGE_BYTES / 1024 / 1024, MAX_TEXT_CHARS // 1000
         raise InvalidRequest(
-            f"attachments: {upload.name} is too large: a picture has {mb:g} MB at most, a text {thousand},000 letters"
+            f"attachments: {upload.name} is too large: the limit is {mb:g} MB for an image, {thousand},000 characters for a text"
         )
     if file.problem:
-        raise InvalidRequest(f"attachments: {upload.name} cannot be sent with a message; {_TAKEN}")
+        raise InvalidRequest(f"attachments: {upload.name} cannot be sent with a message; {_SUPPORTED_TYPES}")
     return NewAttachment(
         upload.id, file.kind, upload.name, file.media_type, len(data), upload.object_key,
         hashlib.sha256(data).hexdigest(), file.body,
     )  # fmt: skip
 
 
-def _from_file(file: WholeFile, attachment_id: UUID) -> NewAttachment:
-    if len(file.text) > LONGEST_TEXT:
+def _attachment_from_file(file: FileText, attachment_id: UUID) -> NewAttachment:
+    if len(file.text) > MAX_TEXT_CHARS:
         raise InvalidRequest(f"attachments: {file.name} is too long to be sent with a message; ask about it instead")
     return NewAttachment(
         attachment_id, "text", file.name, file.media_type, file.size_bytes, body=file.text, file_id=file.id,

@@ -4,135 +4,135 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from parlour.context import scope, tokens
-from parlour.context.pins import Pinned
-from parlour.context.scope import Scope
-from parlour.context.segment import Item, Lot, Source
+from parlour.context.pins import CachedBriefing
+from parlour.context.scope import BriefingScope
+from parlour.context.segment import Item, SourceKind, Source
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.around import around
-from parlour.knowledge.around.around import Near
+from parlour.knowledge.around.around import Neighbour
 from parlour.knowledge.documents import catalogue, tree
-from parlour.knowledge.records.linked import Focus
-from parlour.knowledge.records.linked_text import briefings
-from parlour.knowledge.records.record import PROJECT
+from parlour.knowledge.records.linked import FocusRecord
+from parlour.knowledge.records.linked_text import render_variants
+from parlour.knowledge.records.record import PROJECT_TYPE
 from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES
 from parlour.principal import Principal
 from parlour.pulse.reading import read
-from parlour.pulse.told import told
+from parlour.pulse.told import render_for_briefing
 from parlour.tenancy.bindings import Persona
 from parlour.tools.definition import Tool
 
-_TREE_TOKENS = (800, 300)
+_TREE_TOKEN_LIMITS = (800, 300)
 """What a project's tree of documents may take of its briefing, and what where there is less room."""
 
 _NO_DOCUMENTS = "(no documents yet)"
-_LOTS = {
-    "distillation": Lot.DISTILLATIONS, "file": Lot.PROJECT_FILES, "recent": Lot.RECENT, "nearest": Lot.NEAREST,
-    "change": Lot.DELTAS, "project": Lot.PROJECTS,
+_KIND_BY_CATEGORY = {
+    "distillation": SourceKind.FILE_SUMMARIES, "file": SourceKind.PROJECT_FILES, "recent": SourceKind.RECENT, "nearest": SourceKind.NEAREST,
+    "change": SourceKind.DELTAS, "project": SourceKind.PROJECTS,
 }  # fmt: skip
-_TABLES = {"file": "files", "project": "entities"}
+_TABLE_BY_CATEGORY = {"file": "files", "project": "entities"}
 
 
-def scope_of(about: Focus | None) -> Scope:
+def find_scope(focus_record: FocusRecord | None) -> BriefingScope:
     """What the conversation is about: many projects, one, or a record."""
-    if about is None:
+    if focus_record is None:
         return "global"
-    return "project" if _is_project(about) else "entity"
+    return "project" if _is_project(focus_record) else "entity"
 
 
-def candidates(about: Focus | None, listed: Sequence[Tool]) -> list[Item]:
+def record_candidates(focus_record: FocusRecord | None, tools: Sequence[Tool]) -> list[Item]:
     """Candidates for the briefing: what decides whether it is rendered anew."""
-    if about is None:
+    if focus_record is None:
         return []
-    record = Item(Lot.RECORD, about.text, Source("entities", str(about.id)), title=about.linked.handle)
-    return [record, *_linked(about, listed)]
+    record = Item(SourceKind.RECORD, focus_record.text, Source("entities", str(focus_record.id)), title=focus_record.linked_records.handle)
+    return [record, *_linked_record_items(focus_record, tools)]
 
 
-def further(
-    principal: Principal, tx: Transaction, about: Focus | None, persona: Persona, listed: Sequence[Tool], now: datetime
+def surrounding_candidates(
+    principal: Principal, tx: Transaction, focus_record: FocusRecord | None, persona: Persona, tools: Sequence[Tool], now: datetime
 ) -> list[Item]:
     """Candidates for a briefing that is rendered anew, beside the others: the record's Pulse, for this is a look
     at it, a project's documents, and what stands around the record."""
-    if about is None:
-        knows = any(tool.name == "list_entities" for tool in listed)
-        return [_item(one) for one in around.projects(principal, tx)] if knows else []
-    pulse = _pulse(principal, tx, about, now) if about.pulse else []
-    near = around.around(principal, tx, about.id, team_id=persona.team.id, is_project=_is_project(about))
-    items = [*pulse, *_documents(tx, principal, about, persona), *map(_item, near)]
-    scope.check(scope_of(about), [*candidates(about, listed), *items])
+    if focus_record is None:
+        knows = any(tool.name == "list_entities" for tool in tools)
+        return [_neighbour_item(one) for one in around.list_newest_projects(principal, tx)] if knows else []
+    pulse = _pulse_items(principal, tx, focus_record, now) if focus_record.has_pulses else []
+    near = around.find_neighbours(principal, tx, focus_record.id, team_id=persona.team.id, is_project=_is_project(focus_record))
+    items = [*pulse, *_document_tree_items(tx, principal, focus_record, persona), *map(_neighbour_item, near)]
+    scope.check_scope(find_scope(focus_record), [*record_candidates(focus_record, tools), *items])
     return items
 
 
-def since(principal: Principal, tx: Transaction, pinned: Pinned | None) -> tuple[list[Item], bool]:
+def find_changes_since_briefing(principal: Principal, tx: Transaction, cached_briefing: CachedBriefing | None) -> tuple[list[Item], bool]:
     """What changed on the records of a briefing after it was rendered, oldest first, and whether anything that it tells
     of is gone or above the reader's clearance by now."""
-    if pinned is None:
+    if cached_briefing is None:
         return [], False
-    sources = [(one.table, one.id) for one in pinned.sources]
-    found = around.since(principal, tx, pinned.at, sources, follows=bool(pinned.about))
-    return [_item(one) for one in reversed(found.changes)], bool(found.gone)
+    sources = [(one.table, one.id) for one in cached_briefing.sources]
+    found = around.find_changes_since(principal, tx, cached_briefing.rendered_at, sources, includes_changes=bool(cached_briefing.record_handle))
+    return [_neighbour_item(one) for one in reversed(found.changes)], bool(found.gone_sources)
 
 
-def _pulse(principal: Principal, tx: Transaction, about: Focus, now: datetime) -> list[Item]:
+def _pulse_items(principal: Principal, tx: Transaction, focus_record: FocusRecord, now: datetime) -> list[Item]:
     """The record's Pulse, and what came since in one line; nothing without one, but the look at it counts."""
-    read.note(tx, about.id, now)
-    found = read.seen(principal, tx, about.id)
+    read.record_read(tx, focus_record.id, now)
+    found = read.find_pulse_view(principal, tx, focus_record.id)
     if found is None or found.pulse is None:
         return []
-    pulse, version = found.pulse, Source("pulses", str(about.id), found.pulse.version)
-    text, also = told(pulse, tokens.count), _still_there(principal, tx, _sources(pulse.told_of), now)
-    items = [Item(Lot.PULSE, text, version, level=pulse.level, title="Pulse", also=also)]
-    if found.since:
-        rows = [row for one in found.changes for row in one.rows]
-        since = Source("pulse_changes", str(about.id), pulse.version)
+    pulse, version = found.pulse, Source("pulses", str(focus_record.id), found.pulse.version)
+    text, also = render_for_briefing(pulse, tokens.count_tokens), _existing_sources(principal, tx, _parse_sources(pulse.source_ids), now)
+    items = [Item(SourceKind.PULSE, text, version, classification=pulse.level, title="Pulse", further_sources=also)]
+    if found.changes_text:
+        rows = [row for one in found.changes for row in one.source_ids]
+        since = Source("pulse_changes", str(focus_record.id), pulse.version)
         level = max((one.level for one in found.changes), default=0)
         items.append(
-            Item(Lot.SINCE_PULSE, found.since, since, level=level, title="changed since the Pulse", also=_sources(rows))
+            Item(SourceKind.SINCE_PULSE, found.changes_text, since, classification=level, title="changed since the Pulse", further_sources=_parse_sources(rows))
         )
     return items
 
 
-def _still_there(
+def _existing_sources(
     principal: Principal, tx: Transaction, sources: Sequence[Source], now: datetime
 ) -> tuple[Source, ...]:  # fmt: skip
     """Those that were not deleted: a Pulse may tell of a deletion, and that is no news which has it told anew."""
-    found = around.since(principal, tx, now, [(one.table, one.id) for one in sources], follows=False)
-    return tuple(one for one in sources if (one.table, one.id) not in found.gone)
+    found = around.find_changes_since(principal, tx, now, [(one.table, one.id) for one in sources], includes_changes=False)
+    return tuple(one for one in sources if (one.table, one.id) not in found.gone_sources)
 
 
-def _linked(about: Focus, listed: Sequence[Tool]) -> list[Item]:
+def _linked_record_items(focus_record: FocusRecord, listed: Sequence[Tool]) -> list[Item]:
     more = any(tool.name == GET_LINKED_ENTITIES.name for tool in listed)
-    texts = list(briefings(about.linked, hint=more))
+    texts = list(render_variants(focus_record.linked_records, has_tool=more))
     if not texts:
         return []
-    also = tuple(Source("handles", one.handle) for one in about.linked.records)
-    source = Source("edges", str(about.id))
-    return [Item(Lot.LINKED, texts[0], source, tuple(texts[1:]), title="linked records", also=also)]
+    also = tuple(Source("handles", one.handle) for one in focus_record.linked_records.records)
+    source = Source("edges", str(focus_record.id))
+    return [Item(SourceKind.LINKED, texts[0], source, tuple(texts[1:]), title="linked records", further_sources=also)]
 
 
-def _documents(tx: Transaction, principal: Principal, about: Focus, persona: Persona) -> list[Item]:
+def _document_tree_items(tx: Transaction, principal: Principal, focus_record: FocusRecord, persona: Persona) -> list[Item]:
     """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
-    if not _is_project(about):
+    if not _is_project(focus_record):
         return []
-    lines = catalogue.lines_of(principal, tx, about.id, persona.team.id)
-    outlines = [tree.outline(lines, most, tokens.count) for most in _TREE_TOKENS]
+    lines = catalogue.read_outline_lines(principal, tx, focus_record.id, persona.team.id)
+    outlines = [tree.render_outline(lines, most, tokens.count_tokens) for most in _TREE_TOKEN_LIMITS]
     texts = [text for text in dict.fromkeys(outlines) if text] or [_NO_DOCUMENTS]
     also = tuple(Source("handles", one.handle) for one in lines if one.handle in texts[0])
-    return [Item(Lot.TREE, texts[0], Source("trees", str(about.id)), tuple(texts[1:]), title="documents", also=also)]
+    return [Item(SourceKind.TREE, texts[0], Source("trees", str(focus_record.id)), tuple(texts[1:]), title="documents", further_sources=also)]
 
 
-def _is_project(about: Focus) -> bool:
-    return about.linked.handle.startswith(f"{PROJECT}/")
+def _is_project(focus_record: FocusRecord) -> bool:
+    return focus_record.linked_records.handle.startswith(f"{PROJECT_TYPE}/")
 
 
-def _item(near: Near) -> Item:
-    source = Source(_TABLES.get(near.part, "context_rows"), str(near.id))
-    text = f"- {near.title}: {near.content}" if near.part == "project" else near.content
+def _neighbour_item(near: Neighbour) -> Item:
+    source = Source(_TABLE_BY_CATEGORY.get(near.category, "context_rows"), str(near.id))
+    text = f"- {near.title}: {near.content}" if near.category == "project" else near.content
     return Item(
-        _LOTS[near.part], text, source, score=near.score, level=near.classification, title=near.title,
-        also=_sources(near.owners),
+        _KIND_BY_CATEGORY[near.category], text, source, score=near.score, classification=near.classification, title=near.title,
+        further_sources=_parse_sources(near.owners),
     )  # fmt: skip
 
 
-def _sources(rows: Iterable[str]) -> tuple[Source, ...]:
+def _parse_sources(rows: Iterable[str]) -> tuple[Source, ...]:
     """Rows that are named as `table/id`."""
     return tuple(Source(table, one) for table, _, one in (row.partition("/") for row in dict.fromkeys(rows)))

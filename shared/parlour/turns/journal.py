@@ -6,7 +6,7 @@ from parlour.infra.jsonable import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ModelStep:
     """One model inference; `blocks` is None while its answer has not been committed."""
 
     number: int
@@ -19,10 +19,10 @@ class Step:
         return "".join(str(block["text"]) for block in self.blocks or () if block.get("type") == "text").strip()
 
     @property
-    def requests(self) -> tuple["ToolRequest", ...]:
+    def tool_requests(self) -> tuple["ToolRequest", ...]:
         """The tool calls the model asked for."""
         return tuple(
-            ToolRequest(str(block["id"]), str(block["name"]), _arguments(block))
+            ToolRequest(str(block["id"]), str(block["name"]), _parse_arguments(block))
             for block in self.blocks or ()
             if block.get("type") == "tool_use"
         )
@@ -38,7 +38,7 @@ class ToolRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FinishedCall:
     """A tool call that has its result."""
 
     step: int
@@ -50,33 +50,33 @@ class Call:
 class Journal:
     """The committed steps and finished tool calls of one turn, in order."""
 
-    steps: tuple[Step, ...]
-    calls: tuple[Call, ...]
+    steps: tuple[ModelStep, ...]
+    finished_calls: tuple[FinishedCall, ...]
     max_tool_iterations: int
 
-    def results(self, step: int) -> dict[str, JsonObject]:
+    def results_of_step(self, step: int) -> dict[str, JsonObject]:
         """The results of a step's tool calls, by call id."""
-        return {call.call_id: call.result for call in self.calls if call.step == step}
+        return {call.call_id: call.result for call in self.finished_calls if call.step == step}
 
-    def answered(self, step: Step) -> tuple[tuple[str, JsonObject], ...]:
+    def ordered_results(self, step: ModelStep) -> tuple[tuple[str, JsonObject], ...]:
         """The results of a step's calls in the order in which the model asked for them, however they were come by."""
-        found = self.results(step.number)
-        return tuple((one.call_id, found[one.call_id]) for one in step.requests if one.call_id in found)
+        found = self.results_of_step(step.number)
+        return tuple((one.call_id, found[one.call_id]) for one in step.tool_requests if one.call_id in found)
 
 
 @dataclass(frozen=True, slots=True)
 class CallModel:
     """Ask the model; the answer becomes step `number`. `again` when an earlier attempt at it was cut short."""
 
-    number: int
-    again: bool
+    step_number: int
+    is_retry: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RunTools:
     """Run what step `number` asked for and has no result yet."""
 
-    number: int
+    step_number: int
     requests: tuple[ToolRequest, ...]
 
 
@@ -96,18 +96,18 @@ def next_step(journal: Journal) -> NextStep:
     The model may ask for tools `max_tool_iterations` times; asking once more ends the turn without its answer.
     """
     if not journal.steps:
-        return CallModel(1, again=False)
+        return CallModel(1, is_retry=False)
     last = journal.steps[-1]
     if last.blocks is None:
-        return CallModel(last.number, again=True)
-    if not last.requests:
+        return CallModel(last.number, is_retry=True)
+    if not last.tool_requests:
         return Reply(last.text or None)
-    if sum(1 for step in journal.steps if step.requests) > journal.max_tool_iterations:
+    if sum(1 for step in journal.steps if step.tool_requests) > journal.max_tool_iterations:
         return Reply(None)
-    missing = tuple(request for request in last.requests if request.call_id not in journal.results(last.number))
-    return RunTools(last.number, missing) if missing else CallModel(last.number + 1, again=False)
+    missing = tuple(request for request in last.tool_requests if request.call_id not in journal.results_of_step(last.number))
+    return RunTools(last.number, missing) if missing else CallModel(last.number + 1, is_retry=False)
 
 
-def _arguments(block: JsonObject) -> JsonObject:
+def _parse_arguments(block: JsonObject) -> JsonObject:
     given = block.get("input")
     return given if isinstance(given, dict) else {}

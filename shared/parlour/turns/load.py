@@ -7,34 +7,34 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.context import budget, heartbeat, tiers
-from parlour.context.assemble import is_due
-from parlour.context.calls import Round
-from parlour.context.materials import Materials, Moment
+from parlour.context.assemble import is_briefing_due
+from parlour.context.calls import ToolRound
+from parlour.context.materials import PromptMaterials, AssemblyContext
 from parlour.context.past import Message
 from parlour.context.prompt_record import PromptInputs
-from parlour.context.segment import Item, Lot, Source
-from parlour.context.tokens import Meter
+from parlour.context.segment import Item, SourceKind, Source
+from parlour.context.tokens import TokenCounter
 from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.records.linked import Focus, LinkCache, focus
+from parlour.knowledge.records.linked import FocusRecord, LinkedRecordsCache, read_focus_record
 from parlour.models import route
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
 from parlour.tools import calls
-from parlour.tools.calls import OpenCall
+from parlour.tools.calls import UnfinishedCall
 from parlour.tools.definition import Tool
-from parlour.tools.registry import tools_of
+from parlour.tools.registry import parse_tools
 from parlour.turns import attached, briefed, memory, polite, store
-from parlour.turns.journal import Call, Journal, Step
+from parlour.turns.journal import FinishedCall, Journal, ModelStep
 from parlour.turns.prompts import resuming
-from parlour.turns.prompts.prompting import Before, Prompting, earlier, named, resumed
-from parlour.turns.records import Inbound, Lease, OpenTurn
+from parlour.turns.prompts.prompting import PreviousPrompts, PromptBuilder, load_previous_prompts, model_key, load_recorded_prompts
+from parlour.turns.records import InboundMessage, Lease, OpenTurn
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedTurn:
     """One turn's material; `journal` is where it stood when it was begun or resumed.
 
     open_calls    effects that were reserved or begun and have no outcome, by step and call.
@@ -46,219 +46,219 @@ class Loaded:
     principal: Principal
     persona: Persona
     tools: tuple[Tool, ...]
-    prompting: Prompting
+    prompt_builder: PromptBuilder
     journal: Journal
-    open_calls: Mapping[tuple[int, str], OpenCall]
-    undispatched: Sequence[UUID]
+    unfinished_calls: Mapping[tuple[int, str], UnfinishedCall]
+    undispatched_call_ids: Sequence[UUID]
     entity_id: UUID | None = None
-    asked: Sequence[str] = ()
+    recent_user_texts: Sequence[str] = ()
 
-    def rounds(self, journal: Journal) -> tuple[Round, ...]:
+    def tool_rounds(self, journal: Journal) -> tuple[ToolRound, ...]:
         """The turn's tool calls so far, as the model asked for them and was answered."""
         return tuple(
-            Round(_worth_sending(step.blocks), journal.answered(step))
+            ToolRound(_without_empty_text(step.blocks), journal.ordered_results(step))
             for step in journal.steps
-            if step.blocks and step.requests
+            if step.blocks and step.tool_requests
         )
 
 
-type Later = Callable[[Callable[[Transaction], list[Item]]], list[Item]]
+type ReadInOwnTransaction = Callable[[Callable[[Transaction], list[Item]]], list[Item]]
 
 
-def load(
-    tx: Transaction, lease: Lease, turn: OpenTurn, inputs: Sequence[Inbound], links: LinkCache,
-    providers: Collection[str], now: datetime, later: Later,
-) -> Loaded:  # fmt: skip
+def load_turn(
+    tx: Transaction, lease: Lease, turn: OpenTurn, input_messages: Sequence[InboundMessage], linked_records_cache: LinkedRecordsCache,
+    available_providers: Collection[str], now: datetime, read_in_own_transaction: ReadInOwnTransaction,
+) -> LoadedTurn:  # fmt: skip
     """Read the turn's material; `providers` are those that can be asked, and `later` reads in a transaction of its own
     what only some turns need. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
-    persona = bindings.load(tx, lease.binding_id, lease.user_id)
+    persona = bindings.load_persona(tx, lease.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
-    principal = people.acting(persona)
-    tools = _tools(persona)
-    about = _about(tx, principal, lease, persona, links, now)
-    read = _Reading(tx, principal, lease, turn, inputs, persona, tools, about, _model(persona, providers), later)
-    journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.journal()
-    prompting = (None if turn.is_new else read.resumed()) or read.prompting()
-    left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.unfinished(tx, turn.id)}
-    undispatched = [] if turn.is_new else calls.undispatched(tx, turn.id)
-    return Loaded(
+    principal = people.user_principal(persona)
+    tools = _agent_tools(persona)
+    about = _load_focus_record(tx, principal, lease, persona, linked_records_cache, now)
+    read = _TurnLoader(tx, principal, lease, turn, input_messages, persona, tools, about, _first_model(persona, available_providers), read_in_own_transaction)
+    journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.load_journal()
+    prompting = (None if turn.is_new else read.load_recorded_prompts()) or read.new_prompt_builder()
+    left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.list_unfinished(tx, turn.id)}
+    undispatched = [] if turn.is_new else calls.list_undispatched(tx, turn.id)
+    return LoadedTurn(
         principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
-        entity_id=about.id if about else None, asked=_asked(prompting.materials),
+        entity_id=about.id if about else None, recent_user_texts=_recent_user_texts(prompting.materials),
     )  # fmt: skip
 
 
 @dataclass(slots=True)
-class _Reading:
+class _TurnLoader:
     """A turn whose material is being read; `is_withheld` once something of its own calls is not told any more."""
 
     tx: Transaction
     principal: Principal
     lease: Lease
     turn: OpenTurn
-    inputs: Sequence[Inbound]
+    input_messages: Sequence[InboundMessage]
     persona: Persona
     tools: Sequence[Tool]
-    about: Focus | None
+    focus_record: FocusRecord | None
     model: str
-    later: Later
-    is_withheld: bool = False
+    read_in_own_transaction: ReadInOwnTransaction
+    has_withheld_results: bool = False
 
-    def journal(self) -> Journal:
+    def load_journal(self) -> Journal:
         """Where a turn that goes on stands. What its calls found and its reader may not be told of any more is not in
         it, and its prompts are begun anew then."""
         tx, turn = self.tx, self.turn
-        steps = tuple(Step(row.number, _tuple(row.blocks), row.stop_reason) for row in store.steps(tx, turn.id))
-        finished = tuple(Call(row.step, row.call_id, row.result) for row in store.finished_calls(tx, turn.id))
+        steps = tuple(ModelStep(row.number, _as_tuple(row.blocks), row.stop_reason) for row in store.list_steps(tx, turn.id))
+        finished = tuple(FinishedCall(row.step, row.call_id, row.result) for row in store.list_finished_calls(tx, turn.id))
         journal = Journal(steps, finished, self.persona.agent.max_tool_iterations)
-        told = resuming.as_told_now(tx, self.lease.id, journal, self._writes(), self.principal.clearance)
-        self.is_withheld = told is not journal
+        told = resuming.withhold_restricted_results(tx, self.lease.id, journal, self._writing_tools(), self.principal.clearance)
+        self.has_withheld_results = told is not journal
         return told
 
-    def resumed(self) -> Prompting | None:
+    def load_recorded_prompts(self) -> PromptBuilder | None:
         """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
         asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, its reader may
         see less by now, or something in them was deleted or closed to that reader."""
-        found = resumed(self.tx, self.lease.id, self.turn.id)
+        found = load_recorded_prompts(self.tx, self.lease.id, self.turn.id)
         if found is None:
             return None
         inputs, rounds, steps = found
-        moment = inputs.begun.moment
+        moment = inputs.prepared_turn.context
         is_stale = moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance
-        if is_stale or self._is_closed(inputs):
+        if is_stale or self._has_restricted_sources(inputs):
             return None
-        return Prompting(
-            inputs.materials, inputs.profile, moment, inputs.standing, inputs.begun, self._writes(), rounds, steps,
-            recorded=True,
+        return PromptBuilder(
+            inputs.materials, inputs.profile, moment, inputs.cache_state, inputs.prepared_turn, self._writing_tools(), rounds, steps,
+            is_recorded=True,
         )  # fmt: skip
 
-    def prompting(self) -> Prompting:
+    def new_prompt_builder(self) -> PromptBuilder:
         """The prompts of a turn that begins."""
-        before = self._earlier()
-        standing = before.standing
-        changed, is_gone = briefed.since(self.principal, self.tx, standing.pinned)
-        moment = Moment(
-            self.turn.frozen_at, self.principal.clearance, self.model, self._versions(),
-            reclassified=is_gone or before.is_changed,
+        before = self._previous_prompts()
+        standing = before.cache_state
+        changed, is_gone = briefed.find_changes_since_briefing(self.principal, self.tx, standing.cached_briefing)
+        moment = AssemblyContext(
+            self.turn.frozen_at, self.principal.clearance, self.model, self._persona_versions(),
+            has_restricted_source=is_gone or before.has_withholding_changed,
         )  # fmt: skip
-        known = memory.recall_memories(self.tx, self.lease, self.persona, before.past, self.inputs, self.turn.frozen_at)
+        known = memory.recall_memories(self.tx, self.lease, self.persona, before.past_turns, self.input_messages, self.turn.frozen_at)
         materials = self._materials(before, [*changed, *known.items])
-        prompting = Prompting(
-            materials, self._profile(), moment, standing, writes=self._writes(), episodes=known.episodes,
-            wanted=before.wanted,
+        prompting = PromptBuilder(
+            materials, self._budget_profile(), moment, standing, writing_tools=self._writing_tools(), max_episodes=known.max_episodes,
+            is_summary_requested=before.is_summary_requested,
         )  # fmt: skip
-        if is_due(materials, standing, moment):
-            prompting.materials = replace(materials, briefing=[*materials.briefing, *self._further(self.tx)])
+        if is_briefing_due(materials, standing, moment):
+            prompting.materials = replace(materials, briefing_candidates=[*materials.briefing_candidates, *self._surrounding_candidates(self.tx)])
         else:
-            prompting.further = lambda: self.later(self._further)
+            prompting.read_surrounding = lambda: self.read_in_own_transaction(self._surrounding_candidates)
         return prompting
 
-    def _earlier(self) -> Before:
-        return earlier(
+    def _previous_prompts(self) -> PreviousPrompts:
+        return load_previous_prompts(
             self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance, self.turn.frozen_at
         )
 
-    def _is_closed(self, inputs: PromptInputs) -> bool:
+    def _has_restricted_sources(self, inputs: PromptInputs) -> bool:
         """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
-        told = [*inputs.materials.attachments, *inputs.materials.tail]
+        told = [*inputs.materials.attachments, *inputs.materials.tail_candidates]
         return (
-            self.is_withheld
-            or self._earlier().is_changed
-            or briefed.since(self.principal, self.tx, inputs.begun.standing.pinned)[1]
-            or resuming.is_closed(self.tx, self.lease.id, told, self.principal.clearance)
+            self.has_withheld_results
+            or self._previous_prompts().has_withholding_changed
+            or briefed.find_changes_since_briefing(self.principal, self.tx, inputs.prepared_turn.cache_state.cached_briefing)[1]
+            or resuming.has_restricted_source(self.tx, self.lease.id, told, self.principal.clearance)
         )
 
-    def _materials(self, before: Before, tail: Sequence[Item]) -> Materials:
+    def _materials(self, before: PreviousPrompts, tail: Sequence[Item]) -> PromptMaterials:
         persona, user = self.persona, self.persona.user
-        return Materials(
-            turn=self.turn.number,
-            tools=tuple(tool.told for tool in self.tools),
-            tiers=_tiers(persona, self.tools),
-            floating=tiers.floating(persona.agent),
+        return PromptMaterials(
+            turn_number=self.turn.number,
+            tools=tuple(tool.definition_json for tool in self.tools),
+            tiers=_tier_items(persona, self.tools),
+            floating_instructions=tiers.floating_instructions(persona.agent),
             reminders=persona.agent.reminders,
-            heartbeat=heartbeat.text(
-                Meter(before.standing.factors), self.turn.frozen_at, self.inputs[-1].channel,
+            turn_metadata=heartbeat.render_turn_metadata(
+                TokenCounter(before.cache_state.token_factors), self.turn.frozen_at, self.input_messages[-1].channel,
                 user.locale if user else None, user.display_name if user else None, self.turn.number,
             ),
-            words=[
-                Message(text, Source("messages", str(one.id))) for one in self.inputs if (text := polite.as_read(one))
+            user_messages=[
+                Message(text, Source("messages", str(one.id))) for one in self.input_messages if (text := polite.effective_text(one))
             ],
-            about=self.about.linked.handle if self.about else "",
-            briefing=briefed.candidates(self.about, self.tools),
-            past=before.past,
+            record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
+            briefing_candidates=briefed.record_candidates(self.focus_record, self.tools),
+            past_turns=before.past_turns,
             summary=before.summary,
-            awaited=before.awaited,
-            tail=tail,
-            attachments=self._attachments(),
+            is_summary_pending=before.is_summary_pending,
+            tail_candidates=tail,
+            attachments=self._attachment_items(),
         )  # fmt: skip
 
-    def _further(self, tx: Transaction) -> list[Item]:
+    def _surrounding_candidates(self, tx: Transaction) -> list[Item]:
         """What stands further around, for a briefing that is rendered anew: it stays pinned for long."""
-        return briefed.further(self.principal, tx, self.about, self.persona, self.tools, self.turn.frozen_at)
+        return briefed.surrounding_candidates(self.principal, tx, self.focus_record, self.persona, self.tools, self.turn.frozen_at)
 
-    def _attachments(self) -> tuple[Item, ...]:
-        rows = [row for one in self.inputs for row in one.attached or []]
-        return attached.sent(rows, self.principal.clearance)
+    def _attachment_items(self) -> tuple[Item, ...]:
+        rows = [row for one in self.input_messages for row in one.attachments or []]
+        return attached.attachment_items(rows, self.principal.clearance)
 
-    def _writes(self) -> frozenset[str]:
+    def _writing_tools(self) -> frozenset[str]:
         return frozenset(tool.name for tool in self.tools if tool.writes)
 
-    def _profile(self) -> budget.Profile:
+    def _budget_profile(self) -> budget.BudgetProfile:
         """The agent's; what its record's type says counts for more."""
-        return budget.profile(self.persona.agent.budget, self.about.budget if self.about else None)
+        return budget.resolve_profile(self.persona.agent.budget, self.focus_record.budget_override if self.focus_record else None)
 
-    def _versions(self) -> JsonObject:
+    def _persona_versions(self) -> JsonObject:
         """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
         return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
 
 
-def _tools(persona: Persona) -> list[Tool]:
+def _agent_tools(persona: Persona) -> list[Tool]:
     hosts = persona.tenant.settings.get("tool_hosts")
     known = [str(one) for one in hosts] if isinstance(hosts, list) else []
-    return tools_of(persona.tools, persona.agent.tools, known, persona.tenant.slug)
+    return parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
 
 
-def _model(persona: Persona, providers: Collection[str]) -> str:
+def _first_model(persona: Persona, providers: Collection[str]) -> str:
     """Which model will be asked first; "" when none can be: whoever asks is told why."""
     with suppress(Misconfigured):
-        first = route.available(route.choose(persona.agent.model_routing, "default"), providers)[0]
-        return named(first.provider, first.model)
+        first = route.filter_available(route.choose_models(persona.agent.model_routing, "default"), providers)[0]
+        return model_key(first.provider, first.model)
     return ""
 
 
-def _tiers(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
+def _tier_items(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
     """Layer 1, a section for each tier."""
-    uses = tiers.uses([tool.writes for tool in tools])
-    parts = tiers.parts(persona.human, persona.team, persona.agent, uses)
+    uses = tiers.tool_access([tool.writes for tool in tools])
+    parts = tiers.render_tier_texts(persona.human, persona.team, persona.agent, uses)
     human, team, agent = persona.human, persona.team, persona.agent
     rows = (
-        (Lot.HUMAN, Source("humans", str(human.id), human.version), human.display_name),
-        (Lot.TEAM, Source("teams", str(team.id), team.version), team.display_name),
-        (Lot.AGENT, Source("agents", str(agent.id), agent.version), agent.display_name),
+        (SourceKind.HUMAN, Source("humans", str(human.id), human.version), human.display_name),
+        (SourceKind.TEAM, Source("teams", str(team.id), team.version), team.display_name),
+        (SourceKind.AGENT, Source("agents", str(agent.id), agent.version), agent.display_name),
     )
     return [Item(lot, text, source, title=name) for text, (lot, source, name) in zip(parts, rows, strict=True) if text]
 
 
-def _asked(materials: Materials) -> list[str]:
-    written = [message.text for turn in materials.past for message in turn.asked]
-    return [*written, *(one.text for one in materials.words)][-2:]
+def _recent_user_texts(materials: PromptMaterials) -> list[str]:
+    written = [message.text for turn in materials.past_turns for message in turn.user_messages]
+    return [*written, *(one.text for one in materials.user_messages)][-2:]
 
 
-def _about(
-    tx: Transaction, principal: Principal, lease: Lease, persona: Persona, links: LinkCache, now: datetime
-) -> Focus | None:
+def _load_focus_record(
+    tx: Transaction, principal: Principal, lease: Lease, persona: Persona, links: LinkedRecordsCache, now: datetime
+) -> FocusRecord | None:
     """The record that the session is about, as its user may see it now; without one nothing is read."""
     if lease.entity_id is None:
         return None
-    return focus(
-        principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, mark=persona.record_mark, now=now
+    return read_focus_record(
+        principal, tx, lease.entity_id, team_id=persona.team.id, cache=links, last_write=persona.last_record_write, now=now
     )
 
 
-def _worth_sending(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+def _without_empty_text(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
     """Models do answer with empty text beside a tool call, and refuse to read it back."""
     return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
 
 
-def _tuple[T](blocks: list[T] | None) -> tuple[T, ...] | None:
+def _as_tuple[T](blocks: list[T] | None) -> tuple[T, ...] | None:
     return None if blocks is None else tuple(blocks)

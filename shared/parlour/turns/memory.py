@@ -7,45 +7,45 @@ from uuid import UUID
 
 from parlour.context.past import Message, PastTurn
 from parlour.context.segment import Layer, Source
-from parlour.context.tokens import Meter
-from parlour.infra.jsonable import canonical
+from parlour.context.tokens import TokenCounter
+from parlour.infra.jsonable import canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.memory import waking
 from parlour.memory.extracting import store as extracting
 from parlour.memory.facts import keep, obvious
-from parlour.memory.facts.fact import Candidate, Scope, Utterance
-from parlour.memory.facts.store import scope_of
-from parlour.memory.order import Order
-from parlour.memory.policy import policy
+from parlour.memory.facts.fact import FactCandidate, MemoryScope, UserMessage
+from parlour.memory.facts.store import find_scope
+from parlour.memory.order import MemoryJob
+from parlour.memory.policy import parse_memory_policy
 from parlour.memory.recalling import recall, used
-from parlour.memory.recalling.recall import Remembered
-from parlour.memory.recalling.used import Told
-from parlour.memory.state.done import Done, done
-from parlour.memory.summary.stretch import is_wanted
-from parlour.memory.waking import Later
+from parlour.memory.recalling.recall import RecalledMemory
+from parlour.memory.recalling.used import RecallUsage
+from parlour.memory.state.done import RecordChanges, record_changes_of_call
+from parlour.memory.summary.stretch import is_summary_due
+from parlour.memory.waking import DelayedJob
 from parlour.tenancy.bindings import Persona
 from parlour.turns import polite
-from parlour.turns.records import Inbound, Lease
-from parlour.turns.running import Running
+from parlour.turns.records import InboundMessage, Lease
+from parlour.turns.running import TurnContext
 
 #: How many of the user's last messages are the query of recall. A message like "and the second one?" names nothing.
 _QUERY_MESSAGES = 2
 
 
 def recall_memories(
-    tx: Transaction, lease: Lease, persona: Persona, past: Sequence[PastTurn], inputs: Sequence[Inbound], now: datetime
-) -> Remembered:
+    tx: Transaction, lease: Lease, persona: Persona, past: Sequence[PastTurn], inputs: Sequence[InboundMessage], now: datetime
+) -> RecalledMemory:
     """Return what a turn that begins is told without a search: facts about its user, and the agent's notes."""
-    written = [message.text for turn in past for message in turn.asked]
-    query = [*written, *(polite.as_read(message) for message in inputs)][-_QUERY_MESSAGES:]
-    return recall.remembered(tx, lease.id, query, policy(persona.agent.memory_policy), now)
+    written = [message.text for turn in past for message in turn.user_messages]
+    query = [*written, *(polite.effective_text(message) for message in inputs)][-_QUERY_MESSAGES:]
+    return recall.recall_memory(tx, lease.id, query, parse_memory_policy(persona.agent.memory_policy), now)
 
 
 @dataclass(frozen=True, slots=True)
 class FactWrites:
     """Facts that a turn's messages state, and the ids that writing them may need."""
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[FactCandidate, ...]
     ids: tuple[UUID, ...]
 
 
@@ -53,79 +53,79 @@ class FactWrites:
 class UsageWrites:
     """How a turn used memory: `recalled` with whether the reply used it, and the changes of records by its tools."""
 
-    recalled: tuple[Told, ...] = ()
-    record_changes: tuple[Done, ...] = ()
+    recalled: tuple[RecallUsage, ...] = ()
+    record_changes: tuple[RecordChanges, ...] = ()
 
 
-def plan_fact_writes(running: Running, now: datetime) -> FactWrites:
+def plan_fact_writes(running: TurnContext, now: datetime) -> FactWrites:
     """Return the facts that the user's messages state obviously. A model extracts all others later.
 
     Results of tools, which the user did not write, and overlong messages state none.
     """
     written = [
         message
-        for message in running.inputs
-        if message.kind != polite.TOOL_RESULT and len(message.body) <= polite.LONGEST_TEXT
+        for message in running.input_messages
+        if message.kind != polite.TOOL_RESULT_KIND and len(message.body) <= polite.MAX_TEXT_CHARS
     ]
-    candidates = obvious.find_facts([Utterance(one.id, one.body, one.received_at) for one in written])
-    return FactWrites(tuple(candidates), tuple(keep.new_ids(candidates, (), running.services.new_id, now)))
+    candidates = obvious.find_explicit_facts([UserMessage(one.id, one.body, one.received_at) for one in written])
+    return FactWrites(tuple(candidates), tuple(keep.allocate_ids(candidates, (), running.dependencies.new_id, now)))
 
 
-def write_facts(tx: Transaction, running: Running, facts: FactWrites, now: datetime) -> None:
+def write_facts(tx: Transaction, running: TurnContext, facts: FactWrites, now: datetime) -> None:
     """Write the facts under their user's lock. A session with other readers, or an agent without memory, keeps none."""
     lease, turn = running.lease, running.turn
-    scope = scope_of(tx, lease.id, turn.number) if facts.candidates else None
-    if scope is not None and policy(scope.memory_policy).facts:
-        user = Scope(scope.user_id, scope.binding_id)
-        keep.keep(tx, user, lease.id, turn.id, facts.candidates, (), facts.ids, now)
+    scope = find_scope(tx, lease.id, turn.number) if facts.candidates else None
+    if scope is not None and parse_memory_policy(scope.memory_policy).max_facts:
+        user = MemoryScope(scope.user_id, scope.binding_id)
+        keep.merge_candidates(tx, user, lease.id, turn.id, facts.candidates, (), facts.ids, now)
 
 
-def schedule_extraction(tx: Transaction, running: Running, now: datetime) -> list[Later]:
+def schedule_extraction(tx: Transaction, running: TurnContext, now: datetime) -> list[DelayedJob]:
     """Count the turn as one to extract memories from; returns the job to send, if one is due."""
     session_id = running.lease.id
-    noted = extracting.note_turn(tx, session_id, running.turn.number, waking.due_by(now))
+    noted = extracting.schedule_extraction(tx, session_id, running.turn.number, waking.sweep_due_at(now))
     if noted is None:
         return []
     tenant_id = running.feed.principal.tenant_id
-    return waking.of_new_turns(tenant_id, session_id, is_first=noted.is_first, behind=noted.behind)
+    return waking.jobs_for_new_turns(tenant_id, session_id, is_first=noted.is_first, unread_turns=noted.unread_turns)
 
 
-def plan_usage_writes(running: Running, reply: str) -> UsageWrites:
+def plan_usage_writes(running: TurnContext, reply: str) -> UsageWrites:
     """Return what the turn's prompts recalled and whether the reply used it, and what its tools did to records.
 
     `reply` is "" where no model wrote it: then no recall is judged. A long call's changes belong to the turn that
     receives its result.
     """
-    prompting = running.prompting
+    prompting = running.prompt_builder
     if prompting is None:
         return UsageWrites()
     tools = {tool.name: tool for tool in running.tools}
     arguments: list[str] = []
-    changes: list[Done] = []
-    for round_ in prompting.rounds:
+    changes: list[RecordChanges] = []
+    for round_ in prompting.tool_rounds:
         requests = {str(block["id"]): block for block in round_.blocks if block.get("type") == "tool_use"}
-        arguments += [canonical(request["input"]) for request in requests.values()]
+        arguments += [canonical_json(request["input"]) for request in requests.values()]
         for call_id, result in round_.results:
             tool = tools.get(str(requests[call_id]["name"])) if call_id in requests else None
-            if tool and (change := done(tool, result)):
+            if tool and (change := record_changes_of_call(tool, result)):
                 changes.append(change)
-    if not (reply and prompting.recorded and prompting.begun):
+    if not (reply and prompting.is_recorded and prompting.prepared_turn):
         return UsageWrites(record_changes=tuple(changes))
-    question = "\n".join(message.text for message in prompting.materials.words)
-    recalled = used.judged(used.told(prompting.begun.entries), "\n".join([reply, *arguments]), question)
+    question = "\n".join(message.text for message in prompting.materials.user_messages)
+    recalled = used.measure_usage(used.recalled_items(prompting.prepared_turn.entries), "\n".join([reply, *arguments]), question)
     return UsageWrites(tuple(recalled), tuple(changes))
 
 
-def plan_summary_job(running: Running, reply: str) -> Later | None:
+def plan_summary_job(running: TurnContext, reply: str) -> DelayedJob | None:
     """Return the job that summarises the session's older turns; None when none is needed, or one is planned already."""
-    prompting = running.prompting
-    if prompting is None or prompting.wanted:
+    prompting = running.prompt_builder
+    if prompting is None or prompting.is_summary_requested:
         return None
-    standing = prompting.begun.standing if prompting.begun and prompting.recorded else prompting.standing
+    standing = prompting.prepared_turn.cache_state if prompting.prepared_turn and prompting.is_recorded else prompting.cache_state
     materials = prompting.materials
     answers = (Message(reply, Source("messages", "")),) if reply else ()
-    turn = PastTurn(materials.turn, str(running.turn.id), tuple(materials.words), prompting.called(), answers)
-    cap = prompting.profile.share(Layer.HISTORY).cap
-    if not is_wanted(Meter(standing.factors), standing.lead, [*materials.past, turn], materials.summary, cap):
+    turn = PastTurn(materials.turn_number, str(running.turn.id), tuple(materials.user_messages), prompting.history_messages(), answers)
+    cap = prompting.profile.limits_of(Layer.HISTORY).cap
+    if not is_summary_due(TokenCounter(standing.token_factors), standing.compacted_history, [*materials.past_turns, turn], materials.summary, cap):
         return None
-    return Later(Order(running.feed.principal.tenant_id, "summary", running.lease.id), 0.0)
+    return DelayedJob(MemoryJob(running.feed.principal.tenant_id, "summary", running.lease.id), 0.0)

@@ -2,9 +2,9 @@
 
 import re
 
-_PRETENDED = re.compile(r"\[\s*(?=what\s+became\s+of\s+a\s+tool\s+call)", re.IGNORECASE)
+_FORGED_RESULT = re.compile(r"\[\s*(?=what\s+became\s+of\s+a\s+tool\s+call)", re.IGNORECASE)
 
 
-def own_words(text: str) -> str:
+def neutralise_forged_tool_result(text: str) -> str:
     """What a user wrote, or called a file, which cannot pass for what a tool call came to."""
-    return _PRETENDED.sub("(as the user puts it) ", text)
+    return _FORGED_RESULT.sub("(as the user puts it) ", text)

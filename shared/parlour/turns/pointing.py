@@ -2,7 +2,7 @@
 
 import re
 
-_BACK = re.compile(
+_BACK_REFERENCE = re.compile(
     r"\b(?:(?:last|previous|earlier|prior|past|other|another|different|old|older)"
     r"\s+(?:time|conversations?|chats?|sessions?|talks?|discussions?|threads?|calls?|week|month)"
     r"|earlier|previously|the other day|back then|(?:long|a while) ago|yesterday"
@@ -14,7 +14,7 @@ _BACK = re.compile(
 )
 
 
-def points_back(question: str) -> bool:
+def refers_to_other_conversation(question: str) -> bool:
     """Whether somebody asks for what was said another time ("as we discussed", "last time", "compare"): only then are
     the user's other conversations looked into."""
-    return _BACK.search(question) is not None
+    return _BACK_REFERENCE.search(question) is not None

@@ -12,7 +12,7 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import people, roles
 from parlour.turns import store
-from parlour.turns.records import Reader, TranscriptRow, TurnRow
+from parlour.turns.records import SessionReader, TranscriptRow, TurnRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,55 +33,55 @@ class TurnView:
         return {
             "id": str(row.id), "session_id": str(row.session_id), "number": row.number, "state": row.state,
             "binding": row.binding, "channel": row.channel,
-            "frozen_at": row.frozen_at.isoformat(), "finished_at": _iso(row.finished_at),
-            "degraded": row.degraded, "attempts": row.attempts, "problem": row.problem,
-            "stage_ms": dict(row.stage_ms), "inputs": list(row.inputs or []), "reply": row.reply,
-            "calls": list(row.calls or []), "tools": list(row.tools or []), "sending": row.sending,
+            "frozen_at": row.frozen_at.isoformat(), "finished_at": _iso_format(row.finished_at),
+            "degraded": row.degraded, "attempts": row.attempt_count, "problem": row.problem,
+            "stage_ms": dict(row.stage_ms), "inputs": list(row.input_messages or []), "reply": row.reply,
+            "calls": list(row.model_calls or []), "tools": list(row.tool_calls or []), "sending": row.delivery,
             "tokens_by_layer": dict(self.tokens_by_layer), "cost_usd": self.cost_usd,
         }  # fmt: skip
 
 
-def turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:
+def get_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:
     """One turn, for a viewer of the tenant; NotFound when it has no such turn."""
-    roles.require(principal, "viewer")
-    rows = store.turn_views(tx, turn_id=turn_id, session_id=None, clearance=principal.clearance, most=1)
+    roles.require_role(principal, "viewer")
+    rows = store.list_turn_rows(tx, turn_id=turn_id, session_id=None, clearance=principal.clearance, limit=1)
     if not rows:
-        raise NotFound("there is no such turn")
-    return _view(rows[0])
+        raise NotFound("turn not found")
+    return _to_view(rows[0])
 
 
-def latest(principal: Principal, tx: Transaction, most: int, session_id: UUID | None = None) -> list[TurnView]:
+def list_turns(principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None) -> list[TurnView]:
     """The newest turns of the tenant or of one session, newest first."""
-    roles.require(principal, "viewer")
-    rows = store.turn_views(tx, turn_id=None, session_id=session_id, clearance=principal.clearance, most=most)
-    return [_view(row) for row in rows]
+    roles.require_role(principal, "viewer")
+    rows = store.list_turn_rows(tx, turn_id=None, session_id=session_id, clearance=principal.clearance, limit=limit)
+    return [_to_view(row) for row in rows]
 
 
-def transcript(principal: Principal, tx: Transaction, session_id: UUID, most: int) -> list[TranscriptRow]:
+def read_transcript(principal: Principal, tx: Transaction, session_id: UUID, limit: int) -> list[TranscriptRow]:
     """The newest messages of a session, oldest first; empty when a user asks for somebody else's.
 
     Also for those of the tenant's people to whom a conversation was opened: they read what was said, and no more of it.
     """
-    is_open = not principal.has("viewer") and principal.kind != "user" and people.may_read(principal, tx, session_id)
-    who = Reader(None, principal.clearance) if is_open else reader(principal)
-    return store.transcript(tx, session_id, who, most)[::-1]
+    is_open = not principal.has_role("viewer") and principal.kind != "user" and people.can_read_session(principal, tx, session_id)
+    who = SessionReader(None, principal.clearance) if is_open else session_reader(principal)
+    return store.list_transcript(tx, session_id, who, limit)[::-1]
 
 
-def reader(principal: Principal) -> Reader:
+def session_reader(principal: Principal) -> SessionReader:
     """What of the tenant's sessions the principal may read; Forbidden for neither a user nor a viewer."""
     if principal.kind == "user":
-        return Reader(principal.id, principal.clearance)
-    roles.require(principal, "viewer")
-    return Reader(None, principal.clearance)
+        return SessionReader(principal.id, principal.clearance)
+    roles.require_role(principal, "viewer")
+    return SessionReader(None, principal.clearance)
 
 
-def _view(row: TurnRow) -> TurnView:
-    calls = row.calls or []
+def _to_view(row: TurnRow) -> TurnView:
+    calls = row.model_calls or []
     costs = [Decimal(str(call["cost_usd"])) for call in calls if call["cost_usd"] is not None]
-    return TurnView(row, _by_layer(calls), format(sum(costs, Decimal(0)), "f") if costs else None)
+    return TurnView(row, _sum_tokens_by_layer(calls), format(sum(costs, Decimal(0)), "f") if costs else None)
 
 
-def _by_layer(calls: Iterable[JsonObject]) -> dict[str, int]:
+def _sum_tokens_by_layer(calls: Iterable[JsonObject]) -> dict[str, int]:
     total: dict[str, int] = {}
     for call in calls:
         layers = call["tokens_by_layer"]
@@ -90,5 +90,5 @@ def _by_layer(calls: Iterable[JsonObject]) -> dict[str, int]:
     return total
 
 
-def _iso(moment: datetime | None) -> str | None:
+def _iso_format(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None

@@ -3,24 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parlour.context.segment import Item, Lot, Source
+from parlour.context.segment import Item, SourceKind, Source
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavailable
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.index.embed import Vector, embed_question
-from parlour.knowledge.search.question import expand, unsaid
-from parlour.knowledge.search.recall import recall
-from parlour.knowledge.search.recalled import document
-from parlour.knowledge.search.sources import number_rows
+from parlour.knowledge.index.embed import Vector, embed_query
+from parlour.knowledge.search.question import expand_query, select_expansion
+from parlour.knowledge.search.recall import recall_messages
+from parlour.knowledge.search.recalled import render_message
+from parlour.knowledge.search.sources import assign_numbers
 from parlour.memory.recalling import recall as memories
 from parlour.principal import Principal
-from parlour.turns.load import Loaded
-from parlour.turns.pointing import points_back
-from parlour.turns.running import Running
+from parlour.turns.load import LoadedTurn
+from parlour.turns.pointing import refers_to_other_conversation
+from parlour.turns.running import TurnContext
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RecallQuestion:
     """The question that recall is asked in a turn.
 
     query   the user's words, with the message before them where they lean on it.
@@ -30,74 +30,74 @@ class Question:
 
     reader: Principal
     query: str
-    since: int
-    others: bool
+    since_turn: int
+    includes_other_sessions: bool
 
     @property
-    def has_messages(self) -> bool:
+    def searches_messages(self) -> bool:
         """Whether there are messages to search: some that were cut, or some in other conversations."""
-        return self.since > 0 or self.others
+        return self.since_turn > 0 or self.includes_other_sessions
 
 
-def add_recalled(running: Running, loaded: Loaded) -> None:
+def add_recalled_items(turn_context: TurnContext, loaded_turn: LoadedTurn) -> None:
     """Add older messages and the episodes of earlier conversations to the turn's material.
 
     Messages are recalled only where the history was cut or the question points to another conversation. A resumed turn
     keeps what its recorded prompts recalled. The question is embedded while no transaction is open.
     Raises LeaseLost when another worker has taken the session since.
     """
-    prompting = loaded.prompting
-    question = _question(loaded.principal, prompting.standing.lead.since, loaded.asked)
-    if prompting.recorded or question is None or not (question.has_messages or prompting.episodes):
+    prompting = loaded_turn.prompt_builder
+    question = _make_question(loaded_turn.principal, prompting.cache_state.compacted_history.since_turn, loaded_turn.recent_user_texts)
+    if prompting.is_recorded or question is None or not (question.searches_messages or prompting.max_episodes):
         return
-    with running.stages.timed("recall"):
-        vector = _vector_of(running, question.query)
-        items: list[Item] = running.services.database.run(
+    with turn_context.stage_timer.measure("recall"):
+        vector = _embed_query(turn_context, question.query)
+        items: list[Item] = turn_context.dependencies.database.run(
             question.reader,
             lambda tx: [
-                *_messages(tx, running, question, vector),
-                *_episodes(tx, running, question, vector, prompting.episodes),
+                *_recall_messages(tx, turn_context, question, vector),
+                *_recall_episodes(tx, turn_context, question, vector, prompting.max_episodes),
             ],
         )
-    prompting.recall(items)
+    prompting.add_recalled_items(items)
 
 
-def _question(reader: Principal, since: int, asked: Sequence[str]) -> Question | None:
+def _make_question(reader: Principal, since: int, recent_user_texts: Sequence[str]) -> RecallQuestion | None:
     """Return the turn's question, None when nothing was asked. `asked`: the user's last messages, two at most, oldest
     first."""
-    now = asked[-1] if asked else ""
+    now = recent_user_texts[-1] if recent_user_texts else ""
     if not now.strip():
         return None
-    return Question(reader, expand(now, unsaid(now.strip(), asked)), since, points_back(now))
+    return RecallQuestion(reader, expand_query(now, select_expansion(now.strip(), recent_user_texts)), since, refers_to_other_conversation(now))
 
 
-def _vector_of(running: Running, query: str) -> Vector | None:
+def _embed_query(turn_context: TurnContext, query: str) -> Vector | None:
     """Return the question's vector; None when the embedder is away, and the search is by words alone."""
-    services, tenant_id = running.services, running.feed.principal.tenant_id
+    services, tenant_id = turn_context.dependencies, turn_context.feed.principal.tenant_id
     try:
-        return embed_question(services.embedder(services.database, tenant_id), query)
+        return embed_query(services.embedder_of(services.database, tenant_id), query)
     except (ProviderUnavailable, ProviderRejected, Misconfigured) as problem:
-        log.warning("recall_by_words", turn_id=running.turn.id, code=problem.code)
+        log.warning("recall_by_words", turn_id=turn_context.turn.id, code=problem.code)
         log.count("EmbeddingUnavailable")
         return None
 
 
-def _messages(tx: Transaction, running: Running, question: Question, vector: Vector | None) -> list[Item]:
+def _recall_messages(tx: Transaction, turn_context: TurnContext, question: RecallQuestion, vector: Vector | None) -> list[Item]:
     """Return the recalled messages as candidates for the prompt, under the numbers by which a reply cites them."""
-    if not question.has_messages:
+    if not question.searches_messages:
         return []
-    lease = running.lease
-    rows = recall(
-        question.reader, tx, lease.id, query=question.query, vector=vector, since=question.since, others=question.others
+    lease = turn_context.lease
+    rows = recall_messages(
+        question.reader, tx, lease.id, query=question.query, vector=vector, before_turn=question.since_turn, includes_other_sessions=question.includes_other_sessions
     )
-    numbers = number_rows(tx, lease.id, rows, lease.token)
+    numbers = assign_numbers(tx, lease.id, rows, lease.token)
     return [
         Item(
-            Lot.OTHER_SESSIONS if row.elsewhere else Lot.RECALL,
-            document(numbers[row.row_id], row),
+            SourceKind.OTHER_SESSIONS if row.is_from_other_session else SourceKind.RECALL,
+            render_message(numbers[row.row_id], row),
             Source("messages", str(row.message_id)) if row.message_id else Source("context_rows", str(row.row_id)),
             score=row.score,
-            level=row.classification,
+            classification=row.classification,
             title=row.title,
         )
         for row in rows
@@ -105,16 +105,16 @@ def _messages(tx: Transaction, running: Running, question: Question, vector: Vec
     ]
 
 
-def _episodes(tx: Transaction, running: Running, question: Question, vector: Vector | None, most: int) -> list[Item]:
-    if not most:
+def _recall_episodes(tx: Transaction, turn_context: TurnContext, question: RecallQuestion, vector: Vector | None, limit: int) -> list[Item]:
+    if not limit:
         return []
-    return memories.episodes(
+    return memories.recall_episodes(
         question.reader,
         tx,
-        running.lease.id,
+        turn_context.lease.id,
         query=question.query,
         vector=vector,
-        since=question.since,
-        most=most,
-        now=running.turn.frozen_at,
+        first_verbatim_turn=question.since_turn,
+        limit=limit,
+        now=turn_context.turn.frozen_at,
     )

@@ -22,21 +22,21 @@ class Lease:
     binding_id: UUID
     channel: str
     token: int
-    until: datetime
-    holder: UUID
-    last_event: int
+    expires_at: datetime
+    holder_id: UUID
+    last_event_number: int
     entity_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class LeaseEnd:
     """Until when somebody holds a session; None when nobody does any more."""
 
     lease_until: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSession:
+class LockedSession:
     """A session that is looked at: its channel, and until when a worker has it."""
 
     channel: str
@@ -50,13 +50,13 @@ class OpenTurn:
 
     id: UUID
     number: int
-    attempts: int
+    attempt_count: int
     frozen_at: datetime
     is_new: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Inbound:
+class InboundMessage:
     """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown; `attached` the
     rows of what came with it (`turns/attached.py`)."""
 
@@ -65,17 +65,17 @@ class Inbound:
     kind: str
     body: str
     received_at: datetime
-    address: str | None = None
-    attached: list[JsonObject] | None = None
+    reply_address: str | None = None
+    attachments: list[JsonObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class UserMessage:
     """A message that the user wrote before the turn, with what came with it."""
 
     kind: str
     body: str
-    attached: list[JsonObject] | None = None
+    attachments: list[JsonObject] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CallRow:
+class FinishedCallRow:
     """A finished tool call."""
 
     step: int
@@ -97,7 +97,7 @@ class CallRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Received:
+class StoredMessage:
     """What is known of a message once it is stored."""
 
     id: UUID
@@ -106,7 +106,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnSession:
+class WritableSession:
     """A session its user may write to."""
 
     id: UUID
@@ -116,7 +116,7 @@ class OwnSession:
 
 
 @dataclass(frozen=True, slots=True)
-class Upload:
+class PendingUpload:
     """Something uploaded in a session; `is_sent` once a message came with it."""
 
     id: UUID
@@ -162,7 +162,7 @@ class NewMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SessionQueue:
     """A session, and the channel whose queue wakes it."""
 
     session_id: UUID
@@ -170,7 +170,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedTurn:
+class FailedTurn:
     """A turn that failed: its messages are unanswered until somebody redrives or dismisses it."""
 
     id: UUID
@@ -178,9 +178,9 @@ class ParkedTurn:
     channel: str
     binding: str
     problem: str | None
-    attempts: int
+    attempt_count: int
     finished_at: datetime
-    texts: list[str]
+    message_texts: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class LlmCall:
     cache_write_tokens: int
     tokens_by_layer: JsonObject
     cost_usd: Decimal | None
-    miss: JsonObject | None
+    cache_miss: JsonObject | None
     first_token_ms: int | None
     latency_ms: int
     at: datetime
@@ -258,7 +258,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class SessionReader:
     """Who reads sessions: a user, only their own; with no user_id, whoever may see what `clearance` covers."""
 
     user_id: UUID | None
@@ -278,14 +278,14 @@ class TurnRow:
     frozen_at: datetime
     finished_at: datetime | None
     degraded: bool
-    attempts: int
+    attempt_count: int
     problem: str | None
     stage_ms: dict[str, int]
-    inputs: list[JsonObject] | None
+    input_messages: list[JsonObject] | None
     reply: JsonObject | None
-    calls: list[JsonObject] | None
-    tools: list[JsonObject] | None
-    sending: JsonObject | None
+    model_calls: list[JsonObject] | None
+    tool_calls: list[JsonObject] | None
+    delivery: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)

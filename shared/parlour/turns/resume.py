@@ -5,39 +5,39 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
-from parlour.jobs.work_due import GRACE
+from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.tools.records import EndedCall
-from parlour.tools.result import fit
+from parlour.tools.result import shorten_to
 from parlour.turns import polite, store
-from parlour.turns.receive import Wake
+from parlour.turns.receive import SessionWakeup
 
-_LONGEST = 6_000
+_MAX_RESULT_CHARS = 6_000
 """Characters of a result in the message; about 1,500 tokens, the share of a messaging turn's tool results."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToWake:
+class PendingWakeup:
     """What has to be sent once the transaction is committed: `message`, on the turn queue of `channel`."""
 
-    channel: str
+    queue_channel: str
     message: QueueMessage
 
 
-def tool_ended(tx: Transaction, tenant_id: UUID, ended: EndedCall, new_id: NewId, now: datetime) -> ToWake | None:
+def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, new_id: NewId, now: datetime) -> PendingWakeup | None:
     """Store the result where it was asked for, once per call and run; None when the conversation is gone.
 
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
-    key = f"tool:{ended.id}:{ended.run}"
-    told: JsonObject = {"tool": ended.name, "asked_with": ended.arguments, "outcome": ended.state}
+    key = f"tool:{call.id}:{call.run_token}"
+    told: JsonObject = {"tool": call.name, "asked_with": call.arguments, "outcome": call.state}
     place = store.insert_tool_result(
-        tx, turn_id=ended.turn_id, id=new_id(now), body=canonical({**told, "result": fit(ended.result, _LONGEST)}),
-        provider_message_id=key, now=now, due_at=now + GRACE,
-        metadata={"type": polite.TOOL_RESULT, "tool": ended.name, "tool_call_id": str(ended.id)},
+        tx, turn_id=call.turn_id, id=new_id(now), body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
+        provider_message_id=key, now=now, due_at=now + SWEEP_DELAY,
+        metadata={"type": polite.TOOL_RESULT_KIND, "tool": call.name, "tool_call_id": str(call.id)},
     )  # fmt: skip
     if place is None:
         return None
-    return ToWake(place.channel, Wake(tenant_id, place.session_id).message(f"{key}:{now.isoformat()}"))
+    return PendingWakeup(place.channel, SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}"))

@@ -20,26 +20,26 @@ from parlour.infra.errors import (
     StatementTooSlow,
 )
 from parlour.infra.postgres import Transaction
-from parlour.principal import Principal, system
+from parlour.principal import Principal, system_principal
 from parlour.tools.calls import dispatch_message
 from parlour.turns import polite, store
-from parlour.turns.act import run_tools
+from parlour.turns.act import run_requested_tools
 from parlour.turns.answer import Answer, commit_answer
-from parlour.turns.events import Feed
+from parlour.turns.events import EventFeed
 from parlour.turns.journal import CallModel, Reply, RunTools, next_step
-from parlour.turns.load import Loaded, load
-from parlour.turns.recalling import add_recalled
-from parlour.turns.receive import Wake
-from parlour.turns.records import Inbound, Lease, OpenTurn, TurnEnd
-from parlour.turns.running import Running, Services
+from parlour.turns.load import LoadedTurn, load_turn
+from parlour.turns.recalling import add_recalled_items
+from parlour.turns.receive import SessionWakeup
+from parlour.turns.records import InboundMessage, Lease, OpenTurn, TurnEnd
+from parlour.turns.running import TurnContext, TurnDependencies
 from parlour.turns.step import ask_model
-from parlour.turns.timing import Stages
+from parlour.turns.timing import StageTimer
 
-ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """A turn begun more often than this has failed: its inputs are parked and the user hears a polite line."""
 
 
-def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> None:
+def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_left: Callable[[], float]) -> None:
     """Answer what is unanswered in the session, if anything is.
 
     The lease ends at the invocation's deadline, before the queue delivers the wake again. Raises RetryError
@@ -48,156 +48,156 @@ def run(services: Services, wake: Wake, seconds_left: Callable[[], float]) -> No
     away, or the time was over, say) is not the turn's fault and is not counted; one that a statement ended which
     takes too long is.
     """
-    principal = system(wake.tenant_id)
-    running = _begin(services, principal, wake.session_id, seconds_left)
+    principal = system_principal(wakeup.tenant_id)
+    running = _begin_turn(dependencies, principal, wakeup.session_id, seconds_left)
     if running is None:
-        _send_what_waits(services, principal, wake.session_id)
+        _wake_pending_deliveries(dependencies, principal, wakeup.session_id)
         return
     _run_turn(running, principal)
     if not running.turn.is_new:
         # This wake may have been a later message's, used up by the turn that an earlier worker left open.
-        run(services, wake, seconds_left)
+        run_session(dependencies, wakeup, seconds_left)
 
 
-def _run_turn(running: Running, principal: Principal) -> None:
+def _run_turn(turn_context: TurnContext, principal: Principal) -> None:
     try:
-        commit_answer(running, _work(running))
+        commit_answer(turn_context, _produce_answer(turn_context))
     except LeaseLost:
-        log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
+        log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=turn_context.turn.id)
     except RetryError as problem:
-        _let_go(running, count=isinstance(problem, StatementTooSlow))
+        _release_session(turn_context, counts_attempt=isinstance(problem, StatementTooSlow))
         raise
     except Exception as problem:
-        log.error("turn_broken", problem, turn_id=running.turn.id, attempt=running.turn.attempts)
-        if running.turn.attempts < ATTEMPTS or not _gave_up(running):
-            _let_go(running, count=True)
+        log.error("turn_broken", problem, turn_id=turn_context.turn.id, attempt=turn_context.turn.attempt_count)
+        if turn_context.turn.attempt_count < MAX_ATTEMPTS or not _commit_failure(turn_context):
+            _release_session(turn_context, counts_attempt=True)
             raise
 
 
-def _gave_up(running: Running) -> bool:
+def _commit_failure(turn_context: TurnContext) -> bool:
     """Say that it failed; False when it was answered by then, and only what comes after that broke."""
     try:
-        commit_answer(running, _failed("broken"))
+        commit_answer(turn_context, _failed_answer("broken"))
     except LeaseLost:
         return False
     return True
 
 
-def _begin(
-    services: Services, principal: Principal, session_id: UUID, seconds_left: Callable[[], float]
-) -> Running | None:
+def _begin_turn(
+    services: TurnDependencies, principal: Principal, session_id: UUID, seconds_left: Callable[[], float]
+) -> TurnContext | None:
     """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted."""
     now = services.clock()
     until, holder, turn_id = now + timedelta(seconds=seconds_left()), services.new_id(now), services.new_id(now)
 
-    def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[Inbound, ...]] | None:
-        lease = store.take_lease(tx, session_id, holder, now, until)
+    def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...]] | None:
+        lease = store.acquire_lease(tx, session_id, holder, now, until)
         if lease is None:
-            if (held := store.held(tx, session_id)) is not None:
-                raise LeaseHeld(after=_seconds_until(held.lease_until, now))
+            if (held := store.find_lease_end(tx, session_id)) is not None:
+                raise LeaseHeld(retry_after=_seconds_until(held.lease_until, now))
             log.warning("session_gone", tenant_id=principal.tenant_id, session_id=session_id)
             return None
-        turn = store.begin_turn(tx, lease, turn_id, now)
+        turn = store.open_or_resume_turn(tx, lease, turn_id, now)
         if turn is None:
             store.release_lease(tx, lease)
             return None
-        if inputs := store.inputs(tx, turn.id):
+        if inputs := store.list_input_messages(tx, turn.id):
             return lease, turn, tuple(inputs)
-        _close_empty(tx, lease, turn, now)
+        _close_empty_turn(tx, lease, turn, now)
         return begin(tx)  # what was written since is a turn of its own
 
     begun = services.database.run(principal, begin)
     if begun is None:
         return None
     lease, turn, inputs = begun
-    stages = Stages(services.clock)
-    stages.note_between("wait", inputs[0].received_at, now)
+    stages = StageTimer(services.clock)
+    stages.add_between("wait", inputs[0].received_at, now)
     is_followed = "web" in {lease.channel, *(one.channel for one in inputs)}  # a phone's session, joined, is on both
-    feed = Feed(principal, services.database, lease, turn.id, services.clock, is_followed)
-    return Running(services, lease, turn, inputs, feed, stages, seconds_left)
+    feed = EventFeed(principal, services.database, lease, turn.id, services.clock, is_followed)
+    return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left)
 
 
-def _close_empty(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> None:
+def _close_empty_turn(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> None:
     """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
     log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
     store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now, problem="no_messages"), {})
 
 
-def _work(running: Running) -> Answer:
+def _produce_answer(turn_context: TurnContext) -> Answer:
     """The turn's answer: a polite line when the model is not to be asked or cannot be, else what it said."""
-    if running.turn.attempts > ATTEMPTS:
-        return _failed("too_many_attempts")
+    if turn_context.turn.attempt_count > MAX_ATTEMPTS:
+        return _failed_answer("too_many_attempts")
     try:
-        loaded = _load(running)
+        loaded = _load_turn(turn_context)
         is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
-        line = polite.instead(running.inputs, is_open=is_open)
+        line = polite.canned_reply(turn_context.input_messages, is_open=is_open)
         if line is not None:
             return Answer(line)
-        running.feed.add("session", {"turn_id": str(running.turn.id), "number": running.turn.number})
-        add_recalled(running, loaded)
-        return _converse(running, loaded)
+        turn_context.feed.add_event("session", {"turn_id": str(turn_context.turn.id), "number": turn_context.turn.number})
+        add_recalled_items(turn_context, loaded)
+        return _run_steps(turn_context, loaded)
     except PromptOverflow as problem:
-        return _overflowed(running, problem)
+        return _overflow_answer(turn_context, problem)
     except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
-        log.error("turn_degraded", problem, turn_id=running.turn.id, code=problem.code)
+        log.error("turn_degraded", problem, turn_id=turn_context.turn.id, code=problem.code)
         log.count("DegradedTurn")
-        line = polite.OVER_CAP if isinstance(problem, SpendRefused) else polite.SLOW
+        line = polite.DAILY_CAP_REPLY if isinstance(problem, SpendRefused) else polite.UNAVAILABLE_REPLY
         return Answer(line, degraded=True, problem=problem.code)
 
 
-def _overflowed(running: Running, problem: PromptOverflow) -> Answer:
+def _overflow_answer(turn_context: TurnContext, problem: PromptOverflow) -> Answer:
     """A line that says what is too large, where that is the user's to shorten; the operator is told which layer it is
     and by how much."""
     code = f"{problem.code}_{problem.layer}"
     log.error(
-        "turn_degraded", problem, turn_id=running.turn.id, code=code, tokens=problem.tokens, left=problem.budget
+        "turn_degraded", problem, turn_id=turn_context.turn.id, code=code, tokens=problem.tokens, left=problem.budget
     )  # fmt: skip
     log.count("DegradedTurn")
-    wrote = running.prompting is not None and running.prompting.wrote
+    wrote = turn_context.prompt_builder is not None and turn_context.prompt_builder.has_written
     size = f"takes {problem.tokens:,} tokens, {max(0, problem.budget):,} are left"
-    return Answer(polite.overflowed(problem.layer, wrote=wrote), degraded=True, problem=code, detail=size)
+    return Answer(polite.overflow_reply(problem.layer, has_written=wrote), degraded=True, problem=code, detail=size)
 
 
-def _load(running: Running) -> Loaded:
+def _load_turn(turn_context: TurnContext) -> LoadedTurn:
     """The turn's material; a heavy call that was reserved and perhaps never sent to its queue is sent again."""
-    services, now = running.services, running.services.clock()
-    transact = partial(services.database.run, running.feed.principal)
+    services, now = turn_context.dependencies, turn_context.dependencies.clock()
+    transact = partial(services.database.run, turn_context.feed.principal)
 
-    def read(tx: Transaction) -> Loaded:
-        return load(
-            tx, running.lease, running.turn, running.inputs, services.links, services.models, now, later=transact
+    def read(tx: Transaction) -> LoadedTurn:
+        return load_turn(
+            tx, turn_context.lease, turn_context.turn, turn_context.input_messages, services.linked_records_cache, services.models, now, read_in_own_transaction=transact
         )  # fmt: skip
 
-    with running.stages.timed("load"):
-        loaded: Loaded = transact(read)
-    running.open_calls.update(loaded.open_calls)
-    running.prompting, running.tools = loaded.prompting, loaded.tools
-    tenant_id = running.feed.principal.tenant_id
-    waiting = [dispatch_message(tenant_id, call_id, running.turn.attempts) for call_id in loaded.undispatched]
+    with turn_context.stage_timer.measure("load"):
+        loaded: LoadedTurn = transact(read)
+    turn_context.unfinished_calls.update(loaded.unfinished_calls)
+    turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
+    tenant_id = turn_context.feed.principal.tenant_id
+    waiting = [dispatch_message(tenant_id, call_id, turn_context.turn.attempt_count) for call_id in loaded.undispatched_call_ids]
     if waiting:
-        services.tools.send(waiting)
+        services.tool_queue.send(waiting)
     return loaded
 
 
-def _converse(running: Running, loaded: Loaded) -> Answer:
-    journal = loaded.journal
+def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
+    journal = loaded_turn.journal
     while True:
         match next_step(journal):
             case CallModel() as step:
-                running.require_time()
-                journal = ask_model(running, loaded, journal, step)
+                turn_context.require_time()
+                journal = ask_model(turn_context, loaded_turn, journal, step)
             case RunTools() as step:
-                journal = run_tools(running, loaded, journal, step)
-                loaded.prompting.heard(loaded.rounds(journal))
+                journal = run_requested_tools(turn_context, loaded_turn, journal, step)
+                loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
             case Reply(text=None):
-                return Answer(polite.TROUBLE, degraded=True, problem="no_answer")
+                return Answer(polite.NO_ANSWER_REPLY, degraded=True, problem="no_answer")
             case Reply(text=text):
-                return Answer(text or polite.TROUBLE, reader=loaded.principal)
+                return Answer(text or polite.NO_ANSWER_REPLY, reader=loaded_turn.principal)
 
 
-def _failed(problem: str) -> Answer:
+def _failed_answer(problem: str) -> Answer:
     log.count("FailedTurn")
-    return Answer(polite.FAILED, state="failed", degraded=True, problem=problem)
+    return Answer(polite.FAILED_REPLY, state="failed", degraded=True, problem=problem)
 
 
 def _seconds_until(end: datetime | None, now: datetime) -> int:
@@ -205,23 +205,23 @@ def _seconds_until(end: datetime | None, now: datetime) -> int:
     return max(1, math.ceil((end - now).total_seconds())) if end else 1
 
 
-def _let_go(running: Running, *, count: bool) -> None:
+def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None:
     """Free the session for the next delivery; if even that fails, the lease ends by itself."""
-    lease, principal = running.lease, running.feed.principal
+    lease, principal = turn_context.lease, turn_context.feed.principal
 
     def let_go(tx: Transaction) -> None:
         store.release_lease(tx, lease)
-        if not count:
-            store.refund_attempt(tx, lease, running.turn.id)
+        if not counts_attempt:
+            store.refund_attempt(tx, lease, turn_context.turn.id)
 
     try:
-        running.services.database.run(principal, let_go)
+        turn_context.dependencies.database.run(principal, let_go)
     except RetryError as problem:
         log.warning("lease_left", tenant_id=principal.tenant_id, session_id=lease.id, code=problem.code)
 
 
-def _send_what_waits(services: Services, principal: Principal, session_id: UUID) -> None:
+def _wake_pending_deliveries(services: TurnDependencies, principal: Principal, session_id: UUID) -> None:
     """A reply whose sender was never woken, because the worker died after its commit, is sent on now."""
-    waiting = services.database.run(principal, lambda tx: outbox.unsent(tx, session_id=session_id))
+    waiting = services.database.run(principal, lambda tx: outbox.list_pending(tx, session_id=session_id))
     for row in waiting:
-        outbox.wake(services.outbox, principal.tenant_id, session_id, row.id, row.attempts)
+        outbox.send_wakeup(services.outbox_queue, principal.tenant_id, session_id, row.id, row.attempts)

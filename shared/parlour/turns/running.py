@@ -8,29 +8,29 @@ from decimal import Decimal
 from parlour.infra.errors import RetryError
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
-from parlour.infra.queues import Delays, Queue
-from parlour.knowledge.records.linked import LinkCache
-from parlour.knowledge.tools.kit import EmbedderOf
-from parlour.models.fallback import LEAST_SECONDS
-from parlour.models.pictures import Pictures
+from parlour.infra.queues import DelayedQueue, FifoQueue
+from parlour.knowledge.records.linked import LinkedRecordsCache
+from parlour.knowledge.tools.kit import EmbedderForTenant
+from parlour.models.fallback import MIN_ATTEMPT_SECONDS
+from parlour.models.pictures import ImageResolver
 from parlour.models.request import Model
-from parlour.tools.calls import OpenCall
+from parlour.tools.calls import UnfinishedCall
 from parlour.tools.definition import Tool
 from parlour.tools.run import Endpoints
-from parlour.turns.events import Feed
-from parlour.turns.prompts.prompting import Prompting
-from parlour.turns.records import Inbound, Lease, OpenTurn
-from parlour.turns.timing import Stages
+from parlour.turns.events import EventFeed
+from parlour.turns.prompts.prompting import PromptBuilder
+from parlour.turns.records import InboundMessage, Lease, OpenTurn
+from parlour.turns.timing import StageTimer
 
-SECONDS_KEPT = 5.0
+COMMIT_RESERVE_SECONDS = 5.0
 """What models and tools leave of the invocation, so that a reply can still be committed."""
 
-_TO_GO_ON = SECONDS_KEPT + LEAST_SECONDS + 1
+_MIN_SECONDS_LEFT = COMMIT_RESERVE_SECONDS + MIN_ATTEMPT_SECONDS + 1
 """With fewer seconds than this neither a model nor a tool is begun: it could only be cut off."""
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class TurnDependencies:
     """What turns are run with: the ports, and the sources of time, ids and chance.
 
     outbox, tools  the queues of the senders and of the dispatcher.
@@ -45,40 +45,40 @@ class Services:
     database: Database
     models: Mapping[str, Model]
     endpoints: Endpoints
-    outbox: Queue
-    tools: Queue
-    embedding: Delays
-    memory: Delays
-    embedder: EmbedderOf
-    default_cap: Decimal
+    outbox_queue: FifoQueue
+    tool_queue: FifoQueue
+    embedding_queue: DelayedQueue
+    memory_queue: DelayedQueue
+    embedder_of: EmbedderForTenant
+    default_cap_usd: Decimal
     clock: Callable[[], datetime]
     new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
-    links: LinkCache = field(default_factory=LinkCache)
-    pictures: Pictures = field(default_factory=Pictures)
+    linked_records_cache: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)
+    images: ImageResolver = field(default_factory=ImageResolver)
 
 
 @dataclass(slots=True)
-class Running:
+class TurnContext:
     """One turn while it runs, under its lease.
 
     prompting   the turn's prompts, and the tools that it may call, once its material was read.
     open_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
 
-    services: Services
+    dependencies: TurnDependencies
     lease: Lease
     turn: OpenTurn
-    inputs: tuple[Inbound, ...]
-    feed: Feed
-    stages: Stages
+    input_messages: tuple[InboundMessage, ...]
+    feed: EventFeed
+    stage_timer: StageTimer
     seconds_left: Callable[[], float]
-    prompting: Prompting | None = None
+    prompt_builder: PromptBuilder | None = None
     tools: tuple[Tool, ...] = ()
-    open_calls: dict[tuple[int, str], OpenCall] = field(default_factory=dict)
+    unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)
 
     def require_time(self) -> None:
         """Raises RetryError when this invocation is nearly over: the next one goes on from what is committed."""
-        if self.seconds_left() < _TO_GO_ON:
-            raise RetryError("the invocation is nearly over; the next one goes on with the turn", after=1)
+        if self.seconds_left() < _MIN_SECONDS_LEFT:
+            raise RetryError("the invocation is nearly over; the next one goes on with the turn", retry_after=1)

@@ -5,154 +5,154 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.context.assemble import Assembled
+from parlour.context.assemble import AssembledPrompt
 from parlour.infra import log
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, pictures, prices, route, spend
-from parlour.models.request import Attempt, Completed, ModelRequest, Reset, TextDelta, Usage
-from parlour.models.route import Choice
+from parlour.models.request import ModelAttempt, Completion, ModelRequest, StreamReset, TextDelta, TokenUsage
+from parlour.models.route import ModelChoice
 from parlour.turns import store
 from parlour.turns.act import plan_effects, reserve_effect
-from parlour.turns.journal import CallModel, Journal, Step
-from parlour.turns.load import Loaded
+from parlour.turns.journal import CallModel, Journal, ModelStep
+from parlour.turns.load import LoadedTurn
 from parlour.turns.prompts import store as prompts
-from parlour.turns.prompts.prompting import Prompting, named
-from parlour.turns.prompts.store import Asking
+from parlour.turns.prompts.prompting import PromptBuilder, model_key
+from parlour.turns.prompts.store import StepRequest
 from parlour.turns.records import LlmCall, StepRow
-from parlour.turns.running import SECONDS_KEPT, Running
+from parlour.turns.running import COMMIT_RESERVE_SECONDS, TurnContext
 
-LONGEST_ANSWER = 1_500
+MAX_REPLY_TOKENS = 1_500
 """Tokens a reply may have; about 6,000 characters, more than a chat message should be."""
 
-_NOTHING = Usage(0, 0, 0, 0)
+_NOTHING = TokenUsage(0, 0, 0, 0)
 
 
-def ask_model(running: Running, loaded: Loaded, journal: Journal, step: CallModel) -> Journal:
+def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: CallModel) -> Journal:
     """Ask the model, streaming to the feed; commits the request before, the answer and every try after.
 
     The worst case of every try is reserved against the tenant's daily cap before it is made, and settled with the
     answer. SpendRefused when the cap leaves no room, ProviderUnavailable or ProviderRejected when the whole chain is
     exhausted (its tries are committed), PromptOverflow when the prompt cannot be made to fit.
     """
-    choices = route.available(route.choose(loaded.persona.agent.model_routing, "default"), running.services.models)
-    prompting = loaded.prompting
-    with running.stages.timed("assemble"):
-        assembled = prompting.next(step.number, loaded.rounds(journal), named(choices[0].provider, choices[0].model))
-    asking = _Asking(running, step.number, prompting, assembled)
-    asking.request(choices[0], again=step.again)
+    choices = route.filter_available(route.choose_models(loaded.persona.agent.model_routing, "default"), running.dependencies.models)
+    prompting = loaded.prompt_builder
+    with running.stage_timer.measure("assemble"):
+        assembled = prompting.next_prompt(step.step_number, loaded.tool_rounds(journal), model_key(choices[0].provider, choices[0].model))
+    asking = _Asking(running, step.step_number, prompting, assembled)
+    asking.request(choices[0], again=step.is_retry)
     try:
         completed = asking.stream(choices)
     except Exception:
         asking.give_up()
         raise
     asking.complete(loaded, completed)
-    done = [one for one in journal.steps if one.number != step.number]
-    return replace(journal, steps=(*done, Step(step.number, completed.blocks, completed.stop_reason)))
+    done = [one for one in journal.steps if one.number != step.step_number]
+    return replace(journal, steps=(*done, ModelStep(step.step_number, completed.blocks, completed.stop_reason)))
 
 
 @dataclass(slots=True)
 class _Asking:
     """One step being asked for: its tries so far, and what was reserved for them."""
 
-    running: Running
+    running: TurnContext
     number: int
-    prompting: Prompting
-    assembled: Assembled
-    attempts: list[Attempt] = field(default_factory=list)
+    prompting: PromptBuilder
+    assembled: AssembledPrompt
+    attempts: list[ModelAttempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
     _is_first: bool = True
 
-    def request(self, choice: Choice, *, again: bool) -> None:
+    def request(self, choice: ModelChoice, *, again: bool) -> None:
         """Commit that the model is about to be asked, together with the reservation of the first try."""
-        running, services = self.running, self.running.services
+        running, services = self.running, self.running.dependencies
         if again:
-            running.feed.add("text_reset", {"step": self.number})
-        running.feed.add("context_usage", self.prompting.usage(self.number, self.assembled))
+            running.feed.add_event("text_reset", {"step": self.number})
+        running.feed.add_event("context_usage", self.prompting.usage_json(self.number, self.assembled))
         now = services.clock()
         reservation, worst_case = self._new_reservation(), self._worst_case(choice)
-        asking = Asking(running.lease.id, running.turn.id, choice.provider, choice.model, now)
+        asking = StepRequest(running.lease.id, running.turn.id, choice.provider, choice.model, now)
         prompt = self.prompting.plan_prompt_writes(asking, self.number, self.assembled)
 
         def commit(tx: Transaction) -> None:
-            prompts.keep_prompt(tx, prompt)
+            prompts.insert_prompt_record(tx, prompt)
             if prompt.refused is not None:
-                prompts.note_refused(tx, running.turn.id, prompt.refused)
+                prompts.mark_omitted_attachments(tx, running.turn.id, prompt.refused)
             spend.reserve(
                 tx,
                 reservation_id=reservation,
                 amount=worst_case,
                 purpose="turn",
-                default_cap=services.default_cap,
-                expires_at=running.lease.until,
+                default_cap=services.default_cap_usd,
+                expires_at=running.lease.expires_at,
                 now=now,
             )
 
         try:
-            running.feed.write(commit)
+            running.feed.commit(commit)
         except SpendRefused:
             self._take(reservation, choice)  # is refused again, in a transaction of its own that tells people
             raise
-        self.prompting.sent(self.number, self.assembled)
+        self.prompting.mark_sent(self.number, self.assembled)
 
-    def stream(self, choices: list[Choice]) -> Completed:
+    def stream(self, choices: list[ModelChoice]) -> Completion:
         """The model's answer, its text streamed to the feed. A prompt that any model refused with its pictures is sent
         again without them, if none answered: a broken one must not end the conversation that it stands in."""
         prompt = self.assembled.prompt
-        request = ModelRequest(choices[0].model, LONGEST_ANSWER, prompt.tools, prompt.system, prompt.messages)
-        if not pictures.has_any(request):
+        request = ModelRequest(choices[0].model, MAX_REPLY_TOKENS, prompt.tools, prompt.system, prompt.messages)
+        if not pictures.has_images(request):
             return self._ask(choices, request)
-        with self.running.stages.timed("pictures"):
-            shown = self.running.services.pictures.resolved(request)
+        with self.running.stage_timer.measure("pictures"):
+            shown = self.running.dependencies.images.resolve_images(request)
         try:
             return self._ask(choices, shown)
         except (ProviderRejected, ProviderUnavailable):
             if not any(one.outcome == "rejected" for one in self.attempts):
                 raise
             log.warning("pictures_left_out", turn_id=self.running.turn.id, step=self.number)
-            return self._ask(choices, pictures.without(shown))
+            return self._ask(choices, pictures.replace_with_placeholders(shown))
 
-    def _ask(self, choices: list[Choice], request: ModelRequest) -> Completed:
-        services = self.running.services
-        with self.running.stages.timed("model"):
-            parts = fallback.ask(
-                choices, services.models, request, seconds_left=self.running.seconds_left() - SECONDS_KEPT,
-                sleep=services.sleep, jitter=services.jitter, admit=self._admit,
+    def _ask(self, choices: list[ModelChoice], request: ModelRequest) -> Completion:
+        services = self.running.dependencies
+        with self.running.stage_timer.measure("model"):
+            parts = fallback.ask_with_fallback(
+                choices, services.models, request, seconds_left=self.running.seconds_left() - COMMIT_RESERVE_SECONDS,
+                sleep=services.sleep, jitter=services.jitter, before_attempt=self._admit,
             )  # fmt: skip
             for part in parts:
                 match part:
                     case TextDelta(text):
-                        self.running.feed.text(text)
-                    case Reset():
-                        self.running.feed.add("text_reset", {"step": self.number})
-                    case Attempt():
+                        self.running.feed.stream_text(text)
+                    case StreamReset():
+                        self.running.feed.add_event("text_reset", {"step": self.number})
+                    case ModelAttempt():
                         self.attempts.append(part)
                         self._note_failure(part)
-                    case Completed():
+                    case Completion():
                         return part
         raise AssertionError("a stream ends with Completed or an error")
 
     def give_up(self) -> None:
         """Commit the tries that led to nothing, and what they may have cost."""
-        services = self.running.services
+        services = self.running.dependencies
         llm_calls = self._calls(_NOTHING)
         spent, now = self._spent(llm_calls), services.clock()
 
         def commit(tx: Transaction) -> None:
             store.insert_llm_calls(tx, llm_calls)
-            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap, now=now)
+            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap_usd, now=now)
 
-        self.running.feed.write(commit)
+        self.running.feed.commit(commit)
 
-    def complete(self, loaded: Loaded, completed: Completed) -> None:
+    def complete(self, loaded: LoadedTurn, completed: Completion) -> None:
         """Commit the answer with its tries and cost; the effects that it asks for are reserved with it."""
-        running, services, turn_id = self.running, self.running.services, self.running.turn.id
+        running, services, turn_id = self.running, self.running.dependencies, self.running.turn.id
         answered, usage = self.attempts[-1], completed.usage
         row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
-        requests = Step(self.number, completed.blocks, completed.stop_reason).requests
+        requests = ModelStep(self.number, completed.blocks, completed.stop_reason).tool_requests
         effects = plan_effects(running, loaded, self.number, requests)
-        running.open_calls.update({(self.number, effect.call.call_id): effect.call for effect in effects})
+        running.unfinished_calls.update({(self.number, effect.call.call_id): effect.call for effect in effects})
         llm_calls = self._calls(usage)
         spent, now = self._spent(llm_calls), services.clock()
         factor = None
@@ -165,50 +165,50 @@ class _Asking:
             for effect in effects:
                 reserve_effect(tx, turn_id, effect)
             if factor is not None:
-                prompts.learn_factor(tx, named(answered.provider, answered.model), *factor)
+                prompts.update_token_factor(tx, model_key(answered.provider, answered.model), *factor)
             store.insert_llm_calls(tx, llm_calls)
             # Last: it locks the tenant's day until the commit.
-            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap, now=now)
+            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap_usd, now=now)
 
-        running.feed.write(commit)
+        running.feed.commit(commit)
 
-    def _admit(self, choice: Choice) -> None:
+    def _admit(self, choice: ModelChoice) -> None:
         """The first try was reserved with the request; every further one is before it is made."""
         if self._is_first:
             self._is_first = False
         else:
             self._take(self._new_reservation(), choice)
 
-    def _take(self, reservation: UUID, choice: Choice) -> None:
-        services = self.running.services
-        spend.take(
+    def _take(self, reservation: UUID, choice: ModelChoice) -> None:
+        services = self.running.dependencies
+        spend.reserve_in_transaction(
             services.database, self.running.feed.principal, reservation_id=reservation,
-            amount=self._worst_case(choice), purpose="turn", default_cap=services.default_cap,
-            expires_at=self.running.lease.until, now=services.clock(),
+            amount=self._worst_case(choice), purpose="turn", default_cap=services.default_cap_usd,
+            expires_at=self.running.lease.expires_at, now=services.clock(),
         )  # fmt: skip
 
     def _new_reservation(self) -> UUID:
-        self.reserved.append(self.running.services.new_id(self.running.services.clock()))
+        self.reserved.append(self.running.dependencies.new_id(self.running.dependencies.clock()))
         return self.reserved[-1]
 
-    def _worst_case(self, choice: Choice) -> Decimal:
+    def _worst_case(self, choice: ModelChoice) -> Decimal:
         read = sum(self.assembled.tokens_by_layer.values())
-        return prices.worst_case(choice.provider, choice.model, read, LONGEST_ANSWER, self.running.services.clock())
+        return prices.worst_case_cost(choice.provider, choice.model, read, MAX_REPLY_TOKENS, self.running.dependencies.clock())
 
     def _spent(self, llm_calls: list[LlmCall]) -> Decimal:
         """Return what all tries cost, in US dollars."""
         return sum((self._charged(*pair) for pair in zip(self.attempts, llm_calls, strict=True)), Decimal())
 
-    def _charged(self, attempt: Attempt, call: LlmCall) -> Decimal:
+    def _charged(self, attempt: ModelAttempt, call: LlmCall) -> Decimal:
         """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""
-        usage = Usage(call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens)
+        usage = TokenUsage(call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens)
         if attempt.outcome != "ok" and attempt.first_token_ms is not None:
-            return prices.worst_case(
+            return prices.worst_case_cost(
                 attempt.provider, attempt.model, sum(self.assembled.tokens_by_layer.values()), 0, call.at
             )
-        return prices.charged(attempt.provider, attempt.model, usage, call.at)
+        return prices.charged_cost(attempt.provider, attempt.model, usage, call.at)
 
-    def _note_failure(self, attempt: Attempt) -> None:
+    def _note_failure(self, attempt: ModelAttempt) -> None:
         """Say why a try failed: a status and a kind of error, never what was asked."""
         if attempt.outcome != "ok":
             log.warning(
@@ -216,23 +216,23 @@ class _Asking:
                 outcome=attempt.outcome, reason=attempt.problem,
             )  # fmt: skip
 
-    def _miss(self, attempt: Attempt, now: datetime) -> JsonObject | None:
+    def _miss(self, attempt: ModelAttempt, now: datetime) -> JsonObject | None:
         """What of the prompt before had to be read anew, and what that cost beyond reading it from the cache."""
-        miss = self.assembled.ledger.miss
+        miss = self.assembled.ledger.cache_miss
         if miss is None:
             return None
-        anew = prices.cost(attempt.provider, attempt.model, Usage(miss.tokens, 0), now)
-        cached = prices.cost(attempt.provider, attempt.model, Usage(0, 0, cache_read_tokens=miss.tokens), now)
+        anew = prices.known_cost(attempt.provider, attempt.model, TokenUsage(miss.tokens, 0), now)
+        cached = prices.known_cost(attempt.provider, attempt.model, TokenUsage(0, 0, cache_read_tokens=miss.tokens), now)
         lost = None if anew is None or cached is None else format(anew - cached, "f")
         return {"layer": miss.layer.name.lower(), "cause": miss.cause, "tokens": miss.tokens, "cost_usd": lost}
 
-    def _calls(self, usage: Usage) -> list[LlmCall]:
+    def _calls(self, usage: TokenUsage) -> list[LlmCall]:
         return [self._call(attempt, usage if attempt.outcome == "ok" else _NOTHING) for attempt in self.attempts]
 
-    def _call(self, attempt: Attempt, usage: Usage) -> LlmCall:
-        running, now = self.running, self.running.services.clock()
+    def _call(self, attempt: ModelAttempt, usage: TokenUsage) -> LlmCall:
+        running, now = self.running, self.running.dependencies.clock()
         return LlmCall(
-            id=running.services.new_id(now),
+            id=running.dependencies.new_id(now),
             session_id=running.lease.id,
             turn_id=running.turn.id,
             step=self.number,
@@ -245,8 +245,8 @@ class _Asking:
             cache_read_tokens=usage.cache_read_tokens,
             cache_write_tokens=usage.cache_write_tokens,
             tokens_by_layer=dict(self.assembled.tokens_by_layer),
-            cost_usd=prices.cost(attempt.provider, attempt.model, usage, now),
-            miss=self._miss(attempt, now) if attempt.outcome == "ok" else None,
+            cost_usd=prices.known_cost(attempt.provider, attempt.model, usage, now),
+            cache_miss=self._miss(attempt, now) if attempt.outcome == "ok" else None,
             first_token_ms=attempt.first_token_ms,
             latency_ms=attempt.latency_ms,
             at=now,

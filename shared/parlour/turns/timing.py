@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 _MILLISECOND = timedelta(milliseconds=1)
 
 
-class Stages:
+class StageTimer:
     """A stopwatch with a name for every stage."""
 
     def __init__(self, clock: Callable[[], datetime]) -> None:
@@ -15,7 +15,7 @@ class Stages:
         self.milliseconds: dict[str, int] = {}
 
     @contextmanager
-    def timed(self, stage: str) -> Iterator[Callable[[], int]]:
+    def measure(self, stage: str) -> Iterator[Callable[[], int]]:
         """Time a stage; the yielded function says how long it has taken so far."""
         begun = self._clock()
 
@@ -25,12 +25,12 @@ class Stages:
         try:
             yield took
         finally:
-            self.note(stage, took())
+            self.add(stage, took())
 
-    def note(self, stage: str, milliseconds: int) -> None:
+    def add(self, stage: str, milliseconds: int) -> None:
         """Add to a stage."""
         self.milliseconds[stage] = self.milliseconds.get(stage, 0) + milliseconds
 
-    def note_between(self, stage: str, begun: datetime, ended: datetime) -> None:
+    def add_between(self, stage: str, begun: datetime, ended: datetime) -> None:
         """Add the time between two moments; clocks of two machines may disagree, so never less than nothing."""
-        self.note(stage, max(0, (ended - begun) // _MILLISECOND))
+        self.add(stage, max(0, (ended - begun) // _MILLISECOND))

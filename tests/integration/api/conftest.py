@@ -14,19 +14,19 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.api.app import create_app
-from parlour.api.connections import Connections
-from parlour.api.services import Services
+from parlour.api.connections import DatabasePool
+from parlour.api.services import ApiDependencies
 from parlour.infra import log
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.infra.queues import QueueMessage
-from parlour.jobs.dead_letters import Discarded, Redriven
-from parlour.knowledge.index.spaces import Offer, Spaces
-from parlour.tenancy.oidc import Issuers
-from parlour.tenancy.sign_in import SignIn
-from tests.bucket import Bucket
+from parlour.jobs.dead_letters import DiscardResult, RedriveResult
+from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
+from parlour.tenancy.oidc import TrustedIssuers
+from parlour.tenancy.sign_in import Authenticator
+from tests.bucket import FakeBucket
 
 OPERATOR = "operator-" + "o" * 40
 TOKEN_SECRET = "t" * 48
@@ -39,7 +39,7 @@ tools: [search_knowledge]
 """
 
 
-def pack(slug: str, host: str) -> dict[str, str]:
+def sample_pack_files(slug: str, host: str) -> dict[str, str]:
     """A small valid pack: a desk for anybody, one behind a private door, one document."""
     return {
         "tenant.yaml": f"slug: {slug}\ndisplay_name: {slug.title()}\n",
@@ -58,7 +58,7 @@ def pack(slug: str, host: str) -> dict[str, str]:
     }
 
 
-class Unreachable:
+class UnreachableIssuer:
     """No issuer is asked anything in these tests."""
 
     def __call__(self, url: str) -> JsonObject:
@@ -66,7 +66,7 @@ class Unreachable:
 
 
 @dataclass
-class Flat:
+class ConstantEmbedder:
     """An embedder for tests in which nothing is searched."""
 
     model: str = "flat"
@@ -77,7 +77,7 @@ class Flat:
 
 
 @dataclass
-class Sent:
+class RecordingQueue:
     """A queue that keeps what it was given, or refuses it."""
 
     messages: list[QueueMessage] = field(default_factory=list)
@@ -90,7 +90,7 @@ class Sent:
 
 
 @dataclass
-class Time:
+class ManualClock:
     """A clock that tests move; with a `tick` it moves by itself at every look."""
 
     now: datetime
@@ -102,12 +102,12 @@ class Time:
             self.now += self.tick
             return self.now
 
-    def passes(self, **amount: float) -> None:
+    def advance(self, **amount: float) -> None:
         self.now += timedelta(**amount)
 
 
 @dataclass
-class Visit:
+class VisitorSession:
     """A visitor's session and how they call about it."""
 
     client: TestClient
@@ -122,13 +122,13 @@ class Visit:
         headers = {**self.headers, **more.pop("headers", {})}
         return self.client.get(f"/v1/sessions/{self.session_id}{path}", headers=headers, **more)
 
-    def say(self, text: object, **body: object) -> Any:
+    def send(self, text: object, **body: object) -> Any:
         return self.client.post(
             f"/v1/sessions/{self.session_id}/messages", json={"text": text, **body}, headers=self.headers
         )
 
 
-def operator(tenant: str) -> dict[str, str]:
+def operator_headers(tenant: str) -> dict[str, str]:
     """The headers of the deployment's operator, acting in that tenant."""
     return {"Authorization": f"Bearer {OPERATOR}", "Parlour-Tenant": tenant}
 
@@ -145,17 +145,17 @@ def logged() -> Iterator[io.StringIO]:
 
 
 @pytest.fixture
-def clock(now: datetime) -> Time:
-    return Time(now)
+def clock(now: datetime) -> ManualClock:
+    return ManualClock(now)
 
 
 @pytest.fixture
-def queue() -> Sent:
-    return Sent()
+def queue() -> RecordingQueue:
+    return RecordingQueue()
 
 
 @dataclass
-class Delayed:
+class FakeDelayedQueue:
     """A queue of messages that come later; what was sent stays to be looked at."""
 
     sent: list[tuple[JsonObject, float]] = field(default_factory=list)
@@ -165,81 +165,81 @@ class Delayed:
 
 
 @dataclass
-class Letters:
+class FakeDeadLetters:
     """The dead letters of a queue: only how many there are."""
 
     amount: int = 0
     problem: Exception | None = None
     bodies: list[JsonObject] = field(default_factory=list)
 
-    def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> Discarded:
+    def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> DiscardResult:
         stay = [one for one in self.bodies[:most] if not is_about(one)]
         gone = len(self.bodies) - len(stay)
         self.bodies = stay
-        return Discarded(gone, 0)
+        return DiscardResult(gone, 0)
 
     def count(self) -> int:
         if self.problem:
             raise self.problem
         return self.amount
 
-    def redrive(self, most: int, /) -> Redriven:
+    def redrive(self, most: int, /) -> RedriveResult:
         moved = min(most, self.count())
         self.amount -= moved
-        return Redriven(moved, self.amount)
+        return RedriveResult(moved, self.amount)
 
 
 @dataclass
-class Queues:
+class FakeQueues:
     """The queues besides that of web turns, and what each gave up on."""
 
-    messaging: Sent = field(default_factory=Sent)
-    tools: Sent = field(default_factory=Sent)
-    outbox: Sent = field(default_factory=Sent)
-    embedding: Delayed = field(default_factory=Delayed)
-    ingest: Sent = field(default_factory=Sent)
-    pulse: Delayed = field(default_factory=Delayed)
-    bucket: Bucket = field(default_factory=Bucket)
-    dead: dict[str, Letters] = field(
+    messaging: RecordingQueue = field(default_factory=RecordingQueue)
+    tools: RecordingQueue = field(default_factory=RecordingQueue)
+    outbox: RecordingQueue = field(default_factory=RecordingQueue)
+    embedding: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
+    ingest: RecordingQueue = field(default_factory=RecordingQueue)
+    pulse: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
+    bucket: FakeBucket = field(default_factory=FakeBucket)
+    dead_letters: dict[str, FakeDeadLetters] = field(
         default_factory=lambda: {
-            name: Letters() for name in ("intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest")
+            name: FakeDeadLetters() for name in ("intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest")
         }
     )
 
 
 @pytest.fixture
-def queues() -> Queues:
-    return Queues()
+def queues() -> FakeQueues:
+    return FakeQueues()
 
 
 @pytest.fixture
-def client(open_database: Callable[[], Database], clock: Time, queue: Sent, queues: Queues) -> Iterator[TestClient]:
+def client(open_database: Callable[[], Database], clock: ManualClock, queue: RecordingQueue, queues: FakeQueues) -> Iterator[TestClient]:
     """A client of the API. Exceptions that nothing foresaw would be raised into the test."""
-    connections = Connections(open_database)
-    yield TestClient(create_app(app_services(connections, clock, queue, queues)), follow_redirects=False)
+    connections = DatabasePool(open_database)
+    yield TestClient(create_app(make_dependencies(connections, clock, queue, queues)), follow_redirects=False)
     connections.close()
 
 
-def app_services(connections: Connections, clock: Time, queue: Sent, queues: Queues) -> Services:
+def make_dependencies(connections: DatabasePool, clock: ManualClock, queue: RecordingQueue, queues: FakeQueues) -> ApiDependencies:
     """What the API is run with: a database, and queues that keep what they are given."""
-    issuers = Issuers((), "parlour", Unreachable())
-    return Services(
-        connections=connections,
-        sign_in=SignIn(issuers, lambda: TOKEN_SECRET, lambda: OPERATOR),
-        turns=queue,
-        messaging=queues.messaging,
-        tools=queues.tools,
-        outbox=queues.outbox,
-        embedding=queues.embedding,
-        ingest=queues.ingest,
-        pulse=queues.pulse,
-        uploads=queues.bucket,
-        media=queues.bucket,
-        dead_letters=queues.dead,
+    issuers = TrustedIssuers((), "parlour", UnreachableIssuer())
+    return ApiDependencies(
+        databases=connections,
+        authenticator=Authenticator(issuers, lambda: TOKEN_SECRET, lambda: OPERATOR),
+        turns_web_queue=queue,
+        turns_messaging_queue=queues.messaging,
+        tools_queue=queues.tools,
+        outbox_queue=queues.outbox,
+        embedder_queue=queues.embedding,
+        ingest_queue=queues.ingest,
+        pulse_queue=queues.pulse,
+        upload_bucket=queues.bucket,
+        media_bucket=queues.bucket,
+        dead_letters=queues.dead_letters,
         token_secret=lambda: TOKEN_SECRET,
-        default_cap=Decimal(20),
-        pulse_cap=Decimal(2),
-        spaces=Spaces([Offer(Flat()), Offer(Flat("other", 2))]),
+        default_daily_cap=Decimal(20),
+        default_pulse_cap=Decimal(2),
+        embedding_spaces=EmbeddingSpaces([PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]),
         clock=clock,
         new_id=uuid7,
         environment="test",
@@ -249,37 +249,37 @@ def app_services(connections: Connections, clock: Time, queue: Sent, queues: Que
 @pytest.fixture
 def acme(client: TestClient) -> str:
     """A tenant whose web desk is at acme.example."""
-    return founded(client, "acme")
+    return create_tenant(client, "acme")
 
 
 @pytest.fixture
 def brick(client: TestClient) -> str:
     """The other tenant."""
-    return founded(client, "brick")
+    return create_tenant(client, "brick")
 
 
-def founded(client: TestClient, slug: str) -> str:
-    answer = client.put("/v1/pack", json={"files": pack(slug, f"{slug}.example")}, headers=operator(slug))
+def create_tenant(client: TestClient, slug: str) -> str:
+    answer = client.put("/v1/pack", json={"files": sample_pack_files(slug, f"{slug}.example")}, headers=operator_headers(slug))
     assert answer.status_code == 200, answer.text
     return slug
 
 
 @pytest.fixture
-def visit(client: TestClient, acme: str) -> Visit:
+def visit(client: TestClient, acme: str) -> VisitorSession:
     """A visitor of acme's desk."""
-    return begin(client, acme)
+    return open_session(client, acme)
 
 
-def begin(client: TestClient, tenant: str, **headers: str) -> Visit:
+def open_session(client: TestClient, tenant: str, **headers: str) -> VisitorSession:
     answer = client.post("/v1/sessions", json={"tenant": tenant, "binding": "desk"}, headers=headers)
     assert answer.status_code == 201, answer.text
     opened = answer.json()
-    return Visit(client, opened["session_id"], opened["token"])
+    return VisitorSession(client, opened["session_id"], opened["token"])
 
 
-def key(client: TestClient, tenant: str, *roles: str) -> dict[str, str]:
+def create_key_headers(client: TestClient, tenant: str, *roles: str) -> dict[str, str]:
     """The headers of a new API key with those roles."""
-    answer = client.post("/v1/keys", json={"name": "test", "roles": roles}, headers=operator(tenant))
+    answer = client.post("/v1/keys", json={"name": "test", "roles": roles}, headers=operator_headers(tenant))
     assert answer.status_code == 201, answer.text
     return {"Authorization": f"Bearer {answer.json()['key']}"}
 
@@ -296,7 +296,7 @@ VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(p
 
 
 @dataclass
-class Feed:
+class EventFeed:
     """Writes turns and their events as the orchestrator would."""
 
     database: Database
@@ -306,7 +306,7 @@ class Feed:
     number: int = 0
     turns: int = 0
 
-    def turn(self, *events: tuple[str, Mapping[str, object]]) -> UUID:
+    def add_turn(self, *events: tuple[str, Mapping[str, object]]) -> UUID:
         """One turn of the session with these events."""
         self.turns += 1
         turn_id = uuid7(self.now)
@@ -321,10 +321,10 @@ class Feed:
 
 
 @pytest.fixture
-def feed(visit: Visit, database: Database, now: datetime, acme: str) -> Feed:
+def feed(visit: VisitorSession, database: Database, now: datetime, acme: str) -> EventFeed:
     """The feed of the visitor's session."""
     with database.transaction(None) as tx:
         tenant_id = tx.value(
             Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = %(key)s"), key=f"tenant:{acme}"
         )
-    return Feed(database, tenant_id, UUID(visit.session_id), now)
+    return EventFeed(database, tenant_id, UUID(visit.session_id), now)

@@ -4,24 +4,24 @@ from typing import Any
 
 import pytest
 
-from tests.integration.api.conftest import Queues, Sent, Visit
+from tests.integration.api.conftest import FakeQueues, RecordingQueue, VisitorSession
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(48))
 
 
-def begun(visit: Visit, name: str = "crack.png", size: int = 56) -> Any:
+def begun(visit: VisitorSession, name: str = "crack.png", size: int = 56) -> Any:
     return visit.client.post(
         f"/v1/sessions/{visit.session_id}/attachments", json={"name": name, "size_bytes": size}, headers=visit.headers
     )
 
 
-def test_an_upload_is_sent_by_a_form_and_named_by_the_message(visit: Visit, queues: Queues, queue: Sent) -> None:
+def test_an_upload_is_sent_by_a_form_and_named_by_the_message(visit: VisitorSession, queues: FakeQueues, queue: RecordingQueue) -> None:
     started = begun(visit).json()
     key = started["upload"]["fields"]["key"]
     assert key.startswith("tenant/")
     assert f"/media/{visit.session_id}/{started['id']}" in key
-    queues.bucket.kept[key] = PNG
-    assert visit.say("", attachments=[{"upload": started["id"]}]).status_code == 202
+    queues.bucket.objects[key] = PNG
+    assert visit.send("", attachments=[{"upload": started["id"]}]).status_code == 202
     (told,) = visit.get("/messages").json()["messages"]
     assert told["attachments"] == [
         {"kind": "image", "name": "crack.png", "media_type": "image/png", "size_bytes": len(PNG)}
@@ -29,8 +29,8 @@ def test_an_upload_is_sent_by_a_form_and_named_by_the_message(visit: Visit, queu
     assert len(queue.messages) == 1
 
 
-def test_what_has_not_arrived_is_said(visit: Visit, queue: Sent) -> None:
-    answer = visit.say("Look", attachments=[{"upload": begun(visit).json()["id"]}])
+def test_what_has_not_arrived_is_said(visit: VisitorSession, queue: RecordingQueue) -> None:
+    answer = visit.send("Look", attachments=[{"upload": begun(visit).json()["id"]}])
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
     assert "nothing of crack.png has arrived" in answer.json()["error"]["message"]
     assert queue.messages == []
@@ -43,21 +43,21 @@ def test_what_has_not_arrived_is_said(visit: Visit, queue: Sent) -> None:
         [{"file": "0" * 32}] * 6,
     ],
 )  # fmt: skip
-def test_what_names_nothing_is_refused(visit: Visit, attachments: object) -> None:
-    assert visit.say("Look", attachments=attachments).status_code == 422
+def test_what_names_nothing_is_refused(visit: VisitorSession, attachments: object) -> None:
+    assert visit.send("Look", attachments=attachments).status_code == 422
 
 
 @pytest.mark.parametrize(("name", "size"), [("", 1), ("a\nb", 1), ("a", 0), ("a", 17 * 1024 * 1024), ("a", -1)])
-def test_what_is_too_large_or_has_no_name_gets_no_form(visit: Visit, name: str, size: int) -> None:
+def test_what_is_too_large_or_has_no_name_gets_no_form(visit: VisitorSession, name: str, size: int) -> None:
     assert begun(visit, name, size).status_code == 422
 
 
-def test_only_who_a_session_belongs_to_uploads_in_it(visit: Visit) -> None:
+def test_only_who_a_session_belongs_to_uploads_in_it(visit: VisitorSession) -> None:
     visit.token = "nobody"
     assert begun(visit).status_code == 401
 
 
-def test_a_file_that_is_not_there_is_said(visit: Visit) -> None:
-    answer = visit.say("Look", attachments=[{"file": "0" * 32}])
+def test_a_file_that_is_not_there_is_said(visit: VisitorSession) -> None:
+    answer = visit.send("Look", attachments=[{"file": "0" * 32}])
     assert answer.status_code == 404
     assert "there is no file" in answer.json()["error"]["message"]

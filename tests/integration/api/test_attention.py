@@ -13,16 +13,16 @@ from fastapi.testclient import TestClient
 from parlour.infra.errors import DatabaseUnavailable, QueueUnavailable
 from parlour.infra.postgres import Database
 from parlour.tenancy import audit
-from tests.integration.api.conftest import Feed, Queues, Sent, Time, Visit, begin, key, operator
-from tests.integration.api.trouble import ARGUMENTS, PHONE, Trouble
+from tests.integration.api.conftest import EventFeed, FakeQueues, RecordingQueue, ManualClock, VisitorSession, open_session, create_key_headers, operator_headers
+from tests.integration.api.trouble import ARGUMENTS, PHONE, AttentionItems
 
 type Settle = Callable[..., Any]
 
 
 @pytest.fixture
-def trouble(feed: Feed) -> Trouble:
+def trouble(feed: EventFeed) -> AttentionItems:
     """Troubles of a visitor of acme's."""
-    return Trouble(feed.database, feed.tenant_id, feed.session_id, feed.now)
+    return AttentionItems(feed.database, feed.tenant_id, feed.session_id, feed.now)
 
 
 @pytest.fixture
@@ -30,13 +30,13 @@ def settle(client: TestClient, acme: str) -> Settle:
     """Decides as the operator: `settle("sends", id, "arrived")`."""
 
     def post(kind: str, item: UUID, how: str) -> Any:
-        return client.post(f"/v1/attention/{kind}/{item}", json={"how": how}, headers=operator(acme))
+        return client.post(f"/v1/attention/{kind}/{item}", json={"how": how}, headers=operator_headers(acme))
 
     return post
 
 
 def listed(client: TestClient, tenant: str = "acme") -> Any:
-    answer = client.get("/v1/attention", headers=operator(tenant))
+    answer = client.get("/v1/attention", headers=operator_headers(tenant))
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -57,15 +57,15 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
 
 
 def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
-    client: TestClient, trouble: Trouble
+    client: TestClient, trouble: AttentionItems
 ) -> None:
-    call, unknown, held, turn = trouble.call(), trouble.send(), trouble.send("held"), trouble.turn()
+    call, unknown, held, turn = trouble.add_tool_call(), trouble.add_reply(), trouble.add_reply("held"), trouble.add_failed_turn()
     found = listed(client)
     assert found["counts"] == {"tool_calls": 1, "sends": 2, "turns": 1, "spend": 0, "total": 4}
     (shown,) = found["tool_calls"]
     assert (shown["id"], shown["tool"], shown["arguments"]) == (str(call), "book_crane", ARGUMENTS)
     assert shown["session_id"] == str(trouble.session_id)
-    assert client.get(f"/v1/turns/{shown['turn_id']}", headers=operator("acme")).status_code == 200
+    assert client.get(f"/v1/turns/{shown['turn_id']}", headers=operator_headers("acme")).status_code == 200
     assert [(one["id"], one["state"]) for one in found["sends"]] == [(str(unknown), "unknown"), (str(held), "held")]
     assert found["sends"][0]["text"] == "The crane is booked."
     assert found["sends"][0]["why"] == "the provider did not answer in time"
@@ -74,23 +74,23 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
     assert parked["problem"] == "ProviderUnavailable"
 
 
-def test_of_a_phone_number_only_the_last_digits_are_shown(client: TestClient, trouble: Trouble) -> None:
-    trouble.send()
-    answer = client.get("/v1/attention", headers=operator("acme"))
+def test_of_a_phone_number_only_the_last_digits_are_shown(client: TestClient, trouble: AttentionItems) -> None:
+    trouble.add_reply()
+    answer = client.get("/v1/attention", headers=operator_headers("acme"))
     assert answer.json()["sends"][0]["recipient"] == "…0001"
     assert PHONE[1:-4] not in answer.text
 
 
-def test_what_is_finished_needs_nobody(client: TestClient, trouble: Trouble) -> None:
-    trouble.call("done")
-    trouble.call("running", heavy=True)
-    trouble.send("sent")
+def test_what_is_finished_needs_nobody(client: TestClient, trouble: AttentionItems) -> None:
+    trouble.add_tool_call("done")
+    trouble.add_tool_call("running", heavy=True)
+    trouble.add_reply("sent")
     assert listed(client)["counts"]["total"] == 0
 
 
-def test_a_viewer_looks_and_an_admin_decides(client: TestClient, acme: str, visit: Visit, trouble: Trouble) -> None:
-    call, send, turn = trouble.call(), trouble.send(), trouble.turn()
-    viewer, admin = key(client, acme, "viewer"), key(client, acme, "admin")
+def test_a_viewer_looks_and_an_admin_decides(client: TestClient, acme: str, visit: VisitorSession, trouble: AttentionItems) -> None:
+    call, send, turn = trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn()
+    viewer, admin = create_key_headers(client, acme, "viewer"), create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=viewer).json()["counts"]["total"] == 3
     decisions = {
         f"/v1/attention/tool-calls/{call}": "done",
@@ -104,17 +104,17 @@ def test_a_viewer_looks_and_an_admin_decides(client: TestClient, acme: str, visi
         assert client.post(path, json=body, headers=visit.headers).status_code == 403
         assert client.post(path, json=body).status_code == 401
     assert client.get("/v1/attention", headers=visit.headers).status_code == 403
-    assert client.get("/v1/attention", headers=key(client, acme)).status_code == 403
+    assert client.get("/v1/attention", headers=create_key_headers(client, acme)).status_code == 403
     for path, how in list(decisions.items())[:3]:
         assert client.post(path, json={"how": how}, headers=admin).status_code == 200
 
 
 def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
-    client: TestClient, acme: str, trouble: Trouble
+    client: TestClient, acme: str, trouble: AttentionItems
 ) -> None:
-    turn, call, send, running = trouble.turn(), trouble.call(), trouble.send(), trouble.call("running", heavy=True)
-    trouble.rows("UPDATE bindings SET clearance = 3 RETURNING id")
-    headers = key(client, acme, "admin")
+    turn, call, send, running = trouble.add_failed_turn(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_tool_call("running", heavy=True)
+    trouble.query("UPDATE bindings SET clearance = 3 RETURNING id")
+    headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
     decisions = {
         f"attention/turns/{turn}": "redrive", f"attention/tool-calls/{call}": "done",
@@ -127,54 +127,54 @@ def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
 
 
 def test_what_was_asked_by_somebody_of_more_clearance_is_not_listed(
-    client: TestClient, acme: str, trouble: Trouble
+    client: TestClient, acme: str, trouble: AttentionItems
 ) -> None:
-    turn = trouble.turn()
-    trouble.call()
-    trouble.send()
-    running = trouble.call("running", heavy=True)
-    trouble.rows("UPDATE users SET clearance = 3 RETURNING id")
-    headers = key(client, acme, "admin")
+    turn = trouble.add_failed_turn()
+    trouble.add_tool_call()
+    trouble.add_reply()
+    running = trouble.add_tool_call("running", heavy=True)
+    trouble.query("UPDATE users SET clearance = 3 RETURNING id")
+    headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
     for path in (f"attention/turns/{turn}", f"sessions/{trouble.session_id}/cancel"):
         assert client.post(f"/v1/{path}", json={"how": "redrive"}, headers=headers).status_code == 404, path
     assert client.get(f"/v1/sessions/{trouble.session_id}/messages", headers=headers).status_code == 404
-    assert trouble.rows(f"SELECT cancelled_at FROM tool_calls WHERE id = '{running}'") == [(None,)]
+    assert trouble.query(f"SELECT cancelled_at FROM tool_calls WHERE id = '{running}'") == [(None,)]
     assert listed(client)["counts"]["total"] == 3
 
 
 def test_a_session_of_more_clearance_is_cancelled_by_its_visitor_and_no_lower_administrator(
-    client: TestClient, acme: str, visit: Visit, trouble: Trouble
+    client: TestClient, acme: str, visit: VisitorSession, trouble: AttentionItems
 ) -> None:
-    trouble.call("reserved", heavy=True)
-    trouble.rows("UPDATE bindings SET clearance = 3 RETURNING id")
+    trouble.add_tool_call("reserved", heavy=True)
+    trouble.query("UPDATE bindings SET clearance = 3 RETURNING id")
     path = f"/v1/sessions/{trouble.session_id}/cancel"
-    assert client.post(path, headers=key(client, acme, "admin")).status_code == 404
-    assert trouble.rows("SELECT cancelled_at FROM tool_calls") == [(None,)]
+    assert client.post(path, headers=create_key_headers(client, acme, "admin")).status_code == 404
+    assert trouble.query("SELECT cancelled_at FROM tool_calls") == [(None,)]
     assert client.post(path, headers=visit.headers).json()["tool_calls"] == 1
 
 
 def test_a_redrive_that_cannot_be_audited_is_none(
-    client: TestClient, trouble: Trouble, settle: Settle, queue: Sent, monkeypatch: pytest.MonkeyPatch
+    client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turn = trouble.turn()
+    turn = trouble.add_failed_turn()
     with monkeypatch.context() as patch:
         patch.setattr(audit, "record", Mock(side_effect=DatabaseUnavailable()))
         assert settle("turns", turn, "redrive").status_code == 503
-    assert trouble.rows("SELECT state FROM turns") == [("failed",)]
+    assert trouble.query("SELECT state FROM turns") == [("failed",)]
     assert queue.messages == []
     assert settle("turns", turn, "redrive").status_code == 200
 
 
 def test_a_call_that_was_done_goes_on_in_its_conversation(
-    client: TestClient, trouble: Trouble, settle: Settle, queue: Sent
+    client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue
 ) -> None:
-    call = trouble.call()
+    call = trouble.add_tool_call()
     answer = settle("tool-calls", call, "done")
     assert answer.json()["woken"] is True
     assert "was done" in answer.json()["message"]
-    assert trouble.rows("SELECT state, resolved_by FROM tool_calls") == [("done", "operator")]
-    ((body,),) = trouble.rows("SELECT body FROM messages WHERE kind = 'tool_result' AND state = 'unanswered'")
+    assert trouble.query("SELECT state, resolved_by FROM tool_calls") == [("done", "operator")]
+    ((body,),) = trouble.query("SELECT body FROM messages WHERE kind = 'tool_result' AND state = 'unanswered'")
     assert "book_crane" in str(body)
     assert [message.body["session_id"] for message in queue.messages] == [str(trouble.session_id)]
     assert listed(client)["counts"]["total"] == 0
@@ -184,23 +184,26 @@ def test_a_call_that_was_done_goes_on_in_its_conversation(
 
 
 def test_a_call_that_was_not_done_is_run_again_by_the_dispatcher(
-    client: TestClient, trouble: Trouble, settle: Settle, queues: Queues, queue: Sent
+    client: TestClient, trouble: AttentionItems, settle: Settle, queues: FakeQueues, queue: RecordingQueue
 ) -> None:
-    call = trouble.call()
-    assert settle("tool-calls", call, "run_again").json() == {"message": "It is run again now.", "woken": True}
+    call = trouble.add_tool_call()
+    assert settle("tool-calls", call, "run_again").json() == {
+        "message": "The tool call is running again.",
+        "woken": True,
+    }
     (message,) = queues.tools.messages
     assert message.body == {"tenant_id": str(trouble.tenant_id), "tool_call_id": str(call)}
     assert queue.messages == []
-    assert trouble.rows("SELECT state FROM tool_calls") == [("reserved",)]
+    assert trouble.query("SELECT state FROM tool_calls") == [("reserved",)]
     assert settle("tool-calls", call, "done").status_code == 409
     assert listed(client)["counts"]["total"] == 0
 
 
 def test_a_reply_that_arrived_is_not_sent_again(
-    client: TestClient, trouble: Trouble, settle: Settle, queues: Queues
+    client: TestClient, trouble: AttentionItems, settle: Settle, queues: FakeQueues
 ) -> None:
-    send = trouble.send()
-    assert settle("sends", send, "arrived").json() == {"message": "It counts as sent.", "woken": True}
+    send = trouble.add_reply()
+    assert settle("sends", send, "arrived").json() == {"message": "Marked as sent.", "woken": True}
     assert queues.outbox.messages == []
     assert settle("sends", send, "send_again").status_code == 409
     assert listed(client)["counts"]["total"] == 0
@@ -208,33 +211,33 @@ def test_a_reply_that_arrived_is_not_sent_again(
 
 @pytest.mark.parametrize("state", ["unknown", "held"])
 def test_a_reply_is_sent_again_when_somebody_says_so(
-    trouble: Trouble, settle: Settle, queues: Queues, state: str
+    trouble: AttentionItems, settle: Settle, queues: FakeQueues, state: str
 ) -> None:
-    send = trouble.send(state)
+    send = trouble.add_reply(state)
     assert settle("sends", send, "send_again").status_code == 200
     (message,) = queues.outbox.messages
     assert message.body == {"tenant_id": str(trouble.tenant_id), "outbox_id": str(send)}
-    assert message.group == str(trouble.session_id)
-    assert trouble.rows("SELECT state FROM outbox") == [("pending",)]
+    assert message.group_id == str(trouble.session_id)
+    assert trouble.query("SELECT state FROM outbox") == [("pending",)]
 
 
 def test_a_held_reply_is_woken_although_its_queue_has_just_seen_it(
-    trouble: Trouble, settle: Settle, queues: Queues, clock: Time
+    trouble: AttentionItems, settle: Settle, queues: FakeQueues, clock: ManualClock
 ) -> None:
-    send = trouble.send("held")
-    trouble.rows("UPDATE outbox SET attempts = 0 RETURNING 1")  # the window was closed before anything was tried
+    send = trouble.add_reply("held")
+    trouble.query("UPDATE outbox SET attempts = 0 RETURNING 1")  # the window was closed before anything was tried
     for _ in range(2):
         assert settle("sends", send, "send_again").json()["woken"]
-        trouble.rows("UPDATE outbox SET state = 'held' RETURNING 1")
+        trouble.query("UPDATE outbox SET state = 'held' RETURNING 1")
         clock.now += timedelta(seconds=30)
-    told = [message.deduplication for message in queues.outbox.messages]
+    told = [message.deduplication_id for message in queues.outbox.messages]
     assert len({str(send), *told}) == 3
 
 
 def test_a_reply_that_is_dismissed_stays_unsent(
-    client: TestClient, trouble: Trouble, settle: Settle, queues: Queues
+    client: TestClient, trouble: AttentionItems, settle: Settle, queues: FakeQueues
 ) -> None:
-    send = trouble.send("held")
+    send = trouble.add_reply("held")
     assert settle("sends", send, "arrived").status_code == 409, "what was held cannot have arrived"
     assert settle("sends", send, "dismiss").status_code == 200
     assert queues.outbox.messages == []
@@ -242,23 +245,23 @@ def test_a_reply_that_is_dismissed_stays_unsent(
 
 
 def test_a_failed_reply_is_sent_after_all_and_who_said_so_is_kept(
-    client: TestClient, acme: str, trouble: Trouble, queues: Queues
+    client: TestClient, acme: str, trouble: AttentionItems, queues: FakeQueues
 ) -> None:
-    failed, others = trouble.send("failed"), [trouble.send(state) for state in ("unknown", "held", "sent", "pending")]
-    trouble.rows("UPDATE outbox SET attempts = 7 RETURNING id")
-    headers, path = operator(acme), "/v1/attention/failed-sends"
+    failed, others = trouble.add_reply("failed"), [trouble.add_reply(state) for state in ("unknown", "held", "sent", "pending")]
+    trouble.query("UPDATE outbox SET attempts = 7 RETURNING id")
+    headers, path = operator_headers(acme), "/v1/attention/failed-sends"
     assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)]
-    assert client.get(path, headers=key(client, acme)).status_code == 403
-    assert client.post(f"{path}/{failed}/redrive", headers=key(client, acme, "viewer")).status_code == 403
+    assert client.get(path, headers=create_key_headers(client, acme)).status_code == 403
+    assert client.post(f"{path}/{failed}/redrive", headers=create_key_headers(client, acme, "viewer")).status_code == 403
 
     answer = client.post(f"{path}/{failed}/redrive", headers=headers)
-    assert answer.json() == {"message": "It is sent again now.", "woken": True}
+    assert answer.json() == {"message": "The reply is being sent again.", "woken": True}
     assert [message.body["outbox_id"] for message in queues.outbox.messages] == [str(failed)]
-    assert trouble.rows(f"SELECT state, attempts, resolved_by FROM outbox WHERE id = '{failed}'") == [
+    assert trouble.query(f"SELECT state, attempts, resolved_by FROM outbox WHERE id = '{failed}'") == [
         ("pending", 0, "operator")
     ]
-    assert trouble.rows(f"SELECT id FROM work_due WHERE id = '{failed}'") == [(failed,)]
-    audited = trouble.rows("SELECT target FROM audit_log WHERE action = 'send.redriven'")
+    assert trouble.query(f"SELECT id FROM work_due WHERE id = '{failed}'") == [(failed,)]
+    audited = trouble.query("SELECT target FROM audit_log WHERE action = 'send.redriven'")
     assert audited == [(f"outbox:{failed}",)]
     for other in (failed, *others):
         assert client.post(f"{path}/{other}/redrive", headers=headers).status_code == 409
@@ -267,41 +270,41 @@ def test_a_failed_reply_is_sent_after_all_and_who_said_so_is_kept(
 
 @pytest.mark.parametrize("table", ["users", "bindings"])
 def test_a_failed_reply_of_more_clearance_is_neither_listed_nor_sent(
-    client: TestClient, acme: str, trouble: Trouble, queues: Queues, table: str
+    client: TestClient, acme: str, trouble: AttentionItems, queues: FakeQueues, table: str
 ) -> None:
-    failed, path = trouble.send("failed"), "/v1/attention/failed-sends"
-    trouble.rows(f"UPDATE {table} SET clearance = 3 RETURNING id")
-    headers = key(client, acme, "admin")
+    failed, path = trouble.add_reply("failed"), "/v1/attention/failed-sends"
+    trouble.query(f"UPDATE {table} SET clearance = 3 RETURNING id")
+    headers = create_key_headers(client, acme, "admin")
     assert client.get(path, headers=headers).json()["sends"] == []
     assert client.post(f"{path}/{failed}/redrive", headers=headers).status_code == 404
     assert queues.outbox.messages == []
 
 
 def test_a_reply_that_somebody_let_be_is_not_redriven(
-    client: TestClient, acme: str, trouble: Trouble, settle: Settle, clock: Time
+    client: TestClient, acme: str, trouble: AttentionItems, settle: Settle, clock: ManualClock
 ) -> None:
-    dull, failed = trouble.send("held"), trouble.send("failed")
+    dull, failed = trouble.add_reply("held"), trouble.add_reply("failed")
     assert settle("sends", dull, "dismiss").status_code == 200
-    headers, path = operator(acme), "/v1/attention/failed-sends"
+    headers, path = operator_headers(acme), "/v1/attention/failed-sends"
     assert client.post(f"{path}/{dull}/redrive", headers=headers).status_code == 409
     assert client.post(f"{path}/{failed}/redrive", headers=headers).status_code == 200
-    trouble.rows(f"UPDATE outbox SET state = 'failed', status_at = now() WHERE id = '{failed}' RETURNING id")
+    trouble.query(f"UPDATE outbox SET state = 'failed', status_at = now() WHERE id = '{failed}' RETURNING id")
     assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)], "failed anew"
 
 
-def test_a_failed_turn_is_answered_after_all(client: TestClient, trouble: Trouble, settle: Settle, queue: Sent) -> None:
-    turn = trouble.turn()
-    assert settle("turns", turn, "redrive").json() == {"message": "It is answered now.", "woken": True}
+def test_a_failed_turn_is_answered_after_all(client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue) -> None:
+    turn = trouble.add_failed_turn()
+    assert settle("turns", turn, "redrive").json() == {"message": "The message is being answered.", "woken": True}
     assert [message.body["session_id"] for message in queue.messages] == [str(trouble.session_id)]
-    assert trouble.rows("SELECT state FROM messages") == [("taken",)]
+    assert trouble.query("SELECT state FROM messages") == [("taken",)]
     late = settle("turns", turn, "dismiss")
     assert late.status_code == 409
     assert "dismissed" in refused(late)
     assert listed(client)["counts"]["total"] == 0
 
 
-def test_a_failed_turn_is_let_be(client: TestClient, trouble: Trouble, settle: Settle, queue: Sent) -> None:
-    turn = trouble.turn()
+def test_a_failed_turn_is_let_be(client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue) -> None:
+    turn = trouble.add_failed_turn()
     assert settle("turns", turn, "dismiss").status_code == 200
     assert settle("turns", turn, "redrive").status_code == 409
     assert queue.messages == []
@@ -309,11 +312,11 @@ def test_a_failed_turn_is_let_be(client: TestClient, trouble: Trouble, settle: S
 
 
 def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
-    client: TestClient, trouble: Trouble, settle: Settle, queue: Sent, queues: Queues
+    client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue, queues: FakeQueues
 ) -> None:
     for one in (queue, queues.tools, queues.outbox):
         one.problem = QueueUnavailable()
-    done, again, send, turn = trouble.call(), trouble.call(), trouble.send(), trouble.turn()
+    done, again, send, turn = trouble.add_tool_call(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn()
     answers = [
         settle("tool-calls", done, "done"), settle("tool-calls", again, "run_again"),
         settle("sends", send, "send_again"), settle("turns", turn, "redrive"),
@@ -323,23 +326,23 @@ def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
         assert answer.json()["woken"] is False
         assert "where the database pauses within a day" in answer.json()["message"]
     assert listed(client)["counts"]["total"] == 0
-    due = {kind for (kind,) in trouble.rows("SELECT kind FROM work_due WHERE kind <> 'archive'")}
+    due = {kind for (kind,) in trouble.query("SELECT kind FROM work_due WHERE kind <> 'archive'")}
     assert due == {"session", "tool_call", "outbox"}, "the sweep finds all of it"
 
 
-def test_who_decided_what_is_kept(client: TestClient, acme: str, trouble: Trouble, settle: Settle, clock: Time) -> None:
-    call, send, turn, other = trouble.call(), trouble.send(), trouble.turn(), trouble.turn()
-    heavy = trouble.call("reserved", heavy=True)
+def test_who_decided_what_is_kept(client: TestClient, acme: str, trouble: AttentionItems, settle: Settle, clock: ManualClock) -> None:
+    call, send, turn, other = trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn(), trouble.add_failed_turn()
+    heavy = trouble.add_tool_call("reserved", heavy=True)
     for decide in (
         lambda: settle("tool-calls", call, "run_again"),
         lambda: settle("sends", send, "dismiss"),
         lambda: settle("turns", turn, "redrive"),
         lambda: settle("turns", other, "dismiss"),
-        lambda: client.post(f"/v1/tool-calls/{heavy}/cancel", headers=operator(acme)),
+        lambda: client.post(f"/v1/tool-calls/{heavy}/cancel", headers=operator_headers(acme)),
     ):
-        clock.passes(seconds=1)
+        clock.advance(seconds=1)
         assert decide().status_code == 200
-    entries = client.get("/v1/audit?most=5", headers=operator(acme)).json()["entries"]
+    entries = client.get("/v1/audit?most=5", headers=operator_headers(acme)).json()["entries"]
     assert [(one["action"], one["target"]) for one in entries[::-1]] == [
         ("tool_call.resolved", f"tool_call:{call}"),
         ("send.resolved", f"outbox:{send}"),
@@ -355,11 +358,11 @@ def test_who_decided_what_is_kept(client: TestClient, acme: str, trouble: Troubl
     [("tool-calls", ("done", "run_again")), ("sends", ("arrived", "send_again")), ("turns", ("redrive", "dismiss"))],
 )
 def test_of_two_clicks_at_once_one_wins(
-    trouble: Trouble, settle: Settle, clock: Time, queue: Sent, queues: Queues, kind: str, hows: tuple[str, str]
+    trouble: AttentionItems, settle: Settle, clock: ManualClock, queue: RecordingQueue, queues: FakeQueues, kind: str, hows: tuple[str, str]
 ) -> None:
     clock.tick = timedelta(microseconds=1)
     for _ in range(3):
-        item = {"tool-calls": trouble.call, "sends": trouble.send, "turns": trouble.turn}[kind]()
+        item = {"tool-calls": trouble.add_tool_call, "sends": trouble.add_reply, "turns": trouble.add_failed_turn}[kind]()
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(settle, [kind] * 4, [item] * 4, [*hows, *hows]))
         assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
@@ -369,12 +372,12 @@ def test_of_two_clicks_at_once_one_wins(
 
 
 def test_another_tenants_troubles_are_neither_seen_nor_settled(
-    client: TestClient, brick: str, trouble: Trouble
+    client: TestClient, brick: str, trouble: AttentionItems
 ) -> None:
-    call, send, turn = trouble.call(), trouble.send(), trouble.turn()
-    heavy = trouble.call("reserved", heavy=True)
+    call, send, turn = trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn()
+    heavy = trouble.add_tool_call("reserved", heavy=True)
     assert listed(client, brick)["counts"]["total"] == 0
-    headers = operator(brick)
+    headers = operator_headers(brick)
     for path, body in (
         (f"attention/tool-calls/{call}", {"how": "done"}),
         (f"attention/sends/{send}", {"how": "dismiss"}),
@@ -397,76 +400,76 @@ def test_bad_input_is_refused_in_a_sentence(client: TestClient, acme: str, settl
         assert answer.status_code == 422
         assert refused(answer).startswith("how: ")
     for body in ({}, {"how": right, "why": "x"}, [right], None):
-        answer = client.post(f"/v1/attention/{kind}/{uuid4()}", json=body, headers=operator(acme))
+        answer = client.post(f"/v1/attention/{kind}/{uuid4()}", json=body, headers=operator_headers(acme))
         assert answer.status_code == 422
-    assert client.post(f"/v1/attention/{kind}/nobody", json={"how": right}, headers=operator(acme)).status_code == 422
+    assert client.post(f"/v1/attention/{kind}/nobody", json={"how": right}, headers=operator_headers(acme)).status_code == 422
 
 
 def test_a_heavy_call_is_cancelled_and_the_conversation_hears_of_it(
-    client: TestClient, acme: str, trouble: Trouble, queue: Sent
+    client: TestClient, acme: str, trouble: AttentionItems, queue: RecordingQueue
 ) -> None:
-    call = trouble.call("reserved", heavy=True)
-    answer = client.post(f"/v1/tool-calls/{call}/cancel", headers=operator(acme))
-    assert answer.json() == {"message": "It is cancelled.", "woken": True}
-    assert trouble.rows("SELECT state, code FROM tool_calls") == [("failed", "cancelled")]
+    call = trouble.add_tool_call("reserved", heavy=True)
+    answer = client.post(f"/v1/tool-calls/{call}/cancel", headers=operator_headers(acme))
+    assert answer.json() == {"message": "Cancelled.", "woken": True}
+    assert trouble.query("SELECT state, code FROM tool_calls") == [("failed", "cancelled")]
     assert len(queue.messages) == 1
-    assert client.post(f"/v1/tool-calls/{call}/cancel", headers=operator(acme)).status_code == 409
-    short = trouble.call()
-    assert client.post(f"/v1/tool-calls/{short}/cancel", headers=operator(acme)).status_code == 409
-    assert client.post(f"/v1/tool-calls/{uuid4()}/cancel", headers=operator(acme)).status_code == 404
+    assert client.post(f"/v1/tool-calls/{call}/cancel", headers=operator_headers(acme)).status_code == 409
+    short = trouble.add_tool_call()
+    assert client.post(f"/v1/tool-calls/{short}/cancel", headers=operator_headers(acme)).status_code == 409
+    assert client.post(f"/v1/tool-calls/{uuid4()}/cancel", headers=operator_headers(acme)).status_code == 404
 
 
 def test_a_running_heavy_call_is_stopped_by_whoever_runs_it(
-    client: TestClient, acme: str, trouble: Trouble, queue: Sent
+    client: TestClient, acme: str, trouble: AttentionItems, queue: RecordingQueue
 ) -> None:
-    call = trouble.call("running", heavy=True)
-    answer = client.post(f"/v1/tool-calls/{call}/cancel", headers=operator(acme))
+    call = trouble.add_tool_call("running", heavy=True)
+    answer = client.post(f"/v1/tool-calls/{call}/cancel", headers=operator_headers(acme))
     assert "takes a second or so" in answer.json()["message"]
     assert queue.messages == []
-    assert trouble.rows("SELECT state, cancelled_at IS NULL FROM tool_calls") == [("running", False)]
+    assert trouble.query("SELECT state, cancelled_at IS NULL FROM tool_calls") == [("running", False)]
 
 
 def test_visitors_stop_what_they_asked_for_and_nothing_else(
-    client: TestClient, acme: str, visit: Visit, trouble: Trouble, queue: Sent
+    client: TestClient, acme: str, visit: VisitorSession, trouble: AttentionItems, queue: RecordingQueue
 ) -> None:
     for state in ("reserved", "reserved", "running", "done"):
-        trouble.call(state, heavy=True)
-    stranger, path = begin(client, acme), f"/v1/sessions/{visit.session_id}/cancel"
+        trouble.add_tool_call(state, heavy=True)
+    stranger, path = open_session(client, acme), f"/v1/sessions/{visit.session_id}/cancel"
     assert client.post(path, headers=stranger.headers).status_code == 404
     assert client.post(path).status_code == 401
-    assert client.post(path, headers=key(client, acme, "viewer")).status_code == 403
+    assert client.post(path, headers=create_key_headers(client, acme, "viewer")).status_code == 403
     answer = client.post(path, headers=visit.headers)
     assert answer.json() == {"message": "3 are being stopped.", "woken": True, "tool_calls": 3}
     assert len(queue.messages) == 2, "the third is told when whoever runs it has stopped"
     assert client.post(f"/v1/sessions/{stranger.session_id}/cancel", headers=stranger.headers).json()["tool_calls"] == 0
 
 
-def test_switched_off_model_calls_need_a_person(client: TestClient, trouble: Trouble) -> None:
-    trouble.rows("UPDATE tenants SET spend_stopped_at = now() RETURNING tenant_id")
+def test_switched_off_model_calls_need_a_person(client: TestClient, trouble: AttentionItems) -> None:
+    trouble.query("UPDATE tenants SET spend_stopped_at = now() RETURNING tenant_id")
     found = listed(client)
     assert found["counts"]["spend"] == found["counts"]["total"] == 1
     assert "switched off" in found["spend"]["problem"]
 
 
 def test_a_cap_that_is_reached_needs_a_person_until_it_is_raised(
-    client: TestClient, trouble: Trouble, clock: Time
+    client: TestClient, trouble: AttentionItems, clock: ManualClock
 ) -> None:
-    trouble.rows(
+    trouble.query(
         f"INSERT INTO spend_days (tenant_id, day, spent_usd, warned_percent) "
         f"VALUES (current_tenant(), '{clock.now.date()}', 19.5, 100) RETURNING day"
     )
     spend = listed(client)["spend"]
     assert (spend["reached"], spend["cap_usd"]) == (True, "20")
     assert spend["problem"].startswith("Today's cap is reached")
-    trouble.rows("UPDATE tenants SET daily_cap_usd = 100 RETURNING tenant_id")
+    trouble.query("UPDATE tenants SET daily_cap_usd = 100 RETURNING tenant_id")
     assert listed(client)["spend"]["problem"] == ""
-    clock.passes(days=1)
+    clock.advance(days=1)
     assert float(listed(client)["spend"]["spent_usd"]) == 0
 
 
-def test_no_more_than_a_hundred_of_each_are_listed(client: TestClient, trouble: Trouble, database: Database) -> None:
+def test_no_more_than_a_hundred_of_each_are_listed(client: TestClient, trouble: AttentionItems, database: Database) -> None:
     trouble.at -= timedelta(days=1)
     for _ in range(101):
-        trouble.turn()
+        trouble.add_failed_turn()
     found = listed(client)
     assert (len(found["turns"]), found["counts"]["turns"], found["more"]) == (100, 100, True)

@@ -5,19 +5,19 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import key, operator
+from tests.integration.api.conftest import create_key_headers, operator_headers
 
 _HOURS = {"scope": "team", "slug": "site", "key": "Opening hours", "value": "9 to 6"}
 
 
 def put(client: TestClient, status: int = 200, headers: dict[str, str] | None = None, **changes: str) -> Any:
-    answer = client.put("/v1/memory/common", json={**_HOURS, **changes}, headers=headers or operator("acme"))
+    answer = client.put("/v1/memory/common", json={**_HOURS, **changes}, headers=headers or operator_headers("acme"))
     assert answer.status_code == status, answer.text
     return answer.json()
 
 
 def known(client: TestClient) -> list[tuple[str, str, str, str]]:
-    found = client.get("/v1/memory/common", headers=operator("acme")).json()["facts"]
+    found = client.get("/v1/memory/common", headers=operator_headers("acme")).json()["facts"]
     return [(one["scope"], one["whose"], one["key"], one["value"]) for one in found]
 
 
@@ -46,5 +46,5 @@ def test_what_cannot_be_known_is_refused_and_says_why(client: TestClient) -> Non
     put(client, 422, value="4111 1111 1111 1111")
     put(client, 422, key="...")
     put(client, 422, scope="user")
-    put(client, 403, headers=key(client, "acme", "viewer"))
+    put(client, 403, headers=create_key_headers(client, "acme", "viewer"))
     assert known(client) == []

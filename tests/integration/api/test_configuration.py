@@ -5,7 +5,7 @@ import uuid
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import Feed, Visit, key, operator, pack
+from tests.integration.api.conftest import EventFeed, VisitorSession, create_key_headers, operator_headers, sample_pack_files
 
 NOBODY = uuid.UUID(int=7)
 """An id that nothing has; the same in every test process, because it is part of tests' names."""
@@ -37,24 +37,24 @@ def test_without_credentials_every_door_is_shut(client: TestClient, method: str,
 
 @pytest.mark.parametrize(("method", "path", "body"), [*ADMIN_ONLY, *FOR_VIEWERS])
 def test_a_visitor_and_a_plain_key_open_none_of_them(
-    client: TestClient, acme: str, visit: Visit, method: str, path: str, body: object
+    client: TestClient, acme: str, visit: VisitorSession, method: str, path: str, body: object
 ) -> None:
-    for headers in (visit.headers, key(client, acme)):
+    for headers in (visit.headers, create_key_headers(client, acme)):
         answer = client.request(method, path, json=body, headers=headers)
         assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden")
 
 
 @pytest.mark.parametrize(("method", "path", "body"), ADMIN_ONLY)
 def test_a_viewer_changes_nothing(client: TestClient, acme: str, method: str, path: str, body: object) -> None:
-    assert client.request(method, path, json=body, headers=key(client, acme, "viewer")).status_code == 403
+    assert client.request(method, path, json=body, headers=create_key_headers(client, acme, "viewer")).status_code == 403
 
 
 def test_a_pack_founds_a_tenant_and_applied_again_changes_nothing(client: TestClient) -> None:
-    files = {"files": pack("acme", "acme.example")}
-    first = client.put("/v1/pack", json=files, headers=operator("acme")).json()
-    second = client.put("/v1/pack", json=files, headers=operator("acme")).json()
+    files = {"files": sample_pack_files("acme", "acme.example")}
+    first = client.put("/v1/pack", json=files, headers=operator_headers("acme")).json()
+    second = client.put("/v1/pack", json=files, headers=operator_headers("acme")).json()
     assert (first["tenant"], first["changed"], second["changed"]) == ("acme", True, False)
-    assert client.get("/v1/tenant", headers=operator("acme")).json() == {
+    assert client.get("/v1/tenant", headers=operator_headers("acme")).json() == {
         "slug": "acme",
         "display_name": "Acme",
         "status": "active",
@@ -62,38 +62,38 @@ def test_a_pack_founds_a_tenant_and_applied_again_changes_nothing(client: TestCl
 
 
 def test_what_is_exported_applies_without_a_change(client: TestClient, acme: str) -> None:
-    admin = key(client, acme, "admin")
+    admin = create_key_headers(client, acme, "admin")
     files = client.get("/v1/pack", headers=admin).json()["files"]
     assert "bindings/desk.yaml" in files
-    assert client.put("/v1/pack", json={"files": files}, headers=operator(acme)).json()["changed"] is False
+    assert client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme)).json()["changed"] is False
 
 
 def test_every_problem_of_a_pack_is_told_with_its_place(client: TestClient) -> None:
-    files = {**pack("acme", "acme.example"), "bindings/desk.yaml": "display_name: Desk\nhuman: nobody\n"}
-    answer = client.put("/v1/pack", json={"files": files}, headers=operator("acme"))
+    files = {**sample_pack_files("acme", "acme.example"), "bindings/desk.yaml": "display_name: Desk\nhuman: nobody\n"}
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers("acme"))
     assert answer.status_code == 422
     error = answer.json()["error"]
     assert error["code"] == "invalid_pack"
     assert {problem["file"] for problem in error["problems"]} == {"bindings/desk.yaml"}
     assert all({"file", "line", "field", "message"} == set(problem) for problem in error["problems"])
-    assert client.get("/v1/tenant", headers=operator("acme")).status_code == 404
+    assert client.get("/v1/tenant", headers=operator_headers("acme")).status_code == 404
 
 
 def test_a_pack_goes_to_the_tenant_that_was_named(client: TestClient, acme: str) -> None:
-    answer = client.put("/v1/pack", json={"files": pack("other", "other.example")}, headers=operator(acme))
+    answer = client.put("/v1/pack", json={"files": sample_pack_files("other", "other.example")}, headers=operator_headers(acme))
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_request")
-    answer = client.put("/v1/pack", json={"files": pack("brick", "b.example")}, headers=key(client, acme, "admin"))
+    answer = client.put("/v1/pack", json={"files": sample_pack_files("brick", "b.example")}, headers=create_key_headers(client, acme, "admin"))
     assert answer.status_code == 409
 
 
 @pytest.mark.parametrize("files", [{}, {"": "x"}, {"a\0": "x"}, {"tenant.yaml": "a\0"}, {"tenant.yaml": 1}, None])
 def test_files_that_cannot_be_kept_are_refused(client: TestClient, acme: str, files: object) -> None:
-    answer = client.put("/v1/pack", json={"files": files}, headers=operator(acme))
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme))
     assert answer.status_code == 422
 
 
 def test_bindings_are_listed_without_what_only_their_channels_need(client: TestClient, acme: str) -> None:
-    shown = client.get("/v1/bindings", headers=key(client, acme, "viewer")).json()["bindings"]
+    shown = client.get("/v1/bindings", headers=create_key_headers(client, acme, "viewer")).json()["bindings"]
     assert [(one["slug"], one["door"], one["channels"]) for one in shown] == [
         ("desk", "public", ["web"]),
         ("office", "private", ["web"]),
@@ -101,55 +101,55 @@ def test_bindings_are_listed_without_what_only_their_channels_need(client: TestC
 
 
 def test_a_key_works_until_it_is_revoked(client: TestClient, acme: str) -> None:
-    made = client.post("/v1/keys", json={"name": "ci", "roles": ["viewer"]}, headers=operator(acme)).json()
+    made = client.post("/v1/keys", json={"name": "ci", "roles": ["viewer"]}, headers=operator_headers(acme)).json()
     headers = {"Authorization": f"Bearer {made['key']}"}
     assert client.get("/v1/turns", headers=headers).json() == {"turns": []}
-    listed = client.get("/v1/keys", headers=operator(acme)).json()["keys"]
+    listed = client.get("/v1/keys", headers=operator_headers(acme)).json()["keys"]
     assert [(one["name"], one["roles"], "key" in one) for one in listed] == [("ci", ["viewer"], False)]
-    ended = client.delete(f"/v1/keys/{made['id']}", headers=operator(acme))
+    ended = client.delete(f"/v1/keys/{made['id']}", headers=operator_headers(acme))
     assert ended.json()["revoked_at"] is not None
     assert client.get("/v1/turns", headers=headers).status_code == 401
-    assert client.delete(f"/v1/keys/{uuid.uuid4()}", headers=operator(acme)).status_code == 404
+    assert client.delete(f"/v1/keys/{uuid.uuid4()}", headers=operator_headers(acme)).status_code == 404
 
 
 @pytest.mark.parametrize(
     "body", [{}, {"name": ""}, {"name": "a\0"}, {"name": "k", "roles": ["owner"]}, {"name": "k", "clearance": 4}]
 )
 def test_a_key_that_makes_no_sense_is_refused(client: TestClient, acme: str, body: dict[str, object]) -> None:
-    assert client.post("/v1/keys", json=body, headers=operator(acme)).status_code == 422
+    assert client.post("/v1/keys", json=body, headers=operator_headers(acme)).status_code == 422
 
 
 def test_a_member_is_added_once_and_changed(client: TestClient, acme: str) -> None:
     body = {"issuer": "https://id.example", "subject": "42", "display_name": "Mina", "roles": ["viewer"]}
-    added = client.post("/v1/members", json=body, headers=operator(acme))
+    added = client.post("/v1/members", json=body, headers=operator_headers(acme))
     assert added.status_code == 201
-    assert client.post("/v1/members", json=body, headers=operator(acme)).status_code == 409
+    assert client.post("/v1/members", json=body, headers=operator_headers(acme)).status_code == 409
     change = {"roles": ["admin"], "clearance": 2, "active": False}
-    client.put(f"/v1/members/{added.json()['id']}", json=change, headers=operator(acme))
-    listed = client.get("/v1/members", headers=operator(acme)).json()["members"]
+    client.put(f"/v1/members/{added.json()['id']}", json=change, headers=operator_headers(acme))
+    listed = client.get("/v1/members", headers=operator_headers(acme)).json()["members"]
     assert [(one["display_name"], one["roles"], one["clearance"], one["active"]) for one in listed] == [
         ("Mina", ["admin"], 2, False)
     ]
 
 
 def test_administrative_acts_leave_a_trail(client: TestClient, acme: str) -> None:
-    key(client, acme, "viewer")
-    client.put("/v1/tenant/status", json={"status": "paused"}, headers=operator(acme))
-    entries = client.get("/v1/audit", headers=key(client, acme, "viewer")).json()["entries"]
+    create_key_headers(client, acme, "viewer")
+    client.put("/v1/tenant/status", json={"status": "paused"}, headers=operator_headers(acme))
+    entries = client.get("/v1/audit", headers=create_key_headers(client, acme, "viewer")).json()["entries"]
     assert {"key.created", "tenant.paused", "tenant.created"} <= {entry["action"] for entry in entries}
-    assert client.get("/v1/audit", params={"most": 201}, headers=operator(acme)).status_code == 422
+    assert client.get("/v1/audit", params={"most": 201}, headers=operator_headers(acme)).status_code == 422
 
 
-def test_a_visitor_of_a_paused_tenant_may_still_write(client: TestClient, acme: str, visit: Visit) -> None:
-    client.put("/v1/tenant/status", json={"status": "paused"}, headers=operator(acme))
-    assert visit.say("Hello").status_code == 202
-    client.put("/v1/tenant/status", json={"status": "archived"}, headers=operator(acme))
-    assert visit.say("Hello").status_code == 403
+def test_a_visitor_of_a_paused_tenant_may_still_write(client: TestClient, acme: str, visit: VisitorSession) -> None:
+    client.put("/v1/tenant/status", json={"status": "paused"}, headers=operator_headers(acme))
+    assert visit.send("Hello").status_code == 202
+    client.put("/v1/tenant/status", json={"status": "archived"}, headers=operator_headers(acme))
+    assert visit.send("Hello").status_code == 403
 
 
-def test_a_viewer_sees_the_turns_of_their_own_tenant(client: TestClient, acme: str, brick: str, feed: Feed) -> None:
-    turn_id = feed.turn(("done", {}))
-    viewer = key(client, acme, "viewer")
+def test_a_viewer_sees_the_turns_of_their_own_tenant(client: TestClient, acme: str, brick: str, feed: EventFeed) -> None:
+    turn_id = feed.add_turn(("done", {}))
+    viewer = create_key_headers(client, acme, "viewer")
     turns = client.get("/v1/turns", headers=viewer).json()["turns"]
     assert [(turn["id"], turn["state"], turn["stage_ms"]) for turn in turns] == [
         (str(turn_id), "answered", {"model": 12})
@@ -157,4 +157,4 @@ def test_a_viewer_sees_the_turns_of_their_own_tenant(client: TestClient, acme: s
     assert client.get(f"/v1/turns/{turn_id}", headers=viewer).json() == turns[0]
     assert client.get("/v1/turns", params={"session_id": str(uuid.uuid4())}, headers=viewer).json() == {"turns": []}
     for path in (f"/v1/turns/{turn_id}", f"/v1/turns/{uuid.uuid4()}"):
-        assert client.get(path, headers=key(client, brick, "viewer")).status_code == 404
+        assert client.get(path, headers=create_key_headers(client, brick, "viewer")).status_code == 404

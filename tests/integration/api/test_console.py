@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from parlour.api import edge
-from tests.integration.api.conftest import operator
+from tests.integration.api.conftest import operator_headers
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_at_an_unknown_host_nobody_is_listed(client: TestClient, acme: str) -> N
 
 
 def test_a_tenant_that_is_closed_is_not_listed(client: TestClient, acme: str) -> None:
-    client.put("/v1/tenant/status", json={"status": "archived"}, headers=operator(acme))
+    client.put("/v1/tenant/status", json={"status": "archived"}, headers=operator_headers(acme))
     assert client.get("/console/settings.json", headers={"Host": "acme.example"}).json()["bindings"] == []
 
 
@@ -113,4 +113,4 @@ def test_every_answer_of_the_api_is_described(client: TestClient) -> None:
 
 
 def test_limits_are_by_path() -> None:
-    assert (edge.limit("/v1/pack"), edge.limit("/v1/sessions")) == (6 * 1024 * 1024, 256 * 1024)
+    assert (edge.max_body_bytes("/v1/pack"), edge.max_body_bytes("/v1/sessions")) == (6 * 1024 * 1024, 256 * 1024)

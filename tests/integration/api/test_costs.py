@@ -11,7 +11,7 @@ from parlour.infra.errors import SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.queries import Query
 from parlour.models import spend
-from tests.integration.api.conftest import Feed, Time, Visit, key, operator, pack
+from tests.integration.api.conftest import EventFeed, ManualClock, VisitorSession, create_key_headers, operator_headers, sample_pack_files
 
 _CALL = """
 INSERT INTO llm_calls (tenant_id, id, binding_id, purpose, provider, model, outcome, input_tokens, output_tokens,
@@ -22,7 +22,7 @@ VALUES (current_tenant(), %(id)s, (SELECT id FROM bindings WHERE slug = %(bindin
 _REFUSED = "UPDATE turns SET state = 'answered', degraded = true, problem = 'spend_cap', finished_at = %(now)s"
 
 
-def called(feed: Feed, model: str, cost: str | None, *, days_ago: int = 0, purpose: str = "turn", **more: str) -> None:
+def called(feed: EventFeed, model: str, cost: str | None, *, days_ago: int = 0, purpose: str = "turn", **more: str) -> None:
     """A call as the orchestrator writes it: reserved, made, settled."""
     at = feed.now - timedelta(days=days_ago)
     reservation = uuid7(at)
@@ -38,7 +38,7 @@ def called(feed: Feed, model: str, cost: str | None, *, days_ago: int = 0, purpo
 
 def shown(client: TestClient, tenant: str = "acme", **query: object) -> Any:
     answer = client.get("/v1/costs", params={name: str(value) for name, value in query.items()},
-                        headers=operator(tenant))  # fmt: skip
+                        headers=operator_headers(tenant))  # fmt: skip
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -55,7 +55,7 @@ def test_a_tenant_that_called_nobody_spent_nothing(client: TestClient, acme: str
     assert found["total"]["by_binding"] == {}
 
 
-def test_costs_are_told_by_day_agent_purpose_and_model(client: TestClient, feed: Feed) -> None:
+def test_costs_are_told_by_day_agent_purpose_and_model(client: TestClient, feed: EventFeed) -> None:
     called(feed, "sonnet", "0.5")
     called(feed, "sonnet", "0.25", binding="office")
     called(feed, "haiku", "0.01", days_ago=1, purpose="summary")
@@ -75,7 +75,7 @@ def test_costs_are_told_by_day_agent_purpose_and_model(client: TestClient, feed:
 
 
 def test_a_call_of_unknown_price_counts_against_the_cap_and_is_said_to_be_unpriced(
-    client: TestClient, feed: Feed
+    client: TestClient, feed: EventFeed
 ) -> None:
     called(feed, "mystery", None)
 
@@ -83,7 +83,7 @@ def test_a_call_of_unknown_price_counts_against_the_cap_and_is_said_to_be_unpric
     assert (total["spent_usd"], total["cost_usd"], total["unpriced"]) == ("1", "0", 1)
 
 
-def test_what_was_reserved_and_never_settled_is_told_as_perhaps_spent(client: TestClient, feed: Feed) -> None:
+def test_what_was_reserved_and_never_settled_is_told_as_perhaps_spent(client: TestClient, feed: EventFeed) -> None:
     with feed.database.transaction(feed.tenant_id) as tx:
         spend.reserve(
             tx, reservation_id=uuid7(feed.now), amount=Decimal("0.4"), purpose="turn", default_cap=Decimal(20),
@@ -96,8 +96,8 @@ def test_what_was_reserved_and_never_settled_is_told_as_perhaps_spent(client: Te
     assert (found["days"][0]["spent_usd"], found["days"][1]["unsettled_usd"]) == ("0", "0")
 
 
-def test_turns_that_were_degraded_for_lack_of_money_are_counted(client: TestClient, feed: Feed) -> None:
-    feed.turn()
+def test_turns_that_were_degraded_for_lack_of_money_are_counted(client: TestClient, feed: EventFeed) -> None:
+    feed.add_turn()
     with feed.database.transaction(feed.tenant_id) as tx:
         tx.run(Query("test.refused", "-", _REFUSED), now=feed.now)
 
@@ -107,41 +107,41 @@ def test_turns_that_were_degraded_for_lack_of_money_are_counted(client: TestClie
 
 def test_the_cap_is_changed_and_taken_back(client: TestClient, acme: str) -> None:
     for given, cap, own in (("5.5", "5.5000", True), (0, "0.0000", True), (None, "20", False)):
-        answer = client.put("/v1/costs/cap", json={"daily_cap_usd": given}, headers=operator(acme))
+        answer = client.put("/v1/costs/cap", json={"daily_cap_usd": given}, headers=operator_headers(acme))
         assert answer.status_code == 200, answer.text
         assert (answer.json()["today"]["cap_usd"], answer.json()["today"]["own_cap"]) == (cap, own)
 
 
 @pytest.mark.parametrize("cap", [-1, "NaN", "1e30", 0.00001, "much", True, [5], {"usd": 5}])
 def test_a_cap_that_is_none_is_refused(client: TestClient, acme: str, cap: object) -> None:
-    answer = client.put("/v1/costs/cap", json={"daily_cap_usd": cap}, headers=operator(acme))
+    answer = client.put("/v1/costs/cap", json={"daily_cap_usd": cap}, headers=operator_headers(acme))
     assert answer.status_code == 422, answer.text
     assert "daily_cap_usd" in answer.json()["error"]["message"]
 
 
-def test_the_switch_stops_and_resumes_and_says_who(client: TestClient, feed: Feed, acme: str) -> None:
-    answer = client.post("/v1/costs/stop", headers=operator(acme))
+def test_the_switch_stops_and_resumes_and_says_who(client: TestClient, feed: EventFeed, acme: str) -> None:
+    answer = client.post("/v1/costs/stop", headers=operator_headers(acme))
     assert (answer.json()["today"]["stopped"], answer.json()["today"]["stopped_by"]) == (True, "operator")
     with pytest.raises(SpendRefused):
         called(feed, "sonnet", "0.1")
 
-    assert not client.post("/v1/costs/resume", headers=operator(acme)).json()["today"]["stopped"]
+    assert not client.post("/v1/costs/resume", headers=operator_headers(acme)).json()["today"]["stopped"]
     called(feed, "sonnet", "0.1")
 
 
 def test_changes_are_in_the_audit_trail_once(client: TestClient, acme: str) -> None:
     for _ in range(2):
-        client.put("/v1/costs/cap", json={"daily_cap_usd": 3}, headers=operator(acme))
-        client.post("/v1/costs/stop", headers=operator(acme))
-    client.post("/v1/costs/resume", headers=operator(acme))
+        client.put("/v1/costs/cap", json={"daily_cap_usd": 3}, headers=operator_headers(acme))
+        client.post("/v1/costs/stop", headers=operator_headers(acme))
+    client.post("/v1/costs/resume", headers=operator_headers(acme))
 
-    entries = client.get("/v1/audit", headers=operator(acme)).json()["entries"]
+    entries = client.get("/v1/audit", headers=operator_headers(acme)).json()["entries"]
     acts = [one["action"] for one in entries if one["action"].startswith("spend")]
     assert sorted(acts) == ["spend.resumed", "spend.stopped", "spend_cap.changed"]
 
 
-def test_a_viewer_looks_and_only_an_administrator_changes(client: TestClient, visit: Visit, acme: str) -> None:
-    viewer = key(client, acme, "viewer")
+def test_a_viewer_looks_and_only_an_administrator_changes(client: TestClient, visit: VisitorSession, acme: str) -> None:
+    viewer = create_key_headers(client, acme, "viewer")
     assert client.get("/v1/costs", headers=viewer).status_code == 200
     assert client.put("/v1/costs/cap", json={"daily_cap_usd": 3}, headers=viewer).status_code == 403
     assert client.post("/v1/costs/stop", headers=viewer).status_code == 403
@@ -151,43 +151,43 @@ def test_a_viewer_looks_and_only_an_administrator_changes(client: TestClient, vi
 
 @pytest.mark.parametrize("days", ["0", "93", "-1", "many"])
 def test_a_span_that_is_none_is_refused(client: TestClient, acme: str, days: str) -> None:
-    assert client.get("/v1/costs", params={"days": days}, headers=operator(acme)).status_code == 422
+    assert client.get("/v1/costs", params={"days": days}, headers=operator_headers(acme)).status_code == 422
 
 
-def test_a_neighbour_sees_nothing_of_it(client: TestClient, feed: Feed, brick: str) -> None:
+def test_a_neighbour_sees_nothing_of_it(client: TestClient, feed: EventFeed, brick: str) -> None:
     called(feed, "sonnet", "0.5")
 
     assert shown(client, brick)["total"]["spent_usd"] == "0"
 
 
 def test_the_pack_may_say_the_cap_and_one_that_does_not_leaves_it(client: TestClient, acme: str) -> None:
-    files = pack(acme, "acme.example")
+    files = sample_pack_files(acme, "acme.example")
     told = {**files, "tenant.yaml": files["tenant.yaml"] + "daily_cap_usd: 7.5\n"}
-    assert client.put("/v1/pack", json={"files": told}, headers=operator(acme)).json()["changed"]
-    assert not client.put("/v1/pack", json={"files": told}, headers=operator(acme)).json()["changed"]
+    assert client.put("/v1/pack", json={"files": told}, headers=operator_headers(acme)).json()["changed"]
+    assert not client.put("/v1/pack", json={"files": told}, headers=operator_headers(acme)).json()["changed"]
     assert Decimal(shown(client)["today"]["cap_usd"]) == Decimal("7.5")
-    exported = client.get("/v1/pack", headers=operator(acme)).json()["files"]
+    exported = client.get("/v1/pack", headers=operator_headers(acme)).json()["files"]
     assert "daily_cap_usd: 7.5" in exported["tenant.yaml"]
-    assert not client.put("/v1/pack", json={"files": exported}, headers=operator(acme)).json()["changed"]
+    assert not client.put("/v1/pack", json={"files": exported}, headers=operator_headers(acme)).json()["changed"]
 
-    client.put("/v1/costs/cap", json={"daily_cap_usd": 3}, headers=operator(acme))
-    assert not client.put("/v1/pack", json={"files": files}, headers=operator(acme)).json()["changed"]
+    client.put("/v1/costs/cap", json={"daily_cap_usd": 3}, headers=operator_headers(acme))
+    assert not client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme)).json()["changed"]
     assert Decimal(shown(client)["today"]["cap_usd"]) == 3
 
 
 @pytest.mark.parametrize("cap", ["-1", ".nan", ".inf", "much", "1e12", "0.00001", "true"])
 def test_a_pack_with_a_cap_that_is_none_is_refused_with_its_line(client: TestClient, acme: str, cap: str) -> None:
-    files = pack(acme, "acme.example")
+    files = sample_pack_files(acme, "acme.example")
     answer = client.put(
         "/v1/pack",
         json={"files": {**files, "tenant.yaml": files["tenant.yaml"] + f"daily_cap_usd: {cap}\n"}},
-        headers=operator(acme),
+        headers=operator_headers(acme),
     )
     assert answer.status_code == 422, answer.text
     assert [one["field"] for one in answer.json()["error"]["problems"]] == ["daily_cap_usd"]
 
 
-def test_today_is_the_day_in_utc(feed: Feed, client: TestClient, clock: Time) -> None:
+def test_today_is_the_day_in_utc(feed: EventFeed, client: TestClient, clock: ManualClock) -> None:
     called(feed, "sonnet", "0.5")
-    clock.passes(hours=15)
+    clock.advance(hours=15)
     assert [day["spent_usd"] for day in shown(client, days=2)["days"]] == ["0", "0.5"]

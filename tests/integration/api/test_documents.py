@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import Queues, operator, pack
+from tests.integration.api.conftest import FakeQueues, operator_headers, sample_pack_files
 
 PROJECT = "- {key: NRS, name: Station}\n"
 
@@ -13,11 +13,11 @@ PROJECT = "- {key: NRS, name: Station}\n"
 @pytest.fixture
 def yard(client: TestClient) -> dict[str, str]:
     """The headers of an editor of a tenant with a project."""
-    files = pack("yard", "yard.example") | {
+    files = sample_pack_files("yard", "yard.example") | {
         "entity_types/project.yaml": "display_name: Project\n",
         "entities/project.yaml": PROJECT,
     }
-    answer = client.put("/v1/pack", json={"files": files}, headers=operator("yard"))
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers("yard"))
     assert answer.status_code == 200, answer.text
     return key(client, 2, "editor")
 
@@ -25,7 +25,7 @@ def yard(client: TestClient) -> dict[str, str]:
 def key(client: TestClient, clearance: int, *roles: str) -> dict[str, str]:
     """The headers of a new API key."""
     body = {"name": "test", "roles": roles, "clearance": clearance}
-    answer = client.post("/v1/keys", json=body, headers=operator("yard"))
+    answer = client.post("/v1/keys", json=body, headers=operator_headers("yard"))
     assert answer.status_code == 201, answer.text
     return {"Authorization": f"Bearer {answer.json()['key']}", "Parlour-Tenant": "yard"}
 
@@ -42,7 +42,7 @@ def tree(client: TestClient, headers: dict[str, str]) -> list[tuple[str, int | N
 
 
 def test_a_document_is_written_read_revised_and_taken_away(
-    client: TestClient, yard: dict[str, str], queues: Queues
+    client: TestClient, yard: dict[str, str], queues: FakeQueues
 ) -> None:
     before = len(queues.embedding.sent)
     made = write(client, yard, "Method", content="# Bays\n\nTwo.", description="How")

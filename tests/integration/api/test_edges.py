@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from parlour.infra.errors import DatabaseUnavailable, Misconfigured, ParlourError
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from tests.integration.api.conftest import Visit, operator, pack
+from tests.integration.api.conftest import VisitorSession, operator_headers, sample_pack_files
 
 CANARY = "canary-9f2c"
 
@@ -72,13 +72,13 @@ def test_a_wrong_field_is_named(client: TestClient, body: object, field: str) ->
     assert field in [problem["field"] for problem in problems]
 
 
-def test_a_body_that_says_it_is_too_large_is_refused_unread(visit: Visit) -> None:
-    answer = visit.say("x" * 300_000)
+def test_a_body_that_says_it_is_too_large_is_refused_unread(visit: VisitorSession) -> None:
+    answer = visit.send("x" * 300_000)
     assert (answer.status_code, answer.json()["error"]["code"]) == (413, "payload_too_large")
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_body_that_turns_out_too_large_is_refused(visit: Visit) -> None:
+def test_a_body_that_turns_out_too_large_is_refused(visit: VisitorSession) -> None:
     def chunks() -> Iterator[bytes]:
         yield b'{"text": "'
         for _ in range(40):
@@ -91,10 +91,10 @@ def test_a_body_that_turns_out_too_large_is_refused(visit: Visit) -> None:
 
 
 def test_a_pack_may_be_larger_than_a_message(client: TestClient, acme: str) -> None:
-    files = {**pack(acme, "acme.example"), "README.txt": "x" * 400_000}
-    assert client.put("/v1/pack", json={"files": files}, headers=operator(acme)).status_code != 413
+    files = {**sample_pack_files(acme, "acme.example"), "README.txt": "x" * 400_000}
+    assert client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme)).status_code != 413
     files["README.txt"] = "x" * 7_000_000
-    assert client.put("/v1/pack", json={"files": files}, headers=operator(acme)).status_code == 413
+    assert client.put("/v1/pack", json={"files": files}, headers=operator_headers(acme)).status_code == 413
 
 
 def test_every_answer_is_guarded(client: TestClient, acme: str) -> None:
@@ -154,10 +154,10 @@ def test_a_database_that_is_away_is_worth_another_try(breaking: Callable[[Except
     answer = breaking(DatabaseUnavailable()).get("/v1/break")
     assert (answer.status_code, answer.headers["retry-after"]) == (503, "2")
     assert answer.json()["error"]["code"] == "database_unavailable"
-    assert breaking(DatabaseUnavailable(after=30)).get("/v1/break").headers["retry-after"] == "30"
+    assert breaking(DatabaseUnavailable(retry_after=30)).get("/v1/break").headers["retry-after"] == "30"
 
 
-def test_a_lost_connection_is_replaced_within_the_request(visit: Visit, open_database: Callable[[], Database]) -> None:
+def test_a_lost_connection_is_replaced_within_the_request(visit: VisitorSession, open_database: Callable[[], Database]) -> None:
     with open_database().transaction(None) as tx:
         tx.value(Query("test.cut", "-", _CUT))
-    assert visit.say("Hello").status_code == 202
+    assert visit.send("Hello").status_code == 202

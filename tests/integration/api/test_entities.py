@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import Queues, Visit, key, operator
+from tests.integration.api.conftest import FakeQueues, VisitorSession, create_key_headers, operator_headers
 
 CRANE = {"type": "risk", "name": "Crane not free", "key": "R-1", "properties": {"severity": "high"}}
 
@@ -13,7 +13,7 @@ CRANE = {"type": "risk", "name": "Crane not free", "key": "R-1", "properties": {
 @pytest.fixture
 def editor(client: TestClient, acme: str) -> dict[str, str]:
     """An editor's key; its clearance is 1."""
-    return key(client, acme, "editor")
+    return create_key_headers(client, acme, "editor")
 
 
 def made(client: TestClient, headers: dict[str, str], **body: Any) -> Any:
@@ -22,7 +22,7 @@ def made(client: TestClient, headers: dict[str, str], **body: Any) -> Any:
     return answer.json()
 
 
-def test_a_record_is_made_read_changed_and_deleted(client: TestClient, editor: dict[str, str], queues: Queues) -> None:
+def test_a_record_is_made_read_changed_and_deleted(client: TestClient, editor: dict[str, str], queues: FakeQueues) -> None:
     before = len(queues.embedding.sent)
     record = made(client, editor)
     assert (record["handle"], record["version"], record["link"]) == ("risk/R-1", 1, "/console/#/records/risk/R-1")
@@ -56,9 +56,9 @@ def test_the_version_that_was_read_is_said_either_way(client: TestClient, editor
     assert client.delete(f"{path}?version=2", headers=editor).status_code == 204
 
 
-def test_only_editors_write_and_visitors_do_not_even_read(client: TestClient, acme: str, visit: Visit) -> None:
-    viewer, nobody = key(client, acme, "viewer"), key(client, acme)
-    made(client, operator(acme))
+def test_only_editors_write_and_visitors_do_not_even_read(client: TestClient, acme: str, visit: VisitorSession) -> None:
+    viewer, nobody = create_key_headers(client, acme, "viewer"), create_key_headers(client, acme)
+    made(client, operator_headers(acme))
     for headers, read, write in ((viewer, 200, 403), (nobody, 403, 403), (visit.headers, 403, 403)):
         assert client.get("/v1/entities", headers=headers).status_code == read
         assert client.get("/v1/entities/risk/R-1", headers=headers).status_code == read
@@ -72,7 +72,7 @@ def test_only_editors_write_and_visitors_do_not_even_read(client: TestClient, ac
 
 
 def test_a_record_above_the_clearance_is_not_there(client: TestClient, acme: str, editor: dict[str, str]) -> None:
-    secret = made(client, operator(acme), classification=3)
+    secret = made(client, operator_headers(acme), classification=3)
     for path in ("risk/R-1", secret["id"]):
         assert client.get(f"/v1/entities/{path}", headers=editor).status_code == 404
         assert client.patch(f"/v1/entities/{path}", json={"name": "x"}, headers=editor).status_code == 404
@@ -84,8 +84,8 @@ def test_a_record_above_the_clearance_is_not_there(client: TestClient, acme: str
 
 def test_the_neighbour_has_no_part_in_it(client: TestClient, editor: dict[str, str], brick: str) -> None:
     record = made(client, editor)
-    assert client.get(f"/v1/entities/{record['id']}", headers=operator(brick)).status_code == 404
-    assert client.get("/v1/entities", headers=operator(brick)).json()["entities"] == []
+    assert client.get(f"/v1/entities/{record['id']}", headers=operator_headers(brick)).status_code == 404
+    assert client.get("/v1/entities", headers=operator_headers(brick)).json()["entities"] == []
 
 
 def test_a_call_that_is_repeated_makes_one_record(client: TestClient, editor: dict[str, str]) -> None:

@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from parlour.infra.objects import Form
+from parlour.infra.objects import UploadForm
 from tests import papers
-from tests.integration.api.conftest import Queues, key
+from tests.integration.api.conftest import FakeQueues, create_key_headers
 
 
 @pytest.fixture
 def editor(client: TestClient, acme: str) -> dict[str, str]:
-    return key(client, acme, "editor")
+    return create_key_headers(client, acme, "editor")
 
 
 def started(client: TestClient, headers: dict[str, str], **body: object) -> Any:
@@ -22,38 +22,38 @@ def started(client: TestClient, headers: dict[str, str], **body: object) -> Any:
     return answer.json()
 
 
-def test_a_file_is_started_sent_and_completed(client: TestClient, queues: Queues, editor: dict[str, str]) -> None:
+def test_a_file_is_started_sent_and_completed(client: TestClient, queues: FakeQueues, editor: dict[str, str]) -> None:
     begun = started(client, editor, media_type="application/pdf")
     assert begun["file"]["state"] == "uploading"
     path = f"/v1/files/{begun['file']['id']}"
     early = client.post(f"{path}/complete", headers=editor)
     assert (early.status_code, early.json()["error"]["code"]) == (409, "conflict")
-    queues.bucket.post(Form(**begun["upload"]), papers.contract())
+    queues.bucket.post(UploadForm(**begun["upload"]), papers.make_contract_pdf())
     assert client.post(f"{path}/complete", headers=editor).json()["state"] == "queued"
     assert len(queues.ingest.messages) == 1
-    assert client.get(path, headers=editor).json()["size_bytes"] == len(papers.contract())
+    assert client.get(path, headers=editor).json()["size_bytes"] == len(papers.make_contract_pdf())
     assert [one["id"] for one in client.get("/v1/files", headers=editor).json()["files"]] == [begun["file"]["id"]]
     again = client.post(f"{path}/versions", json={"size_bytes": 10}, headers=editor).json()
     assert again["version"] == 2
     assert client.delete(path, headers=editor).json() == {"deleted": True}
     assert client.get(path, headers=editor).status_code == 404
-    assert queues.bucket.kept == {}
+    assert queues.bucket.objects == {}
 
 
 def test_a_file_is_downloaded_from_an_address_for_whoever_may_see_it(
-    client: TestClient, acme: str, queues: Queues, editor: dict[str, str]
+    client: TestClient, acme: str, queues: FakeQueues, editor: dict[str, str]
 ) -> None:
     begun = started(client, editor, classification=0)
     path = f"/v1/files/{begun['file']['id']}/content"
     assert client.get(path, headers=editor).status_code == 404
-    queues.bucket.post(Form(**begun["upload"]), papers.contract())
+    queues.bucket.post(UploadForm(**begun["upload"]), papers.make_contract_pdf())
     client.post(f"/v1/files/{begun['file']['id']}/complete", headers=editor)
-    told = client.get(path, headers=key(client, acme, "viewer")).json()
-    assert (told["name"], told["seconds"], told["size_bytes"]) == ("plan.pdf", 60, len(papers.contract()))
+    told = client.get(path, headers=create_key_headers(client, acme, "viewer")).json()
+    assert (told["name"], told["seconds"], told["size_bytes"]) == ("plan.pdf", 60, len(papers.make_contract_pdf()))
     assert told["url"].startswith("https://files.example.org/")
     assert client.get(path).status_code == 401
     assert client.get(path, headers={**editor, "Parlour-Tenant": "brick"}).status_code in {401, 403}
-    queues.bucket.refuses = True
+    queues.bucket.is_access_refused = True
     refused = client.get(path, headers=editor)
     assert (refused.status_code, refused.json()["error"]["code"]) == (503, "access_refused")
 
@@ -62,8 +62,8 @@ def test_a_file_is_downloaded_from_an_address_for_whoever_may_see_it(
     ("body", "status", "says"),
     [
         ({"size_bytes": 300_000_000}, 422, "larger than 50 MB"),
-        ({"name": "a.exe"}, 422, "not taken"),
-        ({"name": "../../etc/passwd"}, 422, "not taken"),
+        ({"name": "a.exe"}, 422, "failed"),
+        ({"name": "../../etc/passwd"}, 422, "failed"),
         ({"size_bytes": -1}, 422, "size_bytes"),
         ({"about": "project/none"}, 404, "no record"),
         ({"team": "none"}, 404, "no team"),
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_said_before_anything_is_sent(
 
 
 def test_viewers_look_and_do_not_upload(client: TestClient, acme: str, editor: dict[str, str]) -> None:
-    viewer = key(client, acme, "viewer")
+    viewer = create_key_headers(client, acme, "viewer")
     begun = started(client, editor, classification=0)
     assert client.get(f"/v1/files/{begun['file']['id']}", headers=viewer).status_code == 200
     assert client.post("/v1/files", json={"name": "a.txt", "size_bytes": 1}, headers=viewer).status_code == 403

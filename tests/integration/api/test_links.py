@@ -3,7 +3,7 @@
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import Visit, key, operator, pack
+from tests.integration.api.conftest import VisitorSession, create_key_headers, operator_headers, sample_pack_files
 
 NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
 """The id of nothing."""
@@ -23,8 +23,8 @@ TASKS = """
 @pytest.fixture
 def yard(client: TestClient) -> str:
     """A tenant with three tasks, one of them restricted."""
-    files = pack("yard", "yard.example") | {"entity_types/task.yaml": TASK, "entities/task.yaml": TASKS}
-    answer = client.put("/v1/pack", json={"files": files}, headers=operator("yard"))
+    files = sample_pack_files("yard", "yard.example") | {"entity_types/task.yaml": TASK, "entities/task.yaml": TASKS}
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers("yard"))
     assert answer.status_code == 200, answer.text
     return "yard"
 
@@ -36,7 +36,7 @@ def begin(client: TestClient, about: object, **headers: str) -> tuple[int, dict[
 
 
 def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: str) -> None:
-    told = client.get("/v1/entities/task/T-1/links", headers=operator(yard)).json()
+    told = client.get("/v1/entities/task/T-1/links", headers=operator_headers(yard)).json()
     assert (told["record"], told["name"], told["pages"]) == ("task/T-1", "Pour the slab", 1)
     assert told["kinds"] == [{"kind": "task", "name": "Task", "total": 2}]
     (second,) = [link for link in told["links"] if link["handle"] == "task/T-2"]
@@ -50,14 +50,14 @@ def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: 
 
 
 def test_a_record_may_be_named_by_its_id(client: TestClient, yard: str) -> None:
-    record = client.get("/v1/entities/task/T-1", headers=operator(yard)).json()
-    told = client.get(f"/v1/entities/{record['id']}/links", headers=operator(yard)).json()
-    assert told == client.get("/v1/entities/task/T-1/links", headers=operator(yard)).json()
+    record = client.get("/v1/entities/task/T-1", headers=operator_headers(yard)).json()
+    told = client.get(f"/v1/entities/{record['id']}/links", headers=operator_headers(yard)).json()
+    assert told == client.get("/v1/entities/task/T-1/links", headers=operator_headers(yard)).json()
 
 
 def test_links_are_read_by_page_and_kind(client: TestClient, yard: str) -> None:
     def read(query: str) -> dict[str, object]:
-        answer = client.get(f"/v1/entities/task/T-1/links?{query}", headers=operator(yard))
+        answer = client.get(f"/v1/entities/task/T-1/links?{query}", headers=operator_headers(yard))
         return dict(answer.json())
 
     first, second = read("most=1"), read("most=1&page=2")
@@ -67,7 +67,7 @@ def test_links_are_read_by_page_and_kind(client: TestClient, yard: str) -> None:
 
 
 def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClient, yard: str) -> None:
-    headers = key(client, yard, "viewer")
+    headers = create_key_headers(client, yard, "viewer")
     told = client.get("/v1/entities/task/T-1/links", headers=headers).json()
     assert [link["handle"] for link in told["links"]] == ["task/T-2"]
     assert told["kinds"][0]["total"] == 1
@@ -86,14 +86,14 @@ def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClien
     ],
 )
 def test_what_is_not_there_or_not_asked_well_is_refused(client: TestClient, yard: str, path: str, status: int) -> None:
-    assert client.get(f"/v1/entities/{path}", headers=operator(yard)).status_code == status
+    assert client.get(f"/v1/entities/{path}", headers=operator_headers(yard)).status_code == status
 
 
-def test_links_are_for_people_of_the_tenant(client: TestClient, yard: str, acme: str, visit: Visit) -> None:
+def test_links_are_for_people_of_the_tenant(client: TestClient, yard: str, acme: str, visit: VisitorSession) -> None:
     address = "/v1/entities/task/T-1/links"
-    assert client.get(address, headers=key(client, yard)).status_code == 403
+    assert client.get(address, headers=create_key_headers(client, yard)).status_code == 403
     assert client.get(address, headers=visit.headers).status_code == 403
-    assert client.get(address, headers=key(client, acme, "viewer")).status_code == 404
+    assert client.get(address, headers=create_key_headers(client, acme, "viewer")).status_code == 404
     assert client.get(address).status_code == 401
 
 
@@ -101,7 +101,7 @@ def test_a_conversation_is_opened_about_a_record_and_says_so(client: TestClient,
     status, opened = begin(client, "task/T-1")
     assert (status, opened["entity"]) == (201, {"handle": "task/T-1", "name": "Pour the slab"})
     mine = {"Authorization": f"Bearer {opened['token']}"}
-    for headers in (mine, operator(yard)):
+    for headers in (mine, operator_headers(yard)):
         shown = client.get(f"/v1/sessions/{opened['session_id']}", headers=headers).json()
         assert (shown["id"], shown["channel"], shown["entity"]) == (opened["session_id"], "web", opened["entity"])
 
@@ -128,7 +128,7 @@ def test_what_cannot_name_a_record_is_refused(client: TestClient, yard: str, abo
     assert begin(client, about)[0] == 422
 
 
-def test_somebody_elses_session_is_not_shown(client: TestClient, yard: str, visit: Visit) -> None:
+def test_somebody_elses_session_is_not_shown(client: TestClient, yard: str, visit: VisitorSession) -> None:
     _, opened = begin(client, "task/T-1")
     assert client.get(f"/v1/sessions/{opened['session_id']}", headers=visit.headers).status_code == 404
 
@@ -136,7 +136,7 @@ def test_somebody_elses_session_is_not_shown(client: TestClient, yard: str, visi
 def test_a_record_that_a_viewer_may_not_see_is_not_named_to_them(client: TestClient, yard: str) -> None:
     _, opened = begin(client, "task/T-1")
     tasks = TASKS.replace("Pour the slab,", "Pour the slab, classification: restricted,")
-    files = pack("yard", "yard.example") | {"entity_types/task.yaml": TASK, "entities/task.yaml": tasks}
-    assert client.put("/v1/pack", json={"files": files}, headers=operator("yard")).status_code == 200
-    shown = client.get(f"/v1/sessions/{opened['session_id']}", headers=key(client, yard, "viewer"))
+    files = sample_pack_files("yard", "yard.example") | {"entity_types/task.yaml": TASK, "entities/task.yaml": tasks}
+    assert client.put("/v1/pack", json={"files": files}, headers=operator_headers("yard")).status_code == 200
+    shown = client.get(f"/v1/sessions/{opened['session_id']}", headers=create_key_headers(client, yard, "viewer"))
     assert (shown.status_code, shown.json()["error"]["code"]) == (404, "not_found")

@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from tests.integration.api.conftest import Time, key, operator
-from tests.integration.api.test_threads import DESK, Someone
+from tests.integration.api.conftest import ManualClock, create_key_headers, operator_headers
+from tests.integration.api.test_threads import DESK, VisitorClient
 
 _FACT = """
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, valid_until,
@@ -31,12 +31,12 @@ _CLEAR = "UPDATE users SET clearance = %(level)s WHERE id = (SELECT user_id FROM
 
 
 @pytest.fixture
-def someone(client: TestClient, acme: str) -> Someone:
-    return Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+def someone(client: TestClient, acme: str) -> VisitorClient:
+    return VisitorClient(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
 
 
 @pytest.fixture
-def session(someone: Someone) -> str:
+def session(someone: VisitorClient) -> str:
     """The visitor's conversation, in which they said where they live."""
     (one,) = someone.list()
     someone.say(one["id"], "I live in Pune.")
@@ -44,25 +44,25 @@ def session(someone: Someone) -> str:
     return found
 
 
-class Memory:
+class MemoryRows:
     """Puts facts there as their writers do."""
 
-    def __init__(self, database: Database, clock: Time) -> None:
+    def __init__(self, database: Database, clock: ManualClock) -> None:
         self.database, self.clock = database, clock
         with database.transaction(None) as tx:
             query = Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = 'tenant:acme'")
             self.tenant_id: UUID = tx.value(query)
 
-    def fact(self, session: str, name: str, value: str, *, ended: bool = False) -> str:
+    def add_fact(self, session: str, name: str, value: str, *, ended: bool = False) -> str:
         made, now = uuid7(self.clock()), self.clock()
         at = now - timedelta(days=1) if ended else now
         self._run(_FACT, id=made, session=UUID(session), key=name, value=value, at=at, until=now if ended else None)
         return str(made)
 
-    def episode(self, session: str) -> None:
+    def add_episode(self, session: str) -> None:
         self._run(_EPISODE, id=uuid7(self.clock()), session=UUID(session), at=self.clock())
 
-    def clear(self, session: str, level: int) -> None:
+    def set_clearance(self, session: str, level: int) -> None:
         self._run(_CLEAR, session=UUID(session), level=level)
 
     def _run(self, sql: str, **values: Any) -> None:
@@ -71,22 +71,22 @@ class Memory:
 
 
 @pytest.fixture
-def memory(database: Database, clock: Time, acme: str) -> Memory:
-    return Memory(database, clock)
+def memory(database: Database, clock: ManualClock, acme: str) -> MemoryRows:
+    return MemoryRows(database, clock)
 
 
-def own(someone: Someone) -> Any:
+def own(someone: VisitorClient) -> Any:
     answer = someone.client.get("/v1/memory", headers=someone.headers)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def test_a_visitor_reads_what_is_remembered_and_from_which_words(
-    someone: Someone, session: str, memory: Memory
+    someone: VisitorClient, session: str, memory: MemoryRows
 ) -> None:
-    memory.fact(session, "city", "Mumbai", ended=True)
-    made = memory.fact(session, "city", "Pune")
-    memory.episode(session)
+    memory.add_fact(session, "city", "Mumbai", ended=True)
+    made = memory.add_fact(session, "city", "Pune")
+    memory.add_episode(session)
     told = own(someone)
     (fact,) = told["facts"]
     assert (fact["id"], fact["key"], fact["value"], fact["origin"], fact["agent"]) == (
@@ -101,9 +101,9 @@ def test_a_visitor_reads_what_is_remembered_and_from_which_words(
 
 
 def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
-    someone: Someone, session: str, memory: Memory, client: TestClient
+    someone: VisitorClient, session: str, memory: MemoryRows, client: TestClient
 ) -> None:
-    made = memory.fact(session, "city", "Pune")
+    made = memory.add_fact(session, "city", "Pune")
     path = f"/v1/memory/facts/{made}"
     assert client.patch(path, json={"value": "Pune"}, headers=someone.headers).json() == {"id": made}
     changed = client.patch(path, json={"value": " Goa \n west"}, headers=someone.headers).json()["id"]
@@ -117,20 +117,20 @@ def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
 
 @pytest.mark.parametrize("value", ["", "  ", "x" * 301, "my password is swordfish", "4111 1111 1111 1111"])
 def test_what_nobody_could_read_or_is_never_kept_is_no_value(
-    someone: Someone, session: str, memory: Memory, client: TestClient, value: str
+    someone: VisitorClient, session: str, memory: MemoryRows, client: TestClient, value: str
 ) -> None:
-    made = memory.fact(session, "city", "Pune")
+    made = memory.add_fact(session, "city", "Pune")
     answer = client.patch(f"/v1/memory/facts/{made}", json={"value": value}, headers=someone.headers)
     assert answer.status_code == 422, answer.text
     assert own(someone)["facts"][0]["value"] == "Pune"
 
 
 def test_a_fact_is_forgotten_with_what_was_known_before_it(
-    someone: Someone, session: str, memory: Memory, client: TestClient, database: Database
+    someone: VisitorClient, session: str, memory: MemoryRows, client: TestClient, database: Database
 ) -> None:
-    memory.fact(session, "city", "Mumbai", ended=True)
-    made = memory.fact(session, "city", "Pune")
-    kept = memory.fact(session, "plan", "Basic")
+    memory.add_fact(session, "city", "Mumbai", ended=True)
+    made = memory.add_fact(session, "city", "Pune")
+    kept = memory.add_fact(session, "plan", "Basic")
     answer = client.delete(f"/v1/memory/facts/{made}", headers=someone.headers)
     assert answer.status_code == 200, answer.text
     assert len(answer.json()["forgotten"]) == 2
@@ -140,10 +140,10 @@ def test_a_fact_is_forgotten_with_what_was_known_before_it(
 
 
 def test_nobody_reads_or_changes_the_memory_of_somebody_else(
-    client: TestClient, someone: Someone, session: str, memory: Memory, brick: str
+    client: TestClient, someone: VisitorClient, session: str, memory: MemoryRows, brick: str
 ) -> None:
-    made = memory.fact(session, "city", "Pune")
-    stranger = Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+    made = memory.add_fact(session, "city", "Pune")
+    stranger = VisitorClient(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
     neighbour = client.post("/v1/sessions", json={**DESK, "tenant": "brick"}).json()["visitor_token"]
     for other in (stranger.headers, {"Authorization": f"Bearer {neighbour}"}):
         assert client.get("/v1/memory", headers=other).json()["facts"] == []
@@ -156,38 +156,38 @@ def test_nobody_reads_or_changes_the_memory_of_somebody_else(
 
 
 def test_viewers_see_everybodys_as_far_as_they_are_cleared(
-    client: TestClient, someone: Someone, session: str, memory: Memory, acme: str
+    client: TestClient, someone: VisitorClient, session: str, memory: MemoryRows, acme: str
 ) -> None:
-    memory.fact(session, "city", "Pune")
-    viewer = key(client, acme, "viewer")
+    memory.add_fact(session, "city", "Pune")
+    viewer = create_key_headers(client, acme, "viewer")
     (user,) = client.get("/v1/users", headers=viewer).json()["users"]
     assert (user["facts"], user["episodes"], user["sessions"], user["channels"]) == (1, 0, 1, ["web"])
     path = f"/v1/users/{user['id']}/memory"
     assert client.get(path, headers=viewer).json()["facts"][0]["value"] == "Pune"
-    assert client.get(path, headers=key(client, acme, "editor")).status_code == 403
-    memory.clear(session, 3)
+    assert client.get(path, headers=create_key_headers(client, acme, "editor")).status_code == 403
+    memory.set_clearance(session, 3)
     assert client.get("/v1/users", headers=viewer).json()["users"] == []
     assert client.get(path, headers=viewer).status_code == 404
-    assert client.get(path, headers=operator(acme)).json()["facts"][0]["value"] == "Pune"
+    assert client.get(path, headers=operator_headers(acme)).json()["facts"][0]["value"] == "Pune"
     for text, found in (("nobody", 0), ("", 1)):
-        listed = client.get("/v1/users", params={"text": text}, headers=operator(acme)).json()["users"]
+        listed = client.get("/v1/users", params={"text": text}, headers=operator_headers(acme)).json()["users"]
         assert len(listed) == found
 
 
 def test_editors_put_right_and_administrators_forget_what_they_may_see(
-    client: TestClient, someone: Someone, session: str, memory: Memory, acme: str
+    client: TestClient, someone: VisitorClient, session: str, memory: MemoryRows, acme: str
 ) -> None:
-    made = memory.fact(session, "city", "Pune")
+    made = memory.add_fact(session, "city", "Pune")
     path = f"/v1/memory/facts/{made}"
-    assert client.patch(path, json={"value": "Goa"}, headers=key(client, acme, "viewer")).status_code == 403
-    editor = key(client, acme, "editor")
-    memory.clear(session, 3)
+    assert client.patch(path, json={"value": "Goa"}, headers=create_key_headers(client, acme, "viewer")).status_code == 403
+    editor = create_key_headers(client, acme, "editor")
+    memory.set_clearance(session, 3)
     assert client.patch(path, json={"value": "Goa"}, headers=editor).status_code == 404
-    memory.clear(session, 1)
+    memory.set_clearance(session, 1)
     changed = client.patch(path, json={"value": "Goa"}, headers=editor).json()["id"]
     assert own(someone)["facts"][0]["by_person"] == "key"
-    acts = client.get("/v1/audit", headers=operator(acme)).json()["entries"]
+    acts = client.get("/v1/audit", headers=operator_headers(acme)).json()["entries"]
     assert [act["target"] for act in acts if act["action"] == "fact.edited"] == [f"fact:{made}"]
     assert client.delete(f"/v1/memory/facts/{changed}", headers=editor).status_code == 403
-    assert client.delete(f"/v1/memory/facts/{changed}", headers=operator(acme)).status_code == 200
+    assert client.delete(f"/v1/memory/facts/{changed}", headers=operator_headers(acme)).status_code == 200
     assert own(someone)["facts"] == []

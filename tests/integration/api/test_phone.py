@@ -10,9 +10,9 @@ from fastapi.testclient import TestClient
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from tests.integration.api.conftest import Queues, Time, Visit, operator
+from tests.integration.api.conftest import FakeQueues, ManualClock, VisitorSession, operator_headers
 from tests.integration.api.test_talk import applied
-from tests.integration.api.test_threads import DESK, Someone
+from tests.integration.api.test_threads import DESK, VisitorClient
 
 PHONE = "+91 98000 00007"
 
@@ -24,19 +24,19 @@ _TENANT = "slug: acme\ndisplay_name: Acme\nsecrets: {gupshup_key: parlour/tenant
 
 
 @pytest.fixture
-def someone(client: TestClient, acme: str) -> Someone:
+def someone(client: TestClient, acme: str) -> VisitorClient:
     """A visitor of a desk that may write to any number by a template."""
     answer = applied(client, bindings__desk=_DESK, tenant=_TENANT)
     assert answer.status_code == 200, answer.text
-    return Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+    return VisitorClient(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
 
 
-def asked(someone: Someone, session: str, **body: Any) -> Any:
+def asked(someone: VisitorClient, session: str, **body: Any) -> Any:
     wanted = {"phone": PHONE, "consent": True, **body}
     return someone.client.post(f"/v1/sessions/{session}/phone", json=wanted, headers=someone.headers)
 
 
-def code_in(database: Database, queues: Queues) -> str:
+def code_in(database: Database, queues: FakeQueues) -> str:
     """What stands in the message that is about to leave."""
     message = queues.outbox.messages[-1].body
     query = "SELECT m.body FROM outbox o JOIN messages m ON m.id = o.message_id WHERE o.id = %(id)s"
@@ -48,7 +48,7 @@ def code_in(database: Database, queues: Queues) -> str:
 
 
 def test_a_number_is_joined_with_the_code_that_came_there(
-    someone: Someone, database: Database, queues: Queues, client: TestClient
+    someone: VisitorClient, database: Database, queues: FakeQueues, client: TestClient
 ) -> None:
     (one,) = someone.list()
     someone.say(one["id"], "When is the pour?")
@@ -63,7 +63,7 @@ def test_a_number_is_joined_with_the_code_that_came_there(
     assert joined.json()["session_id"] == one["id"]
     assert client.post(path, json=given, headers=someone.headers).json()["session_id"] == one["id"]
     for token in (someone.token, joined.json()["visitor_token"]):
-        (now,) = Someone(client, token).list()
+        (now,) = VisitorClient(client, token).list()
         assert (now["id"], now["is_main"], now["title"]) == (one["id"], True, "When is the pour?")
     again = asked(someone, one["id"])
     assert (again.status_code, again.json()["error"]["code"]) == (409, "conflict")
@@ -72,35 +72,35 @@ def test_a_number_is_joined_with_the_code_that_came_there(
 @pytest.mark.parametrize(
     "body", [{"consent": False}, {"phone": "9800000007"}, {"phone": ""}, {"consent": None}, {"phone": "+91" + "9" * 60}]
 )
-def test_without_consent_or_a_number_nothing_is_sent(someone: Someone, queues: Queues, body: dict[str, Any]) -> None:
+def test_without_consent_or_a_number_nothing_is_sent(someone: VisitorClient, queues: FakeQueues, body: dict[str, Any]) -> None:
     (one,) = someone.list()
     assert asked(someone, one["id"], **body).status_code == 422
     assert queues.outbox.messages == []
 
 
 def test_a_wrong_code_a_strange_session_and_a_token_of_one_session_are_refused(
-    client: TestClient, someone: Someone, acme: str
+    client: TestClient, someone: VisitorClient, acme: str
 ) -> None:
     (one,) = someone.list()
     link = asked(someone, one["id"]).json()["link_id"]
     path = f"/v1/sessions/{one['id']}/phone/{link}"
     assert client.post(path, json={"code": "abcdef"}, headers=someone.headers).status_code == 422
     opened = client.post("/v1/sessions", json=DESK).json()
-    visit = Visit(client, opened["session_id"], opened["token"])
-    stranger = Someone(client, opened["visitor_token"])
-    for headers, status in ((visit.headers, 403), (stranger.headers, 404), (operator(acme), 403), ({}, 401)):
+    visit = VisitorSession(client, opened["session_id"], opened["token"])
+    stranger = VisitorClient(client, opened["visitor_token"])
+    for headers, status in ((visit.headers, 403), (stranger.headers, 404), (operator_headers(acme), 403), ({}, 401)):
         wanted = {"phone": PHONE, "consent": True}
         assert client.post(f"/v1/sessions/{one['id']}/phone", json=wanted, headers=headers).status_code == status
         assert client.post(path, json={"code": "123456"}, headers=headers).status_code == status
 
 
 def test_an_agent_that_is_not_on_whatsapp_joins_nothing(client: TestClient, acme: str) -> None:
-    someone = Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+    someone = VisitorClient(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
     (one,) = someone.list()
     assert asked(someone, one["id"]).status_code == 404
 
 
-def test_when_the_queue_is_down_the_code_waits_for_the_sweep(someone: Someone, queues: Queues, clock: Time) -> None:
+def test_when_the_queue_is_down_the_code_waits_for_the_sweep(someone: VisitorClient, queues: FakeQueues, clock: ManualClock) -> None:
     queues.outbox.problem = QueueUnavailable()
     (one,) = someone.list()
     assert asked(someone, one["id"]).status_code == 202

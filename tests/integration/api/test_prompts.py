@@ -6,18 +6,18 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.desk import Desk
-from tests.integration.api.conftest import key, operator
-from tests.integration.prompted import two_turns
+from tests.desk import ConversationHarness
+from tests.integration.api.conftest import create_key_headers, operator_headers
+from tests.integration.prompted import run_two_turns
 
 
 @pytest.fixture
-def talk(desk: Desk) -> list[UUID]:
-    return two_turns(desk)
+def talk(desk: ConversationHarness) -> list[UUID]:
+    return run_two_turns(desk)
 
 
 def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk: list[UUID]) -> None:
-    by, path = operator("northbank"), f"/v1/turns/{talk[1]}/prompt"
+    by, path = operator_headers("northbank"), f"/v1/turns/{talk[1]}/prompt"
     steps = client.get(path, headers=by).json()["steps"]
     block = steps[-1]["segments"][0]["blocks"][0]
     told = client.get(f"{path}/words", params={"hash": block["words"]}, headers=by).json()["words"]
@@ -37,15 +37,15 @@ def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk:
     ],
 )  # fmt: skip
 def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], rest: str, status: int) -> None:
-    answer = client.get(f"/v1/turns/{talk[1]}/prompt{rest}", headers=operator("northbank"))
+    answer = client.get(f"/v1/turns/{talk[1]}/prompt{rest}", headers=operator_headers("northbank"))
     assert (answer.status_code, bool(answer.json()["error"]["message"])) == (status, True)
 
 
 @pytest.mark.parametrize("rest", ["", "/words?hash=a", "/diff?with={turn}", "/rebuilt", "/rebuilt?budget=6000"])
-def test_nobody_else_sees_them(client: TestClient, desk: Desk, talk: list[UUID], acme: str, rest: str) -> None:
+def test_nobody_else_sees_them(client: TestClient, desk: ConversationHarness, talk: list[UUID], acme: str, rest: str) -> None:
     path = f"/v1/turns/{talk[1]}/prompt{rest.format(turn=talk[0])}"
     assert client.get(path).status_code == 401
-    assert client.get(path, headers=key(client, acme, "viewer")).status_code == 404
-    assert client.get(path, headers=key(client, "northbank", "editor")).status_code == 403
-    desk.rows("UPDATE users SET clearance = 3 RETURNING 1")
-    assert client.get(path, headers=key(client, "northbank", "viewer")).status_code == 404
+    assert client.get(path, headers=create_key_headers(client, acme, "viewer")).status_code == 404
+    assert client.get(path, headers=create_key_headers(client, "northbank", "editor")).status_code == 403
+    desk.query("UPDATE users SET clearance = 3 RETURNING 1")
+    assert client.get(path, headers=create_key_headers(client, "northbank", "viewer")).status_code == 404

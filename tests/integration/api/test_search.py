@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.infra.errors import ProviderUnavailable
-from tests.integration.api.conftest import Flat, Visit, operator, pack
+from tests.integration.api.conftest import ConstantEmbedder, VisitorSession, operator_headers, sample_pack_files
 
 RISKS = (
     {"key": "R-1", "name": "Crack in the footing", "classification": 1},
@@ -22,26 +22,26 @@ PLAN = "---\ntitle: Plan\nentity: project/NRS\n---\n# Part 1\n\n## Cracks\n\nA c
 @pytest.fixture
 def yard(client: TestClient) -> str:
     """A tenant with two risks, one of them restricted, two projects, and a plan that is about the first."""
-    files = pack("yard", "yard.example") | {
+    files = sample_pack_files("yard", "yard.example") | {
         "entity_types/project.yaml": "display_name: Project\n",
         "entities/project.yaml": PROJECTS,
         "documents/plan.md": PLAN,
     }
-    answer = client.put("/v1/pack", json={"files": files}, headers=operator("yard"))
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers("yard"))
     assert answer.status_code == 200, answer.text
     for risk in RISKS:
         body = {"type": "risk", "properties": {"severity": "high"}, **risk}
-        made = client.post("/v1/entities", json=body, headers=operator("yard"))
+        made = client.post("/v1/entities", json=body, headers=operator_headers("yard"))
         assert made.status_code == 201, made.text
         link = {"source": "project/NRS", "target": made.json()["handle"], "relation": "contains"}
-        assert client.post("/v1/edges", json=link, headers=operator("yard")).status_code == 201
+        assert client.post("/v1/edges", json=link, headers=operator_headers("yard")).status_code == 201
     return "yard"
 
 
 @pytest.fixture
 def clerk(client: TestClient, yard: str) -> dict[str, str]:
     """The headers of a viewer who is cleared for what is internal."""
-    made = client.post("/v1/keys", json={"name": "clerk", "roles": ["viewer"], "clearance": 1}, headers=operator(yard))
+    made = client.post("/v1/keys", json={"name": "clerk", "roles": ["viewer"], "clearance": 1}, headers=operator_headers(yard))
     return {"Authorization": f"Bearer {made.json()['key']}"}
 
 
@@ -78,7 +78,7 @@ def test_what_is_linked_to_the_results_is_offered_beside_them(client: TestClient
 
 
 def test_what_is_above_the_clearance_is_on_no_card(client: TestClient, clerk: dict[str, str], yard: str) -> None:
-    everything = ask(client, operator(yard))
+    everything = ask(client, operator_headers(yard))
     assert "risk/R-2" in {card["handle"] for card in everything["cards"]}
     assert "cofferdam" not in client.get("/v1/search", params={"q": "crack"}, headers=clerk).text
 
@@ -111,10 +111,10 @@ def test_a_question_that_names_nothing_is_searched_with_the_turn_before(
 def test_words_alone_are_searched_while_the_embedding_service_is_away(
     client: TestClient, clerk: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(self: Flat, texts: object, /) -> list[list[float]]:
+    def away(self: ConstantEmbedder, texts: object, /) -> list[list[float]]:
         raise ProviderUnavailable("it does not answer")
 
-    monkeypatch.setattr(Flat, "embed", away)
+    monkeypatch.setattr(ConstantEmbedder, "embed", away)
     assert ask(client, clerk)["cards"]
 
 
@@ -141,18 +141,18 @@ def test_what_cannot_be_searched_is_refused_with_what_to_do(
     assert (answer.status_code, told in answer.json()["error"]["message"]) == (status, True), answer.text
 
 
-def test_a_visitor_does_not_search_the_tenant(visit: Visit) -> None:
+def test_a_visitor_does_not_search_the_tenant(visit: VisitorSession) -> None:
     assert visit.client.get("/v1/search", params={"q": "plan"}, headers=visit.headers).status_code == 403
 
 
 def test_a_neighbour_finds_nothing_of_it(client: TestClient, yard: str, acme: str) -> None:
-    found = ask(client, operator(acme), "cofferdam crack footing")
+    found = ask(client, operator_headers(acme), "cofferdam crack footing")
     assert {card["handle"] for card in found["cards"]} <= {"document/plan.md"}, "acme's own"
     assert "crack" not in str(found["cards"]).casefold()
 
 
 def test_what_a_closed_record_is_linked_to_is_not_offered(client: TestClient, clerk: dict[str, str], yard: str) -> None:
-    closed = client.patch("/v1/entities/project/NRS", json={"classification": 3}, headers=operator(yard))
+    closed = client.patch("/v1/entities/project/NRS", json={"classification": 3}, headers=operator_headers(yard))
     assert closed.status_code == 200, closed.text
     found = ask(client, clerk, "stops the pour")
     assert [card["document"] for card in found["cards"] if card["kind"] == "document_chunk"] == ["document/plan.md"]

@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import Time, Visit, begin, key, operator
+from tests.integration.api.conftest import ManualClock, VisitorSession, open_session, create_key_headers, operator_headers
 from tests.integration.api.test_talk import applied, kind
 
 DESK = {"tenant": "acme", "binding": "desk"}
 
 
 @dataclass
-class Someone:
+class VisitorClient:
     """A visitor with a token for all of their conversations with the desk."""
 
     client: TestClient
@@ -43,8 +43,8 @@ class Someone:
 
 
 @pytest.fixture
-def someone(client: TestClient, acme: str) -> Someone:
-    return Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+def someone(client: TestClient, acme: str) -> VisitorClient:
+    return VisitorClient(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
 
 
 def titles(found: list[Any]) -> list[str]:
@@ -52,14 +52,14 @@ def titles(found: list[Any]) -> list[str]:
 
 
 def test_conversations_are_named_after_what_was_said_first_and_listed_the_latest_first(
-    someone: Someone, clock: Time
+    someone: VisitorClient, clock: ManualClock
 ) -> None:
     (first,) = someone.list()
     assert (first["title"], first["last"]) == ("", "")
     for text in ("Hello!", "When is the pour?", "And the crane?"):
-        clock.passes(minutes=1)
+        clock.advance(minutes=1)
         someone.say(first["id"], text)
-    clock.passes(minutes=1)
+    clock.advance(minutes=1)
     second = someone.open()["session_id"]
     someone.say(second, "Good morning, who is on site? It is urgent.")
     found = someone.list()
@@ -70,23 +70,23 @@ def test_conversations_are_named_after_what_was_said_first_and_listed_the_latest
     assert found[0]["last_event"] == 0
 
 
-def test_those_pinned_come_first_and_a_title_of_ones_own_stays(someone: Someone, clock: Time) -> None:
+def test_those_pinned_come_first_and_a_title_of_ones_own_stays(someone: VisitorClient, clock: ManualClock) -> None:
     (one,) = someone.list()
     assert (
         someone.change(one["id"], pinned=True, title="  The liability issue ").json()["title"] == "The liability issue"
     )
-    clock.passes(minutes=1)
+    clock.advance(minutes=1)
     other = someone.open()["session_id"]
     someone.say(other, "When is the pour?")
     someone.say(one["id"], "Which clause is it?")
-    clock.passes(minutes=1)
+    clock.advance(minutes=1)
     someone.say(other, "And the crane?")
     assert titles(someone.list()) == ["The liability issue", "When is the pour?"]
     assert someone.change(one["id"], pinned=False).json()["pinned"] is False
     assert titles(someone.list()) == ["When is the pour?", "The liability issue"]
 
 
-def test_one_that_is_put_away_leaves_the_list_and_comes_back_with_a_message(someone: Someone) -> None:
+def test_one_that_is_put_away_leaves_the_list_and_comes_back_with_a_message(someone: VisitorClient) -> None:
     (one,) = someone.list()
     someone.say(one["id"], "When is the pour?")
     assert someone.change(one["id"], archived=True).json()["archived"] is True
@@ -102,21 +102,21 @@ def test_one_that_is_put_away_leaves_the_list_and_comes_back_with_a_message(some
 @pytest.mark.parametrize(
     "body", [{"title": ""}, {"title": "a\nb"}, {"title": "x" * 201}, {"pinned": "maybe"}, {"x": 1}]
 )
-def test_what_nobody_could_read_is_no_title(someone: Someone, body: dict[str, Any]) -> None:
+def test_what_nobody_could_read_is_no_title(someone: VisitorClient, body: dict[str, Any]) -> None:
     (one,) = someone.list()
     assert someone.change(one["id"], **body).status_code == 422
 
 
-def test_a_record_is_talked_about_where_one_left_off(client: TestClient, someone: Someone, clock: Time) -> None:
+def test_a_record_is_talked_about_where_one_left_off(client: TestClient, someone: VisitorClient, clock: ManualClock) -> None:
     assert applied(client, entity_types__permit=kind("")).status_code == 200
     handles = [
-        client.post("/v1/entities", json={"type": "permit", "name": name}, headers=operator("acme")).json()["handle"]
+        client.post("/v1/entities", json={"type": "permit", "name": name}, headers=operator_headers("acme")).json()["handle"]
         for name in ("Road closure", "Crane")
     ]
     first = someone.open(entity=handles[0])["session_id"]
-    clock.passes(minutes=1)
+    clock.advance(minutes=1)
     second = someone.open(entity=handles[0])
-    clock.passes(minutes=1)
+    clock.advance(minutes=1)
     someone.say(first, "Until when is it closed?")
     assert second["resumed"] is False
     assert [one["id"] for one in someone.list(entity=handles[0])] == [first, second["session_id"]]
@@ -130,9 +130,9 @@ def test_a_record_is_talked_about_where_one_left_off(client: TestClient, someone
     assert someone.open(resume=True)["session_id"] not in {first, second["session_id"], other["session_id"]}
 
 
-def test_who_else_may_read_it_is_for_its_user_to_say(client: TestClient, someone: Someone, acme: str) -> None:
+def test_who_else_may_read_it_is_for_its_user_to_say(client: TestClient, someone: VisitorClient, acme: str) -> None:
     (one,) = someone.list()
-    editor, admin = key(client, acme, "editor"), key(client, acme, "admin")
+    editor, admin = create_key_headers(client, acme, "editor"), create_key_headers(client, acme, "admin")
 
     def reads(headers: dict[str, str]) -> bool:
         return client.get(f"/v1/sessions/{one['id']}/messages", headers=headers).status_code == 200
@@ -140,7 +140,7 @@ def test_who_else_may_read_it_is_for_its_user_to_say(client: TestClient, someone
     assert not reads(editor)
     assert someone.change(one["id"], visibility="role_gated").json()["visibility"] == "role_gated"
     assert reads(editor)
-    for headers in (editor, admin, operator(acme)):
+    for headers in (editor, admin, operator_headers(acme)):
         changed = client.patch(f"/v1/sessions/{one['id']}", json={"visibility": "shared"}, headers=headers)
         assert changed.status_code == 404
     assert someone.change(one["id"], visibility="everybody").status_code == 422
@@ -148,18 +148,18 @@ def test_who_else_may_read_it_is_for_its_user_to_say(client: TestClient, someone
     assert not reads(editor)
 
 
-def test_nobody_lists_or_changes_what_is_somebody_elses(client: TestClient, someone: Someone, acme: str) -> None:
+def test_nobody_lists_or_changes_what_is_somebody_elses(client: TestClient, someone: VisitorClient, acme: str) -> None:
     (one,) = someone.list()
-    stranger = Someone(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
+    stranger = VisitorClient(client, client.post("/v1/sessions", json=DESK).json()["visitor_token"])
     assert one["id"] not in {other["id"] for other in stranger.list()}
     assert stranger.change(one["id"], title="Mine").status_code == 404
-    for headers in (operator(acme), key(client, acme, "admin")):
+    for headers in (operator_headers(acme), create_key_headers(client, acme, "admin")):
         assert client.patch(f"/v1/sessions/{one['id']}", json={"pinned": True}, headers=headers).status_code == 404
     assert client.get("/v1/sessions").status_code == 401
 
 
 def test_a_token_for_one_conversation_lists_none_and_leads_to_no_other(
-    client: TestClient, someone: Someone, visit: Visit
+    client: TestClient, someone: VisitorClient, visit: VisitorSession
 ) -> None:
     assert client.get("/v1/sessions", headers=visit.headers).status_code == 403
     more = client.post("/v1/sessions", json=DESK, headers=visit.headers).json()
@@ -170,7 +170,7 @@ def test_a_token_for_one_conversation_lists_none_and_leads_to_no_other(
     ).json()["title"] == "Mine"  # fmt: skip
 
 
-def test_a_token_for_one_agent_opens_nothing_of_another(client: TestClient, someone: Someone) -> None:
+def test_a_token_for_one_agent_opens_nothing_of_another(client: TestClient, someone: VisitorClient) -> None:
     counter = (
         "display_name: Counter\nhuman: meera\nteam: site\nagent: adviser\nchannels: {web: {host: counter.example}}\n"
     )
@@ -193,19 +193,19 @@ def test_a_token_for_one_agent_opens_nothing_of_another(client: TestClient, some
     [("private", {"viewer"}), ("role_gated", {"viewer", "editor"}), ("shared", {"viewer", "editor", ""})],
 )
 def test_people_of_the_tenant_list_what_they_may_read_about_a_record(
-    client: TestClient, someone: Someone, visibility: str, readers: set[str]
+    client: TestClient, someone: VisitorClient, visibility: str, readers: set[str]
 ) -> None:
     assert applied(client, entity_types__permit=kind(f"chat_visibility: {visibility}")).status_code == 200
     new = {"type": "permit", "name": "Road closure"}
-    handle = client.post("/v1/entities", json=new, headers=operator("acme")).json()["handle"]
+    handle = client.post("/v1/entities", json=new, headers=operator_headers("acme")).json()["handle"]
     session = someone.open(entity=handle)["session_id"]
     found = set()
     for role in ("viewer", "editor", ""):
-        headers = key(client, "acme", *[role] * bool(role))
+        headers = create_key_headers(client, "acme", *[role] * bool(role))
         listed = client.get("/v1/sessions", params={"entity": handle}, headers=headers).json()["sessions"]
         found |= {role for one in listed if one["id"] == session}
         assert all((one["user_id"] is not None) is (role == "viewer") for one in listed)
     assert found == readers
-    assert client.get("/v1/sessions", headers=operator("acme")).status_code == 422
-    stranger = Someone(client, begin(client, "acme").token)
+    assert client.get("/v1/sessions", headers=operator_headers("acme")).status_code == 422
+    stranger = VisitorClient(client, open_session(client, "acme").token)
     assert client.get("/v1/sessions", params={"entity": handle}, headers=stranger.headers).status_code == 403

@@ -45,7 +45,7 @@ SELECT current_tenant(), %(id)s, s.id, %(message_id)s, s.binding_id, 'whatsapp',
 
 
 @dataclass
-class Trouble:
+class AttentionItems:
     """Troubles of one session; each takes a minute longer than the one before."""
 
     database: Database
@@ -53,14 +53,14 @@ class Trouble:
     session_id: UUID
     at: datetime
 
-    def call(self, state: str = "unknown", *, heavy: bool = False) -> UUID:
+    def add_tool_call(self, state: str = "unknown", *, heavy: bool = False) -> UUID:
         """A tool call that was begun and whose answer never came; or a heavy one in another state."""
         turn_id, call_id = self._turn("answered", None), self._id()
         self._run(_STEP, turn_id=turn_id)
         self._run(_CALL, id=call_id, turn_id=turn_id, key=str(call_id), arguments=ARGUMENTS, state=state, heavy=heavy)
         return call_id
 
-    def send(self, state: str = "unknown") -> UUID:
+    def add_reply(self, state: str = "unknown") -> UUID:
         """A reply that may have arrived, or that was held back."""
         turn_id, message_id, outbox_id = self._turn("answered", None), self._id(), self._id()
         self._message(message_id, turn_id, "outbound", "reply", "The crane is booked.")
@@ -70,13 +70,13 @@ class Trouble:
         )  # fmt: skip
         return outbox_id
 
-    def turn(self) -> UUID:
+    def add_failed_turn(self) -> UUID:
         """A turn that failed for good; what was written is parked."""
         turn_id = self._turn("failed", "ProviderUnavailable")
         self._message(self._id(), turn_id, "inbound", "parked", "When is the pour?")
         return turn_id
 
-    def rows(self, statement: str) -> list[tuple[object, ...]]:
+    def query(self, statement: str) -> list[tuple[object, ...]]:
         with self.database.transaction(self.tenant_id) as tx:
             return tx._connection.execute(statement.encode()).fetchall()
 

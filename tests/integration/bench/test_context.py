@@ -12,7 +12,7 @@ from bench import context, long_talks
 from local import scratch
 from local.database import Cluster
 from parlour.infra.postgres import Database
-from tests.desk import Desk
+from tests.desk import ConversationHarness
 
 
 @pytest.fixture
@@ -42,19 +42,19 @@ def test_its_json_has_every_session_both_ratios_and_the_bytes_of_a_turn(figures:
     assert all(isinstance(one, int | float) and one > 0 for one in figures.values())
 
 
-def test_a_talk_is_as_long_as_it_is_asked_for_and_every_message_has_its_row(desk: Desk, database: Database) -> None:
+def test_a_talk_is_as_long_as_it_is_asked_for_and_every_message_has_its_row(desk: ConversationHarness, database: Database) -> None:
     assert desk.database is database
     desk.embedder = embedder = long_talks.Directions()
     talk = long_talks.talk(desk, embedder, 40)
     of_it = f"FROM messages WHERE session_id = '{talk.session_id}'"
-    assert desk.rows(f"SELECT count(*), count(*) FILTER (WHERE direction = 'outbound') {of_it}") == [(40, 20)]
+    assert desk.query(f"SELECT count(*), count(*) FILTER (WHERE direction = 'outbound') {of_it}") == [(40, 20)]
     turns = f"SELECT min(number), max(number), count(*) FROM turns WHERE session_id = '{talk.session_id}'"
-    assert desk.rows(turns) == [(1, 20, 20)]
+    assert desk.query(turns) == [(1, 20, 20)]
     rows = (
         "SELECT count(*), count(v.row_id) FROM context_rows r LEFT JOIN embeddings v ON v.row_id = r.id"
         f" WHERE r.session_id = '{talk.session_id}'"
     )
-    assert desk.rows(rows) == [(40 - 2 * long_talks.LIVE,) * 2]
+    assert desk.query(rows) == [(40 - 2 * long_talks.LIVE,) * 2]
 
 
 def test_the_same_number_always_says_the_same_and_alike_sentences_are_near() -> None:

@@ -12,7 +12,7 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
-from parlour.principal import Principal, system
+from parlour.principal import Principal, system_principal
 
 WHATSAPP: JsonObject = {"provider": "gupshup", "app": "ParlourDemo", "source": "+917834811114", "api_key": "gupshup"}
 RECIPIENT = "+919800000001"
@@ -41,7 +41,7 @@ INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, c
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(session_id)s, 'outbound', 'reply', 'whatsapp', 'text', %(body)s,
         %(now)s, %(now)s)
 """
-_HEARD = """
+_INBOUND = """
 INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
                       received_at)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(session_id)s, 'inbound', 'answered', 'whatsapp', %(kind)s, 'Hello',
@@ -73,7 +73,7 @@ class Delivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class OutboxHarness:
     """One tenant's session; everything of it carries the same id as the session, for short."""
 
     principal: Principal
@@ -82,25 +82,25 @@ class Desk:
     now: datetime
     new_id: NewId
 
-    def reply(self, text: str, citations: Sequence[tuple[int, str, str]] = ()) -> UUID:
+    def add_reply(self, text: str, citations: Sequence[tuple[int, str, str]] = ()) -> UUID:
         """Store a reply and put it into the outbox; returns the outbox row's id, which is the message's too."""
         message_id = self.new_id(self.now)
         with self.database.transaction(self.principal) as tx:
             _run(tx, _MESSAGE, id=message_id, session_id=self.session_id, body=text, now=self.now)
             for number, title, locator in citations:
                 _run(tx, _CITATION, message_id=message_id, number=number, title=title, locator=locator)
-            self.put(tx, message_id)
+            self.enqueue(tx, message_id)
         return message_id
 
-    def hear(self, at: datetime, kind: str = "text") -> UUID:
+    def add_inbound(self, at: datetime, kind: str = "text") -> UUID:
         """The user writes; returns the message's id."""
         message_id = self.new_id(at)
         with self.database.transaction(self.principal) as tx:
-            _run(tx, _HEARD, id=message_id, session_id=self.session_id, kind=kind, at=at)
+            _run(tx, _INBOUND, id=message_id, session_id=self.session_id, kind=kind, at=at)
         return message_id
 
-    def put(self, tx: Transaction, message_id: UUID) -> None:
-        outbox.put(
+    def enqueue(self, tx: Transaction, message_id: UUID) -> None:
+        outbox.enqueue(
             tx,
             outbox_id=message_id,
             session_id=self.session_id,
@@ -111,22 +111,22 @@ class Desk:
             now=self.now,
         )
 
-    def configure(self, channels: JsonObject) -> None:
+    def set_channels(self, channels: JsonObject) -> None:
         """Change the binding's channels."""
         with self.database.transaction(self.principal) as tx:
             _run(tx, _CHANNELS, channels=channels, id=self.session_id)
 
-    def forget(self) -> None:
+    def erase_session(self) -> None:
         """The person asked to be forgotten: the session goes, and all that hangs on it."""
         with self.database.transaction(self.principal) as tx:
             _run(tx, "DELETE FROM sessions WHERE id = %(id)s", id=self.session_id)
 
-    def rows(self, statement: str) -> list[tuple[object, ...]]:
+    def query(self, statement: str) -> list[tuple[object, ...]]:
         """What the tenant's tables hold, read as the app role."""
         with self.database.transaction(self.principal) as tx:
             return tx._connection.execute(statement.encode()).fetchall()
 
-    def delivery(self, message_id: UUID) -> Delivery:
+    def find_delivery(self, message_id: UUID) -> Delivery:
         """How far one reply got."""
         with self.database.transaction(self.principal) as tx:
             return tx.one(_DELIVERY, Delivery, id=message_id)
@@ -137,22 +137,22 @@ def _run(tx: Transaction, sql: str, **parameters: object) -> None:
 
 
 @pytest.fixture
-def open_desk(database: Database, now: datetime, new_id: NewId) -> Callable[[], Desk]:
+def open_desk(database: Database, now: datetime, new_id: NewId) -> Callable[[], OutboxHarness]:
     """A new tenant's desk."""
 
-    def open_one() -> Desk:
+    def open_one() -> OutboxHarness:
         tenant_id, session_id = new_id(now), new_id(now)
-        principal = system(tenant_id)
+        principal = system_principal(tenant_id)
         with database.transaction(principal) as tx:
             slug = f"t-{tenant_id}"
             _run(tx, _SEED, id=session_id, slug=slug, channels={"whatsapp": WHATSAPP}, now=now)
-        desk = Desk(principal, session_id, database, now, new_id)
-        desk.hear(now)
+        desk = OutboxHarness(principal, session_id, database, now, new_id)
+        desk.add_inbound(now)
         return desk
 
     return open_one
 
 
 @pytest.fixture
-def desk(open_desk: Callable[[], Desk]) -> Desk:
+def desk(open_desk: Callable[[], OutboxHarness]) -> OutboxHarness:
     return open_desk()

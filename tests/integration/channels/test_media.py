@@ -13,14 +13,14 @@ import pytest
 from botocore.config import Config
 from moto import mock_aws
 
-from parlour.channels.included import LARGEST_BYTES, PATIENCE
-from parlour.channels.media import LONGEST_PUT_OFF, MediaKeeper
-from parlour.channels.sniff import kind_of
+from parlour.channels.included import MAX_ATTACHMENT_BYTES, FETCH_RETRY_PERIOD
+from parlour.channels.media import MAX_BLOCKED_TIME, MediaFetcher
+from parlour.channels.sniff import detect_mime_type
 from parlour.infra.errors import AccessRefused, ObjectsUnavailable, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.objects import S3Objects
+from parlour.infra.objects import S3ObjectStore
 from parlour.infra.postgres import jsonb
-from tests.integration.channels.conftest import Desk
+from tests.integration.channels.conftest import OutboxHarness
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(32)
 GUPSHUP: JsonObject = {"kind": "image", "url": "https://filemanager.gupshup.io/wa/1?download=false", "id": ""}
@@ -36,20 +36,20 @@ class Safe:
 
 
 @pytest.fixture
-def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3Objects]:
+def objects(monkeypatch: pytest.MonkeyPatch) -> Iterator[S3ObjectStore]:
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         client = boto3.client("s3")
         client.create_bucket(Bucket="media")
-        yield S3Objects(client, "media")
+        yield S3ObjectStore(client, "media")
 
 
 def gives(data: bytes, status: int = 200, **headers: str) -> httpx2.Response:
     return httpx2.Response(status, stream=httpx2.ByteStream(data), headers=headers)
 
 
-def message(desk: Desk, media: JsonObject, provider: str = "gupshup") -> UUID:
-    message_id = desk.hear(desk.now, "media")
+def message(desk: OutboxHarness, media: JsonObject, provider: str = "gupshup") -> UUID:
+    message_id = desk.add_inbound(desk.now, "media")
     with desk.database.transaction(desk.principal) as tx:
         tx._connection.execute(
             b"UPDATE messages SET media = %s, provider_message_id = %s WHERE id = %s",
@@ -59,19 +59,19 @@ def message(desk: Desk, media: JsonObject, provider: str = "gupshup") -> UUID:
 
 
 def keep(
-    desk: Desk, objects: S3Objects, message_id: UUID, answer: Answer, *, later: timedelta = timedelta(), **options: Any
+    desk: OutboxHarness, objects: S3ObjectStore, message_id: UUID, answer: Answer, *, later: timedelta = timedelta(), **options: Any
 ) -> bool:
     client = httpx2.Client(transport=httpx2.MockTransport(answer))
-    keeper = MediaKeeper(client, objects, Safe(), **{"base_url": "https://graph.facebook.com", **options})
-    return keeper.keep(desk.principal, desk.database, message_id, lambda: 60.0, desk.now + later)
+    keeper = MediaFetcher(client, objects, Safe(), **{"base_url": "https://graph.facebook.com", **options})
+    return keeper.fetch_and_store(desk.principal, desk.database, message_id, lambda: 60.0, desk.now + later)
 
 
-def noted(desk: Desk, message_id: UUID) -> dict[str, Any]:
-    ((media,),) = desk.rows(f"SELECT media FROM messages WHERE id = '{message_id}'")
+def noted(desk: OutboxHarness, message_id: UUID) -> dict[str, Any]:
+    ((media,),) = desk.query(f"SELECT media FROM messages WHERE id = '{message_id}'")
     return media  # type: ignore[return-value]
 
 
-def test_a_file_of_gupshups_is_kept_under_its_message(desk: Desk, objects: S3Objects) -> None:
+def test_a_file_of_gupshups_is_kept_under_its_message(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     message_id = message(desk, GUPSHUP)
     asked: list[httpx2.Request] = []
 
@@ -89,19 +89,19 @@ def test_a_file_of_gupshups_is_kept_under_its_message(desk: Desk, objects: S3Obj
 
 @pytest.mark.parametrize("forgotten", ["UPDATE messages SET media = NULL", "DELETE FROM messages"])
 def test_a_file_whose_message_is_forgotten_meanwhile_is_not_kept(
-    desk: Desk, objects: S3Objects, forgotten: str
+    desk: OutboxHarness, objects: S3ObjectStore, forgotten: str
 ) -> None:
     message_id = message(desk, GUPSHUP)
 
     def fetched(_: httpx2.Request) -> httpx2.Response:
-        desk.rows(f"{forgotten} WHERE id = '{message_id}' RETURNING id")
+        desk.query(f"{forgotten} WHERE id = '{message_id}' RETURNING id")
         return gives(PNG)
 
     assert not keep(desk, objects, message_id, fetched)
     assert "Contents" not in boto3.client("s3").list_objects_v2(Bucket="media")
 
 
-def test_a_file_that_somebody_else_kept_meanwhile_stays(desk: Desk, objects: S3Objects) -> None:
+def test_a_file_that_somebody_else_kept_meanwhile_stays(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     message_id = message(desk, GUPSHUP)
 
     def fetched(_: httpx2.Request) -> httpx2.Response:
@@ -112,7 +112,7 @@ def test_a_file_that_somebody_else_kept_meanwhile_stays(desk: Desk, objects: S3O
     assert len(boto3.client("s3").list_objects_v2(Bucket="media")["Contents"]) == 1
 
 
-def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(desk: Desk, objects: S3Objects) -> None:
+def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     message_id = message(desk, CLOUD, "whatsapp_cloud")
     asked: list[str] = []
 
@@ -136,14 +136,14 @@ def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(desk: Des
         "https://graph.facebook.com/me",
     ],
 )  # fmt: skip
-def test_no_other_place_is_asked(desk: Desk, objects: S3Objects, url: str) -> None:
+def test_no_other_place_is_asked(desk: OutboxHarness, objects: S3ObjectStore, url: str) -> None:
     message_id = message(desk, {**GUPSHUP, "url": url.replace("\0", "x")})
 
     assert not keep(desk, objects, message_id, lambda _: pytest.fail("asked"))
     assert noted(desk, message_id)["refused"] == "host_not_allowed"
 
 
-def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: Desk, objects: S3Objects) -> None:
+def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     message_id = message(desk, GUPSHUP)
     assert not keep(desk, objects, message_id, lambda _: gives(b"", 302, location="http://169.254.169.254/"))
     assert noted(desk, message_id)["refused"] == "host_not_allowed"
@@ -160,7 +160,7 @@ def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: Desk, objects: S3Ob
 @pytest.mark.parametrize(
     ("data", "status", "reason"),
     [
-        (PNG + bytes(LARGEST_BYTES), 200, "too_large"),
+        (PNG + bytes(MAX_ATTACHMENT_BYTES), 200, "too_large"),
         (b"MZ\x90\x00" + bytes(60), 200, "type_not_taken"),
         (b"<html><script>", 200, "type_not_taken"),
         (b"", 200, "type_not_taken"),
@@ -168,7 +168,7 @@ def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: Desk, objects: S3Ob
     ],
 )
 def test_what_is_not_taken_is_told_and_not_tried_again(
-    desk: Desk, objects: S3Objects, data: bytes, status: int, reason: str
+    desk: OutboxHarness, objects: S3ObjectStore, data: bytes, status: int, reason: str
 ) -> None:
     message_id = message(desk, GUPSHUP)
 
@@ -182,13 +182,13 @@ def unreachable(_: httpx2.Request) -> httpx2.Response:
 
 
 @pytest.mark.parametrize("answer", [unreachable, lambda _: gives(b"", 503), lambda _: gives(b"", 429)])
-def test_what_passes_is_tried_again_for_a_while_and_then_told(desk: Desk, objects: S3Objects, answer: Answer) -> None:
+def test_what_passes_is_tried_again_for_a_while_and_then_told(desk: OutboxHarness, objects: S3ObjectStore, answer: Answer) -> None:
     message_id = message(desk, GUPSHUP)
 
     with pytest.raises(ProviderUnavailable):
         keep(desk, objects, message_id, answer)
     assert "refused" not in noted(desk, message_id)
-    assert not keep(desk, objects, message_id, answer, later=PATIENCE)
+    assert not keep(desk, objects, message_id, answer, later=FETCH_RETRY_PERIOD)
     assert noted(desk, message_id)["refused"] == "unavailable"
 
 
@@ -197,7 +197,7 @@ EXPIRED = b'{"error": {"message": "Session has expired", "type": "OAuthException
 
 @pytest.mark.parametrize("answer", [lambda _: gives(b"", 401), lambda _: gives(EXPIRED, 400)])
 def test_a_refused_token_puts_a_file_off_for_a_day_and_loses_none(
-    desk: Desk, objects: S3Objects, answer: Answer, capsys: pytest.CaptureFixture[str]
+    desk: OutboxHarness, objects: S3ObjectStore, answer: Answer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     message_id, lost = (message(desk, CLOUD, "whatsapp_cloud") for _ in range(2))
 
@@ -205,7 +205,7 @@ def test_a_refused_token_puts_a_file_off_for_a_day_and_loses_none(
     for hours in (0.0, 0.2, 1.0, 23.0):
         with pytest.raises(AccessRefused) as caught:
             keep(desk, objects, message_id, answer, later=timedelta(hours=hours))
-        pauses.append(caught.value.after)
+        pauses.append(caught.value.retry_after)
     assert pauses == [300, 720, 3600, 6 * 3600]
     assert "refused" not in noted(desk, message_id)
     assert capsys.readouterr().out.count("RefusedAccess") >= 1
@@ -214,36 +214,36 @@ def test_a_refused_token_puts_a_file_off_for_a_day_and_loses_none(
         return gives(b'{"url": "%s"}' % LOOKASIDE.encode() if request.url.host == "graph.facebook.com" else PNG)
 
     assert keep(desk, objects, message_id, mended, later=timedelta(hours=23))
-    assert not keep(desk, objects, lost, answer, later=LONGEST_PUT_OFF)
+    assert not keep(desk, objects, lost, answer, later=MAX_BLOCKED_TIME)
     assert noted(desk, lost)["refused"] == "access_refused"
 
 
-def test_a_file_that_is_gone_is_no_matter_of_the_token(desk: Desk, objects: S3Objects) -> None:
+def test_a_file_that_is_gone_is_no_matter_of_the_token(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     gone = message(desk, CLOUD, "whatsapp_cloud")
     answer = b'{"error": {"message": "Unsupported get request", "code": 100}}'
     assert not keep(desk, objects, gone, lambda _: gives(answer, 400))
     assert noted(desk, gone)["refused"] == "not_found"
 
 
-def test_a_store_that_is_away_passes_too(desk: Desk, objects: S3Objects) -> None:
+def test_a_store_that_is_away_passes_too(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     message_id = message(desk, GUPSHUP)
     hasty = Config(connect_timeout=0.2, retries={"total_max_attempts": 1})
-    away = S3Objects(boto3.client("s3", endpoint_url="http://127.0.0.1:9", config=hasty), "media")
+    away = S3ObjectStore(boto3.client("s3", endpoint_url="http://127.0.0.1:9", config=hasty), "media")
 
     with pytest.raises(ObjectsUnavailable):
         keep(desk, away, message_id, lambda _: gives(PNG))
     assert keep(desk, objects, message_id, lambda _: gives(PNG))
 
 
-def test_on_a_laptop_the_configured_address_plays_every_provider(desk: Desk, objects: S3Objects) -> None:
+def test_on_a_laptop_the_configured_address_plays_every_provider(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     message_id = message(desk, {**GUPSHUP, "url": "http://127.0.0.1:8702/media/1"})
 
     assert keep(desk, objects, message_id, lambda _: gives(PNG), base_url="http://127.0.0.1:8702")
 
 
-def test_a_message_without_a_file_needs_nothing(desk: Desk, objects: S3Objects) -> None:
+def test_a_message_without_a_file_needs_nothing(desk: OutboxHarness, objects: S3ObjectStore) -> None:
     assert not keep(desk, objects, message(desk, {"kind": "location", "url": ""}), lambda _: pytest.fail("asked"))
-    assert not keep(desk, objects, desk.hear(desk.now), lambda _: pytest.fail("asked"))
+    assert not keep(desk, objects, desk.add_inbound(desk.now), lambda _: pytest.fail("asked"))
 
 
 def archive(*names: str) -> bytes:
@@ -257,8 +257,8 @@ def archive(*names: str) -> bytes:
 def test_an_archive_of_far_too_many_parts_is_not_even_opened() -> None:
     parts = ["[Content_Types].xml", "word/document.xml", *(f"word/{number}" for number in range(5_000))]
 
-    assert kind_of(archive(*parts)) is None
-    assert kind_of(archive(*parts[:100])) == WORD
+    assert detect_mime_type(archive(*parts)) is None
+    assert detect_mime_type(archive(*parts[:100])) == WORD
 
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -277,4 +277,4 @@ WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
     ],
 )  # fmt: skip
 def test_a_file_is_what_its_bytes_are(data: bytes, kind: str | None) -> None:
-    assert kind_of(data) == kind
+    assert detect_mime_type(data) == kind

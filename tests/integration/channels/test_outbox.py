@@ -7,12 +7,12 @@ from uuid import UUID
 import pytest
 
 from parlour.channels import outbox, statuses, store
-from parlour.channels.envelope import Envelope, Status
+from parlour.channels.envelope import Envelope, DeliveryStatus
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.infra.queues import QueueMessage
-from tests.integration.channels.conftest import Desk
+from tests.integration.channels.conftest import OutboxHarness
 
 
 class Kept:
@@ -26,59 +26,59 @@ class Kept:
 SENDER = UUID(int=7)
 
 
-def sent(desk: Desk, *provider_ids: str) -> UUID:
+def sent(desk: OutboxHarness, *provider_ids: str) -> UUID:
     """A reply whose parts the provider took under those ids."""
-    outbox_id = desk.reply("Poured on Tuesday.")
+    outbox_id = desk.add_reply("Poured on Tuesday.")
     with desk.database.transaction(desk.principal) as tx:
-        store.begin(tx, outbox_id, len(provider_ids), SENDER)
+        store.begin_attempt(tx, outbox_id, len(provider_ids), SENDER)
         for number, provider_id in enumerate(provider_ids, 1):
-            store.part_taken(tx, outbox_id, number, provider_id, SENDER, desk.now)
+            store.record_part_sent(tx, outbox_id, number, provider_id, SENDER, desk.now)
     return outbox_id
 
 
-def told(desk: Desk, provider_id: str, status: Status, **metadata: str) -> bool:
+def told(desk: OutboxHarness, provider_id: str, status: DeliveryStatus, **metadata: str) -> bool:
     later = desk.now + timedelta(seconds=9)
     envelope = Envelope(
         "whatsapp", "gupshup", "gupshup:ParlourDemo", "", provider_id, "status", "", None, status, later, {**metadata}
     )
-    return statuses.take(desk.principal, desk.database, envelope, later)
+    return statuses.apply_status(desk.principal, desk.database, envelope, later)
 
 
-def test_a_reply_is_put_once_and_waits(desk: Desk) -> None:
-    outbox_id = desk.reply("Poured on Tuesday.")
+def test_a_reply_is_put_once_and_waits(desk: OutboxHarness) -> None:
+    outbox_id = desk.add_reply("Poured on Tuesday.")
     with desk.database.transaction(desk.principal) as tx:
-        desk.put(tx, outbox_id)
-        waiting = outbox.unsent(tx, session_id=desk.session_id)
+        desk.enqueue(tx, outbox_id)
+        waiting = outbox.list_pending(tx, session_id=desk.session_id)
 
-    assert waiting == [outbox.Unsent(outbox_id, desk.session_id, 0)]
-    assert desk.delivery(outbox_id).state == "pending"
+    assert waiting == [outbox.PendingReply(outbox_id, desk.session_id, 0)]
+    assert desk.find_delivery(outbox_id).state == "pending"
 
 
-def test_a_reply_that_left_no_longer_waits(desk: Desk) -> None:
+def test_a_reply_that_left_no_longer_waits(desk: OutboxHarness) -> None:
     sent(desk, "gs-1")
     with desk.database.transaction(desk.principal) as tx:
-        assert outbox.unsent(tx, session_id=desk.session_id) == []
+        assert outbox.list_pending(tx, session_id=desk.session_id) == []
 
 
 def test_a_wake_up_names_the_row_and_a_repeated_one_is_no_duplicate(now: datetime, new_id: NewId) -> None:
     queue = Kept()
     tenant_id, session_id, outbox_id = new_id(now), new_id(now), new_id(now)
 
-    outbox.wake(queue, tenant_id, session_id, outbox_id)
-    outbox.wake(queue, tenant_id, session_id, outbox_id, 2)
+    outbox.send_wakeup(queue, tenant_id, session_id, outbox_id)
+    outbox.send_wakeup(queue, tenant_id, session_id, outbox_id, 2)
 
-    assert [outbox.read_wake(message.body) for message in queue.messages] == [(tenant_id, outbox_id)] * 2
-    assert {message.group for message in queue.messages} == {str(session_id)}
-    assert [message.deduplication for message in queue.messages] == [str(outbox_id), f"{outbox_id}:2"]
+    assert [outbox.parse_wakeup(message.body) for message in queue.messages] == [(tenant_id, outbox_id)] * 2
+    assert {message.group_id for message in queue.messages} == {str(session_id)}
+    assert [message.deduplication_id for message in queue.messages] == [str(outbox_id), f"{outbox_id}:2"]
 
 
 @pytest.mark.parametrize("body", [{}, {"tenant_id": "x", "outbox_id": "y"}, {"tenant_id": None, "outbox_id": []}])
 def test_another_body_is_no_wake_up(body: dict[str, None]) -> None:
     with pytest.raises(MalformedPayload):
-        outbox.read_wake({**body})
+        outbox.parse_wakeup({**body})
 
 
-NEWS: list[tuple[list[Status], str]] = [
+NEWS: list[tuple[list[DeliveryStatus], str]] = [
     (["enqueued", "sent"], "sent"),
     (["sent", "delivered", "read"], "read"),
     (["read", "delivered", "sent", "enqueued"], "read"),
@@ -91,64 +91,64 @@ NEWS: list[tuple[list[Status], str]] = [
 ]
 
 
-def test_news_in_any_order_move_a_reply_forward_only(desk: Desk) -> None:
+def test_news_in_any_order_move_a_reply_forward_only(desk: OutboxHarness) -> None:
     for number, (news, state) in enumerate(NEWS):
         outbox_id = sent(desk, f"gs-{number}")
         for status in news:
             told(desk, f"gs-{number}", status)
 
-        assert (news, desk.delivery(outbox_id).state) == (news, state)
+        assert (news, desk.find_delivery(outbox_id).state) == (news, state)
 
 
-def test_only_what_changes_something_is_reported_as_a_change(desk: Desk) -> None:
+def test_only_what_changes_something_is_reported_as_a_change(desk: OutboxHarness) -> None:
     outbox_id = sent(desk, "gs-1")
 
     assert told(desk, "gs-1", "delivered")
     assert not told(desk, "gs-1", "delivered")
     assert not told(desk, "gs-1", "sent")
     assert not told(desk, "of-somebody-else", "read")
-    assert desk.delivery(outbox_id).status_at == desk.now + timedelta(seconds=9)
+    assert desk.find_delivery(outbox_id).status_at == desk.now + timedelta(seconds=9)
 
 
-def test_a_failure_says_why_until_it_turns_out_delivered(desk: Desk) -> None:
+def test_a_failure_says_why_until_it_turns_out_delivered(desk: OutboxHarness) -> None:
     outbox_id = sent(desk, "gs-1")
 
     told(desk, "gs-1", "failed", code="1002", reason="no such number")
-    assert desk.delivery(outbox_id).problem == "1002: no such number"
+    assert desk.find_delivery(outbox_id).problem == "1002: no such number"
     told(desk, "gs-1", "delivered")
-    assert desk.delivery(outbox_id).problem is None
+    assert desk.find_delivery(outbox_id).problem is None
 
 
-def test_a_reply_in_parts_is_where_its_last_part_is_and_fails_with_any(desk: Desk) -> None:
+def test_a_reply_in_parts_is_where_its_last_part_is_and_fails_with_any(desk: OutboxHarness) -> None:
     outbox_id = sent(desk, "gs-1", "gs-2")
 
     assert not told(desk, "gs-1", "read")
-    assert desk.delivery(outbox_id).state == "sent"
+    assert desk.find_delivery(outbox_id).state == "sent"
     assert told(desk, "gs-2", "delivered")
-    assert desk.delivery(outbox_id).state == "delivered"
+    assert desk.find_delivery(outbox_id).state == "delivered"
 
     other = sent(desk, "gs-3", "gs-4")
     assert told(desk, "gs-3", "failed")
-    assert desk.delivery(other).state == "failed"
+    assert desk.find_delivery(other).state == "failed"
 
 
-def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], Desk]) -> None:
+def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], OutboxHarness]) -> None:
     ours, theirs = open_desk(), open_desk()
     outbox_id = sent(ours, "gs-1")
     with ours.database.transaction(ours.principal) as tx:
-        row = store.take(tx, outbox_id)
+        row = store.lock_reply(tx, outbox_id)
     assert row
 
     assert not told(theirs, "gs-1", "read")
     with theirs.database.transaction(theirs.principal) as tx:
-        assert store.take(tx, outbox_id) is None
-        assert outbox.unsent(tx, session_id=ours.session_id) == []
-        store.part_taken(tx, outbox_id, 2, "gs-of-theirs", SENDER, theirs.now)
-        store.end(tx, row, "failed", "not theirs to fail", SENDER, 0, theirs.now)
-    assert ours.delivery(outbox_id).state == "sent"
+        assert store.lock_reply(tx, outbox_id) is None
+        assert outbox.list_pending(tx, session_id=ours.session_id) == []
+        store.record_part_sent(tx, outbox_id, 2, "gs-of-theirs", SENDER, theirs.now)
+        store.end_attempt(tx, row, "failed", "not theirs to fail", SENDER, 0, theirs.now)
+    assert ours.find_delivery(outbox_id).state == "sent"
 
 
-def test_statuses_find_their_reply_by_an_index(desk: Desk, database: Database) -> None:
+def test_statuses_find_their_reply_by_an_index(desk: OutboxHarness, database: Database) -> None:
     query = store.SQL["status"].sql.replace("%(state)s", "'read'").replace("%(problem)s", "NULL")
     query = query.replace("%(now)s", "'2026-03-02'").replace("%(movable)s", "'{sent}'")
     with database.transaction(desk.principal) as tx:

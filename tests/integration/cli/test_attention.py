@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import Feed, Queues, Sent, key
-from tests.integration.api.trouble import Trouble
-from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
+from tests.integration.api.conftest import EventFeed, FakeQueues, RecordingQueue, create_key_headers
+from tests.integration.api.trouble import AttentionItems
+from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
 
 __all__ = ["configured", "parlour", "programs"]
 
@@ -16,9 +16,9 @@ type Output = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def trouble(feed: Feed) -> Trouble:
+def trouble(feed: EventFeed) -> AttentionItems:
     """Troubles of a visitor of acme's."""
-    return Trouble(feed.database, feed.tenant_id, feed.session_id, feed.now)
+    return AttentionItems(feed.database, feed.tenant_id, feed.session_id, feed.now)
 
 
 @pytest.fixture
@@ -27,13 +27,13 @@ def says(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     return lambda line: monkeypatch.setattr("typer.confirm", lambda _question: line == "y")
 
 
-def test_when_all_is_well_that_is_said(parlour: Parlour, acme: str, capsys: Output) -> None:
+def test_when_all_is_well_that_is_said(parlour: RunCommand, acme: str, capsys: Output) -> None:
     assert parlour("attention") == 0
-    assert capsys.readouterr().out == "all is well: nothing needs a person\n"
+    assert capsys.readouterr().out == "Nothing needs attention\n"
 
 
-def test_what_needs_a_person_is_listed(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
-    items = [trouble.call(), trouble.send(), trouble.turn()]
+def test_what_needs_a_person_is_listed(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
+    items = [trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn()]
     assert parlour("attention") == 0
     told = capsys.readouterr().out
     for text in (
@@ -49,17 +49,17 @@ def test_what_needs_a_person_is_listed(parlour: Parlour, trouble: Trouble, capsy
     assert json.loads(capsys.readouterr().out)["counts"]["total"] == 3
 
 
-def test_what_ends_a_stop_of_model_calls_is_said(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
-    trouble.rows("UPDATE tenants SET spend_stopped_at = now() RETURNING tenant_id")
+def test_what_ends_a_stop_of_model_calls_is_said(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
+    trouble.query("UPDATE tenants SET spend_stopped_at = now() RETURNING tenant_id")
     assert parlour("attention") == 0
-    assert "`parlour cost resume` ends it" in capsys.readouterr().out
+    assert "Run `parlour cost resume`." in capsys.readouterr().out
 
 
 def test_each_kind_is_settled_by_an_end_of_its_id(
-    parlour: Parlour, trouble: Trouble, queues: Queues, capsys: Output
+    parlour: RunCommand, trouble: AttentionItems, queues: FakeQueues, capsys: Output
 ) -> None:
     done, again, there, gone, dull, turn = (
-        trouble.call(), trouble.call(), trouble.send(), trouble.send(), trouble.send("held"), trouble.turn()
+        trouble.add_tool_call(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_reply(), trouble.add_reply("held"), trouble.add_failed_turn()
     )  # fmt: skip
     assert parlour("attention", "done", str(done)) == 0
     assert parlour("attention", "run-again", str(again)[-8:]) == 0
@@ -68,23 +68,23 @@ def test_each_kind_is_settled_by_an_end_of_its_id(
     assert parlour("attention", "dismiss", str(dull)[-8:]) == 0
     assert parlour("attention", "dismiss", str(turn)) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "The agent is told that this was done, and the conversation goes on.",
-        "It is run again now.",
-        "It counts as sent.",
-        "It is sent again now.",
-        "It is let be, and not sent.",
-        "It is let be, and stays unanswered.",
+        "Marked as done. The conversation continues.",
+        "The tool call is running again.",
+        "Marked as sent.",
+        "The reply is being sent again.",
+        "Dismissed. The reply will not be sent.",
+        "Dismissed. The message stays unanswered.",
     ]
     assert (len(queues.tools.messages), len(queues.outbox.messages)) == (1, 1)
     assert parlour("attention", "done", str(done)) == 1, "it is not listed any more"
     assert "nothing that needs a person has that id" in capsys.readouterr().err
 
 
-def test_an_id_that_could_be_two_or_none_is_refused(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
+def test_an_id_that_could_be_two_or_none_is_refused(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
     began = trouble.at
-    one = trouble.call()
+    one = trouble.add_tool_call()
     trouble.at = began  # ids begin with the time
-    other = trouble.call()
+    other = trouble.add_tool_call()
     assert str(one)[:8] == str(other)[:8]
     assert parlour("attention", "done", str(one)[:8]) == 2
     assert "2 ids look like that" in capsys.readouterr().err
@@ -95,40 +95,40 @@ def test_an_id_that_could_be_two_or_none_is_refused(parlour: Parlour, trouble: T
 
 
 def test_without_an_option_redrive_shows_what_it_could_do(
-    parlour: Parlour, client: TestClient, trouble: Trouble, queues: Queues, capsys: Output
+    parlour: RunCommand, client: TestClient, trouble: AttentionItems, queues: FakeQueues, capsys: Output
 ) -> None:
-    queues.dead["outbox"].amount = 12
-    turn = trouble.turn()
+    queues.dead_letters["outbox"].amount = 12
+    turn = trouble.add_failed_turn()
     assert parlour("redrive") == 0
     told = capsys.readouterr().out
     assert str(turn) in told
     assert "outbox" in told
     assert "12" in told
-    viewer = key(client, "acme", "viewer")["Authorization"].removeprefix("Bearer ")
+    viewer = create_key_headers(client, "acme", "viewer")["Authorization"].removeprefix("Bearer ")
     assert parlour("--key", viewer, "redrive") == 0
     shown = capsys.readouterr()
     assert str(turn) in shown.out
     assert "operator's key only" in shown.err
 
 
-def test_one_turn_is_redriven(parlour: Parlour, trouble: Trouble, queue: Sent, capsys: Output) -> None:
-    turn = trouble.turn()
+def test_one_turn_is_redriven(parlour: RunCommand, trouble: AttentionItems, queue: RecordingQueue, capsys: Output) -> None:
+    turn = trouble.add_failed_turn()
     assert parlour("redrive", "--turn", str(turn)[-8:]) == 0
-    assert capsys.readouterr().out == "It is answered now.\n"
+    assert capsys.readouterr().out == "The message is being answered.\n"
     assert len(queue.messages) == 1
     assert parlour("redrive", "--turn", str(turn)[-8:]) == 1
 
 
 def test_a_failed_reply_is_listed_and_sent_after_all(
-    parlour: Parlour, trouble: Trouble, queues: Queues, capsys: Output
+    parlour: RunCommand, trouble: AttentionItems, queues: FakeQueues, capsys: Output
 ) -> None:
-    failed, unknown = trouble.send("failed"), trouble.send()
+    failed, unknown = trouble.add_reply("failed"), trouble.add_reply()
     assert parlour("redrive") == 0
     told = capsys.readouterr().out
     assert str(failed) in told
     assert str(unknown) not in told
     assert parlour("redrive", "--reply", str(failed)[-8:]) == 0
-    assert capsys.readouterr().out == "It is sent again now.\n"
+    assert capsys.readouterr().out == "The reply is being sent again.\n"
     assert len(queues.outbox.messages) == 1
     assert parlour("redrive", "--reply", str(failed)[-8:]) == 1
     assert parlour("redrive", "--reply", str(unknown)) == 1, "that one may have arrived"
@@ -136,10 +136,10 @@ def test_a_failed_reply_is_listed_and_sent_after_all(
 
 
 def test_all_turns_are_redriven_once_somebody_agreed(
-    parlour: Parlour, trouble: Trouble, queue: Sent, says: Callable[[str], None], capsys: Output
+    parlour: RunCommand, trouble: AttentionItems, queue: RecordingQueue, says: Callable[[str], None], capsys: Output
 ) -> None:
     for _ in range(3):
-        trouble.turn()
+        trouble.add_failed_turn()
     says("n")
     assert parlour("redrive", "--all") == 1
     assert queue.messages == []
@@ -150,8 +150,8 @@ def test_all_turns_are_redriven_once_somebody_agreed(
     assert told.err.count("another turn open") == 2  # they are of one session, which answers one at a time
 
 
-def test_all_turns_are_redriven_when_there_is_one(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
-    trouble.turn()
+def test_all_turns_are_redriven_when_there_is_one(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
+    trouble.add_failed_turn()
     assert parlour("redrive", "--all") == 0
     assert "1 of 1 failed turn will be answered" in capsys.readouterr().out
     assert parlour("redrive", "--all") == 0
@@ -159,9 +159,9 @@ def test_all_turns_are_redriven_when_there_is_one(parlour: Parlour, trouble: Tro
 
 
 def test_dead_letters_are_moved_once_somebody_agreed(
-    parlour: Parlour, acme: str, queues: Queues, says: Callable[[str], None], capsys: Output
+    parlour: RunCommand, acme: str, queues: FakeQueues, says: Callable[[str], None], capsys: Output
 ) -> None:
-    queues.dead["turns-web"].amount = 120
+    queues.dead_letters["turns-web"].amount = 120
     says("n")
     assert parlour("redrive", "--queue", "turns-web") == 1
     assert parlour("redrive", "--queue", "turns-web", "--yes") == 0
@@ -170,15 +170,15 @@ def test_dead_letters_are_moved_once_somebody_agreed(
     assert "no dead letters" in capsys.readouterr().out
 
 
-def test_a_redrive_that_is_not_understood_is_status_2(parlour: Parlour, acme: str, capsys: Output) -> None:
+def test_a_redrive_that_is_not_understood_is_status_2(parlour: RunCommand, acme: str, capsys: Output) -> None:
     assert parlour("redrive", "--queue", "wakeups") == 2
     assert "use one of intake, turns-messaging" in capsys.readouterr().err
     assert parlour("redrive", "--all", "--queue", "tools") == 2
     assert parlour("redrive", "--queue", "tools", "--most", "0") == 2
 
 
-def test_a_heavy_call_is_cancelled(parlour: Parlour, trouble: Trouble, capsys: Output) -> None:
-    call = trouble.call("reserved", heavy=True)
+def test_a_heavy_call_is_cancelled(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
+    call = trouble.add_tool_call("reserved", heavy=True)
     assert parlour("cancel", str(call)) == 0
     assert capsys.readouterr().out == "It is cancelled.\n"
     assert parlour("cancel", str(call)) == 1

@@ -10,10 +10,10 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.cli.app import run
-from parlour.cli.target import Outside
-from tests.integration.api.conftest import OPERATOR, Feed, Sent, key, pack
+from parlour.cli.target import CliDependencies
+from tests.integration.api.conftest import OPERATOR, EventFeed, RecordingQueue, create_key_headers, sample_pack_files
 
-type Parlour = Callable[..., int]
+type RunCommand = Callable[..., int]
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def programs() -> list[Sequence[str]]:
 
 
 @pytest.fixture
-def parlour(client: TestClient, tmp_path: Path, programs: list[Sequence[str]]) -> Parlour:
+def parlour(client: TestClient, tmp_path: Path, programs: list[Sequence[str]]) -> RunCommand:
     """Runs the command as the operator in acme; `folder` is where, `sleep` what happens while it waits."""
 
     def command(*arguments: str, folder: Path = tmp_path, sleep: Callable[[float], None] = lambda _: None) -> int:
@@ -31,7 +31,7 @@ def parlour(client: TestClient, tmp_path: Path, programs: list[Sequence[str]]) -
             programs.append(line)
             return 3
 
-        return run(arguments, Outside(lambda _url: client, program, sleep, folder))
+        return run(arguments, CliDependencies(lambda _url: client, program, sleep, folder))
 
     return command
 
@@ -52,9 +52,9 @@ def written(folder: Path, files: dict[str, str]) -> str:
 
 
 def test_a_pack_is_applied_then_again_then_given_back(
-    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = written(tmp_path / "pack", pack("acme", "acme.example"))
+    folder = written(tmp_path / "pack", sample_pack_files("acme", "acme.example"))
     assert parlour("apply", folder) == 0
     assert "acme: applied" in capsys.readouterr().out
     assert parlour("apply", folder) == 0
@@ -67,9 +67,9 @@ def test_a_pack_is_applied_then_again_then_given_back(
 
 
 def test_problems_of_a_pack_are_lines_on_standard_error(
-    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = written(tmp_path / "pack", {**pack("acme", "acme.example"), "bindings/desk.yaml": "human: nobody\n"})
+    folder = written(tmp_path / "pack", {**sample_pack_files("acme", "acme.example"), "bindings/desk.yaml": "human: nobody\n"})
     assert parlour("apply", folder) == 1
     told = capsys.readouterr()
     lines = [line for line in told.err.splitlines() if line.startswith("bindings/desk.yaml:")]
@@ -80,11 +80,11 @@ def test_problems_of_a_pack_are_lines_on_standard_error(
 
 
 def test_a_chat_shows_the_reply_as_it_comes(
-    parlour: Parlour, acme: str, feed: Feed, queue: Sent, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, acme: str, feed: EventFeed, queue: RecordingQueue, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def answer(_seconds: float) -> None:
         feed.session_id = UUID(str(queue.messages[-1].body["session_id"]))
-        feed.turn(
+        feed.add_turn(
             ("session", {}), ("tool_call", {"name": "search_knowledge"}), ("text_delta", {"text": "On 14 "}),
             ("text_delta", {"text": "March."}), ("done", {}),
         )  # fmt: skip
@@ -98,15 +98,15 @@ def test_a_chat_shows_the_reply_as_it_comes(
 
 
 def test_a_chat_whose_answer_does_not_come_ends(
-    parlour: Parlour, acme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    parlour: RunCommand, acme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parlour.cli.talk._PATIENCE", 1.0)
     assert parlour("chat", "desk", "-m", "When?") == 1
     assert "no answer came" in capsys.readouterr().err
 
 
-def test_turns_are_listed_and_one_is_shown(parlour: Parlour, feed: Feed, capsys: pytest.CaptureFixture[str]) -> None:
-    turn_id = feed.turn(("done", {}))
+def test_turns_are_listed_and_one_is_shown(parlour: RunCommand, feed: EventFeed, capsys: pytest.CaptureFixture[str]) -> None:
+    turn_id = feed.add_turn(("done", {}))
     assert parlour("turns") == 0
     assert str(turn_id) in capsys.readouterr().out
     assert parlour("turn", str(turn_id)) == 0
@@ -118,7 +118,7 @@ def test_turns_are_listed_and_one_is_shown(parlour: Parlour, feed: Feed, capsys:
 
 
 def test_a_key_is_made_used_listed_and_revoked(
-    parlour: Parlour, acme: str, client: TestClient, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, acme: str, client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert parlour("keys", "create", "ci", "--role", "viewer") == 0
     text = capsys.readouterr().out.strip()
@@ -135,7 +135,7 @@ def test_a_key_is_made_used_listed_and_revoked(
 
 
 def test_a_tenant_is_paused_and_resumed_and_it_is_known_who_did(
-    parlour: Parlour, acme: str, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, acme: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for command in ("pause", "show", "resume"):
         assert parlour("tenant", command) == 0
@@ -147,9 +147,9 @@ def test_a_tenant_is_paused_and_resumed_and_it_is_known_who_did(
 
 
 def test_a_refusal_is_one_line_and_status_1(
-    parlour: Parlour, acme: str, client: TestClient, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, acme: str, client: TestClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    viewer = key(client, acme, "viewer")["Authorization"].removeprefix("Bearer ")
+    viewer = create_key_headers(client, acme, "viewer")["Authorization"].removeprefix("Bearer ")
     assert parlour("--key", viewer, "keys", "list") == 1
     assert parlour("--key", "wrong", "turns") == 1
     assert parlour("--tenant", "nobody", "turns") == 1
@@ -159,7 +159,7 @@ def test_a_refusal_is_one_line_and_status_1(
 
 
 def test_invoke_runs_our_own_launcher_in_a_checkout(
-    parlour: Parlour, programs: list[Sequence[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, programs: list[Sequence[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert parlour("invoke", "receiver", "receiver_text.json") == 2
     assert "checkout" in capsys.readouterr().err
@@ -168,7 +168,7 @@ def test_invoke_runs_our_own_launcher_in_a_checkout(
     assert programs == [[sys.executable, "-m", "local.invoke", "receiver", "receiver_text.json"]]
 
 
-def test_what_is_not_a_command_is_status_2(parlour: Parlour, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_not_a_command_is_status_2(parlour: RunCommand, capsys: pytest.CaptureFixture[str]) -> None:
     for wrong in (["dance"], ["keys"], ["turns", "--most", "500"], ["turn", "\x1b[2J\n"], ["apply"]):
         assert parlour(*wrong) == 2
         told = capsys.readouterr().err

@@ -11,14 +11,14 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.cli.app import run
-from parlour.cli.target import Outside
+from parlour.cli.target import CliDependencies
 from parlour.infra.postgres import Database
-from parlour.knowledge.files.ingest import ingest, read_message
+from parlour.knowledge.files.ingest import ingest, parse_message
 from parlour.principal import RESTRICTED, Principal
 from tests import papers
-from tests.desk import Clock
-from tests.integration.api.conftest import OPERATOR, Queues
-from tests.integration.knowledge.file_desk import FileDesk
+from tests.desk import TickingClock
+from tests.integration.api.conftest import OPERATOR, FakeQueues
+from tests.integration.knowledge.file_desk import UploadHarness
 
 type Parlour = Callable[..., int]
 
@@ -28,7 +28,7 @@ _FILE = re.compile(rb'name="file"; filename="[^"]*"\r\n(?:[^\r]+\r\n)*\r\n(.*)\r
 
 @pytest.fixture
 def parlour(
-    client: TestClient, acme: str, queues: Queues, open_database: Callable[[], Database], tmp_path: Path,
+    client: TestClient, acme: str, queues: FakeQueues, open_database: Callable[[], Database], tmp_path: Path,
     now: datetime, monkeypatch: pytest.MonkeyPatch,
 ) -> Parlour:  # fmt: skip
     """Runs the command as the operator in acme; while it waits, the files are read and embedded."""
@@ -38,32 +38,32 @@ def parlour(
 
     def take(request: httpx2.Request) -> httpx2.Response:
         if request.method == "GET":
-            return httpx2.Response(200, content=queues.bucket.kept[request.url.path.removeprefix("/")])
+            return httpx2.Response(200, content=queues.bucket.objects[request.url.path.removeprefix("/")])
         found, data = _KEY.search(request.content), _FILE.search(request.content)
         assert found is not None
         assert data is not None
-        queues.bucket.kept[found[1].decode()] = data[1]
+        queues.bucket.objects[found[1].decode()] = data[1]
         return httpx2.Response(204)
 
     def work(_seconds: float) -> None:
         while queues.ingest.messages:
-            asked = read_message(queues.ingest.messages.pop().body)
+            asked = parse_message(queues.ingest.messages.pop().body)
             principal = Principal(asked.tenant_id, "system", clearance=RESTRICTED)
-            desk = FileDesk(open_database(), principal, Clock(now), bucket=queues.bucket)
+            desk = UploadHarness(open_database(), principal, TickingClock(now), bucket=queues.bucket)
             ingest(desk.services(), asked, lambda: 300.0)
-            desk.embedded()
+            desk.mark_all_embedded()
 
     def open_client(url: str) -> httpx2.Client:
         return httpx2.Client(transport=httpx2.MockTransport(take)) if "files.example.org" in url else client
 
-    return lambda *arguments: run(arguments, Outside(open_client, lambda _: 0, work, tmp_path))
+    return lambda *arguments: run(arguments, CliDependencies(open_client, lambda _: 0, work, tmp_path))
 
 
 def test_files_are_sent_read_listed_replaced_and_deleted(
-    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: Queues
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: FakeQueues
 ) -> None:
     contract, sop = tmp_path / "main works.pdf", tmp_path / "sop.md"
-    contract.write_bytes(papers.contract())
+    contract.write_bytes(papers.make_contract_pdf())
     sop.write_text("# Lifting\n\nStop at 38 km/h.")
     assert parlour("upload", str(contract), str(sop), "--team", "site", "--classification", "1") == 0
     out = capsys.readouterr().out
@@ -73,12 +73,12 @@ def test_files_are_sent_read_listed_replaced_and_deleted(
     assert "team site" in capsys.readouterr().out
     sop.write_text("# Lifting\n\nStop at 30 km/h.")
     assert parlour("upload", str(sop), "--team", "site") == 0
-    assert sorted(key.rsplit("/", 1)[-1] for key in queues.bucket.kept) == ["1", "2"]
+    assert sorted(key.rsplit("/", 1)[-1] for key in queues.bucket.objects) == ["1", "2"]
     capsys.readouterr()
     assert parlour("files", "--team", "site") == 0
     (line,) = [one for one in capsys.readouterr().out.splitlines() if "sop.md" in one]
     assert parlour("files", "--delete", line.split()[-1]) == 0
-    assert len(queues.bucket.kept) == 1
+    assert len(queues.bucket.objects) == 1
 
 
 def test_a_file_is_saved_where_the_command_was_given_and_nothing_is_overwritten(
@@ -96,14 +96,14 @@ def test_a_file_is_saved_where_the_command_was_given_and_nothing_is_overwritten(
 
 
 BAD = {
-    "broken.pdf": (papers.contract()[:200], "it cannot be read"),
-    "encrypted.pdf": (papers.pdf([[("secret", 11)]], encrypted=True), "protected by a password"),
+    "broken.pdf": (papers.make_contract_pdf()[:200], "it cannot be read"),
+    "encrypted.pdf": (papers.make_pdf([[("secret", 11)]], encrypted=True), "protected by a password"),
     "blank.txt": (b" \n ", "it is empty"),
-    "scan.pdf": (papers.pdf([[]]), "no text in it"),
-    "bomb.docx": (papers.archive({"[Content_Types].xml": b"<x/>", "word/document.xml": bytes(40 << 20)}), "unpacks"),
-    "plan.docx": (papers.contract(), "not what its name ends in"),
-    "sheet.docx": (papers.workbook(), "not what its name ends in"),
-    "notes.txt": (papers.contract(), "not what its name ends in"),
+    "scan.pdf": (papers.make_pdf([[]]), "no text in it"),
+    "bomb.docx": (papers.make_zip({"[Content_Types].xml": b"<x/>", "word/document.xml": bytes(40 << 20)}), "unpacks"),
+    "plan.docx": (papers.make_contract_pdf(), "not what its name ends in"),
+    "sheet.docx": (papers.make_workbook(), "not what its name ends in"),
+    "notes.txt": (papers.make_contract_pdf(), "not what its name ends in"),
     "old.xlsx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "from before 2007"),
 }
 
@@ -131,19 +131,19 @@ def test_what_is_wrong_with_each_file_is_said_to_whoever_uploads_it_and_to_whoev
 
 
 def test_what_cannot_be_taken_is_refused_with_the_reason_before_it_is_sent(
-    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: Queues
+    parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: FakeQueues
 ) -> None:
     for name, says in (("empty.pdf", "it is empty"), ("tool.exe", "files of this kind are not taken")):
         (tmp_path / name).write_bytes(b"" if name == "empty.pdf" else b"MZ")
         assert parlour("upload", str(tmp_path / name)) != 0
         assert says in capsys.readouterr().err
-    assert queues.bucket.kept == {}
+    assert queues.bucket.objects == {}
 
 
 def test_a_file_that_cannot_be_read_is_told_and_is_a_failure(
     parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "scan.pdf").write_bytes(papers.pdf([[]]))
+    (tmp_path / "scan.pdf").write_bytes(papers.make_pdf([[]]))
     assert parlour("upload", str(tmp_path / "scan.pdf")) == 1
     assert "scan.pdf: not taken: there is no text in it" in capsys.readouterr().out
 

@@ -11,9 +11,9 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import Feed, Time
+from tests.integration.api.conftest import EventFeed, ManualClock
 from tests.integration.api.test_forgetting import user_of, users
-from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
+from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
 
 __all__ = ["configured", "parlour", "programs"]
 
@@ -21,23 +21,23 @@ type Output = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def user(feed: Feed) -> UUID:
+def user(feed: EventFeed) -> UUID:
     return UUID(user_of(feed))
 
 
 def test_a_dry_run_says_what_would_go_and_what_is_out_of_reach(
-    parlour: Parlour, user: UUID, feed: Feed, capsys: Output
+    parlour: RunCommand, user: UUID, feed: EventFeed, capsys: Output
 ) -> None:
     assert parlour("forget", "user", str(user), "--dry-run") == 0
     told = capsys.readouterr().out
-    assert "would go" in told
+    assert "would be deleted" in told
     assert "sessions" in told
     assert "out of reach" in told
     assert "backups" in told
     assert users(feed) == 1
 
 
-def test_who_is_sure_forgets_and_gets_the_report(parlour: Parlour, user: UUID, feed: Feed, capsys: Output) -> None:
+def test_who_is_sure_forgets_and_gets_the_report(parlour: RunCommand, user: UUID, feed: EventFeed, capsys: Output) -> None:
     assert parlour("forget", "user", str(user), "--yes") == 0
     assert "gone" in capsys.readouterr().out
     assert users(feed) == 0
@@ -47,7 +47,7 @@ def test_who_is_sure_forgets_and_gets_the_report(parlour: Parlour, user: UUID, f
 
 @pytest.mark.parametrize("how", [(), ("--json",)])
 def test_who_is_not_sure_is_asked_and_nothing_goes(
-    parlour: Parlour, user: UUID, feed: Feed, capsys: Output, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
+    parlour: RunCommand, user: UUID, feed: EventFeed, capsys: Output, monkeypatch: pytest.MonkeyPatch, how: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     assert parlour("forget", "user", str(user), *how) == 1
@@ -55,7 +55,7 @@ def test_who_is_not_sure_is_asked_and_nothing_goes(
     assert users(feed) == 1
 
 
-def test_what_cannot_be_forgotten_is_refused(parlour: Parlour, user: UUID, capsys: Output) -> None:
+def test_what_cannot_be_forgotten_is_refused(parlour: RunCommand, user: UUID, capsys: Output) -> None:
     assert parlour("forget", "tenant", str(user), "--yes") == 2
     assert "name one of user, message, file, fact" in capsys.readouterr().err
     assert parlour("forget", "fact", str(uuid4()), "--yes") == 1
@@ -96,7 +96,7 @@ class Waiting:
 
 @pytest.mark.parametrize("away", AWAY.values(), ids=AWAY)
 def test_what_takes_longer_than_one_answer_is_asked_for_until_it_is_done(
-    parlour: Parlour, user: UUID, feed: Feed, client: TestClient, clock: Time, capsys: Output, away: Away
+    parlour: RunCommand, user: UUID, feed: EventFeed, client: TestClient, clock: ManualClock, capsys: Output, away: Away
 ) -> None:
     clock.tick, waiting = timedelta(seconds=2), Waiting(client, 1, 3, away)
     assert parlour("forget", "user", str(user), "--yes", "--json", sleep=waiting) == 0
@@ -109,7 +109,7 @@ def test_what_takes_longer_than_one_answer_is_asked_for_until_it_is_done(
 
 
 def test_who_is_answered_no_more_is_told_that_the_same_command_goes_on(
-    parlour: Parlour, user: UUID, feed: Feed, client: TestClient, clock: Time, capsys: Output
+    parlour: RunCommand, user: UUID, feed: EventFeed, client: TestClient, clock: ManualClock, capsys: Output
 ) -> None:
     clock.tick, waiting = timedelta(seconds=2), Waiting(client, 1, 99)
     assert parlour("forget", "user", str(user), "--yes", sleep=waiting) == 1
@@ -123,7 +123,7 @@ def test_who_is_answered_no_more_is_told_that_the_same_command_goes_on(
 
 @pytest.mark.parametrize("away", AWAY.values(), ids=AWAY)
 def test_where_nothing_was_begun_nothing_is_said_to_be_kept(
-    parlour: Parlour, user: UUID, feed: Feed, client: TestClient, capsys: Output, away: Away
+    parlour: RunCommand, user: UUID, feed: EventFeed, client: TestClient, capsys: Output, away: Away
 ) -> None:
     waiting = Waiting(client, 0, 99, away)
     vars(client)["request"] = waiting.nobody

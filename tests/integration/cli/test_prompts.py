@@ -9,21 +9,21 @@ from uuid import UUID
 import pytest
 
 from parlour.cli import prompts, terminal
-from tests.desk import Desk
-from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
-from tests.integration.prompted import two_turns
+from tests.desk import ConversationHarness
+from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
+from tests.integration.prompted import run_two_turns
 
 __all__ = ["configured", "parlour", "programs"]
 
 
 @pytest.fixture
-def talk(desk: Desk, configured: None, monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
+def talk(desk: ConversationHarness, configured: None, monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
     """The ids of two turns of the tenant that the command asks for."""
     monkeypatch.setenv("PARLOUR_TENANT", "northbank")
-    return two_turns(desk)
+    return run_two_turns(desk)
 
 
-def test_a_turn_is_explained(parlour: Parlour, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_turn_is_explained(parlour: RunCommand, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
     assert parlour("explain", str(talk[1])) == 0
     said = capsys.readouterr().out
     for part in (
@@ -41,7 +41,7 @@ def test_a_turn_is_explained(parlour: Parlour, talk: list[UUID], capsys: pytest.
     assert [one["step"] for one in json.loads(capsys.readouterr().out)["steps"]] == [2]
 
 
-def test_two_turns_are_compared(parlour: Parlour, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_turns_are_compared(parlour: RunCommand, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
     assert parlour("explain", str(talk[1]), "--diff", str(talk[0])) == 0
     said = capsys.readouterr().out
     assert "turn 1 step 1 -> turn 2 step 1" in said
@@ -51,7 +51,7 @@ def test_two_turns_are_compared(parlour: Parlour, talk: list[UUID], capsys: pyte
 
 
 def test_a_prompt_is_written_byte_for_byte_with_its_hash(
-    parlour: Parlour, talk: list[UUID], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, talk: list[UUID], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert parlour("rebuild", str(talk[1]), "--step", "2") == 0
     out, said = capsys.readouterr()
@@ -65,12 +65,12 @@ def test_a_prompt_is_written_byte_for_byte_with_its_hash(
 
 
 def test_what_is_not_the_same_is_said_and_fails(
-    parlour: Parlour, desk: Desk, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, desk: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.rows("UPDATE ledger_blobs SET words = 'Hello' WHERE words LIKE 'Good morning, who%' RETURNING 1")
+    desk.query("UPDATE ledger_blobs SET words = 'Hello' WHERE words LIKE 'Good morning, who%' RETURNING 1")
     assert parlour("rebuild", str(talk[0])) == 1
-    assert "NOT the bytes that were sent" in capsys.readouterr().err
-    desk.rows("UPDATE ledger_blobs SET words = NULL WHERE words = 'Hello' RETURNING 1")
+    assert "DIFFERENT from the bytes that were sent" in capsys.readouterr().err
+    desk.query("UPDATE ledger_blobs SET words = NULL WHERE words = 'Hello' RETURNING 1")
     assert parlour("rebuild", str(talk[0])) == 1
     out, said = capsys.readouterr()
     assert out == ""
@@ -78,7 +78,7 @@ def test_what_is_not_the_same_is_said_and_fails(
 
 
 def test_a_prompt_is_assembled_again_under_another_budget(
-    parlour: Parlour, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert parlour("rebuild", str(talk[1]), "--budget", "6000", "--json") == 0
     made = json.loads(capsys.readouterr().out)
@@ -102,16 +102,16 @@ def test_a_prompt_is_assembled_again_under_another_budget(
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_line(
-    parlour: Parlour, talk: list[UUID], arguments: tuple[str, ...], status: int, capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, talk: list[UUID], arguments: tuple[str, ...], status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert parlour(*arguments) == status
     assert len(capsys.readouterr().err.strip().splitlines()) == 1
 
 
 def test_what_was_closed_or_deleted_since_is_said(
-    parlour: Parlour, desk: Desk, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, desk: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.rows(
+    desk.query(
         "UPDATE ledgers SET basis = (SELECT basis FROM ledgers WHERE step = 1 LIMIT 1) WHERE step = 3 RETURNING 1"
     )
     assert parlour("explain", str(talk[1])) == 0
@@ -120,7 +120,7 @@ def test_what_was_closed_or_deleted_since_is_said(
     assert "the two have little in common" in capsys.readouterr().out
     found = {"step": 1, "recorded_hash": "h", "hash": "h", "matches": True, "forgotten": [], "withheld": [],
              "gone": [{"table": "entities", "id": "7"}]}  # fmt: skip
-    terminal.show(prompts.rebuilt(found))
+    terminal.print_renderable(prompts.render_rebuilt(found))
     assert "deleted since: entities 7" in capsys.readouterr().out
-    terminal.show(prompts.rebuilt({**found, "withheld": [{"layer": "calls", "words": "x"}]}))
+    terminal.print_renderable(prompts.render_rebuilt({**found, "withheld": [{"layer": "calls", "words": "x"}]}))
     assert "closed or deleted since (calls)" in capsys.readouterr().out

@@ -7,9 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.infra.postgres import Database
-from tests.integration.api.conftest import Queues, Time
-from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
-from tests.integration.pulse.works import Works, founded
+from tests.integration.api.conftest import FakeQueues, ManualClock
+from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
+from tests.integration.pulse.works import PulseApiHarness, make_pulse_project
 
 __all__ = ["configured", "parlour", "programs"]
 
@@ -17,16 +17,16 @@ type Output = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def works(client: TestClient, open_database: Callable[[], Database], clock: Time, queues: Queues) -> Works:
+def works(client: TestClient, open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues) -> PulseApiHarness:
     """A project of the tenant that the command acts in."""
-    return founded(client, open_database, clock, queues, "acme")
+    return make_pulse_project(client, open_database, clock, queues, "acme")
 
 
 def test_a_refresh_waits_for_the_text_and_shows_it_with_its_sources(
-    parlour: Parlour, works: Works, capsys: Output
+    parlour: RunCommand, works: PulseApiHarness, capsys: Output
 ) -> None:
     assert parlour("pulse", "show", "project/NRS") == 0
-    assert "no Pulse has been written yet" in capsys.readouterr().out
+    assert "no Pulse yet" in capsys.readouterr().out
     assert parlour("pulse", "refresh", "project/NRS", sleep=lambda _: works.deliver()) == 0
     told = capsys.readouterr().out
     assert "River station" in told
@@ -36,9 +36,9 @@ def test_a_refresh_waits_for_the_text_and_shows_it_with_its_sources(
     assert json.loads(capsys.readouterr().out)["pulse"]["version"] == 1
 
 
-def test_what_came_since_and_why_it_waits_is_shown(parlour: Parlour, works: Works, capsys: Output) -> None:
+def test_what_came_since_and_why_it_waits_is_shown(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     works.write()
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.change("project/NRS", properties={"state": "done"})
     assert parlour("pulse", "show", "project/NRS") == 0
     told = capsys.readouterr().out
@@ -46,7 +46,7 @@ def test_what_came_since_and_why_it_waits_is_shown(parlour: Parlour, works: Work
     assert "Since then: 1 change of it (state: done (was open))." in told
 
 
-def test_a_question_is_answered_for_whoever_asks(parlour: Parlour, works: Works, capsys: Output) -> None:
+def test_a_question_is_answered_for_whoever_asks(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     works.write()
     asked = ("pulse", "refresh", "project/NRS", "--question", "What is open?")
     assert parlour(*asked, sleep=lambda _: works.deliver()) == 0
@@ -55,9 +55,9 @@ def test_a_question_is_answered_for_whoever_asks(parlour: Parlour, works: Works,
     assert "[1] " in told
 
 
-def test_what_it_said_before_and_what_changed_are_shown(parlour: Parlour, works: Works, capsys: Output) -> None:
+def test_what_it_said_before_and_what_changed_are_shown(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     works.write()
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.change("project/NRS", properties={"budget": 7000})
     works.write()
     assert parlour("pulse", "show", "project/NRS", "--history") == 0
@@ -69,17 +69,17 @@ def test_what_it_said_before_and_what_changed_are_shown(parlour: Parlour, works:
     assert parlour("pulse", "show", "project/NRS", "--diff", "--history") == 2
 
 
-def test_why_shows_the_prompt_by_candidate(parlour: Parlour, works: Works, capsys: Output) -> None:
+def test_why_shows_the_prompt_by_candidate(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     works.write()
     assert parlour("pulse", "why", "project/NRS") == 0
     told = capsys.readouterr().out
-    assert "the same bytes" in told
+    assert "identical bytes" in told
     assert "counts" in told
     assert parlour("pulse", "why", "project/NRS", "--prompt") == 0
     assert "River station" in capsys.readouterr().out
 
 
-def test_the_operators_numbers_and_the_budget(parlour: Parlour, works: Works, capsys: Output) -> None:
+def test_the_operators_numbers_and_the_budget(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     works.write()
     works.get()
     assert parlour("pulse", "numbers") == 0
@@ -92,7 +92,7 @@ def test_the_operators_numbers_and_the_budget(parlour: Parlour, works: Works, ca
     assert parlour("pulse", "cap", "default") == 0
 
 
-def test_what_has_no_pulse_is_said(parlour: Parlour, works: Works, capsys: Output) -> None:
+def test_what_has_no_pulse_is_said(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     assert parlour("pulse", "show", "task/T-1") == 1
     assert "has no Pulse" in capsys.readouterr().err
     assert parlour("pulse", "show", "NRS") == 2

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import key, operator
-from tests.integration.cli.test_commands import Parlour, configured, parlour, programs
+from tests.integration.api.conftest import create_key_headers, operator_headers
+from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
 
 __all__ = ["configured", "parlour", "programs"]
 
@@ -19,7 +19,7 @@ def risks(client: TestClient, acme: str) -> None:
     """A project with a risk and a task that are linked, and a risk of its own that is restricted."""
 
     def write(path: str, **body: Any) -> None:
-        answer = client.post(path, json=body, headers=operator(acme))
+        answer = client.post(path, json=body, headers=operator_headers(acme))
         assert answer.status_code == 201, answer.text
 
     write("/v1/entities", type="project", key="NRS", name="River station")
@@ -31,7 +31,7 @@ def risks(client: TestClient, acme: str) -> None:
 
 
 @pytest.mark.usefixtures("risks")
-def test_a_search_shows_what_was_found_and_of_what(parlour: Parlour, capsys: Output) -> None:
+def test_a_search_shows_what_was_found_and_of_what(parlour: RunCommand, capsys: Output) -> None:
     assert parlour("search", "crack in the footing") == 0
     told = capsys.readouterr().out
     assert "Crack in the footing" in told
@@ -47,7 +47,7 @@ def test_a_search_shows_what_was_found_and_of_what(parlour: Parlour, capsys: Out
 
 
 @pytest.mark.usefixtures("risks")
-def test_what_cannot_be_searched_is_said(parlour: Parlour, capsys: Output) -> None:
+def test_what_cannot_be_searched_is_said(parlour: RunCommand, capsys: Output) -> None:
     assert parlour("search", "crack", "--in", "project/NONE") == 1
     assert "no record" in capsys.readouterr().err
     assert parlour("search", "crack", "--in", "project/NRS", "--type", "risk") == 2
@@ -55,19 +55,19 @@ def test_what_cannot_be_searched_is_said(parlour: Parlour, capsys: Output) -> No
 
 
 @pytest.mark.usefixtures("risks")
-def test_records_are_listed_by_type_project_and_property(parlour: Parlour, capsys: Output) -> None:
+def test_records_are_listed_by_type_project_and_property(parlour: RunCommand, capsys: Output) -> None:
     assert parlour("records", "risk", "--project", "project/NRS", "--where", "state=open") == 0
     [_, line] = capsys.readouterr().out.rstrip().splitlines()
     assert line.split()[0] == "Crack"
     assert line.rstrip().endswith("risk/R-1")
     assert parlour("records", "risk", "--where", "state=closed") == 0
-    assert capsys.readouterr().out == "no such records\n"
+    assert capsys.readouterr().out == "No records found\n"
     assert parlour("records", "rsik") == 2
     assert "risk" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("risks")
-def test_records_are_read_page_after_page(parlour: Parlour, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_records_are_read_page_after_page(parlour: RunCommand, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("parlour.cli.records._PAGE", 1)
     assert parlour("records", "--json") == 0
     handles = [one["handle"] for one in json.loads(capsys.readouterr().out)]
@@ -78,7 +78,7 @@ def test_records_are_read_page_after_page(parlour: Parlour, capsys: Output, monk
 
 
 @pytest.mark.usefixtures("risks")
-def test_a_record_is_shown_with_its_links(parlour: Parlour, capsys: Output) -> None:
+def test_a_record_is_shown_with_its_links(parlour: RunCommand, capsys: Output) -> None:
     assert parlour("show", "risk/R-1") == 0
     told = capsys.readouterr().out
     for text in ("Crack in the footing", "of project/NRS", "Measure twice a week", "-> depends on", "task/T-1"):
@@ -88,7 +88,7 @@ def test_a_record_is_shown_with_its_links(parlour: Parlour, capsys: Output) -> N
     assert "a handle is a type and a key" in capsys.readouterr().err
 
 
-def test_a_packs_document_is_shown_with_its_text(parlour: Parlour, acme: str, capsys: Output) -> None:
+def test_a_packs_document_is_shown_with_its_text(parlour: RunCommand, acme: str, capsys: Output) -> None:
     assert parlour("show", "document/plan.md") == 0
     told = capsys.readouterr().out
     assert told.startswith("Plan\n")
@@ -97,8 +97,8 @@ def test_a_packs_document_is_shown_with_its_text(parlour: Parlour, acme: str, ca
 
 
 @pytest.mark.usefixtures("risks")
-def test_what_is_above_a_keys_clearance_is_not_there(parlour: Parlour, client: TestClient, capsys: Output) -> None:
-    viewer = key(client, "acme", "viewer")["Authorization"].removeprefix("Bearer ")
+def test_what_is_above_a_keys_clearance_is_not_there(parlour: RunCommand, client: TestClient, capsys: Output) -> None:
+    viewer = create_key_headers(client, "acme", "viewer")["Authorization"].removeprefix("Bearer ")
     assert parlour("--key", viewer, "search", "crack in the dam") == 0
     assert parlour("--key", viewer, "records", "risk") == 0
     told = capsys.readouterr().out

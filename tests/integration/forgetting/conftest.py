@@ -3,16 +3,16 @@
 import pytest
 
 from local.database import Cluster
-from tests.desk import Desk
-from tests.integration.forgetting.aviary import Aviary, Room
-from tests.integration.talking import Talk
+from tests.desk import ConversationHarness
+from tests.integration.forgetting.aviary import ErasureFixture, ErasureHarness
+from tests.integration.talking import WebConversation
 
 
 @pytest.fixture
-def aviary(desk: Desk, cluster: Cluster, database_name: str) -> Aviary:
-    return Aviary(Room(desk), cluster, database_name)
+def aviary(desk: ConversationHarness, cluster: Cluster, database_name: str) -> ErasureFixture:
+    return ErasureFixture(ErasureHarness(desk), cluster, database_name)
 
 
 @pytest.fixture
-def talk(aviary: Aviary) -> Talk:
-    return Talk(aviary.desk)
+def talk(aviary: ErasureFixture) -> WebConversation:
+    return WebConversation(aviary.desk)

@@ -11,44 +11,44 @@ import pytest
 from parlour.channels.envelope import Media
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from tests.desk import Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary, untold
-from tests.integration.knowledge.file_desk import FileDesk
-from tests.integration.talking import Talk
-from tests.post import PNG, Post
+from tests.desk import ConversationHarness, tool_call, text_answer, search_call
+from tests.integration.forgetting.aviary import ErasureFixture, unreported_rows
+from tests.integration.knowledge.file_desk import UploadHarness
+from tests.integration.talking import WebConversation
+from tests.post import PNG_BYTES, InboundMedia
 
 BIRD = "CANARY-61X"
 
 
-def of_turn(desk: Desk, message: UUID) -> UUID:
-    ((turn,),) = desk.rows(f"SELECT turn_id FROM messages WHERE id = '{message}'")
+def of_turn(desk: ConversationHarness, message: UUID) -> UUID:
+    ((turn,),) = desk.query(f"SELECT turn_id FROM messages WHERE id = '{message}'")
     return UUID(str(turn))
 
 
-def on_whatsapp(aviary: Aviary) -> UUID:
+def on_whatsapp(aviary: ErasureFixture) -> UUID:
     """A picture with a caption; a search, and a reply that cites what was found and was not sent yet."""
-    desk, post = aviary.desk, Post(aviary.desk, aviary.bucket)
-    desk.write("Good morning.", "before")
-    desk.model.script = [says("Good morning.")]
-    desk.run()
+    desk, post = aviary.desk, InboundMedia(aviary.desk, aviary.bucket)
+    desk.send_whatsapp("Good morning.", "before")
+    desk.model.script = [text_answer("Good morning.")]
+    desk.run_turn()
     aviary.embed()
     desk.clock.now += timedelta(seconds=20)
     media = Media("image", "https://filemanager.gupshup.io/1")
-    desk.write(f"My crate is {aviary.bird('a caption')}.", "photo", kind="media", media=media)
-    ((found,),) = desk.rows("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    desk.send_whatsapp(f"My crate is {aviary.canary('a caption')}.", "photo", kind="media", media=media)
+    ((found,),) = desk.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
     message = UUID(str(found))
-    post.keep(message, PNG + aviary.bird("a picture").encode())
-    query = searches(f"which risks are open {aviary.bird('a query')}")
-    desk.model.script = [query, says(f"{aviary.bird('a reply')} [1] [2] [3].")]
-    desk.run()
+    post.fetch_and_store(message, PNG_BYTES + aviary.canary("a picture").encode())
+    query = search_call(f"which risks are open {aviary.canary('a query')}")
+    desk.model.script = [query, text_answer(f"{aviary.canary('a reply')} [1] [2] [3].")]
+    desk.run_turn()
     return message
 
 
-def remembered(aviary: Aviary, message: UUID) -> None:
+def remembered(aviary: ErasureFixture, message: UUID) -> None:
     """What memory made of it, what it will make, and what a stranger knows by it."""
-    bird, turn = aviary.bird, of_turn(aviary.desk, message)
+    bird, turn = aviary.canary, of_turn(aviary.desk, message)
     beside = f"JOIN turns t ON t.session_id = s.id AND t.id = '{turn}'"
-    insert, new = partial(aviary.plant, beside), aviary.new_id
+    insert, new = partial(aviary.plant_row, beside), aviary.new_id
     said, at = f"ARRAY['{message}'::uuid]", "now()"
     aviary.plant_memory(beside, said, at)
     insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
@@ -61,23 +61,23 @@ def remembered(aviary: Aviary, message: UUID) -> None:
     insert("agent_states", session_id="s.id", state=f"'{json.dumps({'notes': [bird('state')]})}'::jsonb", updated_at=at)
 
 
-def left_behind(aviary: Aviary, message: UUID) -> None:
+def left_behind(aviary: ErasureFixture, message: UUID) -> None:
     """What a turn leaves in columns that nobody thinks of."""
-    desk, bird, turn = aviary.desk, aviary.bird, of_turn(aviary.desk, message)
+    desk, bird, turn = aviary.desk, aviary.canary, of_turn(aviary.desk, message)
     name, called = json.dumps({"file": bird("metadata")}), json.dumps({"tools": [bird("what was called")]})
-    desk.rows(f"UPDATE messages SET metadata = '{name}' WHERE id = '{message}' RETURNING 1")
-    desk.rows(f"UPDATE turns SET called = '{called}', problem = '{bird('a turn')}' WHERE id = '{turn}' RETURNING 1")
+    desk.query(f"UPDATE messages SET metadata = '{name}' WHERE id = '{message}' RETURNING 1")
+    desk.query(f"UPDATE turns SET called = '{called}', problem = '{bird('a turn')}' WHERE id = '{turn}' RETURNING 1")
     interim = json.dumps({"so far": bird("an interim answer")})
-    desk.rows(
+    desk.query(
         f"UPDATE tool_calls SET interim = '{interim}', code = '{bird('a code')}' WHERE turn_id = '{turn}' RETURNING 1"
     )
-    desk.rows(f"UPDATE citations SET title = '{bird('a citation')}' WHERE number = 1 RETURNING 1")
-    desk.rows(
+    desk.query(f"UPDATE citations SET title = '{bird('a citation')}' WHERE number = 1 RETURNING 1")
+    desk.query(
         "INSERT INTO attachments (tenant_id, id, session_id, message_id, kind, name, body, created_at)"
         f" SELECT tenant_id, '{uuid7(desk.clock())}', session_id, id, 'text', '{bird('an attachment')}',"
         f" '{bird('an attached text')}', now() FROM messages WHERE id = '{message}' RETURNING 1"
     )
-    desk.rows(
+    desk.query(
         "INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at) SELECT tenant_id, session_id,"
         f" 7001, id, 'text_delta', '{json.dumps({'text': bird('an event')})}', now() FROM turns WHERE id = '{turn}'"
         " RETURNING 1"
@@ -90,25 +90,25 @@ def left_behind(aviary: Aviary, message: UUID) -> None:
     aviary.letters["turns-web"].bodies = [{"message_id": str(message)}]
 
 
-def test_nothing_of_it_is_left_in_any_column_and_each_row_is_told(aviary: Aviary) -> None:
+def test_nothing_of_it_is_left_in_any_column_and_each_row_is_told(aviary: ErasureFixture) -> None:
     desk = aviary.desk
     message = on_whatsapp(aviary)
     remembered(aviary, message)
     left_behind(aviary, message)
     aviary.embed()
-    seen = aviary.seen()
+    seen = aviary.canaries_by_table()
     assert set().union(*seen.values()) == set(aviary.planted)
     before = aviary.rows()
     told = aviary.forget("message", message)
-    assert aviary.seen() == {}
-    assert untold(before, aviary.rows(), told) == []
+    assert aviary.canaries_by_table() == {}
+    assert unreported_rows(before, aviary.rows(), told) == []
     assert told["dead_letters"] == {"intake": 1, "turns-web": 1}
-    assert aviary.bucket.kept == {}
-    assert desk.rows("SELECT state, problem FROM outbox ORDER BY created_at") == [
+    assert aviary.bucket.objects == {}
+    assert desk.query("SELECT state, problem FROM outbox ORDER BY created_at") == [
         ("pending", None), ("failed", "forgotten")
     ]  # fmt: skip
-    assert desk.rows("SELECT body FROM messages ORDER BY position LIMIT 2") == [("Good morning.",), ("Good morning.",)]
-    assert desk.rows("SELECT indexed, media FROM messages WHERE body = ''") == [(True, None)] * 2
+    assert desk.query("SELECT body FROM messages ORDER BY position LIMIT 2") == [("Good morning.",), ("Good morning.",)]
+    assert desk.query("SELECT indexed, media FROM messages WHERE body = ''") == [(True, None)] * 2
 
 
 PLACES = {
@@ -126,13 +126,13 @@ PLACES = {
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_what_repeats_it_is_found_where_it_stands_alone(aviary: Aviary, talk: Talk, place: str) -> None:
+def test_what_repeats_it_is_found_where_it_stands_alone(aviary: ErasureFixture, talk: WebConversation, place: str) -> None:
     desk = aviary.desk
-    told = talk.say(f"My account is {BIRD}, please.", says("Noted."))
-    later = talk.say("Which risks are open?", searches("which risks are open"), says("Some are."))
-    desk.rows(PLACES[place].format(f"It is {BIRD}.", of_turn(desk, later), uuid7(desk.clock())))
+    told = talk.say(f"My account is {BIRD}, please.", text_answer("Noted."))
+    later = talk.say("Which risks are open?", search_call("which risks are open"), text_answer("Some are."))
+    desk.query(PLACES[place].format(f"It is {BIRD}.", of_turn(desk, later), uuid7(desk.clock())))
     aviary.forget("message", told)
-    assert aviary.seen() == {}
+    assert aviary.canaries_by_table() == {}
 
 
 FROM_A_FILE = {
@@ -147,17 +147,17 @@ FROM_A_FILE = {
 
 
 @pytest.mark.parametrize("how", FROM_A_FILE)
-def test_who_drew_from_a_file_is_found_by_any_one_trace(aviary: Aviary, talk: Talk, how: str) -> None:
+def test_who_drew_from_a_file_is_found_by_any_one_trace(aviary: ErasureFixture, talk: WebConversation, how: str) -> None:
     desk = aviary.desk
-    files = FileDesk(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
+    files = UploadHarness(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
     file = files.upload("gate.md", b"# Gate\n\nThe gate opens at night.", "project/NRS")
-    files.work()
-    ((row,),) = desk.rows(f"SELECT id FROM context_rows WHERE file_id = '{file.id}' LIMIT 1")
-    drew = talk.say("How does the gate open?", says(f"With {BIRD}."))
-    desk.rows(FROM_A_FILE[how].format(file.id, row, of_turn(desk, drew), uuid7(desk.clock())))
+    files.run_ingestion()
+    ((row,),) = desk.query(f"SELECT id FROM context_rows WHERE file_id = '{file.id}' LIMIT 1")
+    drew = talk.say("How does the gate open?", text_answer(f"With {BIRD}."))
+    desk.query(FROM_A_FILE[how].format(file.id, row, of_turn(desk, drew), uuid7(desk.clock())))
     aviary.forget("file", file.id)
-    assert aviary.seen() == {}
-    assert desk.rows("SELECT 1 FROM attachments") == []
+    assert aviary.canaries_by_table() == {}
+    assert desk.query("SELECT 1 FROM attachments") == []
 
 
 FROM_A_RECORD = {
@@ -174,40 +174,40 @@ FROM_A_RECORD = {
 @pytest.mark.parametrize("is_archived", [False, True])
 @pytest.mark.parametrize("how", FROM_A_RECORD)
 def test_who_drew_from_a_record_is_found_by_any_one_trace(
-    aviary: Aviary, talk: Talk, how: str, is_archived: bool
+    aviary: ErasureFixture, talk: WebConversation, how: str, is_archived: bool
 ) -> None:
-    desk, other = aviary.desk, Talk(aviary.desk)
+    desk, other = aviary.desk, WebConversation(aviary.desk)
     risk: JsonObject = {"severity": "high", "state": "open", "owner": BIRD}
-    made = calls("create_entity", kind="risk", name="Gate", project="project/NRS", properties=risk)
-    told = talk.say("Note it, please.", made, says("Done."))
+    made = tool_call("create_entity", kind="risk", name="Gate", project="project/NRS", properties=risk)
+    told = talk.say("Note it, please.", made, text_answer("Done."))
     aviary.embed()
-    ((record, key),) = desk.rows("SELECT id, key FROM entities WHERE name = 'Gate'")
-    drew = other.say("Who owns the gate?", searches("weather"), says(f"It is {BIRD}."))
+    ((record, key),) = desk.query("SELECT id, key FROM entities WHERE name = 'Gate'")
+    drew = other.say("Who owns the gate?", search_call("weather"), text_answer(f"It is {BIRD}."))
     turn = of_turn(desk, drew)
     if is_archived:
         aviary.embed()
-        desk.rows(f"UPDATE messages SET body = '' WHERE turn_id = '{turn}' AND direction = 'outbound' RETURNING 1")
-    desk.rows(FROM_A_RECORD[how].format(record, turn, f"risk/{key}"))
+        desk.query(f"UPDATE messages SET body = '' WHERE turn_id = '{turn}' AND direction = 'outbound' RETURNING 1")
+    desk.query(FROM_A_RECORD[how].format(record, turn, f"risk/{key}"))
     aviary.forget("message", told)
-    assert aviary.seen() == {}
+    assert aviary.canaries_by_table() == {}
 
 
 KINDS = ("memory", "summary", "consolidation", "pulse", "archive")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_whoever_is_at_any_work_that_reads_it_begins_anew(aviary: Aviary, talk: Talk, kind: str) -> None:
+def test_whoever_is_at_any_work_that_reads_it_begins_anew(aviary: ErasureFixture, talk: WebConversation, kind: str) -> None:
     desk = aviary.desk
-    change = calls("update_entity", entity="risk/R-03", properties={"response": f"Ask {BIRD}"})
-    told = talk.say("Change it, please.", change, says("Done."))
-    ((record,),) = desk.rows("SELECT id FROM entities WHERE key = 'R-03'")
+    change = tool_call("update_entity", entity="risk/R-03", properties={"response": f"Ask {BIRD}"})
+    told = talk.say("Change it, please.", change, text_answer("Done."))
+    ((record,),) = desk.query("SELECT id FROM entities WHERE key = 'R-03'")
     one = {"pulse": record, "archive": desk.tenant_id}.get(kind, talk.session)
-    desk.rows(
+    desk.query(
         "INSERT INTO work_due (tenant_id, kind, id, due_at, held_until) VALUES"
         f" (current_tenant(), '{kind}', '{one}', now(), now() + interval '1 hour')"
         " ON CONFLICT (tenant_id, kind, id) DO UPDATE SET held_until = EXCLUDED.held_until RETURNING 1"
     )
     aviary.forget("message", told)
-    ((held, due),) = desk.rows(f"SELECT held_until, due_at FROM work_due WHERE kind = '{kind}' AND id = '{one}'")
+    ((held, due),) = desk.query(f"SELECT held_until, due_at FROM work_due WHERE kind = '{kind}' AND id = '{one}'")
     assert held is None
     assert kind != "archive" or due >= desk.clock.now + timedelta(minutes=9)  # type: ignore[operator]

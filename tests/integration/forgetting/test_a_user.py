@@ -9,16 +9,16 @@ from uuid import UUID
 
 from parlour.channels.envelope import Media
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 from parlour.knowledge.records import stale
-from parlour.pulse.pulse import Order
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writer
-from tests.desk import PHONE, Desk, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary, untold
+from tests.desk import PHONE, ConversationHarness, tool_call, text_answer, search_call
+from tests.integration.forgetting.aviary import ErasureFixture, unreported_rows
 from tests.integration.forgetting.aviary import tables as all_of
-from tests.integration.pulses_read import services as pulse_services
+from tests.integration.pulses_read import make_pulse_dependencies as pulse_services
 from tests.integration.turns.test_about_a_record import about
-from tests.post import PNG, Post
+from tests.post import PNG_BYTES, InboundMedia
 
 OTHER = "+919800000002"
 
@@ -39,80 +39,80 @@ NAMES_WHO_WENT = frozenset({"audit_log", "entities", "forgettings"})
 """Tables in which the id of whoever was forgotten stays, and leads nowhere: as who changed what others have, too."""
 
 
-def say(desk: Desk, text: str, *script: list[Any], sender: str = PHONE) -> None:
+def say(desk: ConversationHarness, text: str, *script: list[Any], sender: str = PHONE) -> None:
     """A message on WhatsApp, and its turn."""
     desk.clock.now += timedelta(seconds=20)
-    desk.write(text, f"m{desk.clock.now.timestamp()}", sender=sender)
+    desk.send_whatsapp(text, f"m{desk.clock.now.timestamp()}", sender=sender)
     desk.model.script = [*script]
-    desk.run()
+    desk.run_turn()
 
 
-def user_of(desk: Desk, phone: str = PHONE) -> UUID:
-    ((found,),) = desk.rows(f"SELECT id FROM users WHERE phone = '{phone}'")
+def user_of(desk: ConversationHarness, phone: str = PHONE) -> UUID:
+    ((found,),) = desk.query(f"SELECT id FROM users WHERE phone = '{phone}'")
     return UUID(str(found))
 
 
-def session_of(desk: Desk, user: UUID) -> UUID:
-    ((found,),) = desk.rows(f"SELECT id FROM sessions WHERE user_id = '{user}' ORDER BY created_at LIMIT 1")
+def session_of(desk: ConversationHarness, user: UUID) -> UUID:
+    ((found,),) = desk.query(f"SELECT id FROM sessions WHERE user_id = '{user}' ORDER BY created_at LIMIT 1")
     return UUID(str(found))
 
 
-def talk(aviary: Aviary) -> UUID:
+def talk(aviary: ErasureFixture) -> UUID:
     """What somebody says, sends and has done in a conversation, with everything that turns leave behind."""
-    desk, bird = aviary.desk, aviary.bird
+    desk, bird = aviary.desk, aviary.canary
     for number in range(12):
-        say(desk, f"Line {number}: {bird('messages')} is mine.", says(f"Noted, {bird('replies')}."))
+        say(desk, f"Line {number}: {bird('messages')} is mine.", text_answer(f"Noted, {bird('replies')}."))
     risk: JsonObject = {"severity": "high", "state": "open", "owner": bird("a property")}
-    made = calls("create_entity", kind="risk", name=f"Crate {bird('a name')}", project="project/NRS", properties=risk)
-    say(desk, "Please note a risk.", made, says("Done."))
+    made = tool_call("create_entity", kind="risk", name=f"Crate {bird('a name')}", project="project/NRS", properties=risk)
+    say(desk, "Please note a risk.", made, text_answer("Done."))
     response: JsonObject = {"response": f"Call {bird('a property of somebody elses record')} first."}
-    say(desk, "Change the risk.", calls("update_entity", "c2", entity="risk/R-03", properties=response), says("Done."))
-    minutes = calls("create_entity", "c4", kind="document", name=f"Note {bird('a document')}", project="project/NRS",
+    say(desk, "Change the risk.", tool_call("update_entity", "c2", entity="risk/R-03", properties=response), text_answer("Done."))
+    minutes = tool_call("create_entity", "c4", kind="document", name=f"Note {bird('a document')}", project="project/NRS",
                     text=f"# Note\n\nThe crate {bird('a text')} is mine.")  # fmt: skip
-    say(desk, "And write it up.", minutes, says("Done."))
+    say(desk, "And write it up.", minutes, text_answer("Done."))
     aviary.embed()
     cites = "".join(f" [{number}]" for number in range(1, 9))
     say(
-        desk, "Is it there?", searches(f"where is my crate {bird('a query')}", "c3"), says(f"{bird('a reply')}{cites}.")
+        desk, "Is it there?", search_call(f"where is my crate {bird('a query')}", "c3"), text_answer(f"{bird('a reply')}{cites}.")
     )
     return user_of(desk)
 
 
-def send(aviary: Aviary) -> None:
+def send(aviary: ErasureFixture) -> None:
     """What they send along: a picture over WhatsApp, and what nobody has sent yet."""
-    desk, bird = aviary.desk, aviary.bird
-    post = Post(desk, aviary.bucket)
+    desk, bird = aviary.desk, aviary.canary
+    post = InboundMedia(desk, aviary.bucket)
     desk.clock.now += timedelta(seconds=20)
-    desk.write(bird("a caption"), "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1"))
-    ((message,),) = desk.rows("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
-    post.keep(UUID(str(message)), PNG + bird("a picture").encode())
-    desk.model.script = [says("A fine picture.")]
-    desk.run()
+    desk.send_whatsapp(bird("a caption"), "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1"))
+    ((message,),) = desk.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    post.fetch_and_store(UUID(str(message)), PNG_BYTES + bird("a picture").encode())
+    desk.model.script = [text_answer("A fine picture.")]
+    desk.run_turn()
 
 
-def on_the_web(aviary: Aviary, user: UUID) -> None:
+def on_the_web(aviary: ErasureFixture, user: UUID) -> None:
     """The same person on the web: a visitor of whom it was found out later, with a file."""
-    desk, bird = aviary.desk, aviary.bird
-    visitor = desk.visit()
-    session = desk.session_of(visitor)
-    post = Post(desk, aviary.bucket)
+    desk, bird = aviary.desk, aviary.canary
+    visitor = desk.create_visitor()
+    session = desk.find_session(visitor)
+    post = InboundMedia(desk, aviary.bucket)
     note = f"# Note\n\nThe crate {bird('an attached text')} stands at the gate."
-    named = post.upload(visitor, session, note.encode(), f"{bird('a file name')}.md")
-    post.upload(visitor, session, bird("an upload that was never sent").encode(), "later.md")
-    post.say(visitor, session, f"See {bird('the web')}.", named)
-    desk.model.script = [says(f"Seen {bird('a reply on the web')}.")]
-    post.run()
-    desk.rows(f"UPDATE users SET merged_into = '{user}' WHERE id = '{visitor.id}' RETURNING id")
+    named = post.upload_file(visitor, session, note.encode(), f"{bird('a file name')}.md")
+    post.upload_file(visitor, session, bird("an upload that was never sent").encode(), "later.md")
+    post.send_web(visitor, session, f"See {bird('the web')}.", named)
+    desk.model.script = [text_answer(f"Seen {bird('a reply on the web')}.")]
+    post.run_turn()
+    desk.query(f"UPDATE users SET merged_into = '{user}' WHERE id = '{visitor.id}' RETURNING id")
 
 
-def remember(aviary: Aviary, user: UUID) -> None:
+def remember(aviary: ErasureFixture, user: UUID) -> None:
     """What memory made of it, as its writers leave it."""
-    desk, bird, session = aviary.desk, aviary.bird, session_of(aviary.desk, user)
-    (message,) = desk.rows(f"SELECT id, turn_id FROM messages WHERE session_id = '{session}' LIMIT 1")
+    desk, bird, session = aviary.desk, aviary.canary, session_of(aviary.desk, user)
+    (message,) = desk.query(f"SELECT id, turn_id FROM messages WHERE session_id = '{session}' LIMIT 1")
     whose = f"s.user_id = '{user}' AND s.id = '{session}'"
 
     beside = f"WHERE {whose}"
-    insert, new = partial(aviary.plant, beside), aviary.new_id
+    insert, new = partial(aviary.plant_row, beside), aviary.new_id
     said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
     fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
@@ -130,26 +130,26 @@ def remember(aviary: Aviary, user: UUID) -> None:
     insert("extractions", session_id="s.id")
     insert("work_due", kind="'consolidation'", id="s.id", due_at=at, problem=f"'{bird('a problem')}'")
     failed = f"UPDATE work_due SET problem = '{bird('a problem of the extractor')}' WHERE kind = 'memory'"
-    desk.rows(f"{failed} AND id = '{session}' RETURNING 1")
+    desk.query(f"{failed} AND id = '{session}' RETURNING 1")
     state = json.dumps({"notes": [bird("state")]})
-    desk.rows(f"UPDATE agent_states SET state = state || '{state}' WHERE session_id = '{session}' RETURNING 1")
+    desk.query(f"UPDATE agent_states SET state = state || '{state}' WHERE session_id = '{session}' RETURNING 1")
     insert("phone_links", id=new(), user_id="s.user_id", binding_id="s.binding_id", phone=f"'{bird('a number')}'",
            code_hash="''", consented_at=at, expires_at=at, created_at=at)  # fmt: skip
     key = f"tenant/{desk.tenant_id}/archive/{session}/one.jsonl"
-    aviary.bucket.kept[key] = json.dumps({"id": "x", "body": bird("an archive")}).encode()
+    aviary.bucket.objects[key] = json.dumps({"id": "x", "body": bird("an archive")}).encode()
     insert("archived_messages", id=new(), session_id="s.id", object_key=f"'{key}'", first_position="1",
            last_position="1", from_at=at, until_at=at, messages="1", size_bytes="1", sha256="''",
            created_at=at)  # fmt: skip
 
 
-def elsewhere(aviary: Aviary, user: UUID) -> None:
+def elsewhere(aviary: ErasureFixture, user: UUID) -> None:
     """Where nobody thinks of it: what is written about conversations, and what was never stored."""
-    desk, bird, session = aviary.desk, aviary.bird, session_of(aviary.desk, user)
-    desk.rows(f"UPDATE sessions SET title = '{bird('a session')}' WHERE id = '{session}' RETURNING 1")
-    desk.rows(f"UPDATE users SET display_name = '{bird('a user')}' WHERE id = '{user}' RETURNING 1")
-    desk.rows(f"UPDATE outbox SET problem = '{bird('a send')}' WHERE session_id = '{session}' RETURNING 1")
-    desk.rows(f"UPDATE turns SET problem = '{bird('a turn')}' WHERE session_id = '{session}' RETURNING 1")
-    desk.rows(
+    desk, bird, session = aviary.desk, aviary.canary, session_of(aviary.desk, user)
+    desk.query(f"UPDATE sessions SET title = '{bird('a session')}' WHERE id = '{session}' RETURNING 1")
+    desk.query(f"UPDATE users SET display_name = '{bird('a user')}' WHERE id = '{user}' RETURNING 1")
+    desk.query(f"UPDATE outbox SET problem = '{bird('a send')}' WHERE session_id = '{session}' RETURNING 1")
+    desk.query(f"UPDATE turns SET problem = '{bird('a turn')}' WHERE session_id = '{session}' RETURNING 1")
+    desk.query(
         "INSERT INTO pulse_questions (tenant_id, id, entity_id, question, asked_by, level, asked_at)"
         f" SELECT tenant_id, '{uuid7(desk.clock())}', id, '{bird('a question')}', 'user:{user}', 1, now()"
         " FROM entities WHERE key = 'R-05' RETURNING id"
@@ -162,23 +162,23 @@ def elsewhere(aviary: Aviary, user: UUID) -> None:
     aviary.letters["turns-web"].bodies = [{"tenant_id": str(desk.tenant_id), "session_id": str(session)}]
 
 
-def told_to_others(aviary: Aviary) -> None:
+def told_to_others(aviary: ErasureFixture) -> None:
     """What somebody who stays asked of records, and earlier texts: from a record that goes, from what was written into
     another, and a question about one that goes."""
-    desk, bird = aviary.desk, aviary.bird
-    ((crate,),) = desk.rows("SELECT id FROM entities WHERE name LIKE 'Crate CANARY-%'")
-    ((changed, said),) = desk.rows("SELECT id, properties ->> 'response' FROM entities WHERE key = 'R-03'")
+    desk, bird = aviary.desk, aviary.canary
+    ((crate,),) = desk.query("SELECT id FROM entities WHERE name LIKE 'Crate CANARY-%'")
+    ((changed, said),) = desk.query("SELECT id, properties ->> 'response' FROM entities WHERE key = 'R-03'")
     asked = "(tenant_id, id, entity_id, question, asked_by, level, asked_at, told_of, markdown)"
     for told_of, answer in (
         (f"entities/{crate}", bird("an answer to somebody else")),
         (f"entities/{changed}", f"{said} That is {bird('an answer about a changed record')}."),
         ("entities/none", "The slab is late."),
     ):
-        desk.rows(
+        desk.query(
             f"INSERT INTO pulse_questions {asked} SELECT tenant_id, '{uuid7(desk.clock())}', id, 'What else?',"
             f" 'member:other', 1, now(), ARRAY['{told_of}'], '{answer}' FROM entities WHERE key = 'R-05' RETURNING 1"
         )
-    desk.rows(
+    desk.query(
         f"INSERT INTO pulse_questions {asked} SELECT tenant_id, '{uuid7(desk.clock())}', id,"
         f" '{bird('a question about what goes')}', 'member:other', 1, now(), '{{}}', '' FROM entities"
         f" WHERE id = '{crate}' RETURNING 1"
@@ -188,28 +188,28 @@ def told_to_others(aviary: Aviary) -> None:
         (2, f"entities/{changed}", f"{said} That is {bird('an earlier text about a changed record')}."),
         (3, "entities/none", "The slab is late."),
     ):
-        desk.rows(
+        desk.query(
             "INSERT INTO pulse_versions (tenant_id, entity_id, level, version, markdown, statements, citations,"
             f" told_of, fingerprint, model, generated_at) SELECT tenant_id, id, 1, {version}, '{text}', '[]', '[]',"
             f" ARRAY['{told_of}'], '', '', now() FROM entities WHERE key = 'R-05' RETURNING 1"
         )
 
 
-def write_pulse(desk: Desk, key: str) -> None:
-    ((entity,),) = desk.rows(f"SELECT id FROM entities WHERE key = '{key}'")
+def write_pulse(desk: ConversationHarness, key: str) -> None:
+    ((entity,),) = desk.query(f"SELECT id FROM entities WHERE key = '{key}'")
     with desk.database.transaction(desk.admin) as tx:
-        stale.ask(tx, UUID(str(entity)), desk.clock())
-    writer.run(pulse_services(desk), Order(desk.tenant_id, UUID(str(entity))), lambda: 600.0)
+        stale.request_refresh(tx, UUID(str(entity)), desk.clock())
+    writer.run_pulse_job(pulse_services(desk), PulseJob(desk.tenant_id, UUID(str(entity))), lambda: 600.0)
 
 
-def whole_words(aviary: Aviary, words: str) -> set[str]:
+def whole_words(aviary: ErasureFixture, words: str) -> set[str]:
     """The tables that say it."""
     return {name for name, text in all_of(aviary.cluster, aviary.name).items() if words in text}
 
 
-def written_again(desk: Desk, key: str) -> set[str]:
+def written_again(desk: ConversationHarness, key: str) -> set[str]:
     """The searchable rows that tell of a record as it is, in whose place others come when it changes."""
-    rows = desk.rows(
+    rows = desk.query(
         "SELECT r.id::text FROM context_rows r JOIN entities e ON e.id = r.entity_id"
         f" WHERE e.key = '{key}' AND r.kind = 'snapshot'"
     )
@@ -226,21 +226,21 @@ def tables(report: JsonObject) -> set[str]:
 class Neighbour:
     """Somebody else, in a conversation about a record of whose Pulse the first one's calls are a part."""
 
-    def __init__(self, desk: Desk, handle: str) -> None:
+    def __init__(self, desk: ConversationHarness, handle: str) -> None:
         self.desk = desk
         self.visitor, self.session = about(desk, handle)
 
     def ask(self, text: str) -> str:
         """Their next prompt, whole."""
         self.desk.clock.now += timedelta(seconds=20)
-        self.desk.write_web(self.visitor, self.session, text)
-        self.desk.model.script = [says("Well then.")]
-        self.desk.run()
+        self.desk.send_web(self.visitor, self.session, text)
+        self.desk.model.script = [text_answer("Well then.")]
+        self.desk.run_turn()
         request = self.desk.model.requests[-1]
-        return canonical([*request.system, *request.messages])
+        return canonical_json([*request.system, *request.messages])
 
 
-def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_next_prompt(aviary: Aviary) -> None:
+def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_next_prompt(aviary: ErasureFixture) -> None:
     desk = aviary.desk
     user = talk(aviary)
     send(aviary)
@@ -252,26 +252,26 @@ def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_
         write_pulse(desk, key)
     neighbours = [Neighbour(desk, handle) for handle in ("project/NRS", "risk/R-03")]
     assert "CANARY" in "".join(one.ask("Where do we stand? My crate is WREN-1.") for one in neighbours)
-    seen = aviary.seen()
+    seen = aviary.canaries_by_table()
     assert set().union(*seen.values()) == set(aviary.planted)
     assert len(aviary.planted) >= 50
     assert {one for one in seen if one.startswith("table ")} == {
-        f"table {name}" for name in aviary.with_texts() - SAYS_NOTHING_OF_PEOPLE
+        f"table {name}" for name in aviary.tables_with_texts() - SAYS_NOTHING_OF_PEOPLE
     }
     assert seen.keys() >= {"object media", "queue dead intake"}
 
     dry = aviary.forget("user", user, dry_run=True)
-    assert aviary.seen() == seen
+    assert aviary.canaries_by_table() == seen
     before, replaced = aviary.rows(), written_again(desk, "R-03")
-    ((due,),) = desk.rows(f"SELECT count(*) FROM work_due WHERE id = '{session_of(desk, user)}'")
+    ((due,),) = desk.query(f"SELECT count(*) FROM work_due WHERE id = '{session_of(desk, user)}'")
     assert due
     gone = [str(user), str(session_of(desk, user))]
     told = aviary.forget("user", user)
-    assert aviary.seen() == {}
-    assert [one for one in untold(before, aviary.rows(), told) if one[1].partition("/")[0] not in replaced] == []
+    assert aviary.canaries_by_table() == {}
+    assert [one for one in unreported_rows(before, aviary.rows(), told) if one[1].partition("/")[0] not in replaced] == []
     for table in ("pulse_questions", "pulse_versions"):
         stay = "SELECT markdown FROM {} p JOIN entities e ON e.id = p.entity_id WHERE e.key = 'R-05'"
-        assert desk.rows(stay.format(table)) == [("The slab is late.",)]
+        assert desk.query(stay.format(table)) == [("The slab is late.",)]
     for name in gone:
         assert whole_words(aviary, name) <= NAMES_WHO_WENT
     assert [name for name, words in all_of(aviary.cluster, aviary.name).items() if PHONE[1:] in words] == []
@@ -283,7 +283,7 @@ def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_
         prompt = one.ask("And now?")
         assert "CANARY" not in prompt
         assert "WREN-1" in prompt
-    say(desk, "Hello again", says("Hello, who are you?"))
-    assert "CANARY" not in canonical([*desk.model.requests[-1].system, *desk.model.requests[-1].messages])
+    say(desk, "Hello again", text_answer("Hello, who are you?"))
+    assert "CANARY" not in canonical_json([*desk.model.requests[-1].system, *desk.model.requests[-1].messages])
     assert user_of(desk) != user
-    assert aviary.seen() == {}
+    assert aviary.canaries_by_table() == {}

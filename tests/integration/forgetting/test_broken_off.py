@@ -10,19 +10,19 @@ from uuid import UUID
 import pytest
 
 from parlour.forgetting import erase, texts
-from parlour.forgetting.erase import Services, Wish
-from parlour.forgetting.report import Kind, Target, Unfinished
+from parlour.forgetting.erase import ErasureDependencies, ErasureRequest
+from parlour.forgetting.report import ErasableKind, ErasureTarget, ErasureUnfinished
 from parlour.infra.errors import NotFound
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
-from parlour.jobs.dead_letters import Discarded
+from parlour.jobs.dead_letters import DiscardResult
 from parlour.principal import Principal
-from tests.desk import PHONE, calls, says, searches
-from tests.integration.forgetting.aviary import Aviary, Letters
-from tests.integration.knowledge.file_desk import FileDesk
-from tests.integration.talking import Talk
-from tests.post import Post
+from tests.desk import PHONE, tool_call, text_answer, search_call
+from tests.integration.forgetting.aviary import ErasureFixture, FakeDeadLetters
+from tests.integration.knowledge.file_desk import UploadHarness
+from tests.integration.talking import WebConversation
+from tests.post import InboundMedia
 
 NAME, OWNER, RESPONSE, PICTURE = "CANARY-71X", "CANARY-72X", "CANARY-73X", "CANARY-74X"
 
@@ -75,47 +75,47 @@ class Mortal:
 class Scene:
     """Somebody whose calls made one record and changed another, of which others were told; with all that goes by id."""
 
-    aviary: Aviary
-    talk: Talk = field(init=False)
+    aviary: ErasureFixture
+    talk: WebConversation = field(init=False)
     told: UUID = field(init=False)
 
     def __post_init__(self) -> None:
         desk = self.aviary.desk
-        self.talk, other = Talk(desk), Talk(desk)
+        self.talk, other = WebConversation(desk), WebConversation(desk)
         risk: JsonObject = {"severity": "high", "state": "open", "owner": OWNER}
-        made = calls("create_entity", kind="risk", name=f"Crate {NAME}", project="project/NRS", properties=risk)
-        change = calls("update_entity", "c2", entity="risk/R-03", properties={"response": f"Call {RESPONSE} first."})
-        self.told = self.talk.say("Note a risk and change the other.", [*made, *change], says("Done."))
-        ((key,),) = desk.rows(f"SELECT key FROM entities WHERE name LIKE '%{NAME}%'")
-        other.say("What of it?", calls("get_entity", "c3", entities=[f"risk/{key}"]), says(f"It is {NAME} of {OWNER}."))
-        other.say("And R-03?", calls("get_entity", "c4", entities=["risk/R-03"]), says(f"{RESPONSE} is called first."))
-        other.say("The crane comes on Monday.", says("On Monday, then."))
-        post = Post(desk, self.aviary.bucket)
-        key = post.upload(self.talk.visitor, self.talk.session, f"# {PICTURE}".encode(), "note.md")
-        post.say(self.talk.visitor, self.talk.session, "See this.", key)
-        desk.model.script = [says("Seen.")]
-        post.run()
+        made = tool_call("create_entity", kind="risk", name=f"Crate {NAME}", project="project/NRS", properties=risk)
+        change = tool_call("update_entity", "c2", entity="risk/R-03", properties={"response": f"Call {RESPONSE} first."})
+        self.told = self.talk.say("Note a risk and change the other.", [*made, *change], text_answer("Done."))
+        ((key,),) = desk.query(f"SELECT key FROM entities WHERE name LIKE '%{NAME}%'")
+        other.say("What of it?", tool_call("get_entity", "c3", entities=[f"risk/{key}"]), text_answer(f"It is {NAME} of {OWNER}."))
+        other.say("And R-03?", tool_call("get_entity", "c4", entities=["risk/R-03"]), text_answer(f"{RESPONSE} is called first."))
+        other.say("The crane comes on Monday.", text_answer("On Monday, then."))
+        post = InboundMedia(desk, self.aviary.bucket)
+        key = post.upload_file(self.talk.visitor, self.talk.session, f"# {PICTURE}".encode(), "note.md")
+        post.send_web(self.talk.visitor, self.talk.session, "See this.", key)
+        desk.model.script = [text_answer("Seen.")]
+        post.run_turn()
         self.aviary.letters["turns-web"].bodies = [{"session_id": str(self.talk.session)}]
 
-    def target(self, kind: Kind) -> UUID:
+    def target(self, kind: ErasableKind) -> UUID:
         return self.talk.user if kind == "user" else self.told
 
     def forget(
-        self, kind: Kind, life: Life | None = None, seconds_left: Callable[[], float] = lambda: 60.0
+        self, kind: ErasableKind, life: Life | None = None, seconds_left: Callable[[], float] = lambda: 60.0
     ) -> JsonObject:
         return forgotten(self.aviary, kind, self.target(kind), life or Life(), seconds_left)
 
 
 def forgotten(
-    aviary: Aviary, kind: Kind, target: UUID, life: Life, seconds_left: Callable[[], float] = lambda: 60.0
+    aviary: ErasureFixture, kind: ErasableKind, target: UUID, life: Life, seconds_left: Callable[[], float] = lambda: 60.0
 ) -> JsonObject:
     desk = aviary.desk
     letters = {name: Mortal(one, life) for name, one in aviary.letters.items()}
-    services = Services(
+    services = ErasureDependencies(
         cast("Any", Mortal(desk.database, life)), cast("Any", Mortal(aviary.bucket, life)),
         cast("Any", Mortal(aviary.room.files, life)), cast("Any", letters), desk.clock, uuid7,
     )  # fmt: skip
-    return erase.forget(desk.admin, services, Wish(Target(kind, target)), seconds_left)
+    return erase.erase(desk.admin, services, ErasureRequest(ErasureTarget(kind, target)), seconds_left)
 
 
 def named(report: JsonObject) -> set[tuple[str, str]]:
@@ -124,27 +124,27 @@ def named(report: JsonObject) -> set[tuple[str, str]]:
     return {(row["table"], "" if row["table"] == "ledger_blobs" else one) for row in rows for one in row["ids"]}
 
 
-def ended(aviary: Aviary, scene: Scene, dry: JsonObject, told: JsonObject) -> None:
+def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObject) -> None:
     """Nothing is left, others keep what is theirs, and one report names every row."""
     desk = aviary.desk
-    assert aviary.seen() == {}
+    assert aviary.canaries_by_table() == {}
     assert named(dry) <= named(told)
     assert told["finished"]
     assert told["objects"] == dry["objects"]
-    assert desk.rows("SELECT count(*) FROM messages WHERE body = 'On Monday, then.'") == [(1,)]
-    assert desk.rows("SELECT id::text, state FROM forgettings") == [(told["id"], "done")]
-    assert desk.rows("SELECT count(*) FROM audit_log WHERE action LIKE '%.forgotten'") == [(1,)]
+    assert desk.query("SELECT count(*) FROM messages WHERE body = 'On Monday, then.'") == [(1,)]
+    assert desk.query("SELECT id::text, state FROM forgettings") == [(told["id"], "done")]
+    assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.forgotten'") == [(1,)]
     kind = cast("Kind", told["kind"])
     assert scene.forget(kind)["id"] == told["id"]
     if kind == "user":
-        assert told["dead_letters"] == {"turns-web": 1} or "are not counted" in canonical(told["out_of_reach"])
-        assert desk.rows(f"SELECT count(*) FROM users WHERE id = '{scene.talk.user}'") == [(0,)]
+        assert told["dead_letters"] == {"turns-web": 1} or "are not counted" in canonical_json(told["out_of_reach"])
+        assert desk.query(f"SELECT count(*) FROM users WHERE id = '{scene.talk.user}'") == [(0,)]
 
 
 @pytest.mark.parametrize("steps", [1, *range(6, 22)])
-def test_a_user_is_forgotten_wherever_it_broke_off(aviary: Aviary, steps: int) -> None:
+def test_a_user_is_forgotten_wherever_it_broke_off(aviary: ErasureFixture, steps: int) -> None:
     scene = Scene(aviary)
-    assert len(aviary.seen()) >= 6
+    assert len(aviary.canaries_by_table()) >= 6
     dry = aviary.forget("user", scene.talk.user, dry_run=True)
     life = Life(steps)
     try:
@@ -157,7 +157,7 @@ def test_a_user_is_forgotten_wherever_it_broke_off(aviary: Aviary, steps: int) -
 
 
 @pytest.mark.parametrize("kind", ["user", "message"])
-def test_who_is_killed_again_and_again_gets_on_all_the_same(aviary: Aviary, kind: Kind) -> None:
+def test_who_is_killed_again_and_again_gets_on_all_the_same(aviary: ErasureFixture, kind: ErasableKind) -> None:
     scene, died = Scene(aviary), 0
     dry = aviary.forget(kind, scene.target(kind), dry_run=True)
     told: JsonObject | None = None
@@ -169,18 +169,18 @@ def test_who_is_killed_again_and_again_gets_on_all_the_same(aviary: Aviary, kind
     assert died > 5
     if kind == "user":
         return ended(aviary, scene, dry, told)
-    assert {where for where in aviary.seen() if PICTURE not in aviary.seen()[where]} == set()
+    assert {where for where in aviary.canaries_by_table() if PICTURE not in aviary.canaries_by_table()[where]} == set()
     assert named(dry) <= named(told)
     return None
 
 
-def test_who_drew_from_a_file_is_found_the_second_time(aviary: Aviary) -> None:
-    desk, talk = aviary.desk, Talk(aviary.desk)
-    files = FileDesk(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
+def test_who_drew_from_a_file_is_found_the_second_time(aviary: ErasureFixture) -> None:
+    desk, talk = aviary.desk, WebConversation(aviary.desk)
+    files = UploadHarness(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
     file = files.upload("gate.md", f"# Gate\n\nThe gate opens with {NAME} at night.".encode(), "project/NRS")
-    files.work()
+    files.run_ingestion()
     aviary.embed()
-    talk.say("How does the gate open?", searches("how does the gate open at night"), says(f"With {NAME} [1]."))
+    talk.say("How does the gate open?", search_call("how does the gate open at night"), text_answer(f"With {NAME} [1]."))
     died = 0
     while True:
         try:
@@ -189,115 +189,115 @@ def test_who_drew_from_a_file_is_found_the_second_time(aviary: Aviary) -> None:
         except Killed:
             died += 1
     assert died > 5
-    assert aviary.seen() == {}
+    assert aviary.canaries_by_table() == {}
 
 
 def test_without_time_to_read_all_of_their_own_prompts_nothing_goes_yet(
-    aviary: Aviary, monkeypatch: pytest.MonkeyPatch
+    aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene, asked = Scene(aviary), 0
     dry = aviary.forget("user", scene.talk.user, dry_run=True)
     monkeypatch.setattr(texts, "_AT_ONCE", 1)
-    before = aviary.seen()
-    with pytest.raises(Unfinished):
+    before = aviary.canaries_by_table()
+    with pytest.raises(ErasureUnfinished):
         scene.forget("user", seconds_left=lambda: 7.5)
-    assert {where: seen for where, seen in aviary.seen().items() if where != "table forgettings"} == before
+    assert {where: seen for where, seen in aviary.canaries_by_table().items() if where != "table forgettings"} == before
     told: JsonObject | None = None
     while told is None:
         asked += 1
         patience = iter([60.0] * asked)
         try:
             told = scene.forget("user", seconds_left=lambda patience=patience: next(patience, 1.0))  # type: ignore[misc]
-        except Unfinished:
+        except ErasureUnfinished:
             assert asked < 100
     assert asked > 5
     ended(aviary, scene, dry, told)
 
 
-def test_a_queue_that_takes_all_the_time_is_no_harm(aviary: Aviary) -> None:
+def test_a_queue_that_takes_all_the_time_is_no_harm(aviary: ErasureFixture) -> None:
     scene, left = Scene(aviary), [60.0]
 
-    class Slow(Letters):
-        def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> Discarded:
+    class Slow(FakeDeadLetters):
+        def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> DiscardResult:
             left[0] = 1.0
             return super().discard(is_about, most)
 
     dry = aviary.forget("user", scene.talk.user, dry_run=True)
     aviary.letters["intake"] = Slow(aviary.letters["intake"].bodies)
-    with pytest.raises(Unfinished):
+    with pytest.raises(ErasureUnfinished):
         scene.forget("user", seconds_left=lambda: left[0])
     ended(aviary, scene, dry, scene.forget("user"))
 
 
-def test_what_is_written_while_it_is_looked_goes_too(aviary: Aviary, monkeypatch: pytest.MonkeyPatch) -> None:
-    talk, look = Talk(aviary.desk), texts.Search.look
-    told = talk.say(f"My account is {NAME}, please.", says("Noted."))
+def test_what_is_written_while_it_is_looked_goes_too(aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    talk, look = WebConversation(aviary.desk), texts.PromptRecordSearch.search
+    told = talk.say(f"My account is {NAME}, please.", text_answer("Noted."))
 
-    def looked(self: texts.Search, left: Callable[[], float]) -> bool:
+    def looked(self: texts.PromptRecordSearch, left: Callable[[], float]) -> bool:
         found = look(self, left)
-        talk.say("Which account was it?", says(f"It was {NAME}."))
-        talk.fact(NAME, told, key="identifier.account")
+        talk.say("Which account was it?", text_answer(f"It was {NAME}."))
+        talk.add_fact(NAME, told, key="identifier.account")
         return found
 
-    monkeypatch.setattr(texts.Search, "look", looked)
+    monkeypatch.setattr(texts.PromptRecordSearch, "look", looked)
     aviary.forget("message", told)
-    assert aviary.seen() == {}
+    assert aviary.canaries_by_table() == {}
 
 
-def test_what_they_say_while_they_are_forgotten_goes_too(aviary: Aviary, monkeypatch: pytest.MonkeyPatch) -> None:
-    scene, letters, said = Scene(aviary), erase._Work._letters, 0
+def test_what_they_say_while_they_are_forgotten_goes_too(aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    scene, letters, said = Scene(aviary), erase._Erasure._delete_dead_letters, 0
     risk: JsonObject = {"severity": "high", "state": "open", "owner": OWNER}
-    made = calls("create_entity", kind="risk", name=f"Crate {NAME}", project="project/NRS", properties=risk)
+    made = tool_call("create_entity", kind="risk", name=f"Crate {NAME}", project="project/NRS", properties=risk)
 
-    def meanwhile(self: erase._Work) -> None:
+    def meanwhile(self: erase._Erasure) -> None:
         nonlocal said
         letters(self)
         said += 1
         if said == 1:
-            scene.talk.say(f"And note {PICTURE} as a risk.", made, says("Done."))
+            scene.talk.say(f"And note {PICTURE} as a risk.", made, text_answer("Done."))
 
-    monkeypatch.setattr(erase._Work, "_letters", meanwhile)
+    monkeypatch.setattr(erase._Erasure, "_letters", meanwhile)
     told = scene.forget("user")
     assert said == 2
-    assert aviary.seen() == {}
+    assert aviary.canaries_by_table() == {}
     assert told["finished"]
 
 
-def test_what_was_forgotten_is_not_thrown_away_once_more(aviary: Aviary) -> None:
-    talk = Talk(aviary.desk)
-    told = talk.say(f"My account is {NAME}, please.", says("Noted."))
-    talk.say("Thanks.", says("Not at all."))
+def test_what_was_forgotten_is_not_thrown_away_once_more(aviary: ErasureFixture) -> None:
+    talk = WebConversation(aviary.desk)
+    told = talk.say(f"My account is {NAME}, please.", text_answer("Noted."))
+    talk.say("Thanks.", text_answer("Not at all."))
     first = aviary.forget("message", told)
-    talk.summary("They thanked.", 2, 1)
+    talk.add_summary("They thanked.", 2, 1)
     assert aviary.forget("message", told) == first
-    assert aviary.desk.rows("SELECT text FROM summaries") == [("They thanked.",)]
+    assert aviary.desk.query("SELECT text FROM summaries") == [("They thanked.",)]
     again = aviary.forget("message", told, dry_run=True)
-    assert NAME not in canonical(again)
+    assert NAME not in canonical_json(again)
 
 
-def test_a_report_is_of_its_kind(aviary: Aviary) -> None:
-    talk = Talk(aviary.desk)
-    talk.say("Good morning.", says("Good morning."))
+def test_a_report_is_of_its_kind(aviary: ErasureFixture) -> None:
+    talk = WebConversation(aviary.desk)
+    talk.say("Good morning.", text_answer("Good morning."))
     aviary.forget("user", talk.user)
     with pytest.raises(NotFound):
         aviary.forget("fact", talk.user)
 
 
 def test_who_writes_from_the_same_number_while_they_are_forgotten_is_somebody_new(
-    aviary: Aviary, monkeypatch: pytest.MonkeyPatch
+    aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, letters = aviary.desk, erase._Work._letters
-    desk.write(f"My account is {NAME}.", "before")
-    desk.model.script = [says("Noted.")]
-    desk.run()
-    ((user,),) = desk.rows(f"SELECT id FROM users WHERE phone = '{PHONE}'")
+    desk, letters = aviary.desk, erase._Erasure._delete_dead_letters
+    desk.send_whatsapp(f"My account is {NAME}.", "before")
+    desk.model.script = [text_answer("Noted.")]
+    desk.run_turn()
+    ((user,),) = desk.query(f"SELECT id FROM users WHERE phone = '{PHONE}'")
 
-    def meanwhile(self: erase._Work) -> None:
+    def meanwhile(self: erase._Erasure) -> None:
         letters(self)
-        desk.write("Good morning.", "meanwhile")
+        desk.send_whatsapp("Good morning.", "meanwhile")
 
-    monkeypatch.setattr(erase._Work, "_letters", meanwhile)
+    monkeypatch.setattr(erase._Erasure, "_letters", meanwhile)
     aviary.forget("user", cast("UUID", user))
-    assert aviary.seen() == {}
-    assert desk.rows("SELECT body FROM messages") == [("Good morning.",)]
-    assert desk.rows(f"SELECT id = '{user}' FROM users WHERE phone = '{PHONE}'") == [(False,)]
+    assert aviary.canaries_by_table() == {}
+    assert desk.query("SELECT body FROM messages") == [("Good morning.",)]
+    assert desk.query(f"SELECT id = '{user}' FROM users WHERE phone = '{PHONE}'") == [(False,)]

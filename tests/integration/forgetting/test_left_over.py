@@ -5,26 +5,26 @@ from uuid import UUID
 import pytest
 
 from parlour.forgetting import erase
-from parlour.infra.jsonable import canonical
-from tests.desk import PHONE, says
-from tests.integration.forgetting.aviary import Aviary, tables
-from tests.integration.memory.silent import Silent
-from tests.integration.talking import Talk
-from tests.integration.turns.linked import CODE, asked, on_the_phone, on_the_web, with_template
+from parlour.infra.jsonable import canonical_json
+from tests.desk import PHONE, text_answer
+from tests.integration.forgetting.aviary import ErasureFixture, tables
+from tests.integration.memory.silent import SilentConversation
+from tests.integration.talking import WebConversation
+from tests.integration.turns.linked import CODE, request_phone_code, start_phone_session, start_web_session, configure_template
 
 BIRD = "CANARY-41X"
 STRANGER = "+919800000077"
 
 
-def saying(aviary: Aviary, words: str) -> list[str]:
+def saying(aviary: ErasureFixture, words: str) -> list[str]:
     """The tables that say it."""
     return [name for name, text in tables(aviary.cluster, aviary.name).items() if words in text]
 
 
-def test_a_number_that_a_visitor_asked_a_code_for_goes_with_them_and_so_does_the_code(aviary: Aviary) -> None:
-    with_template(aviary.desk)
-    visitor, session = on_the_web(aviary.desk)
-    asked(aviary.desk, visitor, session, STRANGER, "482915")
+def test_a_number_that_a_visitor_asked_a_code_for_goes_with_them_and_so_does_the_code(aviary: ErasureFixture) -> None:
+    configure_template(aviary.desk)
+    visitor, session = start_web_session(aviary.desk)
+    request_phone_code(aviary.desk, visitor, session, STRANGER, "482915")
     assert visitor.id
     aviary.forget("user", visitor.id)
     assert saying(aviary, STRANGER.lstrip("+")) == []
@@ -32,101 +32,101 @@ def test_a_number_that_a_visitor_asked_a_code_for_goes_with_them_and_so_does_the
 
 
 @pytest.mark.parametrize("why", ["asked for too", "wrote", "is somebody"])
-def test_whoever_was_made_for_a_code_stays_where_somebody_else_has_to_do_with_them(aviary: Aviary, why: str) -> None:
+def test_whoever_was_made_for_a_code_stays_where_somebody_else_has_to_do_with_them(aviary: ErasureFixture, why: str) -> None:
     desk = aviary.desk
-    with_template(desk)
-    visitor, session = on_the_web(desk)
-    asked(desk, visitor, session, STRANGER, "482915")
-    other, its = on_the_web(desk)
+    configure_template(desk)
+    visitor, session = start_web_session(desk)
+    request_phone_code(desk, visitor, session, STRANGER, "482915")
+    other, its = start_web_session(desk)
     if why == "asked for too":
-        asked(desk, other, its, STRANGER, "700313")
+        request_phone_code(desk, other, its, STRANGER, "700313")
     elif why == "wrote":
-        on_the_phone(desk, "Who is this?", "stranger", STRANGER)
+        start_phone_session(desk, "Who is this?", "stranger", STRANGER)
     else:
         who = f"SELECT id FROM users WHERE phone = '{STRANGER}'"
-        desk.rows(f"UPDATE users SET merged_into = ({who}) WHERE id = '{other.id}' RETURNING 1")
+        desk.query(f"UPDATE users SET merged_into = ({who}) WHERE id = '{other.id}' RETURNING 1")
     assert visitor.id
     aviary.forget("user", visitor.id)
-    assert desk.rows(f"SELECT count(*) FROM users WHERE phone = '{STRANGER}'") == [(1,)]
-    assert desk.rows(f"SELECT count(*) FROM users WHERE id = '{other.id}'") == [(1,)]
+    assert desk.query(f"SELECT count(*) FROM users WHERE phone = '{STRANGER}'") == [(1,)]
+    assert desk.query(f"SELECT count(*) FROM users WHERE id = '{other.id}'") == [(1,)]
     assert saying(aviary, "482915") == []
     assert (saying(aviary, "700313") == []) == (why != "asked for too")
 
 
-def test_a_person_who_was_known_before_keeps_all_but_the_code(aviary: Aviary) -> None:
+def test_a_person_who_was_known_before_keeps_all_but_the_code(aviary: ErasureFixture) -> None:
     desk = aviary.desk
-    known = on_the_phone(desk)
-    visitor, session = on_the_web(desk)
-    asked(desk, visitor, session)
+    known = start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    request_phone_code(desk, visitor, session)
     assert visitor.id
     assert "messages" in saying(aviary, CODE)
     aviary.forget("user", visitor.id)
     assert saying(aviary, CODE) == []
-    assert desk.rows(f"SELECT phone FROM users WHERE phone = '{PHONE}'") == [(PHONE,)]
-    assert desk.rows(f"SELECT body FROM messages WHERE session_id = '{known}' AND direction = 'inbound'") == [
+    assert desk.query(f"SELECT phone FROM users WHERE phone = '{PHONE}'") == [(PHONE,)]
+    assert desk.query(f"SELECT body FROM messages WHERE session_id = '{known}' AND direction = 'inbound'") == [
         ("My name is Priya.",)
     ]
 
 
-def test_a_title_that_says_the_forgotten_words_goes_whoever_gave_it(aviary: Aviary) -> None:
-    desk, talk = aviary.desk, Talk(aviary.desk)
-    told = talk.say(f"My gate code is {BIRD}.", says("Good."))
-    other = desk.session_of(talk.visitor)
-    desk.rows(f"UPDATE sessions SET title = 'The {BIRD} matter', titled_by = 'user' RETURNING 1")
+def test_a_title_that_says_the_forgotten_words_goes_whoever_gave_it(aviary: ErasureFixture) -> None:
+    desk, talk = aviary.desk, WebConversation(aviary.desk)
+    told = talk.say(f"My gate code is {BIRD}.", text_answer("Good."))
+    other = desk.find_session(talk.visitor)
+    desk.query(f"UPDATE sessions SET title = 'The {BIRD} matter', titled_by = 'user' RETURNING 1")
     report = aviary.forget("message", told)
-    assert aviary.seen() == {}
-    assert f"{other}/title" in canonical(report)
+    assert aviary.canaries_by_table() == {}
+    assert f"{other}/title" in canonical_json(report)
 
 
-def test_a_title_that_a_user_gave_and_that_says_nothing_of_it_stays(aviary: Aviary) -> None:
-    talk = Talk(aviary.desk)
-    told = talk.say(f"My gate code is {BIRD}.", says("Good."))
-    aviary.desk.rows("UPDATE sessions SET title = 'The gate', titled_by = 'user' RETURNING 1")
+def test_a_title_that_a_user_gave_and_that_says_nothing_of_it_stays(aviary: ErasureFixture) -> None:
+    talk = WebConversation(aviary.desk)
+    told = talk.say(f"My gate code is {BIRD}.", text_answer("Good."))
+    aviary.desk.query("UPDATE sessions SET title = 'The gate', titled_by = 'user' RETURNING 1")
     aviary.forget("message", told)
-    assert aviary.desk.rows("SELECT title FROM sessions") == [("The gate",)]
+    assert aviary.desk.query("SELECT title FROM sessions") == [("The gate",)]
 
 
-def test_that_a_fact_was_forgotten_is_known_as_long_as_another_message_says_it(aviary: Aviary) -> None:
-    desk, talk = aviary.desk, Talk(aviary.desk)
-    first, second = talk.say("Pune, as it were.", says("Nice.")), talk.say("In Pune it rains.", says("Yes."))
-    aviary.forget("fact", talk.fact("Pune", first, second, key="preference.town"))
+def test_that_a_fact_was_forgotten_is_known_as_long_as_another_message_says_it(aviary: ErasureFixture) -> None:
+    desk, talk = aviary.desk, WebConversation(aviary.desk)
+    first, second = talk.say("Pune, as it were.", text_answer("Nice.")), talk.say("In Pune it rains.", text_answer("Yes."))
+    aviary.forget("fact", talk.add_fact("Pune", first, second, key="preference.town"))
     aviary.forget("message", first)
-    noted = desk.rows("SELECT key FROM fact_decisions WHERE decision = 'forgotten'")
+    noted = desk.query("SELECT key FROM fact_decisions WHERE decision = 'forgotten'")
     assert noted == [("preference.town",)]
     aviary.forget("message", second)
-    assert desk.rows("SELECT key FROM fact_decisions WHERE decision = 'forgotten'") == []
+    assert desk.query("SELECT key FROM fact_decisions WHERE decision = 'forgotten'") == []
 
 
-def test_only_the_stretch_that_a_message_was_in_and_later_ones_are_consolidated_again(aviary: Aviary) -> None:
-    desk, talk = aviary.desk, Silent(aviary.desk)
+def test_only_the_stretch_that_a_message_was_in_and_later_ones_are_consolidated_again(aviary: ErasureFixture) -> None:
+    desk, talk = aviary.desk, SilentConversation(aviary.desk)
     said = [talk.say(f"Line {number} of the talk.") for number in range(6)]
-    episodes = [talk.episode(f"Stretch {at}.", *said[at : at + 2]) for at in (0, 2, 4)]
-    desk.rows("UPDATE episodes SET origin = 'consolidated' RETURNING 1")
-    desk.rows("UPDATE sessions SET consolidated_turn = 6, consolidated_at = now() RETURNING 1")
+    episodes = [talk.add_episode(f"Stretch {at}.", *said[at : at + 2]) for at in (0, 2, 4)]
+    desk.query("UPDATE episodes SET origin = 'consolidated' RETURNING 1")
+    desk.query("UPDATE sessions SET consolidated_turn = 6, consolidated_at = now() RETURNING 1")
     aviary.forget("message", said[3])
-    assert desk.rows("SELECT id FROM episodes") == [(episodes[0],)]
-    assert desk.rows("SELECT consolidated_turn FROM sessions") == [(2,)]
-    assert talk.due("consolidation") != []
+    assert desk.query("SELECT id FROM episodes") == [(episodes[0],)]
+    assert desk.query("SELECT consolidated_turn FROM sessions") == [(2,)]
+    assert talk.due_rows("consolidation") != []
 
 
 def test_of_a_long_message_its_telling_words_are_looked_for_wherever_they_stand_and_it_is_told_what_was_not(
-    aviary: Aviary,
+    aviary: ErasureFixture,
 ) -> None:
-    talk = Talk(aviary.desk)
+    talk = WebConversation(aviary.desk)
     lines = "\n".join(f"This is line number {n} of what I have to say." for n in range(100))
-    told = talk.say(f"{lines}\nThe account is {BIRD}.", says("Good."))
-    talk.say("And now?", says(f"It is {BIRD}."))
+    told = talk.say(f"{lines}\nThe account is {BIRD}.", text_answer("Good."))
+    talk.say("And now?", text_answer(f"It is {BIRD}."))
     report = aviary.forget("message", told)
-    assert aviary.seen() == {}
-    assert "a long message" in canonical(report["out_of_reach"])
+    assert aviary.canaries_by_table() == {}
+    assert "a long message" in canonical_json(report["out_of_reach"])
 
 
-def test_a_list_of_reports_is_read_without_them(aviary: Aviary) -> None:
-    desk, talk = aviary.desk, Talk(aviary.desk)
-    talk.say("Hello.", says("Good morning."))
+def test_a_list_of_reports_is_read_without_them(aviary: ErasureFixture) -> None:
+    desk, talk = aviary.desk, WebConversation(aviary.desk)
+    talk.say("Hello.", text_answer("Good morning."))
     report = aviary.forget("user", talk.user)
     with desk.database.transaction(desk.admin) as tx:
-        (listed,) = erase.reports(desk.admin, tx)
-        assert erase.one_report(desk.admin, tx, UUID(str(report["id"])))["rows"]
+        (listed,) = erase.list_erasures(desk.admin, tx)
+        assert erase.get_report(desk.admin, tx, UUID(str(report["id"])))["rows"]
     assert listed.counts == report["counts"]
     assert not hasattr(listed, "report")

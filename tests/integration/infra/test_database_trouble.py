@@ -14,8 +14,8 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from local.database import APP, Cluster
-from local.scratch import PASSWORD
+from local.database import APP_ROLE, Cluster
+from local.scratch import APP_PASSWORD
 from parlour.infra import postgres
 from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated
 from parlour.infra.postgres import Connection, Database, Transaction, connector
@@ -36,7 +36,7 @@ PREPARED = Query("test.prepared", "Statements prepared.", "SELECT count(*) FROM 
 
 
 def kill(cluster: Cluster, pid: int) -> None:
-    with cluster.superuser() as superuser:
+    with cluster.connect_as_superuser() as superuser:
         superuser.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
 
 
@@ -94,7 +94,7 @@ class TestRepeating:
                     raise psycopg.OperationalError("server closed the connection unexpectedly")
 
         def connect(seconds: float) -> Connection:
-            where = cluster.parameters(database_name, APP, PASSWORD)
+            where = cluster.connection_parameters(database_name, APP_ROLE, APP_PASSWORD)
             return LosesAnswers.connect(**where, autocommit=True, prepare_threshold=None)  # type: ignore[arg-type]
 
         ours, work, losing = uuid4(), Work(now, lambda tx: None), Database(connect)
@@ -119,10 +119,10 @@ class TestRepeating:
 
     def test_not_for_a_statement_that_took_too_long(self, database: Database, now: datetime) -> None:
         ours, work = uuid4(), Work(now, lambda tx: tx.run(SLEEP, seconds=9))
-        database.limit(lambda: 0.0)
+        database.set_time_limit(lambda: 0.0)
         with pytest.raises(DatabaseUnavailable):
             database.run(ours, work)
-        database.limit(None)
+        database.set_time_limit(None)
         assert (work.calls, tenants(database, ours)) == (1, 0)
 
     def test_for_the_old_writer_after_a_failover(self, database: Database, now: datetime) -> None:
@@ -135,7 +135,7 @@ class TestRepeating:
     def test_for_one_that_the_server_ended_because_it_stalled(
         self, database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(postgres, "_BEGIN_AS", postgres._BEGIN_AS.replace("= 10000", "= 50"))
+        monkeypatch.setattr(postgres, "_BEGIN_AS", postgres._BEGIN.replace("= 10000", "= 50"))
         ours, work = uuid4(), Work(now, lambda tx: time.sleep(0.3))
         assert database.run(ours, work) == "done"
         assert (work.calls, tenants(database, ours)) == (2, 1)
@@ -148,11 +148,11 @@ class TestLimits:
         ("left", "timeout"), [(None, "20s"), (60.0, "20s"), (7.5, "7500ms"), (0.1, "500ms"), (-3.0, "500ms")]
     )
     def test_a_statement_may_take_what_is_left(self, database: Database, left: float | None, timeout: str) -> None:
-        database.limit(None if left is None else lambda: left)
+        database.set_time_limit(None if left is None else lambda: left)
         assert database.run(None, lambda tx: tx.value(SETTING, name="statement_timeout")) == timeout
 
     def test_a_statement_that_takes_longer_is_given_up(self, database: Database) -> None:
-        database.limit(lambda: 0.5)
+        database.set_time_limit(lambda: 0.5)
         started = time.monotonic()
         with pytest.raises(DatabaseUnavailable):
             database.run(None, lambda tx: tx.run(SLEEP, seconds=30))
@@ -168,7 +168,7 @@ class TestLimits:
 
         monkeypatch.setattr(Connection, "connect", refuse)
         database = Database(connector({"host": "nowhere"}))
-        database.limit(lambda: left)
+        database.set_time_limit(lambda: left)
         with pytest.raises(DatabaseUnavailable), database.transaction(None):
             pass
         assert asked == [seconds]
@@ -177,7 +177,7 @@ class TestLimits:
         with socket.create_server(("127.0.0.1", 0)) as deaf:
             port = deaf.getsockname()[1]
             database = Database(connector({"host": "127.0.0.1", "port": port, "user": "x", "dbname": "x"}))
-            database.limit(lambda: 2.0)
+            database.set_time_limit(lambda: 2.0)
             started = time.monotonic()
             with pytest.raises(DatabaseUnavailable), database.transaction(None):
                 pass
@@ -263,7 +263,7 @@ class TestPreparing:
         ours, work = uuid4(), Work(now, lambda tx: tx.run(everything), times=10)
         for _ in range(7):
             database.run(ours, work)
-        with cluster.superuser(database_name) as owner:
+        with cluster.connect_as_superuser(database_name) as owner:
             owner.execute("ALTER TABLE tenants ADD COLUMN later int")
         assert database.run(ours, work) == "done"
         assert work.calls == 7 + 2
@@ -332,7 +332,7 @@ class TestSilence:
 
     @pytest.fixture
     def wire(self, cluster: Cluster, database_name: str) -> Iterator[Wire]:
-        folder = cluster.parameters(database_name, APP)["host"]
+        folder = cluster.connection_parameters(database_name, APP_ROLE)["host"]
         made = Wire(next(Path(folder).glob(".s.PGSQL.*[0-9]")))
         yield made
         made.close()
@@ -340,12 +340,12 @@ class TestSilence:
     @pytest.fixture(autouse=True)
     def stalled_transactions_end_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Else the repeated work would wait for the locks of the one that was cut off, for ten seconds."""
-        assert postgres._IDLE_IN_TRANSACTION_MS < postgres._LONGEST_STATEMENT_MS
-        monkeypatch.setattr(postgres, "_BEGIN_AS", postgres._BEGIN_AS.replace("= 10000", "= 100"))
+        assert postgres._IDLE_IN_TRANSACTION_MS < postgres._MAX_STATEMENT_MS
+        monkeypatch.setattr(postgres, "_BEGIN_AS", postgres._BEGIN.replace("= 10000", "= 100"))
 
     @pytest.fixture
     def behind(self, wire: Wire, database_name: str) -> Iterator[Database]:
-        where = {"host": "127.0.0.1", "port": wire.port, "user": APP, "password": PASSWORD, "dbname": database_name}
+        where = {"host": "127.0.0.1", "port": wire.port, "user": APP_ROLE, "password": APP_PASSWORD, "dbname": database_name}
         opened = Database(connector(where))
         yield opened
         opened.close()
@@ -353,7 +353,7 @@ class TestSilence:
     def test_a_silent_line_is_replaced_within_the_stated_seconds(
         self, wire: Wire, behind: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        assert postgres._FIRST_ANSWER_SECONDS == 12
+        assert postgres._BEGIN_TIMEOUT_SECONDS == 12
         monkeypatch.setattr(postgres, "_FIRST_ANSWER_SECONDS", 1.0)
         first = behind.run(None, lambda tx: tx.value(PID))
         wire.cut = True
@@ -369,7 +369,7 @@ class TestSilence:
             tx.value(PID)
 
         ours, work = uuid4(), Work(now, cut)
-        behind.limit(lambda: 0.5)
+        behind.set_time_limit(lambda: 0.5)
         started = time.monotonic()
         assert behind.run(ours, work) == "done"
         assert 1.4 < time.monotonic() - started < 4

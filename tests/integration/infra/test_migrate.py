@@ -8,11 +8,11 @@ from datetime import datetime
 import psycopg
 import pytest
 
-from local.database import OWNER, Cluster, connect
-from local.interrupts import Interrupts
-from local.up import guarded
+from local.database import OWNER_ROLE, Cluster, open_connection
+from local.interrupts import StopSignals
+from local.up import run_with_signals
 from parlour.infra.errors import DatabaseTooOld, MigrationConflict
-from parlour.infra.migrate import Migration, migrate, shipped
+from parlour.infra.migrate import Migration, apply_migrations, list_migrations
 
 FIRST = Migration(1, "0001_first", "CREATE TABLE first (id int)")
 SECOND = Migration(2, "0002_second", "CREATE TABLE second (id int); INSERT INTO second VALUES (1)")
@@ -27,38 +27,38 @@ def empty(cluster: Cluster) -> Iterator[str]:
 
 
 def test_each_is_applied_once_and_in_order(cluster: Cluster, empty: str, now: datetime) -> None:
-    with connect(cluster.parameters(empty, OWNER)) as owner:
-        assert migrate(owner, now, [FIRST]) == ["0001_first"]
-        assert migrate(owner, now, [FIRST, SECOND]) == ["0002_second"]
-        assert migrate(owner, now, [FIRST, SECOND]) == []
+    with open_connection(cluster.connection_parameters(empty, OWNER_ROLE)) as owner:
+        assert apply_migrations(owner, now, [FIRST]) == ["0001_first"]
+        assert apply_migrations(owner, now, [FIRST, SECOND]) == ["0002_second"]
+        assert apply_migrations(owner, now, [FIRST, SECOND]) == []
 
 
 def test_a_changed_or_missing_file_is_a_conflict_and_nothing_is_applied(
     cluster: Cluster, empty: str, now: datetime
 ) -> None:
-    with connect(cluster.parameters(empty, OWNER)) as owner:
-        migrate(owner, now, [FIRST])
+    with open_connection(cluster.connection_parameters(empty, OWNER_ROLE)) as owner:
+        apply_migrations(owner, now, [FIRST])
         with pytest.raises(MigrationConflict, match="0001_first changed"):
-            migrate(owner, now, [replace(FIRST, statements="CREATE TABLE other (id int)"), SECOND])
+            apply_migrations(owner, now, [replace(FIRST, sql="CREATE TABLE other (id int)"), SECOND])
         with pytest.raises(MigrationConflict, match="0001 was applied"):
-            migrate(owner, now, [SECOND])
+            apply_migrations(owner, now, [SECOND])
         assert owner.execute("SELECT to_regclass('second')").fetchone() == (None,)
 
 
 def test_a_broken_one_leaves_nothing_of_itself(cluster: Cluster, empty: str, now: datetime) -> None:
-    with connect(cluster.parameters(empty, OWNER)) as owner:
+    with open_connection(cluster.connection_parameters(empty, OWNER_ROLE)) as owner:
         with pytest.raises(psycopg.Error):
-            migrate(owner, now, [FIRST, BROKEN])
+            apply_migrations(owner, now, [FIRST, BROKEN])
         assert owner.execute("SELECT to_regclass('first'), to_regclass('third')").fetchone() == ("first", None)
-        assert migrate(owner, now, [FIRST, SECOND]) == ["0002_second"]
+        assert apply_migrations(owner, now, [FIRST, SECOND]) == ["0002_second"]
 
 
 def test_two_at_once_apply_everything_once(cluster: Cluster, empty: str, now: datetime) -> None:
     applied: list[list[str]] = []
 
     def run() -> None:
-        with connect(cluster.parameters(empty, OWNER)) as owner:
-            applied.append(migrate(owner, now, [FIRST, SECOND]))
+        with open_connection(cluster.connection_parameters(empty, OWNER_ROLE)) as owner:
+            applied.append(apply_migrations(owner, now, [FIRST, SECOND]))
 
     threads = [threading.Thread(target=run) for _ in range(2)]
     for thread in threads:
@@ -69,17 +69,17 @@ def test_two_at_once_apply_everything_once(cluster: Cluster, empty: str, now: da
 
 
 def test_what_ships_is_numbered_without_gaps() -> None:
-    assert [migration.version for migration in shipped()] == list(range(1, len(shipped()) + 1))
+    assert [migration.version for migration in list_migrations()] == list(range(1, len(list_migrations()) + 1))
 
 
 def test_a_database_of_an_older_release_is_refused_and_left_as_it_is(
     cluster: Cluster, empty: str, now: datetime
 ) -> None:
     older = [replace(FIRST, name="0001_isolation"), replace(SECOND, name="0002_configuration")]
-    with connect(cluster.parameters(empty, OWNER)) as owner:
-        migrate(owner, now, older)
+    with open_connection(cluster.connection_parameters(empty, OWNER_ROLE)) as owner:
+        apply_migrations(owner, now, older)
         with pytest.raises(DatabaseTooOld, match="older release"):
-            migrate(owner, now, shipped())
+            apply_migrations(owner, now, list_migrations())
         assert owner.execute("SELECT to_regclass('tenants')").fetchone() == (None,)
         names = owner.execute("SELECT name FROM schema_migrations ORDER BY version").fetchall()
         assert names == [("0001_isolation",), ("0002_configuration",)]
@@ -95,8 +95,8 @@ def test_a_database_of_an_older_release_is_refused_and_left_as_it_is(
 def test_a_local_start_says_in_one_line_what_to_do(
     problem: MigrationConflict, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def start(_: Interrupts) -> int:
+    def start(_: StopSignals) -> int:
         raise problem
 
-    assert guarded(start) == 1
+    assert run_with_signals(start) == 1
     assert capsys.readouterr().err == f"{line}\n"

@@ -42,7 +42,7 @@ def slugs(database: Database, tenant: UUID | None) -> list[str]:
 
 
 def kill_all(cluster: Cluster, database_name: str) -> None:
-    with cluster.superuser() as superuser:
+    with cluster.connect_as_superuser() as superuser:
         query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
         superuser.execute(query, (database_name,))
 

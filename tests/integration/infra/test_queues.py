@@ -8,7 +8,7 @@ import pytest
 from moto import mock_aws
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.queues import QueueMessage, SqsDelays, SqsQueue
+from parlour.infra.queues import QueueMessage, SqsDelayedQueue, SqsFifoQueue
 
 
 @pytest.fixture
@@ -35,30 +35,30 @@ def message(number: int, size: int = 1) -> QueueMessage:
 
 
 def test_messages_arrive_in_order_however_many(url: str) -> None:
-    SqsQueue(boto3.client("sqs"), url).send([message(number) for number in range(23)])
+    SqsFifoQueue(boto3.client("sqs"), url).send([message(number) for number in range(23)])
     assert [body.split(",")[0] for body in received(url)] == [f'{{"number":{number}' for number in range(23)]
 
 
 def test_a_batch_never_exceeds_what_the_queue_takes(url: str) -> None:
-    SqsQueue(boto3.client("sqs"), url).send([message(number, 60_000) for number in range(9)])
+    SqsFifoQueue(boto3.client("sqs"), url).send([message(number, 60_000) for number in range(9)])
     assert len(received(url)) == 9
 
 
 def test_the_same_message_twice_is_one(url: str) -> None:
-    queue = SqsQueue(boto3.client("sqs"), url)
+    queue = SqsFifoQueue(boto3.client("sqs"), url)
     queue.send([message(1)])
     queue.send([message(1)])
     assert len(received(url)) == 1
 
 
 def test_nothing_to_send_calls_nobody(url: str) -> None:
-    SqsQueue(boto3.client("sqs"), "https://nowhere.invalid/queue").send([])
+    SqsFifoQueue(boto3.client("sqs"), "https://nowhere.invalid/queue").send([])
 
 
 def test_a_queue_that_is_gone_is_said_to_be_away(url: str) -> None:
     boto3.client("sqs").delete_queue(QueueUrl=url)
     with pytest.raises(QueueUnavailable):
-        SqsQueue(boto3.client("sqs"), url).send([message(1)])
+        SqsFifoQueue(boto3.client("sqs"), url).send([message(1)])
 
 
 class TestDelays:
@@ -75,7 +75,7 @@ class TestDelays:
 
     @pytest.mark.parametrize("seconds", [-5, 0])
     def test_what_is_due_comes_at_once(self, later: str, seconds: float) -> None:
-        SqsDelays(boto3.client("sqs"), later).send({"n": 1}, seconds)
+        SqsDelayedQueue(boto3.client("sqs"), later).send({"n": 1}, seconds)
         assert received(later) == ['{"n":1}']
 
     @pytest.mark.parametrize(("seconds", "asked"), [(0.1, 1), (59.2, 60), (900, 900), (86_400, 900)])
@@ -87,11 +87,11 @@ class TestDelays:
         client.meta.events.register(
             "provide-client-params.sqs.SendMessage", lambda params, **_: sent.append(params["DelaySeconds"])
         )
-        SqsDelays(client, later).send({"n": 1}, seconds)
+        SqsDelayedQueue(client, later).send({"n": 1}, seconds)
         assert (sent, received(later)) == ([asked], [])
         assert self.delayed(later) == 1
 
     def test_a_queue_that_is_gone_is_said_to_be_away(self, later: str) -> None:
         boto3.client("sqs").delete_queue(QueueUrl=later)
         with pytest.raises(QueueUnavailable):
-            SqsDelays(boto3.client("sqs"), later).send({}, 1)
+            SqsDelayedQueue(boto3.client("sqs"), later).send({}, 1)

@@ -7,23 +7,23 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from local.database import APP, OWNER, Cluster, connect
+from local.database import APP_ROLE, OWNER_ROLE, Cluster, open_connection
 from parlour.infra import vector_indexes
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import digest
+from parlour.infra.jsonable import canonical_digest
 
 SPACES = {"mini@3": 3, "it's-large@4": 4}
 
 
 @pytest.fixture
 def indexed(cluster: Cluster, database_name: str) -> str:
-    with connect(cluster.parameters(database_name, OWNER)) as owner:
-        assert vector_indexes.build(owner, SPACES) == list(SPACES)
+    with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:
+        assert vector_indexes.build_vector_indexes(owner, SPACES) == list(SPACES)
     return database_name
 
 
 def definitions(cluster: Cluster, name: str) -> dict[str, str]:
-    with connect(cluster.parameters(name, OWNER)) as owner:
+    with open_connection(cluster.connection_parameters(name, OWNER_ROLE)) as owner:
         return dict(
             owner.execute("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = 'embeddings'").fetchall()
         )
@@ -31,32 +31,32 @@ def definitions(cluster: Cluster, name: str) -> dict[str, str]:
 
 def test_each_space_has_one_by_the_expression_that_search_asks_with(cluster: Cluster, indexed: str) -> None:
     found = definitions(cluster, indexed)
-    mini = found[f"embeddings_hnsw_{digest('mini@3')[:16]}"]
+    mini = found[f"embeddings_hnsw_{canonical_digest('mini@3')[:16]}"]
     assert "USING hnsw (((vector)::halfvec(3)) halfvec_cosine_ops)" in mini
     assert mini.endswith("WHERE (model = 'mini@3'::text)")
     assert found[vector_indexes.index_name("it's-large@4")].endswith("WHERE (model = 'it''s-large@4'::text)")
 
 
 def test_migrating_again_makes_none_again_and_mends_one_that_broke_off(cluster: Cluster, indexed: str) -> None:
-    with cluster.superuser(indexed) as superuser:
+    with cluster.connect_as_superuser(indexed) as superuser:
         superuser.execute(
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass",
             (vector_indexes.index_name("mini@3"),),
         )
-    with connect(cluster.parameters(indexed, OWNER)) as owner:
-        assert vector_indexes.build(owner, SPACES) == ["mini@3"]
-        assert vector_indexes.build(owner, SPACES) == []
+    with open_connection(cluster.connection_parameters(indexed, OWNER_ROLE)) as owner:
+        assert vector_indexes.build_vector_indexes(owner, SPACES) == ["mini@3"]
+        assert vector_indexes.build_vector_indexes(owner, SPACES) == []
         assert not owner.autocommit
 
 
 def test_vectors_too_long_for_an_index_are_left_without_one(cluster: Cluster, database_name: str) -> None:
-    with connect(cluster.parameters(database_name, OWNER)) as owner:
-        assert vector_indexes.build(owner, {"huge@4096": 4096, "long@3072": 3072}) == ["long@3072"]
+    with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:
+        assert vector_indexes.build_vector_indexes(owner, {"huge@4096": 4096, "long@3072": 3072}) == ["long@3072"]
 
 
 def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster, indexed: str, now: datetime) -> None:
     tenant, row = uuid7(now), uuid7(now)
-    with connect(cluster.parameters(indexed, APP)) as app:
+    with open_connection(cluster.connection_parameters(indexed, APP_ROLE)) as app:
         app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
         app.execute("INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
                     " VALUES (%s, 'a', 'A', now(), now())", (tenant,))  # fmt: skip
@@ -72,7 +72,7 @@ def test_search_finds_the_same_without_an_index_and_with_one(
     cluster: Cluster, database_name: str, now: datetime
 ) -> None:
     tenant, rows = uuid7(now), [uuid7(now) for _ in range(3)]
-    with connect(cluster.parameters(database_name, APP)) as app:
+    with open_connection(cluster.connection_parameters(database_name, APP_ROLE)) as app:
         app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
         app.execute("INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
                     " VALUES (%s, 'a', 'A', now(), now())", (tenant,))  # fmt: skip
@@ -82,14 +82,14 @@ def test_search_finds_the_same_without_an_index_and_with_one(
             app.execute("INSERT INTO embeddings (tenant_id, row_id, model, vector)"
                         " VALUES (%s, %s, 'mini@3', %s::vector)", (tenant, row, vector))  # fmt: skip
     assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
-    with connect(cluster.parameters(database_name, OWNER)) as owner:
-        assert vector_indexes.build(owner, {"mini@3": 3}) == ["mini@3"]
+    with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:
+        assert vector_indexes.build_vector_indexes(owner, {"mini@3": 3}) == ["mini@3"]
     assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
 
 
 def nearest(cluster: Cluster, name: str, tenant: UUID) -> list[UUID]:
     """The two rows nearest to [1,0,0], looked for as in a large tenant."""
-    with connect(cluster.parameters(name, APP)) as app:
+    with open_connection(cluster.connection_parameters(name, APP_ROLE)) as app:
         app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
         found = "SELECT id FROM search_nearest('mini@3', '[1,0,0]', 0, NULL, true, 2, 0) ORDER BY distance"
         return [row for (row,) in app.execute(found).fetchall()]
@@ -102,8 +102,8 @@ def test_of_two_migrators_one_builds_and_the_other_waits(
     monkeypatch.setattr(vector_indexes, "_PAUSE", 0.05)
 
     def build(_: int) -> list[str]:
-        with connect(cluster.parameters(database_name, OWNER)) as owner:
-            return vector_indexes.build(owner, SPACES)
+        with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:
+            return vector_indexes.build_vector_indexes(owner, SPACES)
 
     with ThreadPoolExecutor(2) as pool:
         built = list(pool.map(build, range(2)))
@@ -115,7 +115,7 @@ def test_of_two_migrators_one_builds_and_the_other_waits(
 def test_a_connection_lost_during_a_build_raises_its_own_error(
     cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with connect(cluster.parameters(database_name, OWNER)) as owner:
+    with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:
 
         def lose(*_: object) -> bool:
             owner.close()
@@ -123,4 +123,4 @@ def test_a_connection_lost_during_a_build_raises_its_own_error(
 
         monkeypatch.setattr(vector_indexes, "_make", lose)
         with pytest.raises(ZeroDivisionError):
-            vector_indexes.build(owner, SPACES)
+            vector_indexes.build_vector_indexes(owner, SPACES)

@@ -19,9 +19,9 @@ from parlour.infra.errors import (
 )
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
-from parlour.jobs.batches import process, wait
+from parlour.jobs.batches import process_batch, retry_delay_seconds
 from parlour.jobs.visibility import visibility_shortener
-from tests.functions.deployed import CONTEXT
+from tests.functions.deployed import LAMBDA_CONTEXT
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:intake.fifo"
 
@@ -39,7 +39,7 @@ def a_record(number: int, body: Any, group: str = "a", receives: int = 1, handle
     }
 
 
-class Worker:
+class RecordingWorker:
     """Does what it is given, except for bodies whose `n` it was told to stumble over."""
 
     def __init__(self, **trouble: Exception) -> None:
@@ -63,15 +63,15 @@ def batch(*records: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_what_is_done_is_not_named() -> None:
-    worker = Worker()
+    worker = RecordingWorker()
 
-    assert failed(process(batch(a_record(1, {"n": "a"}), a_record(2, {"n": "b"})), CONTEXT, worker)) == []
+    assert failed(process_batch(batch(a_record(1, {"n": "a"}), a_record(2, {"n": "b"})), LAMBDA_CONTEXT, worker)) == []
     assert worker.done == ["a", "b"]
     assert worker.seconds == [60.0, 60.0]
 
 
 def test_a_message_that_may_yet_succeed_holds_back_its_group_only() -> None:
-    worker = Worker(b=DatabaseUnavailable())
+    worker = RecordingWorker(b=DatabaseUnavailable())
     records = [
         a_record(1, {"n": "a"}),
         a_record(2, {"n": "b"}),
@@ -79,35 +79,35 @@ def test_a_message_that_may_yet_succeed_holds_back_its_group_only() -> None:
         a_record(4, {"n": "d"}, group="other"),
     ]
 
-    assert failed(process(batch(*records), CONTEXT, worker)) == ["m2", "m3"]
+    assert failed(process_batch(batch(*records), LAMBDA_CONTEXT, worker)) == ["m2", "m3"]
     assert worker.done == ["a", "d"]
 
 
 def test_on_a_standard_queue_nobody_is_held_back() -> None:
-    worker = Worker(b=DatabaseUnavailable())
+    worker = RecordingWorker(b=DatabaseUnavailable())
     records = [a_record(1, {"n": "a"}), a_record(2, {"n": "b"}), a_record(3, {"n": "c"}), a_record(4, {"n": "d"})]
     for record in records:
         del record["attributes"]["MessageGroupId"]
 
-    assert failed(process(batch(*records), CONTEXT, worker)) == ["m2"]
+    assert failed(process_batch(batch(*records), LAMBDA_CONTEXT, worker)) == ["m2"]
     assert worker.done == ["a", "c", "d"]
 
 
 def test_poison_does_not_take_its_neighbours_along() -> None:
-    worker = Worker(b=MalformedPayload())
+    worker = RecordingWorker(b=MalformedPayload())
 
     records = [a_record(1, "{"), a_record(2, {"n": "b"}), a_record(3, []), a_record(4, {"n": "d"})]
-    assert failed(process(batch(*records), CONTEXT, worker)) == ["m1", "m2", "m3"]
+    assert failed(process_batch(batch(*records), LAMBDA_CONTEXT, worker)) == ["m1", "m2", "m3"]
     assert worker.done == ["d"]
 
 
 def test_a_batch_that_fails_altogether_is_an_answer_and_no_exception() -> None:
-    assert failed(process(batch(a_record(1, {"n": "a"})), CONTEXT, Worker(a=DatabaseUnavailable()))) == ["m1"]
+    assert failed(process_batch(batch(a_record(1, {"n": "a"})), LAMBDA_CONTEXT, RecordingWorker(a=DatabaseUnavailable()))) == ["m1"]
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", "[" * 100_000, '"text"'])
 def test_a_body_that_is_no_object_stays_for_the_dead_letters(body: str) -> None:
-    assert failed(process(batch(a_record(1, body)), CONTEXT, Worker())) == ["m1"]
+    assert failed(process_batch(batch(a_record(1, body)), LAMBDA_CONTEXT, RecordingWorker())) == ["m1"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_every_failure_is_one_line_without_payload_and_poison_is_counted(
     action: str,
     poison: bool,
 ) -> None:
-    process(batch(a_record(1, {"n": "a", "text": "secret"})), CONTEXT, Worker(a=error))
+    process_batch(batch(a_record(1, {"n": "a", "text": "secret"})), LAMBDA_CONTEXT, RecordingWorker(a=error))
 
     lines = [line for line in caplog.records if hasattr(line, "action")]
     assert [line.getMessage() for line in lines] == [action]
@@ -142,8 +142,8 @@ def test_every_failure_is_one_line_without_payload_and_poison_is_counted(
         (DatabaseUnavailable(), 2, 10),
         (DatabaseUnavailable(), 5, 80),
         (DatabaseUnavailable(), 50, 300),
-        (LeaseHeld(after=42), 3, 42),
-        (ProviderUnavailable(after=0), 3, 20),
+        (LeaseHeld(retry_after=42), 3, 42),
+        (ProviderUnavailable(retry_after=0), 3, 20),
         (MalformedPayload(), 3, 0),
         (ZeroDivisionError(), 1, 5),
         (None, 1, 5),
@@ -152,7 +152,7 @@ def test_every_failure_is_one_line_without_payload_and_poison_is_counted(
 def test_a_failed_message_waits_for_as_long_as_makes_sense(
     error: ParlourError | None, receives: int, seconds: int
 ) -> None:
-    assert wait(error, receives) == seconds
+    assert retry_delay_seconds(error, receives) == seconds
 
 
 class TestVisibility:
@@ -180,13 +180,13 @@ class TestVisibility:
         client, url = queue
         assert "Messages" not in client.receive_message(QueueUrl=url)
 
-        process(batch(record), CONTEXT, Worker(a=MalformedPayload()), visibility_shortener(client))
+        process_batch(batch(record), LAMBDA_CONTEXT, RecordingWorker(a=MalformedPayload()), visibility_shortener(client))
 
         assert len(client.receive_message(QueueUrl=url)["Messages"]) == 1
 
     def test_a_queue_that_refuses_changes_nothing_about_the_answer(self, queue: tuple[Any, str]) -> None:
         record = {**self.receive(queue, {"n": "a"}), "receiptHandle": "stale"}
 
-        response = process(batch(record), CONTEXT, Worker(a=DatabaseUnavailable()), visibility_shortener(queue[0]))
+        response = process_batch(batch(record), LAMBDA_CONTEXT, RecordingWorker(a=DatabaseUnavailable()), visibility_shortener(queue[0]))
 
         assert failed(response) == ["m1"]

@@ -14,19 +14,19 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.jobs import sweep as sweeping
 from parlour.jobs import work_due
-from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, wake_up
-from parlour.jobs.work_due import GRACE, DueWork, Kind
+from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, handle_wakeup
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork, WorkKind
 from parlour.tools.run import ToolContext
 from parlour.turns.prompts import retention
-from parlour.turns.receive import Wake
-from tests.desk import Desk, Queue, says
+from parlour.turns.receive import SessionWakeup
+from tests.desk import ConversationHarness, FakeQueue, text_answer
 from tests.integration.sweeping import dependencies
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
 
 
 @dataclass
-class Delayed:
+class DelayedMessages:
     """Keeps what is to come later, and when."""
 
     sent: list[tuple[JsonObject, float]] = field(default_factory=list)
@@ -36,124 +36,124 @@ class Delayed:
 
 
 @dataclass
-class Floor:
+class SweepHarness:
     """A desk with its sweep. finders: in the place of those that rooms offer."""
 
-    desk: Desk
-    wakeups: Delayed = field(default_factory=Delayed)
-    web: Queue = field(default_factory=Queue)
-    finders: Mapping[Kind, Finder] = field(default_factory=dict)
+    desk: ConversationHarness
+    wakeups: DelayedMessages = field(default_factory=DelayedMessages)
+    web_queue: FakeQueue = field(default_factory=FakeQueue)
+    finders: Mapping[WorkKind, Finder] = field(default_factory=dict)
 
-    def net(self, database: Database | None = None) -> SweepDependencies:
-        found = dependencies(self.desk, self.wakeups, self.web, database)
+    def make_dependencies(self, database: Database | None = None) -> SweepDependencies:
+        found = dependencies(self.desk, self.wakeups, self.web_queue, database)
         return replace(found, finders={**found.finders, **self.finders})
 
-    def sweep(self, after: timedelta = GRACE + MINUTE) -> SweepResult:
+    def sweep(self, after: timedelta = SWEEP_DELAY + MINUTE) -> SweepResult:
         """What was said is embedded by then, and looked through."""
-        self.desk.rows("DELETE FROM work_due WHERE kind IN ('embedding', 'memory') RETURNING id")
+        self.desk.query("DELETE FROM work_due WHERE kind IN ('embedding', 'memory') RETURNING id")
         self.desk.clock.now += after
-        return sweep(self.net(), lambda: 60.0)
+        return sweep(self.make_dependencies(), lambda: 60.0)
 
-    def wake_up(self, kind: Kind, work_id: UUID, due_at: datetime) -> None:
-        wake_up(self.net(), DueWork(self.desk.tenant_id, kind, work_id, due_at).to_json())
+    def wake_up(self, kind: WorkKind, work_id: UUID, due_at: datetime) -> None:
+        handle_wakeup(self.make_dependencies(), DueWork(self.desk.tenant_id, kind, work_id, due_at).to_json())
 
-    def due(self) -> dict[str, datetime]:
+    def due_times(self) -> dict[str, datetime]:
         """What is due some time besides the embedding, what is to be remembered, what is kept of prompts and what is to
         be put away, by kind; one of each at most."""
         later = self.desk.clock() + timedelta(days=99)
-        every = self.desk.database.run(None, lambda tx: work_due.overdue(tx, later, 99))
+        every = self.desk.database.run(None, lambda tx: work_due.list_overdue(tx, later, 99))
         found = [one for one in every if one.kind not in {"archive", "embedding", "ledgers", "memory"}]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
 
     def session(self) -> UUID:
-        return self.desk.wakes()[-1].session_id
+        return self.desk.list_wakes()[-1].session_id
 
     def answer(self, text: str = "On Monday.") -> None:
-        self.desk.model.script = [says(text)]
-        self.desk.run()
+        self.desk.model.script = [text_answer(text)]
+        self.desk.run_turn()
 
 
 @pytest.fixture
-def floor(desk: Desk) -> Floor:
-    return Floor(desk)
+def floor(desk: ConversationHarness) -> SweepHarness:
+    return SweepHarness(desk)
 
 
 class TestSessions:
     """A message whose wake-up got lost."""
 
-    def test_the_redelivered_envelope_wakes_again(self, floor: Floor) -> None:
-        floor.desk.turns.broken = QueueUnavailable()
+    def test_the_redelivered_envelope_wakes_again(self, floor: SweepHarness) -> None:
+        floor.desk.turns.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
-            floor.desk.write("How wide is the crack?")
-        floor.desk.turns.broken = None
-        assert floor.desk.write("How wide is the crack?") == "duplicate"
+            floor.desk.send_whatsapp("How wide is the crack?")
+        floor.desk.turns.error = None
+        assert floor.desk.send_whatsapp("How wide is the crack?") == "duplicate"
         floor.answer()
-        assert floor.desk.rows("SELECT count(*) FROM outbox") == [(1,)]
+        assert floor.desk.query("SELECT count(*) FROM outbox") == [(1,)]
 
-    def test_the_sweep_wakes_what_is_unanswered_and_later_each_time(self, floor: Floor) -> None:
-        floor.desk.turns.broken = QueueUnavailable()
+    def test_the_sweep_wakes_what_is_unanswered_and_later_each_time(self, floor: SweepHarness) -> None:
+        floor.desk.turns.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
-            floor.desk.write("How wide is the crack?")
-        floor.desk.turns.broken = None
-        assert floor.sweep(GRACE - MINUTE) == SweepResult(0, 0, 0, left=False)
+            floor.desk.send_whatsapp("How wide is the crack?")
+        floor.desk.turns.error = None
+        assert floor.sweep(SWEEP_DELAY - MINUTE) == SweepResult(0, 0, 0, has_more=False)
         waits = []
         for _ in range(4):
-            floor.desk.clock.now = max(floor.desk.clock.now, floor.due()["session"])
-            assert floor.sweep(timedelta()) == SweepResult(1, 0, 0, left=False)
-            waits.append(round((floor.due()["session"] - floor.desk.clock.now) / MINUTE))
+            floor.desk.clock.now = max(floor.desk.clock.now, floor.due_times()["session"])
+            assert floor.sweep(timedelta()) == SweepResult(1, 0, 0, has_more=False)
+            waits.append(round((floor.due_times()["session"] - floor.desk.clock.now) / MINUTE))
         assert waits == [5, 10, 20, 40]
         assert len(floor.desk.turns.sent) == 4  # each with an id of its own
         floor.answer()
-        assert floor.due().keys() == {"outbox"}
+        assert floor.due_times().keys() == {"outbox"}
 
-    def test_on_the_web_the_webs_queue_is_woken(self, floor: Floor) -> None:
-        visitor = floor.desk.visit()
-        session = floor.desk.session_of(visitor)
-        floor.desk.write_web(visitor, session, "How wide is the crack?")
+    def test_on_the_web_the_webs_queue_is_woken(self, floor: SweepHarness) -> None:
+        visitor = floor.desk.create_visitor()
+        session = floor.desk.find_session(visitor)
+        floor.desk.send_web(visitor, session, "How wide is the crack?")
         floor.desk.turns.sent.clear()
-        assert floor.sweep().woken == 1
-        ((woken,), others) = (list(floor.web.sent.values()), floor.desk.turns.sent)
-        assert (Wake.from_json(woken.body).session_id, others) == (session, {})
+        assert floor.sweep().woken_count == 1
+        ((woken,), others) = (list(floor.web_queue.sent.values()), floor.desk.turns.sent)
+        assert (SessionWakeup.parse(woken.body).session_id, others) == (session, {})
 
-    def test_a_turn_whose_worker_died_is_woken_when_its_lease_is_over(self, floor: Floor) -> None:
-        floor.desk.write("How wide is the crack?")
+    def test_a_turn_whose_worker_died_is_woken_when_its_lease_is_over(self, floor: SweepHarness) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.desk.model.script = [RuntimeError()]
         with pytest.raises(RuntimeError):
-            floor.desk.run()
-        until = floor.desk.clock.now + GRACE + 3 * MINUTE
-        floor.desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+            floor.desk.run_turn()
+        until = floor.desk.clock.now + SWEEP_DELAY + 3 * MINUTE
+        floor.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         floor.desk.turns.sent.clear()
-        assert floor.sweep() == SweepResult(0, 0, 1, left=False)
-        assert floor.due()["session"] == until + MINUTE
-        assert floor.sweep().woken == 1
+        assert floor.sweep() == SweepResult(0, 0, 1, has_more=False)
+        assert floor.due_times()["session"] == until + MINUTE
+        assert floor.sweep().woken_count == 1
         floor.answer()
-        assert floor.desk.rows("SELECT attempts FROM turns") == [(2,)]
+        assert floor.desk.query("SELECT attempts FROM turns") == [(2,)]
 
-    def test_a_session_that_was_answered_or_is_gone_is_settled(self, floor: Floor) -> None:
-        floor.desk.write("How wide is the crack?")
+    def test_a_session_that_was_answered_or_is_gone_is_settled(self, floor: SweepHarness) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.answer()
-        floor.desk.rows("UPDATE outbox SET state = 'sent' RETURNING 1")
+        floor.desk.query("UPDATE outbox SET state = 'sent' RETURNING 1")
         with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
             work_due.schedule(tx, "session", floor.session(), floor.desk.clock())
             for kind in ("session", "tool_call"):
                 work_due.schedule(tx, kind, uuid4(), floor.desk.clock())
         floor.desk.turns.sent.clear()
-        assert floor.sweep() == SweepResult(0, 4, 0, left=False)
-        assert (floor.due(), floor.desk.turns.sent) == ({}, {})
+        assert floor.sweep() == SweepResult(0, 4, 0, has_more=False)
+        assert (floor.due_times(), floor.desk.turns.sent) == ({}, {})
 
     def test_a_message_that_comes_in_while_its_session_is_looked_at_is_not_forgotten(
-        self, floor: Floor, open_database: Callable[[], Database]
+        self, floor: SweepHarness, open_database: Callable[[], Database]
     ) -> None:
         """Stored and not committed yet when the sweep looks: the sweep waits, and sees it."""
         desk = floor.desk
-        desk.write("How wide is the crack?")
+        desk.send_whatsapp("How wide is the crack?")
         floor.answer()
         session = floor.session()
         desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", session, desk.clock()))
         desk.clock.now += MINUTE
         outcomes: list[SweepResult] = []
-        net = floor.net(open_database())
+        net = floor.make_dependencies(open_database())
         with desk.database.transaction(desk.tenant_id) as tx:
             tx._connection.execute("UPDATE sessions SET last_active_at = now() WHERE id = %s", (session,))
             looking = Thread(target=lambda: outcomes.append(sweep(net, lambda: 60.0)))
@@ -164,111 +164,111 @@ class TestSessions:
                 "UPDATE messages SET state = 'unanswered', turn_id = NULL WHERE direction = 'inbound'"
             )
         looking.join(10)
-        assert outcomes == [SweepResult(1, 0, 0, left=False)]
+        assert outcomes == [SweepResult(1, 0, 0, has_more=False)]
 
 
 class TestReplies:
     """A reply that was committed and whose sender was never woken."""
 
     @pytest.fixture
-    def unsent(self, floor: Floor) -> UUID:
-        floor.desk.write("How wide is the crack?")
-        floor.desk.outbox.broken = QueueUnavailable()
+    def unsent_reply(self, floor: SweepHarness) -> UUID:
+        floor.desk.send_whatsapp("How wide is the crack?")
+        floor.desk.outbox.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
             floor.answer()
-        floor.desk.outbox.broken = None
-        ((outbox_id, state),) = floor.desk.rows("SELECT id, state FROM outbox")
+        floor.desk.outbox.error = None
+        ((outbox_id, state),) = floor.desk.query("SELECT id, state FROM outbox")
         assert (state, floor.desk.outbox.sent) == ("pending", {})
         assert isinstance(outbox_id, UUID)
         return outbox_id
 
-    def woken(self, floor: Floor) -> list[UUID]:
-        return [outbox.read_wake(message.body)[1] for message in floor.desk.outbox.sent.values()]
+    def woken_replies(self, floor: SweepHarness) -> list[UUID]:
+        return [outbox.parse_wakeup(message.body)[1] for message in floor.desk.outbox.sent.values()]
 
-    def test_the_redelivered_wake_sends_it(self, floor: Floor, unsent: UUID) -> None:
-        floor.desk.run()
-        assert self.woken(floor) == [unsent]
+    def test_the_redelivered_wake_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
+        floor.desk.run_turn()
+        assert self.woken_replies(floor) == [unsent]
 
-    def test_the_duplicate_sends_it(self, floor: Floor, unsent: UUID) -> None:
-        assert floor.desk.write("How wide is the crack?") == "duplicate"
-        floor.desk.run()
-        assert self.woken(floor) == [unsent]
+    def test_the_duplicate_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
+        assert floor.desk.send_whatsapp("How wide is the crack?") == "duplicate"
+        floor.desk.run_turn()
+        assert self.woken_replies(floor) == [unsent]
 
-    def test_the_sweep_sends_it(self, floor: Floor, unsent: UUID) -> None:
-        assert floor.sweep().woken == 1
-        assert self.woken(floor) == [unsent]
-        assert floor.due()["outbox"] - floor.desk.clock.now > GRACE - MINUTE
+    def test_the_sweep_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
+        assert floor.sweep().woken_count == 1
+        assert self.woken_replies(floor) == [unsent]
+        assert floor.due_times()["outbox"] - floor.desk.clock.now > SWEEP_DELAY - MINUTE
 
-    def test_one_that_a_sender_died_with_is_woken_and_becomes_unknown(self, floor: Floor, unsent: UUID) -> None:
-        floor.desk.rows("UPDATE outbox SET state = 'sending', attempts = 1 RETURNING 1")
-        assert floor.sweep().woken == 1
-        assert self.woken(floor) == [unsent]
+    def test_one_that_a_sender_died_with_is_woken_and_becomes_unknown(self, floor: SweepHarness, unsent: UUID) -> None:
+        floor.desk.query("UPDATE outbox SET state = 'sending', attempts = 1 RETURNING 1")
+        assert floor.sweep().woken_count == 1
+        assert self.woken_replies(floor) == [unsent]
 
     @pytest.mark.parametrize("state", ["sent", "delivered", "read", "failed", "unknown", "held"])
-    def test_one_that_is_through_or_a_persons_matter_is_settled(self, floor: Floor, unsent: UUID, state: str) -> None:
-        floor.desk.rows(f"UPDATE outbox SET state = '{state}' RETURNING 1")
-        assert floor.sweep() == SweepResult(0, 1, 0, left=False)
-        assert (self.woken(floor), floor.due()) == ([], {})
+    def test_one_that_is_through_or_a_persons_matter_is_settled(self, floor: SweepHarness, unsent: UUID, state: str) -> None:
+        floor.desk.query(f"UPDATE outbox SET state = '{state}' RETURNING 1")
+        assert floor.sweep() == SweepResult(0, 1, 0, has_more=False)
+        assert (self.woken_replies(floor), floor.due_times()) == ([], {})
 
 
 class TestLongCalls:
     """A heavy call that was committed and never reached its queue, or whose dispatcher died."""
 
     @pytest.fixture
-    def waiting(self, floor: Floor) -> UUID:
+    def waiting_call(self, floor: SweepHarness) -> UUID:
         def render(context: ToolContext, arguments: JsonObject) -> JsonObject:
             raise AssertionError
 
         desk = floor.desk
         desk.add_tool("render", render, heavy=True)
-        desk.write("Render the model, please")
+        desk.send_whatsapp("Render the model, please")
         desk.model.script = [[{"type": "tool_use", "id": "call_1", "name": "render", "input": {}}]]
-        desk.tools.broken = QueueUnavailable()
+        desk.tools.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
-            desk.run()
-        desk.tools.broken = None
-        ((call_id,),) = desk.rows("SELECT id FROM tool_calls WHERE heavy AND state = 'reserved'")
+            desk.run_turn()
+        desk.tools.error = None
+        ((call_id,),) = desk.query("SELECT id FROM tool_calls WHERE heavy AND state = 'reserved'")
         assert isinstance(call_id, UUID)
         return call_id
 
-    def woken(self, floor: Floor) -> list[str]:
+    def woken_calls(self, floor: SweepHarness) -> list[str]:
         return [str(message.body["tool_call_id"]) for message in floor.desk.tools.sent.values()]
 
-    def test_the_redelivered_wake_dispatches_it(self, floor: Floor, waiting: UUID) -> None:
+    def test_the_redelivered_wake_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
         floor.answer("Working on it.")
-        assert self.woken(floor) == [str(waiting)]
+        assert self.woken_calls(floor) == [str(waiting)]
 
-    def test_the_duplicate_dispatches_it(self, floor: Floor, waiting: UUID) -> None:
-        assert floor.desk.write("Render the model, please") == "duplicate"
+    def test_the_duplicate_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
+        assert floor.desk.send_whatsapp("Render the model, please") == "duplicate"
         floor.answer("Working on it.")
-        assert self.woken(floor) == [str(waiting)]
+        assert self.woken_calls(floor) == [str(waiting)]
 
-    def test_the_sweep_dispatches_it(self, floor: Floor, waiting: UUID) -> None:
-        assert floor.sweep().woken == 2  # and the turn that was broken off
-        assert self.woken(floor) == [str(waiting)]
+    def test_the_sweep_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
+        assert floor.sweep().woken_count == 2  # and the turn that was broken off
+        assert self.woken_calls(floor) == [str(waiting)]
 
-    def test_one_that_somebody_is_at_is_left_alone_until_their_time_is_over(self, floor: Floor, waiting: UUID) -> None:
-        until = floor.desk.clock.now + GRACE + 5 * MINUTE
-        floor.desk.rows(f"UPDATE tool_calls SET state = 'running', run_until = '{until.isoformat()}' RETURNING 1")
-        assert floor.sweep().busy == 1
-        assert self.woken(floor) == []
-        assert floor.due()["tool_call"] == until + MINUTE
+    def test_one_that_somebody_is_at_is_left_alone_until_their_time_is_over(self, floor: SweepHarness, waiting: UUID) -> None:
+        until = floor.desk.clock.now + SWEEP_DELAY + 5 * MINUTE
+        floor.desk.query(f"UPDATE tool_calls SET state = 'running', run_until = '{until.isoformat()}' RETURNING 1")
+        assert floor.sweep().busy_count == 1
+        assert self.woken_calls(floor) == []
+        assert floor.due_times()["tool_call"] == until + MINUTE
         floor.sweep(2 * MINUTE)
-        assert self.woken(floor) == []
+        assert self.woken_calls(floor) == []
         floor.sweep(4 * MINUTE)
-        assert self.woken(floor) == [str(waiting)]
+        assert self.woken_calls(floor) == [str(waiting)]
 
-    def test_one_that_has_ended_is_settled(self, floor: Floor, waiting: UUID) -> None:
-        floor.desk.rows("UPDATE tool_calls SET state = 'unknown', finished_at = now() RETURNING 1")
+    def test_one_that_has_ended_is_settled(self, floor: SweepHarness, waiting: UUID) -> None:
+        floor.desk.query("UPDATE tool_calls SET state = 'unknown', finished_at = now() RETURNING 1")
         floor.sweep()
-        assert "tool_call" not in floor.due()
-        assert self.woken(floor) == []
+        assert "tool_call" not in floor.due_times()
+        assert self.woken_calls(floor) == []
 
 
 class TestSweeping:
     """All of it together."""
 
-    def mark(self, floor: Floor, count: int) -> list[UUID]:
+    def make_due(self, floor: SweepHarness, count: int) -> list[UUID]:
         ids = [uuid4() for _ in range(count)]
         with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
             for index, one in enumerate(ids):
@@ -276,40 +276,40 @@ class TestSweeping:
         return ids
 
     def test_more_than_fits_is_said_and_the_next_goes_on(
-        self, floor: Floor, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, floor: SweepHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(sweeping, "MAX_ITEMS", 3)
-        self.mark(floor, 5)
-        assert floor.sweep() == SweepResult(0, 3, 0, left=True)
+        self.make_due(floor, 5)
+        assert floor.sweep() == SweepResult(0, 3, 0, has_more=True)
         assert "SweepBehind" in capsys.readouterr().out
-        assert floor.sweep(timedelta()) == SweepResult(0, 2, 0, left=False)
+        assert floor.sweep(timedelta()) == SweepResult(0, 2, 0, has_more=False)
         assert "SweepBehind" not in capsys.readouterr().out
 
-    def test_nothing_new_is_begun_when_the_time_is_nearly_over(self, floor: Floor) -> None:
-        self.mark(floor, 5)
-        floor.desk.clock.now += GRACE
+    def test_nothing_new_is_begun_when_the_time_is_nearly_over(self, floor: SweepHarness) -> None:
+        self.make_due(floor, 5)
+        floor.desk.clock.now += SWEEP_DELAY
         left = iter([60.0, 11.0, 9.0])
-        assert sweep(floor.net(), lambda: next(left)) == SweepResult(0, 2, 0, left=True)
+        assert sweep(floor.make_dependencies(), lambda: next(left)) == SweepResult(0, 2, 0, has_more=True)
 
-    def test_two_at_once_wake_once(self, floor: Floor, open_database: Callable[[], Database]) -> None:
-        floor.desk.write("How wide is the crack?")
+    def test_two_at_once_wake_once(self, floor: SweepHarness, open_database: Callable[[], Database]) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.desk.turns.sent.clear()
-        floor.desk.clock.now += GRACE + MINUTE
+        floor.desk.clock.now += SWEEP_DELAY + MINUTE
         together, swept = Barrier(4), []
 
         def one(net: SweepDependencies) -> None:
             together.wait()
             swept.append(sweep(net, lambda: 60.0))
 
-        threads = [Thread(target=one, args=(floor.net(open_database()),)) for _ in range(4)]
+        threads = [Thread(target=one, args=(floor.make_dependencies(open_database()),)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert sum(one.woken for one in swept) == 1
+        assert sum(one.woken_count for one in swept) == 1
         assert len(floor.desk.turns.sent) == 1
 
-    def test_one_that_breaks_the_look_stands_in_nobodys_way(self, floor: Floor) -> None:
+    def test_one_that_breaks_the_look_stands_in_nobodys_way(self, floor: SweepHarness) -> None:
         def break_off(tx: object, work: DueWork, now: datetime) -> None:
             raise ZeroDivisionError
 
@@ -318,62 +318,62 @@ class TestSweeping:
         floor.desk.database.run(
             floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", broken, floor.desk.clock.now)
         )
-        self.mark(floor, 2)
-        assert floor.sweep() == SweepResult(0, 2, 0, left=False)
-        assert timedelta(minutes=50) < floor.due()["tool_call"] - floor.desk.clock.now < timedelta(minutes=61)
+        self.make_due(floor, 2)
+        assert floor.sweep() == SweepResult(0, 2, 0, has_more=False)
+        assert timedelta(minutes=50) < floor.due_times()["tool_call"] - floor.desk.clock.now < timedelta(minutes=61)
 
-    def test_a_queue_that_is_away_loses_nothing(self, floor: Floor) -> None:
-        floor.desk.write("How wide is the crack?")
+    def test_a_queue_that_is_away_loses_nothing(self, floor: SweepHarness) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.desk.turns.sent.clear()
-        floor.desk.turns.broken = QueueUnavailable()
+        floor.desk.turns.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
             floor.sweep()
-        floor.desk.turns.broken = None
-        assert floor.sweep(2 * GRACE).woken == 1
+        floor.desk.turns.error = None
+        assert floor.sweep(2 * SWEEP_DELAY).woken_count == 1
 
 
 class TestWakeUps:
     """The same by the minute, for one piece of work."""
 
-    def test_one_that_is_early_comes_again(self, floor: Floor) -> None:
+    def test_one_that_is_early_comes_again(self, floor: SweepHarness) -> None:
         due_at = floor.desk.clock.now + timedelta(hours=2)
         floor.wake_up("tool_call", uuid4(), due_at)
         ((body, seconds),) = floor.wakeups.sent
         assert (DueWork.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
 
-    def test_one_that_is_due_wakes_and_is_done_with(self, floor: Floor) -> None:
-        floor.desk.write("How wide is the crack?")
+    def test_one_that_is_due_wakes_and_is_done_with(self, floor: SweepHarness) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.desk.turns.sent.clear()
-        floor.desk.clock.now += GRACE + MINUTE
-        floor.wake_up("session", self.session_of(floor), floor.due()["session"])
+        floor.desk.clock.now += SWEEP_DELAY + MINUTE
+        floor.wake_up("session", self.session_of(floor), floor.due_times()["session"])
         assert (len(floor.desk.turns.sent), floor.wakeups.sent) == (1, [])
 
-    def test_one_whose_work_is_settled_is_done_with(self, floor: Floor) -> None:
+    def test_one_whose_work_is_settled_is_done_with(self, floor: SweepHarness) -> None:
         floor.wake_up("session", uuid4(), floor.desk.clock.now)
         assert (floor.desk.turns.sent, floor.wakeups.sent) == ({}, [])
 
-    def test_one_whose_work_was_put_off_comes_when_that_is_due(self, floor: Floor) -> None:
+    def test_one_whose_work_was_put_off_comes_when_that_is_due(self, floor: SweepHarness) -> None:
         work, later = uuid4(), floor.desk.clock.now + timedelta(hours=1)
         floor.desk.database.run(floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", work, later))
         floor.wake_up("tool_call", work, floor.desk.clock.now)
         assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [later]
 
-    def test_one_whose_work_somebody_is_at_comes_when_they_should_be_done(self, floor: Floor) -> None:
-        floor.desk.write("How wide is the crack?")
-        floor.desk.clock.now += GRACE + MINUTE
+    def test_one_whose_work_somebody_is_at_comes_when_they_should_be_done(self, floor: SweepHarness) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
+        floor.desk.clock.now += SWEEP_DELAY + MINUTE
         until = floor.desk.clock.now + 2 * MINUTE
-        floor.desk.rows(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
-        floor.wake_up("session", self.session_of(floor), floor.due()["session"])
+        floor.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+        floor.wake_up("session", self.session_of(floor), floor.due_times()["session"])
         assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [until + MINUTE]
 
     @pytest.mark.parametrize("change", [{"kind": "other"}, {"id": "x"}, {"due_at": "soon"}, {"tenant_id": None}])
-    def test_one_that_is_none_is_refused(self, floor: Floor, change: JsonObject) -> None:
+    def test_one_that_is_none_is_refused(self, floor: SweepHarness, change: JsonObject) -> None:
         body = DueWork(floor.desk.tenant_id, "session", uuid4(), floor.desk.clock.now).to_json()
         with pytest.raises(MalformedPayload):
-            wake_up(floor.net(), {**body, **change})
+            handle_wakeup(floor.make_dependencies(), {**body, **change})
 
-    def session_of(self, floor: Floor) -> UUID:
-        ((session,),) = floor.desk.rows("SELECT session_id FROM messages LIMIT 1")
+    def session_of(self, floor: SweepHarness) -> UUID:
+        ((session,),) = floor.desk.query("SELECT session_id FROM messages LIMIT 1")
         assert isinstance(session, UUID)
         return session
 
@@ -381,54 +381,54 @@ class TestWakeUps:
 class TestPrompts:
     """What is kept of prompts goes by the month, a bounded number at a time."""
 
-    def kept(self, floor: Floor) -> tuple[int, int]:
-        ((ledgers, words),) = floor.desk.rows(
+    def kept_months(self, floor: SweepHarness) -> tuple[int, int]:
+        ((ledgers, words),) = floor.desk.query(
             "SELECT (SELECT count(*) FROM ledgers), (SELECT count(*) FROM ledger_blobs)"
         )
         return int(str(ledgers)), int(str(words))
 
-    def look_at(self, floor: Floor) -> list[datetime]:
-        every = floor.desk.database.run(None, lambda tx: work_due.overdue(tx, floor.desk.clock() + 99 * DAY, 99))
+    def sweep_months(self, floor: SweepHarness) -> list[datetime]:
+        every = floor.desk.database.run(None, lambda tx: work_due.list_overdue(tx, floor.desk.clock() + 99 * DAY, 99))
         return [one.due_at for one in every if one.kind == "ledgers"]
 
-    def test_a_month_goes_when_its_last_day_is_old_enough(self, floor: Floor) -> None:
-        floor.desk.write("How wide is the crack?")
+    def test_a_month_goes_when_its_last_day_is_old_enough(self, floor: SweepHarness) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.answer()
-        (april,) = self.look_at(floor)
+        (april,) = self.sweep_months(floor)
         assert april.day == 1
-        kept = self.kept(floor)
+        kept = self.kept_months(floor)
         assert kept[0] == 1
         floor.desk.clock.now = april
         floor.sweep(MINUTE)
-        assert self.kept(floor) == kept
-        assert self.look_at(floor) == [april + 30 * DAY]
+        assert self.kept_months(floor) == kept
+        assert self.sweep_months(floor) == [april + 30 * DAY]
         floor.desk.clock.now = april + 30 * DAY
         floor.sweep(MINUTE)
-        assert self.kept(floor) == (0, 0)
-        assert self.look_at(floor) == []
+        assert self.kept_months(floor) == (0, 0)
+        assert self.sweep_months(floor) == []
 
-    def test_the_newer_months_stay_and_the_next_is_looked_at_in_its_time(self, floor: Floor) -> None:
-        floor.desk.write("How wide is the crack?")
+    def test_the_newer_months_stay_and_the_next_is_looked_at_in_its_time(self, floor: SweepHarness) -> None:
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.answer()
-        (april,) = self.look_at(floor)
+        (april,) = self.sweep_months(floor)
         floor.desk.clock.now = april + 10 * DAY
-        floor.desk.write("And now?", "m2")
+        floor.desk.send_whatsapp("And now?", "m2")
         floor.answer()
-        assert self.kept(floor)[0] == 2
+        assert self.kept_months(floor)[0] == 2
         floor.desk.clock.now = april + 30 * DAY
         floor.sweep(MINUTE)
-        assert self.kept(floor)[0] == 1
-        assert self.look_at(floor) == [april + 60 * DAY]
+        assert self.kept_months(floor)[0] == 1
+        assert self.sweep_months(floor) == [april + 60 * DAY]
 
-    def test_many_go_a_bounded_number_at_a_time(self, floor: Floor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_many_go_a_bounded_number_at_a_time(self, floor: SweepHarness, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(retention, "_AT_ONCE", 2)
         monkeypatch.setattr(retention, "_BATCHES", 2)
-        floor.desk.write("How wide is the crack?")
+        floor.desk.send_whatsapp("How wide is the crack?")
         floor.answer()
-        (april,) = self.look_at(floor)
+        (april,) = self.sweep_months(floor)
         floor.desk.clock.now = april + 30 * DAY
-        before = sum(self.kept(floor))
+        before = sum(self.kept_months(floor))
         floor.sweep(MINUTE)
-        assert before - 8 <= sum(self.kept(floor)) < before
-        (again,) = self.look_at(floor)
-        assert again - floor.desk.clock.now <= GRACE
+        assert before - 8 <= sum(self.kept_months(floor)) < before
+        (again,) = self.sweep_months(floor)
+        assert again - floor.desk.clock.now <= SWEEP_DELAY

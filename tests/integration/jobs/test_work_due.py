@@ -25,14 +25,14 @@ def theirs(database: Database, now: datetime) -> UUID:
 
 
 def a_tenant(database: Database, now: datetime, slug: str) -> UUID:
-    operator = roles.operator(uuid7(now))
+    operator = roles.operator_principal(uuid7(now))
     with database.transaction(operator) as tx:
-        tenants.create(operator, tx, slug=slug, display_name=slug, settings={}, now=now, new_id=uuid7)
+        tenants.create_tenant(operator, tx, slug=slug, display_name=slug, settings={}, now=now, new_id=uuid7)
     return operator.tenant_id
 
 
 def due(database: Database, now: datetime, most: int = 10) -> list[DueWork]:
-    return database.run(None, lambda tx: work_due.overdue(tx, now, most))
+    return database.run(None, lambda tx: work_due.list_overdue(tx, now, most))
 
 
 def test_work_of_every_tenant_is_found_when_its_time_has_come_longest_due_first(

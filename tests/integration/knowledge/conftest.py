@@ -14,16 +14,16 @@ from bench.shelves import SESSION
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
-from parlour.knowledge.documents.documents import DocumentDraft, prepare_documents, write_documents
-from parlour.knowledge.index.embed import Embedder, embed_texts, space
-from parlour.knowledge.records.changes import Changes
-from parlour.knowledge.records.drafts import EntityDraft, prepare_entities, write_entities
-from parlour.knowledge.records.edges import EdgeDraft, write_edges
-from parlour.knowledge.records.snapshots import RecordType
+from parlour.knowledge.documents.documents import DocumentDraft, prepare_document_import, import_documents
+from parlour.knowledge.index.embed import Embedder, embed_texts, space_name
+from parlour.knowledge.records.changes import WriteCounts
+from parlour.knowledge.records.drafts import RecordDraft, prepare_record_import, import_records
+from parlour.knowledge.records.edges import LinkDraft, import_links
+from parlour.knowledge.records.snapshots import SnapshotTemplate
 from parlour.principal import RESTRICTED, Principal
 
-PROJECT = RecordType("project", "Project", {}, {"semantic": "{{name}} is a {{type}}, status {{status}}"})
-TASK = RecordType("task", "Task")
+PROJECT = SnapshotTemplate("project", "Project", {}, {"semantic": "{{name}} is a {{type}}, status {{status}}"})
+TASK = SnapshotTemplate("task", "Task")
 
 _TENANT = """
 INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)
@@ -33,7 +33,7 @@ _TYPE = """
 INSERT INTO entity_types (tenant_id, id, key, display_name, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(key)s, %(name)s, %(now)s, %(now)s)
 """
-LEASE = 7
+LEASE_TOKEN = 7
 """The token of the lease that the session was last taken with."""
 
 
@@ -56,7 +56,7 @@ class WordEmbedder:
 
 
 @dataclass(frozen=True)
-class Library:
+class KnowledgeTenant:
     """One tenant's knowledge, as a test fills it and reads it."""
 
     database: Database
@@ -65,32 +65,32 @@ class Library:
     now: datetime
     embedder: Embedder
 
-    def put(self, *drafts: DocumentDraft) -> Changes:
+    def import_documents(self, *drafts: DocumentDraft) -> WriteCounts:
         with self.database.transaction(self.principal) as tx:
-            plan = prepare_documents(tx, drafts, space(self.embedder))
-        vectors = embed_texts(self.embedder, plan.texts)
+            plan = prepare_document_import(tx, drafts, space_name(self.embedder))
+        vectors = embed_texts(self.embedder, plan.texts_to_embed)
         with self.database.transaction(self.principal) as tx:
-            return write_documents(self.principal, tx, plan, vectors, self.now, uuid7)
+            return import_documents(self.principal, tx, plan, vectors, self.now, uuid7)
 
-    def put_entities(self, *drafts: EntityDraft, types: Sequence[RecordType] = (PROJECT, TASK)) -> Changes:
+    def import_records(self, *drafts: RecordDraft, types: Sequence[SnapshotTemplate] = (PROJECT, TASK)) -> WriteCounts:
         with self.database.transaction(self.principal) as tx:
-            plan = prepare_entities(tx, drafts, types, space(self.embedder))
-        vectors = embed_texts(self.embedder, plan.texts)
+            plan = prepare_record_import(tx, drafts, types, space_name(self.embedder))
+        vectors = embed_texts(self.embedder, plan.texts_to_embed)
         with self.database.transaction(self.principal) as tx:
-            return write_entities(self.principal, tx, plan, vectors, self.now, uuid7)
+            return import_records(self.principal, tx, plan, vectors, self.now, uuid7)
 
-    def link(self, *drafts: EdgeDraft) -> Changes:
+    def import_links(self, *drafts: LinkDraft) -> WriteCounts:
         with self.database.transaction(self.principal) as tx:
-            return write_edges(self.principal, tx, drafts, self.now, uuid7)
+            return import_links(self.principal, tx, drafts, self.now, uuid7)
 
-    def rows(self, *, changes: bool = False) -> list["Row"]:
+    def rows(self, *, changes: bool = False) -> list["StoredContextRow"]:
         """What is searched; what tells of changes only when asked for."""
         with self.database.transaction(self.principal) as tx:
-            return tx.all(_ROWS, Row, changes=changes)
+            return tx.all(_ROWS, StoredContextRow, changes=changes)
 
 
 @dataclass(frozen=True)
-class Row:
+class StoredContextRow:
     """A searchable row as it is stored, with the spaces it has vectors in."""
 
     id: UUID
@@ -126,7 +126,7 @@ def execute(tx: Transaction, sql: str, /, **values: object) -> int:
     return tx.run(Query("test.statement", "-", sql), **values)
 
 
-def _library(database: Database, slug: str, now: datetime) -> Library:
+def open_knowledge_tenant(database: Database, slug: str, now: datetime) -> KnowledgeTenant:
     principal = Principal(uuid7(now), "member", None, frozenset({"admin"}), clearance=RESTRICTED)
     session_id = uuid7(now)
     with database.transaction(principal) as tx:
@@ -134,15 +134,15 @@ def _library(database: Database, slug: str, now: datetime) -> Library:
         for record_type in (PROJECT, TASK):
             execute(tx, _TYPE, id=uuid7(now), key=record_type.key, name=record_type.display_name, now=now)
         tx.run(SESSION, id=session_id, now=now)
-        execute(tx, "UPDATE sessions SET lease_token = %(token)s", token=LEASE)
-    return Library(database, principal, session_id, now, WordEmbedder())
+        execute(tx, "UPDATE sessions SET lease_token = %(token)s", token=LEASE_TOKEN)
+    return KnowledgeTenant(database, principal, session_id, now, WordEmbedder())
 
 
 @pytest.fixture
-def library(database: Database, now: datetime) -> Library:
-    return _library(database, "acme", now)
+def library(database: Database, now: datetime) -> KnowledgeTenant:
+    return open_knowledge_tenant(database, "acme", now)
 
 
 @pytest.fixture
-def other_library(library: Library, database: Database, now: datetime) -> Library:
-    return _library(database, "brick", now)
+def other_library(library: KnowledgeTenant, database: Database, now: datetime) -> KnowledgeTenant:
+    return open_knowledge_tenant(database, "brick", now)

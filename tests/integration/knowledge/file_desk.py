@@ -11,20 +11,20 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.jobs import work_due
 from parlour.knowledge.files import uploads
-from parlour.knowledge.files.distil import Distiller
-from parlour.knowledge.files.extract.run import extract
+from parlour.knowledge.files.distil import FileSummariser
+from parlour.knowledge.files.extract.run import extract_in_sandbox
 from parlour.knowledge.files.file import File, NewFile
-from parlour.knowledge.files.ingest import Asked, Extract, Services, ingest, read_message
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.files.ingest import FileVersion, Extractor, IngestDependencies, ingest, parse_message
+from parlour.knowledge.search.found import SearchResult
 from parlour.knowledge.search.search import search
 from parlour.models.offline import OfflineModel
 from parlour.models.request import Model
 from parlour.principal import Principal
-from tests.bucket import Bucket
-from tests.desk import Clock, Queue
+from tests.bucket import FakeBucket
+from tests.desk import TickingClock, FakeQueue
 
 
-class Delayed:
+class FakeDelayedQueue:
     """A queue of messages that come later."""
 
     def __init__(self) -> None:
@@ -36,26 +36,26 @@ class Delayed:
 
 
 @dataclass
-class FileDesk:
+class UploadHarness:
     """Uploads as people make them, and reading as the worker does it."""
 
     database: Database
     principal: Principal
-    clock: Clock
-    bucket: Bucket = field(default_factory=Bucket)
-    queue: Queue = field(default_factory=Queue)
-    embedding: Delayed = field(default_factory=Delayed)
+    clock: TickingClock
+    bucket: FakeBucket = field(default_factory=FakeBucket)
+    queue: FakeQueue = field(default_factory=FakeQueue)
+    embedding: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     models: Mapping[str, Model] = field(default_factory=lambda: {"offline": OfflineModel()})
-    extract: Extract = extract
+    extract: Extractor = extract_in_sandbox
     slept: list[float] = field(default_factory=list)
 
-    def start(self, new: NewFile, principal: Principal | None = None) -> uploads.Started:
+    def start(self, new: NewFile, principal: Principal | None = None) -> uploads.StartedUpload:
         who, file_id, now = principal or self.principal, uuid7(self.clock()), self.clock()
         with self.database.transaction(who) as tx:
-            return uploads.start(who, tx, self.bucket, new, now, file_id)
+            return uploads.start_upload(who, tx, self.bucket, new, now, file_id)
 
     def complete(self, file_id: UUID, version: int = 1) -> File:
-        return uploads.complete(
+        return uploads.complete_upload(
             self.principal, self.database, self.bucket, self.queue, file_id, self.clock(), version=version
         )
 
@@ -65,57 +65,57 @@ class FileDesk:
         self.bucket.post(started.form, data)
         return self.complete(started.file.id)
 
-    def upload_again(self, file: File, data: bytes) -> File:
+    def upload_new_version(self, file: File, data: bytes) -> File:
         with self.database.transaction(self.principal) as tx:
-            started = uploads.start_again(self.principal, tx, self.bucket, file.id, "", len(data))
+            started = uploads.start_new_version(self.principal, tx, self.bucket, file.id, "", len(data))
         self.bucket.post(started.form, data)
         return self.complete(file.id, started.version)
 
-    def work(self, seconds: float = 300.0) -> None:
+    def run_ingestion(self, seconds: float = 300.0) -> None:
         """Read what waits on the queue, each message once; one that cannot be done stays, and so do those behind it."""
         for key, message in list(self.queue.sent.items()):
-            ingest(self.services(), read_message(message.body), lambda: seconds)
+            ingest(self.services(), parse_message(message.body), lambda: seconds)
             del self.queue.sent[key]
 
-    def look_again(self, file_id: UUID, seconds: float = 300.0) -> None:
+    def run_sweep(self, file_id: UUID, seconds: float = 300.0) -> None:
         """What the sweep has the worker do when a file is due; nothing when none is."""
         with self.database.transaction(self.principal) as tx:
             due = work_due.find(tx, "file", file_id)
-            held = uploads.left_lying(tx, file_id)
+            held = uploads.find_unfinished_file(tx, file_id)
         if due and due.due_at <= self.clock():
-            asked = Asked(self.principal.tenant_id, file_id, held.version if held else 1)
+            asked = FileVersion(self.principal.tenant_id, file_id, held.version if held else 1)
             ingest(self.services(), asked, lambda: seconds)
 
-    def services(self) -> Services:
-        distiller = Distiller(
+    def services(self) -> IngestDependencies:
+        distiller = FileSummariser(
             self.database, lambda: self.models, Decimal(20), self.clock, uuid7, lambda _: None, lambda low, _: low
         )
-        return Services(
+        return IngestDependencies(
             self.database, self.bucket, self.extract, distiller, self.embedding, self.clock, uuid7, self.slept.append
         )
 
     def read(self, file: File, principal: Principal | None = None) -> File:
         who = principal or self.principal
         with self.database.transaction(who) as tx:
-            return uploads.read(who, tx, file.id)
+            return uploads.get_file(who, tx, file.id)
 
     def browse(self, principal: Principal | None = None, **where: str) -> list[File]:
         who = principal or self.principal
         with self.database.transaction(who) as tx:
-            return uploads.browse(who, tx, **where)  # type: ignore[arg-type]
+            return uploads.list_files(who, tx, **where)  # type: ignore[arg-type]
 
     def delete(self, file: File) -> None:
-        uploads.delete(self.principal, self.database, self.bucket, file.id, self.clock(), uuid7)
+        uploads.delete_file(self.principal, self.database, self.bucket, file.id, self.clock(), uuid7)
 
-    def content(self, file: File, principal: Principal | None = None) -> uploads.Content:
-        return uploads.content(principal or self.principal, self.database, self.bucket, file.id, self.clock(), uuid7)
+    def content(self, file: File, principal: Principal | None = None) -> uploads.Download:
+        return uploads.get_download(principal or self.principal, self.database, self.bucket, file.id, self.clock(), uuid7)
 
-    def search(self, query: str, principal: Principal | None = None) -> Sequence[Found]:
+    def search(self, query: str, principal: Principal | None = None) -> Sequence[SearchResult]:
         who = principal or self.principal
         with self.database.transaction(who) as tx:
             return search(who, tx, query=query, vector=None)
 
-    def embedded(self) -> None:
+    def mark_all_embedded(self) -> None:
         """Everything has its vector."""
         self.run(lambda connection: connection.execute("UPDATE context_rows SET pending = false"))
 

@@ -12,10 +12,10 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.knowledge.records import edges, entities
-from parlour.knowledge.records.edges import Edge
-from parlour.knowledge.records.entities import Entity, NewEntity, Page, Patch, Ref
+from parlour.knowledge.records.edges import Link
+from parlour.knowledge.records.entities import Record, RecordInput, RecordPage, RecordPatch, RecordRef
 from parlour.principal import Principal
-from tests.integration.knowledge.conftest import Library, execute
+from tests.integration.knowledge.conftest import KnowledgeTenant, execute
 
 
 @dataclass(frozen=True)
@@ -53,56 +53,56 @@ VALUES (current_tenant(), %(id)s, %(key)s, %(name)s, %(properties)s, %(rag)s, %(
 
 
 @dataclass
-class RecordDesk:
+class RecordHarness:
     """A principal, the database and the time of the next act."""
 
     database: Database
     principal: Principal
     now: datetime
 
-    def seen_at(self, clearance: int) -> "RecordDesk":
-        return RecordDesk(self.database, replace(self.principal, clearance=clearance), self.now)
+    def with_clearance(self, clearance: int) -> "RecordHarness":
+        return RecordHarness(self.database, replace(self.principal, clearance=clearance), self.now)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         with self.database.transaction(self.principal) as tx:
             yield tx
 
-    def create(self, new: NewEntity, origin: str | None = None) -> Entity:
+    def create(self, new: RecordInput, origin: str | None = None) -> Record:
         with self.transaction() as tx:
-            return entities.create(self.principal, tx, new, self.now, uuid7, origin)
+            return entities.create_record(self.principal, tx, new, self.now, uuid7, origin)
 
-    def read(self, ref: Ref) -> Entity:
+    def read(self, ref: RecordRef) -> Record:
         with self.transaction() as tx:
-            return entities.read(self.principal, tx, ref)
+            return entities.get_record(self.principal, tx, ref)
 
-    def change(self, ref: Ref, patch: Patch, version: int | None = None) -> Entity:
+    def change(self, ref: RecordRef, patch: RecordPatch, version: int | None = None) -> Record:
         with self.transaction() as tx:
-            return entities.change(self.principal, tx, ref, patch, version, self.now, uuid7)
+            return entities.update_record(self.principal, tx, ref, patch, version, self.now, uuid7)
 
-    def delete(self, ref: Ref, version: int | None = None) -> None:
+    def delete(self, ref: RecordRef, version: int | None = None) -> None:
         with self.transaction() as tx:
-            entities.delete(self.principal, tx, ref, version, self.now, uuid7)
+            entities.delete_record(self.principal, tx, ref, version, self.now, uuid7)
 
-    def browse(self, **asked: Any) -> Page:
+    def browse(self, **asked: Any) -> RecordPage:
         with self.transaction() as tx:
-            return entities.browse(self.principal, tx, **asked)
+            return entities.list_records(self.principal, tx, **asked)
 
-    def link(self, source: Ref, target: Ref, relation: str, origin: str | None = None) -> Edge:
+    def link(self, source: RecordRef, target: RecordRef, relation: str, origin: str | None = None) -> Link:
         with self.transaction() as tx:
             return edges.link(self.principal, tx, source, target, relation, self.now, uuid7, origin)
 
-    def unlink(self, source: Ref, target: Ref, relation: str) -> None:
+    def unlink(self, source: RecordRef, target: RecordRef, relation: str) -> None:
         with self.transaction() as tx:
             edges.unlink(self.principal, tx, source, target, relation, self.now, uuid7)
 
-    def define(self, key: str, properties: JsonObject, **rag: Json) -> None:
+    def define_type(self, key: str, properties: JsonObject, **rag: Json) -> None:
         """A kind of the tenant's own."""
         with self.transaction() as tx:
             name, columns = key.capitalize(), {"properties": properties, "rag": {**rag}}
             execute(tx, _TYPE, id=uuid7(self.now), key=key, name=name, now=self.now, **columns)
 
-    def rows_of(self, entity: Entity) -> list[RecordRow]:
+    def context_rows_of(self, entity: Record) -> list[RecordRow]:
         with self.transaction() as tx:
             return tx.all(_ROWS, RecordRow, id=entity.id)
 
@@ -124,8 +124,8 @@ class RecordDesk:
             execute(tx, "UPDATE entities SET stale_since = NULL, stale_causes = '{}'")
 
 
-def open_record_desk(library: Library) -> RecordDesk:
+def open_record_harness(library: KnowledgeTenant) -> RecordHarness:
     """The library's tenant with nothing but everybody's kinds."""
     with library.database.transaction(library.principal) as tx:
         execute(tx, "DELETE FROM entity_types")
-    return RecordDesk(library.database, library.principal, library.now)
+    return RecordHarness(library.database, library.principal, library.now)

@@ -10,17 +10,17 @@ import pytest
 from parlour.infra.errors import ModelError, QueueUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.queues import Delays
+from parlour.infra.queues import DelayedQueue
 from parlour.knowledge.documents.documents import DocumentDraft
-from parlour.knowledge.records.drafts import EntityDraft
-from parlour.knowledge.records.record import EntityKey
+from parlour.knowledge.records.drafts import RecordDraft
+from parlour.knowledge.records.record import RecordKey
 from parlour.knowledge.tools import kit
 from parlour.principal import Principal
-from parlour.tools.arguments import check
+from parlour.tools.arguments import validate_arguments
 from parlour.tools.endpoints import PythonEndpoint
-from parlour.tools.result import ToolResult, failed, succeeded
+from parlour.tools.result import ToolResult, error_result, success_result
 from parlour.tools.run import ToolContext
-from tests.integration.knowledge.conftest import LEASE, Library
+from tests.integration.knowledge.conftest import LEASE_TOKEN, KnowledgeTenant
 
 CONTRACT = DocumentDraft(
     "c-17",
@@ -28,7 +28,7 @@ CONTRACT = DocumentDraft(
     "## 11 Delay\n\n<!-- page: 7 -->\n\nDelay damages are GBP 1,200 a day, capped at five per cent.\n\n"
     "## 12 Permit\n\n<!-- page: 8 -->\n\nThe river permit is the Contractor's risk.",
     kind="contract",
-    entity=EntityKey("task", "C-17"),
+    record_key=RecordKey("task", "C-17"),
     classification=1,
 )
 
@@ -46,30 +46,30 @@ class Nudges:
 class Room:
     """One conversation, and the tools in it."""
 
-    def __init__(self, library: Library, principal: Principal | None = None, about: UUID | None = None) -> None:
+    def __init__(self, library: KnowledgeTenant, principal: Principal | None = None, about: UUID | None = None) -> None:
         self.nudges = Nudges()
         self.library = library
         self.principal = principal or library.principal
         self.about = about
         self.key = ""
         self.endpoint = PythonEndpoint(
-            kit.builtins(lambda database, tenant_id: library.embedder, self.nudges), kit.LOOKUPS
+            kit.builtin_handlers(lambda database, tenant_id: library.embedder, self.nudges), kit.BUILTIN_LOOKUPS
         )
 
     def context(self) -> ToolContext:
         return ToolContext(
             self.principal, self.library.database, self.library.session_id, uuid7(self.library.now),
-            self.library.now, uuid7, LEASE, idempotency_key=self.key or str(uuid7(self.library.now)),
+            self.library.now, uuid7, LEASE_TOKEN, idempotency_key=self.key or str(uuid7(self.library.now)),
             entity_id=self.about,
         )  # fmt: skip
 
     def call(self, tool: str, /, **arguments: Any) -> ToolResult:
-        (one,) = (one for one in kit.TOOLS if one.name == tool)
+        (one,) = (one for one in kit.BUILTIN_TOOLS if one.name == tool)
         try:
-            check(one.schema, arguments)
-            return succeeded(self.endpoint.call(self.context(), one, arguments))
+            validate_arguments(one.schema, arguments)
+            return success_result(self.endpoint.call(self.context(), one, arguments))
         except ModelError as error:
-            return failed(error)
+            return error_result(error)
 
     def ok(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         result = self.call(tool, **arguments)
@@ -84,9 +84,9 @@ class Room:
 
 
 @pytest.fixture
-def room(library: Library) -> Room:
-    library.put_entities(EntityDraft(EntityKey("task", "C-17"), "Sign the main works contract", classification=1))
-    library.put(CONTRACT)
+def room(library: KnowledgeTenant) -> Room:
+    library.import_records(RecordDraft(RecordKey("task", "C-17"), "Sign the main works contract", classification=1))
+    library.import_documents(CONTRACT)
     return Room(library)
 
 
@@ -157,11 +157,11 @@ def test_a_call_that_is_made_twice_is_done_once(room: Room) -> None:
     once = room.ok("create_entity", **ask)
     assert room.ok("create_entity", **ask) == once
     assert rows(room, "SELECT count(*) FROM entities WHERE name LIKE 'Order %'") == [(2,)]
-    looked = kit.LOOKUPS["create_entity"](room.context())
+    looked = kit.BUILTIN_LOOKUPS["create_entity"](room.context())
     assert looked is not None
     assert [one["entity"] for one in looked["entities_created"]] == [one["entity"] for one in once["entities_created"]]  # type: ignore[index,call-overload,union-attr]
     room.key = "turn:1:other"
-    assert kit.LOOKUPS["create_entity"](room.context()) is None
+    assert kit.BUILTIN_LOOKUPS["create_entity"](room.context()) is None
 
 
 def test_a_change_that_is_made_twice_does_not_undo_what_came_between(room: Room) -> None:
@@ -312,8 +312,8 @@ def test_lists_go_on_behind_a_cursor(room: Room) -> None:
 
 
 def test_a_vague_question_is_searched_for_with_what_the_user_said(room: Room) -> None:
-    (tool,) = (tool for tool in kit.TOOLS if tool.name == "search_knowledge")
-    context = replace(room.context(), asked=["What about the river permit?", "And who bears it?"])
+    (tool,) = (tool for tool in kit.BUILTIN_TOOLS if tool.name == "search_knowledge")
+    context = replace(room.context(), user_messages=["What about the river permit?", "And who bears it?"])
     told = room.endpoint.call(context, tool, {"query": "who bears that"})
     assert "river permit" in str(told["searched_for"])
     assert "Contractor's risk" in str(told["documents"][0])  # type: ignore[index]
@@ -325,7 +325,7 @@ def test_a_queue_that_is_away_does_not_undo_what_was_written(room: Room) -> None
         def send(self, body: JsonObject, seconds: float, /) -> None:
             raise QueueUnavailable
 
-    away: Delays = Away()
-    builtins = kit.builtins(lambda database, tenant_id: room.library.embedder, away)
+    away: DelayedQueue = Away()
+    builtins = kit.builtin_handlers(lambda database, tenant_id: room.library.embedder, away)
     assert builtins["create_entity"](room.context(), {"kind": "risk", "name": "Kept"})["entities_created"]
     assert rows(room, "SELECT count(*) FROM work_due WHERE kind = 'embedding'") == [(1,)]

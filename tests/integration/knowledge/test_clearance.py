@@ -11,20 +11,20 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from local.database import APP, Cluster
-from local.scratch import PASSWORD
+from local.database import APP_ROLE, Cluster
+from local.scratch import APP_PASSWORD
 from parlour.api.app import create_app
-from parlour.api.connections import Connections
+from parlour.api.connections import DatabasePool
 from parlour.context.stored_text import text_hash
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, connector
 from parlour.knowledge.tools import kit
 from parlour.principal import Principal
 from parlour.tenancy import people
-from parlour.turns.read import latest, transcript
+from parlour.turns.read import list_turns, read_transcript
 from tests.conftest import NOW
-from tests.desk import Desk, calls, says, searches
-from tests.integration.api.conftest import Queues, Sent, Time, app_services
+from tests.desk import ConversationHarness, tool_call, text_answer, search_call
+from tests.integration.api.conftest import FakeQueues, RecordingQueue, ManualClock, make_dependencies
 from tests.integration.knowledge.vault import (
     FILE,
     NEXT_TURN,
@@ -36,13 +36,13 @@ from tests.integration.knowledge.vault import (
     SITE,
     TURN,
     WORDS,
-    Ask,
+    Probe,
     Reader,
-    Vault,
-    answers,
-    filled,
-    met,
-    open_vault,
+    RestrictedTenant,
+    collect_answers,
+    fill_path,
+    find_canaries,
+    open_restricted_tenant,
     routes,
 )
 
@@ -224,31 +224,31 @@ NOT_ABOUT_RECORDS = {
 """Routes that are not asked, and why not."""
 
 
-def asks() -> Iterator[Ask]:
-    for name in (tool.name for tool in kit.TOOLS):
+def asks() -> Iterator[Probe]:
+    for name in (tool.name for tool in kit.BUILTIN_TOOLS):
         for arguments in TOOLS.get(name, [{}]):
-            yield Ask(name, arguments, lambda vault, reader, n=name, a=arguments: vault.tool(reader, n, a))  # type: ignore[misc]
+            yield Probe(name, arguments, lambda vault, reader, n=name, a=arguments: vault.tool(reader, n, a))  # type: ignore[misc]
     for name in routes(_app()):
         method, _, template = name.partition(" ")
         if name in NOT_ABOUT_RECORDS:
             continue
-        for path, asked in ELSEWHERE.get(name) or [(filled(template, RESTRICTED), {})]:
-            yield Ask(name, [path, asked], _over_the_api(method, path, asked))
+        for path, asked in ELSEWHERE.get(name) or [(fill_path(template, RESTRICTED), {})]:
+            yield Probe(name, [path, asked], _over_the_api(method, path, asked))
     for handle in ("task/open", "project/site", CLOSED):
-        yield Ask("briefing", handle, lambda vault, reader, about=handle: vault.turn(reader, about))  # type: ignore[misc]
+        yield Probe("briefing", handle, lambda vault, reader, about=handle: vault.turn(reader, about))  # type: ignore[misc]
 
 
-def _over_the_api(method: str, path: str, asked: JsonObject) -> Callable[[Vault, Reader], str]:
+def _over_the_api(method: str, path: str, asked: JsonObject) -> Callable[[RestrictedTenant, Reader], str]:
     return lambda vault, reader: vault.route(reader, method, path, asked)
 
 
-def _app(connections: Connections | None = None, queues: Queues | None = None) -> FastAPI:
-    nowhere = connections or Connections(lambda: Database(lambda _: None))  # type: ignore[arg-type,return-value]
-    return create_app(app_services(nowhere, Time(NOW), Sent(), queues or Queues()))
+def _app(connections: DatabasePool | None = None, queues: FakeQueues | None = None) -> FastAPI:
+    nowhere = connections or DatabasePool(lambda: Database(lambda _: None))  # type: ignore[arg-type,return-value]
+    return create_app(make_dependencies(nowhere, ManualClock(NOW), RecordingQueue(), queues or FakeQueues()))
 
 
 ASKS = list(asks())
-READS = [tool.name for tool in kit.TOOLS if not tool.writes]
+READS = [tool.name for tool in kit.BUILTIN_TOOLS if not tool.writes]
 EVERY = pytest.mark.parametrize("at", range(len(ASKS)), ids=[f"{at}-{ask.name}" for at, ask in enumerate(ASKS)])
 
 
@@ -276,32 +276,32 @@ def heard(cluster: Cluster, template: str) -> Iterator[Everything]:
     cluster.create(name, template)
 
     def open_one() -> Database:
-        return Database(connector(cluster.parameters(name, APP, PASSWORD)))
+        return Database(connector(cluster.connection_parameters(name, APP_ROLE, APP_PASSWORD)))
 
-    connections, database, queues = Connections(open_one), open_one(), Queues()
+    connections, database, queues = DatabasePool(open_one), open_one(), FakeQueues()
     client = TestClient(_app(connections, queues), follow_redirects=False)
-    yield _ask_all(open_vault(database, client, queues, NOW))
+    yield _ask_all(open_restricted_tenant(database, client, queues, NOW))
     connections.close()
     database.close()
     cluster.drop(name)
 
 
-def _ask_all(vault: Vault) -> Everything:
-    vault.furnish()
-    vault.settle()
+def _ask_all(vault: RestrictedTenant) -> Everything:
+    vault.add_public_data()
+    vault.mark_background_work_done()
     vault.write_pulses()
-    vault.settle()
-    before = [answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
-    vault.plant()
-    vault.settle()
+    vault.mark_background_work_done()
+    before = [collect_answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
+    vault.add_restricted_data()
+    vault.mark_background_work_done()
     vault.write_pulses()
     vault.change()
     vault.write_pulses()
-    vault.settle()
-    after = [answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
+    vault.mark_background_work_done()
+    after = [collect_answers(vault, reader, ASKS) for reader in (vault.below, vault.neighbour)]
     reading = [ask for ask in ASKS if ask.name.startswith(("GET", "briefing")) or ask.name in READS]
     cleared: dict[str, str] = {}
-    for ask, answer in zip(reading, answers(vault, vault.cleared, reading), strict=True):
+    for ask, answer in zip(reading, collect_answers(vault, vault.cleared, reading), strict=True):
         cleared[ask.name] = cleared.get(ask.name, "") + answer
     return Everything(Heard(before[0], after[0]), Heard(before[1], after[1]), cleared)
 
@@ -312,9 +312,9 @@ def test_what_is_above_a_reader_changes_no_answer(heard: Everything, who: str, a
     told: Heard = getattr(heard, who)
     answer = told.after[at]
     assert answer == told.before[at], str(ASKS[at])
-    for words in _texts(ASKS[at].what):
+    for words in _texts(ASKS[at].arguments):
         answer = answer.replace(words, "")  # what was asked is quoted back
-    assert met(answer) == set(), str(ASKS[at])
+    assert find_canaries(answer) == set(), str(ASKS[at])
 
 
 def _texts(asked: object) -> Iterator[str]:
@@ -345,11 +345,11 @@ SILENT = {
 )
 def test_somebody_cleared_meets_it(heard: Everything, name: str) -> None:
     """Else nothing would be shown by the tests above."""
-    assert bool(met(heard.cleared[name])) is (name not in SILENT)
+    assert bool(find_canaries(heard.cleared[name])) is (name not in SILENT)
 
 
 def test_every_tool_is_asked() -> None:
-    assert set(TOOLS) == {tool.name for tool in kit.TOOLS}
+    assert set(TOOLS) == {tool.name for tool in kit.BUILTIN_TOOLS}
 
 
 def test_every_route_is_asked_or_said_not_to_be_about_records() -> None:
@@ -362,28 +362,28 @@ def test_every_route_is_asked_or_said_not_to_be_about_records() -> None:
 
 
 @pytest.fixture
-def closed(desk: Desk) -> Desk:
+def closed(desk: ConversationHarness) -> ConversationHarness:
     """A reader who was told of a document by its number, and whom it is closed to since."""
-    desk.write("How wide may a crack be?", "m1")
-    desk.model.script = [searches("crack width"), says("As wide as it says [1].")]
-    desk.run()
-    assert desk.rows("SELECT number FROM citations") == [(1,)]
-    desk.rows("UPDATE context_rows SET classification = 3 RETURNING id")
+    desk.send_whatsapp("How wide may a crack be?", "m1")
+    desk.model.script = [search_call("crack width"), text_answer("As wide as it says [1].")]
+    desk.run_turn()
+    assert desk.query("SELECT number FROM citations") == [(1,)]
+    desk.query("UPDATE context_rows SET classification = 3 RETURNING id")
     return desk
 
 
-def test_a_number_given_out_before_is_no_citation_any_more(closed: Desk) -> None:
-    closed.write("Where was that again?", "m2")
-    closed.model.script = [says("As I said [1].")]
-    closed.run()
-    assert closed.rows("SELECT body FROM messages WHERE direction = 'outbound' ORDER BY position DESC LIMIT 1") == [
+def test_a_number_given_out_before_is_no_citation_any_more(closed: ConversationHarness) -> None:
+    closed.send_whatsapp("Where was that again?", "m2")
+    closed.model.script = [text_answer("As I said [1].")]
+    closed.run_turn()
+    assert closed.query("SELECT body FROM messages WHERE direction = 'outbound' ORDER BY position DESC LIMIT 1") == [
         ("As I said.",)
     ]
-    assert len(closed.rows("SELECT number FROM citations")) == 1
+    assert len(closed.query("SELECT number FROM citations")) == 1
 
 
-def test_what_was_cited_before_is_named_to_nobody_below_it(closed: Desk) -> None:
-    ((session, user),) = closed.rows("SELECT id, user_id FROM sessions")
+def test_what_was_cited_before_is_named_to_nobody_below_it(closed: ConversationHarness) -> None:
+    ((session, user),) = closed.query("SELECT id, user_id FROM sessions")
     assert isinstance(session, UUID)
     assert isinstance(user, UUID)
     viewer = Principal(closed.tenant_id, "member", None, frozenset({"viewer"}), clearance=2)
@@ -391,36 +391,36 @@ def test_what_was_cited_before_is_named_to_nobody_below_it(closed: Desk) -> None
         (Principal(closed.tenant_id, "user", user, clearance=1), 0), (viewer, 0), (replace(viewer, clearance=3), 1)
     ):  # fmt: skip
         with closed.database.transaction(reader) as tx:
-            told = transcript(reader, tx, session, 10)
-            turns = latest(reader, tx, 10) if reader.kind == "member" else []
+            told = read_transcript(reader, tx, session, 10)
+            turns = list_turns(reader, tx, 10) if reader.kind == "member" else []
         assert [len(row.citations) for row in told if row.direction == "outbound"] == [named]
         assert [len((turn.row.reply or {})["citations"]) for turn in turns] == [named] * len(turns)  # type: ignore[arg-type]
 
 
-def test_a_talk_that_was_answered_from_what_is_closed_since_is_read_by_nobody_below_it(closed: Desk) -> None:
-    ((session, user),) = closed.rows("SELECT id, user_id FROM sessions")
+def test_a_talk_that_was_answered_from_what_is_closed_since_is_read_by_nobody_below_it(closed: ConversationHarness) -> None:
+    ((session, user),) = closed.query("SELECT id, user_id FROM sessions")
     assert isinstance(session, UUID)
     assert isinstance(user, UUID)
-    closed.rows("UPDATE sessions SET visibility = 'shared' RETURNING id")
+    closed.query("UPDATE sessions SET visibility = 'shared' RETURNING id")
     nobody = Principal(closed.tenant_id, "member", None, frozenset(), clearance=2)
     with closed.database.transaction(nobody) as tx:
-        assert not people.may_read(nobody, tx, session)
-        assert people.may_read(replace(nobody, clearance=3), tx, session)
-        assert people.may_read(Principal(closed.tenant_id, "user", user, clearance=1), tx, session)
+        assert not people.can_read_session(nobody, tx, session)
+        assert people.can_read_session(replace(nobody, clearance=3), tx, session)
+        assert people.can_read_session(Principal(closed.tenant_id, "user", user, clearance=1), tx, session)
 
 
-def test_what_is_noted_from_it_is_refused_like_a_number_that_was_never_given_out(closed: Desk) -> None:
-    closed.write("Note that.", "m2")
+def test_what_is_noted_from_it_is_refused_like_a_number_that_was_never_given_out(closed: ConversationHarness) -> None:
+    closed.send_whatsapp("Note that.", "m2")
     risk: JsonObject = {"severity": "low", "state": "open", "owner": "Ida"}
     closed.model.script = [
-        calls("create_entity", "a", kind="risk", name="A", properties=risk, sources=[1]),
-        calls("create_entity", "b", kind="risk", name="A", properties=risk, sources=[9]),
-        says("I cannot."),
+        tool_call("create_entity", "a", kind="risk", name="A", properties=risk, sources=[1]),
+        tool_call("create_entity", "b", kind="risk", name="A", properties=risk, sources=[9]),
+        text_answer("I cannot."),
     ]
-    closed.add_tool("create_entity", closed._own_tools()["create_entity"], idempotent=True)
-    closed.run()
+    closed.add_tool("create_entity", closed._builtin_tools()["create_entity"], idempotent=True)
+    closed.run_turn()
     first, second = (
-        str(result["message"]) for (result,) in closed.rows(
+        str(result["message"]) for (result,) in closed.query(
             "SELECT result FROM tool_calls WHERE name = 'create_entity' ORDER BY step") if isinstance(result, dict)
     )  # fmt: skip
     assert first.replace("1:", "9:") == second

@@ -12,12 +12,12 @@ from parlour.knowledge.documents import written
 from parlour.knowledge.documents.catalogue import Document
 from parlour.knowledge.documents.documents import DocumentDraft
 from parlour.knowledge.documents.projects import create_project
-from parlour.knowledge.records.record import NewEntity
-from parlour.knowledge.tools.documents import DOCUMENT_TOOLS, PAGE, document_tools
+from parlour.knowledge.records.record import RecordInput
+from parlour.knowledge.tools.documents import DOCUMENT_TOOLS, PAGE_CHARS, document_tools
 from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.result import ToolResult
 from parlour.tools.run import ToolContext, run_tool
-from tests.integration.knowledge.conftest import LEASE, Library, execute
+from tests.integration.knowledge.conftest import LEASE_TOKEN, KnowledgeTenant, execute
 
 LONG = "# Method\n\nIntroduction.\n\n" + "".join(
     f"## Part {number}\n\n{'The slab is poured in bays. ' * 30}\n\n" for number in range(12)
@@ -25,10 +25,10 @@ LONG = "# Method\n\nIntroduction.\n\n" + "".join(
 
 
 @pytest.fixture
-def tower(library: Library) -> Library:
+def tower(library: KnowledgeTenant) -> KnowledgeTenant:
     """A library with a project and three documents in its tree."""
     with library.database.transaction(library.principal) as tx:
-        new = NewEntity("project", "Tower", key="tower")
+        new = RecordInput("project", "Tower", key="tower")
         create_project(library.principal, tx, new, "Twelve floors by March.", library.now, uuid7)
     method = write(library, "Method", LONG, key="method", description="How the slab is poured")
     write(library, "Curing", "## Duration\n\nSeven days under wet hessian.", key="curing", parent=method.handle)
@@ -36,34 +36,34 @@ def tower(library: Library) -> Library:
     return library
 
 
-def write(library: Library, title: str, content: str, **more: object) -> Document:
+def write(library: KnowledgeTenant, title: str, content: str, **more: object) -> Document:
     with library.database.transaction(library.principal) as tx:
-        return written.create(
+        return written.create_document(
             library.principal, tx, project="project/tower", title=title, content=content, now=library.now,
             new_id=uuid7, **more,  # type: ignore[arg-type]
         )  # fmt: skip
 
 
-def call(library: Library, name: str, about: Document | None = None, **arguments: Json) -> ToolResult:
+def call(library: KnowledgeTenant, name: str, about: Document | None = None, **arguments: Json) -> ToolResult:
     context = ToolContext(
-        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE,
-        entity_id=about.record_id if about else None,
+        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE_TOKEN,
+        entity_id=about.own_entity_id if about else None,
     )  # fmt: skip
     (tool,) = [tool for tool in DOCUMENT_TOOLS if tool.name == name]
     return run_tool(context, tool, {**arguments}, {"python": PythonEndpoint(document_tools(library.embedder))})
 
 
-def told(library: Library, name: str, about: Document | None = None, **arguments: Json) -> Any:
+def told(library: KnowledgeTenant, name: str, about: Document | None = None, **arguments: Json) -> Any:
     result = call(library, name, about, **arguments)
     assert result.ok, result.text
     return json.loads(result.text)
 
 
-def below(library: Library) -> Library:
+def below(library: KnowledgeTenant) -> KnowledgeTenant:
     return replace(library, principal=replace(library.principal, clearance=1))
 
 
-def test_a_projects_documents_are_listed_as_a_tree(tower: Library) -> None:
+def test_a_projects_documents_are_listed_as_a_tree(tower: KnowledgeTenant) -> None:
     listed = told(below(tower), "list_documents", project="project/tower")
     assert listed["project"] == "project/tower"
     context, method, curing = listed["documents"]
@@ -77,14 +77,14 @@ def test_a_projects_documents_are_listed_as_a_tree(tower: Library) -> None:
     assert curing["under"] == "document/method"
 
 
-def test_without_a_project_the_conversations_own_is_listed_else_the_newest(tower: Library) -> None:
+def test_without_a_project_the_conversations_own_is_listed_else_the_newest(tower: KnowledgeTenant) -> None:
     note = write(tower, "Note", "x")
     assert told(tower, "list_documents", note)["project"] == "project/tower"
     assert len(told(tower, "list_documents")["documents"]) == 5
     assert "margin" not in str(told(below(tower), "list_documents"))
 
 
-def test_a_long_list_is_read_on(tower: Library) -> None:
+def test_a_long_list_is_read_on(tower: KnowledgeTenant) -> None:
     for number in range(45):
         write(tower, f"Note {number}", "x")
     first = told(tower, "list_documents", project="project/tower")
@@ -94,20 +94,20 @@ def test_a_long_list_is_read_on(tower: Library) -> None:
     assert len(told(tower, "list_documents", cursor=newest["next_cursor"])["documents"]) == 9
 
 
-def test_a_document_is_read_page_by_page_without_a_gap(tower: Library) -> None:
+def test_a_document_is_read_page_by_page_without_a_gap(tower: KnowledgeTenant) -> None:
     first = told(tower, "get_document", document="document/method")
     assert first["sections"][:3] == ["Method", "Part 0", "Part 1"]
     assert told(tower, "get_document", document="document/method", at=-5)["contents"] == first["contents"]
     text, page = first["contents"], first
     while "next" in page:
         page = told(tower, "get_document", document="document/method", at=page["next"])
-        assert len(page["contents"]) <= PAGE
+        assert len(page["contents"]) <= PAGE_CHARS
         text += page["contents"]
     assert text == LONG
     assert page["heading"].startswith("Method > Part")
 
 
-def test_a_page_has_the_number_that_it_is_cited_by(tower: Library) -> None:
+def test_a_page_has_the_number_that_it_is_cited_by(tower: KnowledgeTenant) -> None:
     one = told(tower, "get_document", document="document/curing")
     again = told(tower, "get_document", document="document/curing")
     other = told(tower, "get_document", document="document/method", section="Part 7")
@@ -116,7 +116,7 @@ def test_a_page_has_the_number_that_it_is_cited_by(tower: Library) -> None:
         assert execute(tx, "SELECT FROM sources WHERE number = 2 AND locator LIKE '%%Part 7%%'") == 1
 
 
-def test_one_section_is_read_alone(tower: Library) -> None:
+def test_one_section_is_read_alone(tower: KnowledgeTenant) -> None:
     section = told(tower, "get_document", document="document/method", section="part 7")
     assert section["contents"].startswith("## Part 7")
     assert "Part 8" not in section["contents"]
@@ -125,7 +125,7 @@ def test_one_section_is_read_alone(tower: Library) -> None:
     assert "it has: Duration" in str(missing.content["message"])
 
 
-def test_metadata_of_several_comes_in_one_call_without_any_text(tower: Library) -> None:
+def test_metadata_of_several_comes_in_one_call_without_any_text(tower: KnowledgeTenant) -> None:
     wanted: list[Json] = ["document/curing", "document/none", "document/method"]
     known = told(tower, "get_document_metadata", documents=wanted)
     assert [one["title"] for one in known["documents"]] == ["Curing", "Method"]
@@ -134,8 +134,8 @@ def test_metadata_of_several_comes_in_one_call_without_any_text(tower: Library) 
     assert "hessian" not in str(known)
 
 
-def test_documents_are_found_by_what_they_say_and_named_once(tower: Library) -> None:
-    tower.put(DocumentDraft("other.md", "Other", "Hessian is a kind of cloth."))
+def test_documents_are_found_by_what_they_say_and_named_once(tower: KnowledgeTenant) -> None:
+    tower.import_documents(DocumentDraft("other.md", "Other", "Hessian is a kind of cloth."))
     found = told(tower, "search_documents", query="wet hessian", project="project/tower")
     first = found["documents"][0]
     assert (first["document"], first["section"]) == ("document/curing", "Duration")
@@ -146,7 +146,7 @@ def test_documents_are_found_by_what_they_say_and_named_once(tower: Library) -> 
     assert {"document/other.md", "document/curing"} <= {one["document"] for one in everywhere["documents"]}
 
 
-def test_what_is_above_the_reader_is_not_there(tower: Library) -> None:
+def test_what_is_above_the_reader_is_not_there(tower: KnowledgeTenant) -> None:
     reader = below(tower)
     assert "document/margin" not in str(told(reader, "search_documents", query="margin nine per cent"))
     assert told(reader, "get_document_metadata", documents=["document/margin"]) == {
@@ -172,7 +172,7 @@ def test_what_is_above_the_reader_is_not_there(tower: Library) -> None:
     ],
 )
 def test_wrong_arguments_are_answered_with_what_to_do(
-    tower: Library, name: str, arguments: dict[str, Json], message: str
+    tower: KnowledgeTenant, name: str, arguments: dict[str, Json], message: str
 ) -> None:
     result = call(tower, name, None, **arguments)
     assert result.code == "invalid_arguments"

@@ -14,11 +14,11 @@ from parlour.infra.ids import NewId, uuid7
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.jobs import work_due
 from parlour.knowledge.index import embedder, pending
-from parlour.knowledge.index.embedder import Services
+from parlour.knowledge.index.embedder import EmbeddingDependencies
 from parlour.knowledge.index.rows import RowDraft
-from parlour.knowledge.index.spaces import Offer, Spaces
-from parlour.knowledge.index.store import Owner, add_rows
-from tests.desk import Delayed, Desk, WordEmbedder, says
+from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
+from parlour.knowledge.index.store import RowOwner, add_rows
+from tests.desk import FakeDelayedQueue, ConversationHarness, WordEmbedder, text_answer
 
 
 @dataclass
@@ -47,57 +47,57 @@ class Model:
 class Room:
     """The desk's tenant, and the embedder's function around it."""
 
-    desk: Desk
+    desk: ConversationHarness
     model: Model = field(default_factory=Model)
     provider: str = ""
-    queue: Delayed = field(default_factory=Delayed)
+    queue: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     described: list[UUID] = field(default_factory=list)
 
-    def services(self, database: Database | None = None) -> Services:
+    def services(self, database: Database | None = None) -> EmbeddingDependencies:
         def backfill(_: Database, tenant_id: UUID, type_id: UUID, now: datetime, new: NewId, left: SecondsLeft) -> bool:
             assert tenant_id == self.desk.tenant_id
             assert new(now)
             assert left() > 0
             self.described.append(type_id)
-            self.desk.rows(f"DELETE FROM work_due WHERE kind = 'record_type' AND id = '{type_id}' RETURNING id")
+            self.desk.query(f"DELETE FROM work_due WHERE kind = 'record_type' AND id = '{type_id}' RETURNING id")
             return True
 
-        spaces = Spaces([Offer(self.model, self.provider)])
-        return Services(
+        spaces = EmbeddingSpaces([PricedEmbedder(self.model, self.provider)])
+        return EmbeddingDependencies(
             database or self.desk.database, spaces, self.queue, backfill, Decimal(20), self.desk.clock, uuid7
         )
 
     def run(self, seconds: float = 300.0, database: Database | None = None) -> None:
-        embedder.run(self.services(database), self.desk.tenant_id, lambda: seconds)
+        embedder.embed_tenant(self.services(database), self.desk.tenant_id, lambda: seconds)
 
     def write(self, *texts: str) -> None:
         """Rows whose vectors come later, marked as their writers mark them."""
         now = self.desk.clock()
         drafts = [RowDraft("delta", n, "Delta", text, 0, {"kind": "change"}) for n, text in enumerate(texts)]
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            add_rows(tx, [(uuid7(now), Owner(None, None), draft) for draft in drafts], now, pending=True)
-            pending.mark(tx, self.desk.tenant_id, now)
+            add_rows(tx, [(uuid7(now), RowOwner(None, None), draft) for draft in drafts], now, is_pending=True)
+            pending.schedule_embedding(tx, self.desk.tenant_id, now)
 
     def left(self) -> int:
-        ((count,),) = self.desk.rows("SELECT count(*) FROM context_rows WHERE pending")
+        ((count,),) = self.desk.query("SELECT count(*) FROM context_rows WHERE pending")
         assert isinstance(count, int)
         return count
 
     def vectors_of(self, kind: str) -> list[str]:
         return [
             str(text)
-            for (text,) in self.desk.rows(
+            for (text,) in self.desk.query(
                 "SELECT r.content FROM context_rows r JOIN embeddings e ON e.row_id = r.id AND e.model = 'words@64'"
                 f" WHERE r.kind = '{kind}' AND NOT r.pending ORDER BY r.created_at, r.ordinal, r.id"
             )
         ]
 
     def marks(self) -> list[tuple[object, ...]]:
-        return self.desk.rows("SELECT due_at, held_until FROM work_due WHERE kind = 'embedding'")
+        return self.desk.query("SELECT due_at, held_until FROM work_due WHERE kind = 'embedding'")
 
 
 @pytest.fixture
-def room(desk: Desk) -> Room:
+def room(desk: ConversationHarness) -> Room:
     return Room(desk)
 
 
@@ -126,7 +126,7 @@ class TestRows:
         room.write("Gone soon.")
 
         def delete() -> None:
-            room.desk.rows("DELETE FROM context_rows WHERE pending RETURNING id")
+            room.desk.query("DELETE FROM context_rows WHERE pending RETURNING id")
 
         room.model.during = delete
         room.run()
@@ -146,7 +146,7 @@ class TestRows:
             work_due.schedule(tx, "record_type", type_id, room.desk.clock())
         room.run()
         assert room.described == [type_id]
-        assert room.desk.rows("SELECT id FROM work_due WHERE kind NOT IN ('session', 'pulse', 'archive')") == []
+        assert room.desk.query("SELECT id FROM work_due WHERE kind NOT IN ('session', 'pulse', 'archive')") == []
 
 
 class TestWorkers:
@@ -216,17 +216,17 @@ class TestMoney:
         room.model.model, room.provider = "amazon.titan-embed-text-v2:0", "bedrock"
         room.write("The crack at C4 is 0.6 mm wide.")
         room.run()
-        ((purpose, tokens, cost),) = room.desk.rows("SELECT purpose, input_tokens, cost_usd FROM llm_calls")
+        ((purpose, tokens, cost),) = room.desk.query("SELECT purpose, input_tokens, cost_usd FROM llm_calls")
         assert purpose == "embedding"
         assert isinstance(tokens, int)
         assert tokens > 5
         assert cost == (Decimal(tokens) * Decimal("0.02") / 1_000_000).quantize(Decimal("0.00000001"))
-        assert room.desk.rows("SELECT spent_usd FROM spend_days") == [(cost,)]
-        assert room.desk.rows("SELECT id FROM spend_reservations") == []
+        assert room.desk.query("SELECT spent_usd FROM spend_days") == [(cost,)]
+        assert room.desk.query("SELECT id FROM spend_reservations") == []
 
     def test_without_room_under_the_cap_rows_wait_for_later_and_that_is_no_error(self, room: Room) -> None:
         room.model.model, room.provider = "amazon.titan-embed-text-v2:0", "bedrock"
-        room.desk.rows("UPDATE tenants SET daily_cap_usd = 0 RETURNING slug")
+        room.desk.query("UPDATE tenants SET daily_cap_usd = 0 RETURNING slug")
         room.write("Too dear today.")
         room.run()
         ((due_at, held_until),) = room.marks()
@@ -237,9 +237,9 @@ class TestMoney:
 
 class TestMessages:
     def say(self, room: Room) -> None:
-        room.desk.write("How wide is the crack at C4?")
-        room.desk.model.script = [says("It is 0.6 mm wide.")]
-        room.desk.run()
+        room.desk.send_whatsapp("How wide is the crack at C4?")
+        room.desk.model.script = [text_answer("It is 0.6 mm wide.")]
+        room.desk.run_turn()
 
     def test_of_a_turn_are_found_again_with_who_said_them_and_when(self, room: Room) -> None:
         self.say(room)
@@ -253,9 +253,9 @@ class TestMessages:
 
     def test_belong_to_their_conversation_and_are_as_closed_as_it_is(self, room: Room) -> None:
         self.say(room)
-        room.desk.rows("UPDATE bindings SET clearance = 2 RETURNING id")
+        room.desk.query("UPDATE bindings SET clearance = 2 RETURNING id")
         room.run()
-        rows = room.desk.rows(
+        rows = room.desk.query(
             "SELECT r.session_id = m.session_id, r.classification, r.entity_id FROM context_rows r"
             " JOIN messages m ON m.id = r.message_id WHERE r.kind = 'chat_message'"
         )
@@ -264,26 +264,26 @@ class TestMessages:
     def test_have_one_row_each_however_often_it_is_looked(self, room: Room) -> None:
         self.say(room)
         room.run()
-        room.desk.rows("UPDATE messages SET indexed = false RETURNING id")
+        room.desk.query("UPDATE messages SET indexed = false RETURNING id")
         room.run()
         assert len(room.vectors_of("chat_message")) == 2
-        assert room.desk.rows("SELECT id FROM messages WHERE NOT indexed") == []
+        assert room.desk.query("SELECT id FROM messages WHERE NOT indexed") == []
 
     def test_that_are_no_speech_have_none(self, room: Room) -> None:
         self.say(room)
-        room.desk.rows("UPDATE messages SET kind = 'tool_result' WHERE direction = 'inbound' RETURNING id")
+        room.desk.query("UPDATE messages SET kind = 'tool_result' WHERE direction = 'inbound' RETURNING id")
         room.run()
         assert [text.rpartition(": ")[2] for text in room.vectors_of("chat_message")] == ["It is 0.6 mm wide."]
 
     def test_a_turn_ends_even_when_the_nudge_is_lost_and_the_mark_is_there(self, room: Room) -> None:
-        room.desk.embedding.broken = QueueUnavailable()
+        room.desk.embedding.error = QueueUnavailable()
         self.say(room)
-        assert room.desk.rows("SELECT state FROM turns") == [("answered",)]
+        assert room.desk.query("SELECT state FROM turns") == [("answered",)]
         assert len(room.marks()) == 1
 
 
 def test_a_nudge_that_names_no_tenant_is_refused() -> None:
-    assert embedder.read_message({"tenant_id": str(UUID(int=7))}) == UUID(int=7)
+    assert embedder.parse_message({"tenant_id": str(UUID(int=7))}) == UUID(int=7)
     for body in ({}, {"tenant_id": "me"}):
         with pytest.raises(MalformedPayload):
-            embedder.read_message(body)  # type: ignore[arg-type]
+            embedder.parse_message(body)  # type: ignore[arg-type]

@@ -6,24 +6,24 @@ import pytest
 
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
-from parlour.knowledge.files.extract.run import extract
-from parlour.knowledge.files.file import LOOKED_AFTER, NewFile
+from parlour.knowledge.files.extract.run import extract_in_sandbox
+from parlour.knowledge.files.file import CLEANUP_DELAY, NewFile
 from parlour.principal import Principal
 from tests import papers
-from tests.desk import Clock
-from tests.integration.knowledge.conftest import Library
-from tests.integration.knowledge.file_desk import FileDesk
+from tests.desk import TickingClock
+from tests.integration.knowledge.conftest import KnowledgeTenant
+from tests.integration.knowledge.file_desk import UploadHarness
 
 CONTRACT = "main-works.pdf"
 
 
 @pytest.fixture
-def desk(library: Library) -> FileDesk:
-    return FileDesk(library.database, library.principal, Clock(library.now))
+def desk(library: KnowledgeTenant) -> UploadHarness:
+    return UploadHarness(library.database, library.principal, TickingClock(library.now))
 
 
 @pytest.fixture
-def repeating(desk: FileDesk, monkeypatch: pytest.MonkeyPatch) -> FileDesk:
+def repeating(desk: UploadHarness, monkeypatch: pytest.MonkeyPatch) -> UploadHarness:
     """All work is committed twice, as when the answer to the first commit was lost."""
     once = desk.database.run
 
@@ -35,8 +35,8 @@ def repeating(desk: FileDesk, monkeypatch: pytest.MonkeyPatch) -> FileDesk:
     return desk
 
 
-@pytest.mark.parametrize("data", [papers.contract(), b"%PDF-1.7 no more than that"], ids=["gone", "broken"])
-def test_a_file_that_is_deleted_while_it_is_read_is_looked_for_again(desk: FileDesk, data: bytes) -> None:
+@pytest.mark.parametrize("data", [papers.make_contract_pdf(), b"%PDF-1.7 no more than that"], ids=["gone", "broken"])
+def test_a_file_that_is_deleted_while_it_is_read_is_looked_for_again(desk: UploadHarness, data: bytes) -> None:
     started = desk.start(NewFile(CONTRACT, len(data)))
     desk.bucket.post(started.form, data)
     file = desk.complete(started.file.id)
@@ -45,39 +45,39 @@ def test_a_file_that_is_deleted_while_it_is_read_is_looked_for_again(desk: FileD
     def deleted_before(*given: object) -> bytes | None:
         found = get(*given)  # type: ignore[arg-type]
         desk.delete(deleting.pop())
-        return found if data != papers.contract() else None
+        return found if data != papers.make_contract_pdf() else None
 
     desk.bucket.get = deleted_before  # type: ignore[method-assign]
-    desk.work()
+    desk.run_ingestion()
     assert desk.rows("SELECT name, problem FROM files") == [("", None)]
     desk.bucket.post(started.form, data)
-    desk.clock.now += LOOKED_AFTER
-    desk.look_again(file.id)
-    assert (desk.bucket.kept, desk.rows("SELECT id FROM files")) == ({}, [])
+    desk.clock.now += CLEANUP_DELAY
+    desk.run_sweep(file.id)
+    assert (desk.bucket.objects, desk.rows("SELECT id FROM files")) == ({}, [])
     with desk.database.transaction(desk.principal) as tx:
         assert work_due.find(tx, "file", file.id) is None
 
 
-def test_a_file_that_is_deleted_while_its_text_is_read_leaves_none_of_it(desk: FileDesk) -> None:
-    file = desk.upload(CONTRACT, papers.contract())
+def test_a_file_that_is_deleted_while_its_text_is_read_leaves_none_of_it(desk: UploadHarness) -> None:
+    file = desk.upload(CONTRACT, papers.make_contract_pdf())
 
     def deletes(*given: object) -> object:
         desk.delete(file)
-        return extract(*given)  # type: ignore[arg-type]
+        return extract_in_sandbox(*given)  # type: ignore[arg-type]
 
     desk.extract = deletes  # type: ignore[assignment]
-    desk.work()
+    desk.run_ingestion()
     assert desk.rows("SELECT id FROM context_rows WHERE file_id IS NOT NULL") == []
 
 
-def test_a_deletion_that_is_committed_twice_is_one(repeating: FileDesk) -> None:
-    file = repeating.upload(CONTRACT, papers.contract())
+def test_a_deletion_that_is_committed_twice_is_one(repeating: UploadHarness) -> None:
+    file = repeating.upload(CONTRACT, papers.make_contract_pdf())
     repeating.delete(file)
-    assert repeating.bucket.kept == {}
+    assert repeating.bucket.objects == {}
     assert repeating.rows("SELECT count(*) FROM audit_log WHERE action = 'file.deleted'") == [(1,)]
 
 
-def test_a_download_that_is_written_down_twice_is_one(repeating: FileDesk) -> None:
-    file = repeating.upload(CONTRACT, papers.contract())
+def test_a_download_that_is_written_down_twice_is_one(repeating: UploadHarness) -> None:
+    file = repeating.upload(CONTRACT, papers.make_contract_pdf())
     assert repeating.content(file).name == CONTRACT
     assert repeating.rows("SELECT count(*) FROM audit_log WHERE action = 'file.downloaded'") == [(1,)]

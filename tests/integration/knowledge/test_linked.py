@@ -14,10 +14,10 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.knowledge.documents.documents import DocumentDraft
 from parlour.knowledge.records import linked
-from parlour.knowledge.records.linked import Focus, LinkCache
-from parlour.knowledge.records.linked_text import Linked
+from parlour.knowledge.records.linked import FocusRecord, LinkedRecordsCache
+from parlour.knowledge.records.linked_text import LinkedRecords
 from parlour.principal import Principal
-from tests.integration.knowledge.conftest import Library, execute
+from tests.integration.knowledge.conftest import KnowledgeTenant, execute
 
 _TYPE = """
 INSERT INTO entity_types (tenant_id, id, key, display_name, rag, created_at, updated_at)
@@ -50,7 +50,7 @@ _MARK = Query("test.mark", "Who wrote last.", "SELECT latest::text FROM record_w
 class Yard:
     """A task T-1 and what is put next to it, written as plainly as can be."""
 
-    library: Library
+    library: KnowledgeTenant
     focus: UUID
     made: int = 0
 
@@ -86,27 +86,27 @@ class Yard:
     def reader(self, clearance: int = 3) -> Principal:
         return replace(self.library.principal, kind="user", clearance=clearance)
 
-    def look(self, principal: Principal | None = None, **how: object) -> Linked:
+    def look(self, principal: Principal | None = None, **how: object) -> LinkedRecords:
         found = self.focused(principal, **how)
         assert found is not None
-        return found.linked
+        return found.linked_records
 
-    def focused(self, principal: Principal | None = None, **how: object) -> Focus | None:
+    def focused(self, principal: Principal | None = None, **how: object) -> FocusRecord | None:
         who = principal or self.reader()
         with self.database.transaction(who) as tx:
-            return linked.focus(who, tx, self.focus, **{"now": self.library.now, **how})  # type: ignore[arg-type]
+            return linked.read_focus_record(who, tx, self.focus, **{"now": self.library.now, **how})  # type: ignore[arg-type]
 
     def mark(self) -> str:
         with self.database.transaction(self.library.principal) as tx:
             return str(tx.value(_MARK))
 
-    def page(self, ref: str = "task/T-1", **how: object) -> linked.Page:
+    def page(self, ref: str = "task/T-1", **how: object) -> linked.LinkedPage:
         with self.database.transaction(self.reader()) as tx:
-            return linked.page(self.reader(), tx, ref, **how)  # type: ignore[arg-type]
+            return linked.read_linked_page(self.reader(), tx, ref, **how)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def yard(library: Library) -> Yard:
+def yard(library: KnowledgeTenant) -> Yard:
     with library.database.transaction(library.principal) as tx:
         for key, states in KINDS.items():
             rag = {"status_properties": states}
@@ -116,19 +116,19 @@ def yard(library: Library) -> Yard:
     return made
 
 
-def handles(found: Linked) -> list[str]:
+def handles(found: LinkedRecords) -> list[str]:
     return [record.handle for record in found.records]
 
 
-def counted(found: Linked) -> dict[str, int]:
-    return {kind.key: kind.total for kind in found.kinds}
+def counted(found: LinkedRecords) -> dict[str, int]:
+    return {kind.key: kind.total for kind in found.types}
 
 
 def test_the_record_reads_as_its_snapshot_does(yard: Yard) -> None:
     found = yard.focused()
     assert found is not None
     assert found.text == "Pour the slab (Task)\nstate: open"
-    assert found.linked == Linked("task/T-1", "Pour the slab", (), ())
+    assert found.linked_records == LinkedRecords("task/T-1", "Pour the slab", (), ())
 
 
 def test_the_active_come_first_then_the_newest_and_three_of_a_kind_are_told(yard: Yard) -> None:
@@ -145,7 +145,7 @@ def test_kinds_come_in_a_fixed_order_and_what_they_say_is_theirs(yard: Yard) -> 
     found = yard.look()
     assert handles(found) == ["project/P-1", "risk/R-1"]
     risk = found.records[1]
-    assert (risk.state, risk.type_key, risk.due, risk.kind_name) == ("high", "schedule", "2026-03-20", "Risk")
+    assert (risk.state, risk.subtype, risk.due, risk.type_name) == ("high", "schedule", "2026-03-20", "Risk")
     assert found.records[0].state == "open"
 
 
@@ -184,7 +184,7 @@ def test_a_record_above_the_readers_clearance_is_no_focus(yard: Yard) -> None:
 def test_what_was_deleted_is_gone_and_its_edges_are_not_shown(yard: Yard) -> None:
     gone = yard.next_to("task/T-2")
     yard.run("UPDATE entities SET deleted_at = now() WHERE id = %(id)s", id=gone)
-    assert yard.look() == Linked("task/T-1", "Pour the slab", (), ())
+    assert yard.look() == LinkedRecords("task/T-1", "Pour the slab", (), ())
     yard.run("UPDATE entities SET deleted_at = now() WHERE id = %(id)s", id=yard.focus)
     assert yard.focused() is None
 
@@ -196,12 +196,12 @@ def test_what_was_deleted_is_gone_and_its_edges_are_not_shown(yard: Yard) -> Non
 )
 def test_scratch_documents_are_left_out(yard: Yard, scratch: dict[str, Any]) -> None:
     yard.next_to("document/notes", level=0, **scratch)
-    assert yard.look().kinds == ()
+    assert yard.look().types == ()
 
 
 def test_a_scratch_document_by_its_own_kind_is_left_out(yard: Yard) -> None:
     yard.document(yard.next_to("document/notes"), kind="scratch")
-    assert yard.look().kinds == ()
+    assert yard.look().types == ()
 
 
 def test_a_task_may_be_called_scratch(yard: Yard) -> None:
@@ -228,7 +228,7 @@ def test_another_teams_document_is_seen_by_members_only(yard: Yard) -> None:
 
 
 def test_a_document_about_the_record_counts_as_linked(yard: Yard) -> None:
-    yard.library.put(DocumentDraft("report", "Site report", "The slab was poured."))
+    yard.library.import_documents(DocumentDraft("report", "Site report", "The slab was poured."))
     yard.run("UPDATE documents SET entity_id = %(id)s WHERE key = 'report'", id=yard.focus)
     (report,) = yard.look().records
     assert (report.handle, report.name, report.relations[0].name) == ("document/report", "Site report", "about")
@@ -239,11 +239,11 @@ def test_the_full_form_has_pages_kinds_and_descriptions(yard: Yard) -> None:
         yard.next_to(f"task/N{number}", description=f"Number {number}")
     yard.next_to("risk/R-1")
     first, second = yard.page(most=8), yard.page(most=8, number=2)
-    assert (first.of, second.of) == (2, 2)
+    assert (first.page_count, second.page_count) == (2, 2)
     assert handles(first.linked) + handles(second.linked) == [f"task/N{n}" for n in range(9, -1, -1)] + ["risk/R-1"]
     assert first.linked.records[0].description == "Number 9"
     only = yard.page(kind="risk")
-    assert (handles(only.linked), only.of, counted(only.linked)) == (["risk/R-1"], 1, {"task": 10, "risk": 1})
+    assert (handles(only.linked), only.page_count, counted(only.linked)) == (["risk/R-1"], 1, {"task": 10, "risk": 1})
     assert yard.page(number=99).linked.records == ()
 
 
@@ -253,10 +253,10 @@ def test_a_record_that_is_not_there_is_not_found(yard: Yard, ref: str) -> None:
         yard.page(ref)
 
 
-def test_a_neighbour_sees_nothing(yard: Yard, other_library: Library) -> None:
+def test_a_neighbour_sees_nothing(yard: Yard, other_library: KnowledgeTenant) -> None:
     yard.next_to("task/T-2")
     with other_library.database.transaction(other_library.principal) as tx:
-        assert linked.focus(other_library.principal, tx, yard.focus, now=yard.library.now) is None
+        assert linked.read_focus_record(other_library.principal, tx, yard.focus, now=yard.library.now) is None
 
 
 class Counting:
@@ -281,7 +281,7 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> Counting:
 
 def test_what_was_read_is_kept_for_a_minute(yard: Yard, counting: Counting) -> None:
     yard.next_to("task/T-2")
-    cache, now = LinkCache(), yard.library.now
+    cache, now = LinkedRecordsCache(), yard.library.now
     first = yard.look(cache=cache)
     assert yard.look(cache=cache, now=now + timedelta(seconds=59)) == first
     assert counting.reads == 1
@@ -290,7 +290,7 @@ def test_what_was_read_is_kept_for_a_minute(yard: Yard, counting: Counting) -> N
 
 
 def test_a_reader_with_the_current_mark_is_served_from_the_cache(yard: Yard, counting: Counting) -> None:
-    other, cache = yard.next_to("task/T-2"), LinkCache()
+    other, cache = yard.next_to("task/T-2"), LinkedRecordsCache()
     first = yard.focused(cache=cache)
     reads = counting.reads
     assert yard.focused(cache=cache, mark=yard.mark()) == first
@@ -314,7 +314,7 @@ def writes(yard: Yard) -> Sequence[str]:
 def test_any_write_is_seen_at_once_whoever_made_it(yard: Yard, number: int) -> None:
     """The write goes past this worker's cache, as another worker's would."""
     statement = writes(yard)[number]
-    cache, reader = LinkCache(), yard.reader(2)
+    cache, reader = LinkedRecordsCache(), yard.reader(2)
     before = yard.focused(reader, cache=cache)
     yard.run(statement)
     after = yard.focused(reader, cache=cache)
@@ -326,7 +326,7 @@ def test_readers_of_different_clearance_and_team_do_not_share(yard: Yard) -> Non
     team = yard.library.session_id
     yard.next_to("task/secret", level=3)
     yard.document(yard.next_to("document/sop"), team=team)
-    cache = LinkCache()
+    cache = LinkedRecordsCache()
     assert yard.look(yard.reader(3), cache=cache, team_id=team).total == 2
     assert yard.look(yard.reader(0), cache=cache, team_id=team).total == 1
     assert yard.look(yard.reader(0), cache=cache).total == 0
@@ -334,16 +334,16 @@ def test_readers_of_different_clearance_and_team_do_not_share(yard: Yard) -> Non
 
 
 def test_a_write_that_is_rolled_back_leaves_nothing_in_the_cache(yard: Yard) -> None:
-    cache, who, now = LinkCache(), yard.reader(), yard.library.now
+    cache, who, now = LinkedRecordsCache(), yard.reader(), yard.library.now
     other = yard.next_to("task/T-2")
     before = yard.look(cache=cache)
     seen: list[str] = []
 
     def renamed_and_broken(tx: Transaction) -> None:
         execute(tx, "UPDATE entities SET name = 'Never' WHERE id = %(id)s", id=other)
-        inside = linked.focus(who, tx, yard.focus, cache=cache, now=now)
+        inside = linked.read_focus_record(who, tx, yard.focus, cache=cache, now=now)
         assert inside is not None
-        seen.extend(record.name for record in inside.linked.records)
+        seen.extend(record.name for record in inside.linked_records.records)
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -353,7 +353,7 @@ def test_a_write_that_is_rolled_back_leaves_nothing_in_the_cache(yard: Yard) -> 
 
 
 def test_that_there_is_no_such_record_is_kept_too_until_it_comes(yard: Yard) -> None:
-    cache = LinkCache()
+    cache = LinkedRecordsCache()
     yard.run("UPDATE entities SET deleted_at = now() WHERE id = %(id)s", id=yard.focus)
     assert yard.focused(cache=cache) is None
     assert yard.focused(cache=cache) is None
@@ -362,8 +362,8 @@ def test_that_there_is_no_such_record_is_kept_too_until_it_comes(yard: Yard) -> 
 
 
 def test_a_cache_stays_small(yard: Yard) -> None:
-    cache = LinkCache()
+    cache = LinkedRecordsCache()
     with yard.database.transaction(yard.reader()) as tx:
         for number in range(300):
-            linked.focus(yard.reader(), tx, UUID(int=number), cache=cache, now=yard.library.now)
-    assert len(cache._kept) == 200
+            linked.read_focus_record(yard.reader(), tx, UUID(int=number), cache=cache, now=yard.library.now)
+    assert len(cache._entries) == 200

@@ -8,9 +8,9 @@ from parlour.infra.jsonable import Json
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Query
 from parlour.knowledge.records import entities, store
-from parlour.knowledge.records.record import NewEntity
-from tests.integration.knowledge.conftest import Library, execute
-from tests.integration.knowledge.record_desk import open_record_desk
+from parlour.knowledge.records.record import RecordInput
+from tests.integration.knowledge.conftest import KnowledgeTenant, execute
+from tests.integration.knowledge.record_desk import open_record_harness
 
 _FILL = """
 INSERT INTO entities (tenant_id, id, type_id, key, name, properties, project_id, created_at, updated_at)
@@ -46,25 +46,25 @@ def nodes(plan: dict[str, Json]) -> Iterator[dict[str, Json]]:
         yield from nodes(one)
 
 
-def test_projects_are_looked_for_page_by_page(library: Library) -> None:
-    desk = open_record_desk(library)
-    home = desk.create(NewEntity("project", "Tower", "tower"))
-    desk.create(NewEntity("risk", "First"))
+def test_projects_are_looked_for_page_by_page(library: KnowledgeTenant) -> None:
+    desk = open_record_harness(library)
+    home = desk.create(RecordInput("project", "Tower", "tower"))
+    desk.create(RecordInput("risk", "First"))
     with desk.transaction() as tx:
         execute(tx, _FILL, home=home.id, now=desk.now - timedelta(days=1))
         assert max(loops(tx, type="risk"), loops(tx, type=None)) <= 5
 
 
-def test_pages_go_on_in_order_and_name_their_projects(library: Library) -> None:
-    desk = open_record_desk(library)
-    home = desk.create(NewEntity("project", "Tower", "tower", classification=2))
-    desk.create(NewEntity("risk", "First"))
+def test_pages_go_on_in_order_and_name_their_projects(library: KnowledgeTenant) -> None:
+    desk = open_record_harness(library)
+    home = desk.create(RecordInput("project", "Tower", "tower", classification=2))
+    desk.create(RecordInput("risk", "First"))
     with desk.transaction() as tx:
         execute(tx, _FILL, home=home.id, now=desk.now - timedelta(days=1))
     page = desk.browse(type="risk", where={"owner": "P1"}, most=60)
     rest = desk.browse(type="risk", where={"owner": "P1"}, most=60, cursor=page.next_cursor)
-    assert [one.key for one in (*page.entities, *rest.entities)] == [f"R-{n}" for n in range(1, 301, 3)]
-    assert {one.project for one in page.entities} == {"project/tower"}
+    assert [one.key for one in (*page.records, *rest.records)] == [f"R-{n}" for n in range(1, 301, 3)]
+    assert {one.project for one in page.records} == {"project/tower"}
     below = replace(desk.principal, clearance=1)
     with desk.transaction() as tx:
-        assert {one.project for one in entities.browse(below, tx, type="risk").entities} == {None}
+        assert {one.project for one in entities.list_records(below, tx, type="risk").records} == {None}

@@ -7,12 +7,12 @@ import pytest
 
 from parlour.infra.ids import uuid7
 from parlour.knowledge.index import embedder
-from parlour.knowledge.index.embed import Vector, embed_question
-from parlour.knowledge.index.embedder import Services
-from parlour.knowledge.index.spaces import Offer, Spaces
+from parlour.knowledge.index.embed import Vector, embed_query
+from parlour.knowledge.index.embedder import EmbeddingDependencies
+from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
 from parlour.knowledge.records import backfill
-from parlour.knowledge.search.recall import recall
-from tests.desk import Desk, WordEmbedder, says
+from parlour.knowledge.search.recall import recall_messages
+from tests.desk import ConversationHarness, WordEmbedder, text_answer
 from tests.integration.knowledge.test_reembed import Movers
 
 TELLING = "The crane's permit number is KX-4471 and it ends in May."
@@ -21,54 +21,54 @@ TURNS = 6
 
 
 @pytest.fixture
-def session(desk: Desk) -> UUID:
+def session(desk: ConversationHarness) -> UUID:
     """A conversation of twelve messages, all with their rows and vectors."""
-    visitor = desk.visit()
-    made = desk.session_of(visitor)
+    visitor = desk.create_visitor()
+    made = desk.find_session(visitor)
     for text in (TELLING, *(f"Delivery {number} of gravel came at noon." for number in range(1, TURNS))):
-        desk.write_web(visitor, made, text)
-        desk.model.script = [says("Noted, thank you.")]
-        desk.run()
-    spaces = Spaces([Offer(WordEmbedder())])
-    services = Services(desk.database, spaces, desk.embedding, backfill.backfill, Decimal(20), desk.clock, uuid7)
-    embedder.run(services, desk.tenant_id, lambda: 300.0)
+        desk.send_web(visitor, made, text)
+        desk.model.script = [text_answer("Noted, thank you.")]
+        desk.run_turn()
+    spaces = EmbeddingSpaces([PricedEmbedder(WordEmbedder())])
+    services = EmbeddingDependencies(desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock, uuid7)
+    embedder.embed_tenant(services, desk.tenant_id, lambda: 300.0)
     return made
 
 
-def found(desk: Desk, session: UUID, vector: Vector | None, since: int = TURNS + 1, query: str = ASKED) -> list[str]:
+def found(desk: ConversationHarness, session: UUID, vector: Vector | None, since: int = TURNS + 1, query: str = ASKED) -> list[str]:
     with desk.database.transaction(desk.admin) as tx:
-        return [row.body for row in recall(desk.admin, tx, session, query=query, vector=vector, since=since)]
+        return [row.body for row in recall_messages(desk.admin, tx, session, query=query, vector=vector, before_turn=since)]
 
 
-def test_the_best_message_is_found_by_vector_and_words_and_by_words_alone(desk: Desk, session: UUID) -> None:
-    assert found(desk, session, embed_question(WordEmbedder(), ASKED))[0] == TELLING
+def test_the_best_message_is_found_by_vector_and_words_and_by_words_alone(desk: ConversationHarness, session: UUID) -> None:
+    assert found(desk, session, embed_query(WordEmbedder(), ASKED))[0] == TELLING
     assert found(desk, session, None) == [TELLING]
 
 
-def test_a_message_without_shared_words_is_found_by_its_vector(desk: Desk, session: UUID) -> None:
-    vector = embed_question(WordEmbedder(), TELLING)
+def test_a_message_without_shared_words_is_found_by_its_vector(desk: ConversationHarness, session: UUID) -> None:
+    vector = embed_query(WordEmbedder(), TELLING)
     assert found(desk, session, vector, query="Who knows?")[0] == TELLING
 
 
 def test_a_message_outside_the_nearest_is_found_by_its_words(
-    desk: Desk, session: UUID, monkeypatch: pytest.MonkeyPatch
+    desk: ConversationHarness, session: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parlour.knowledge.search.recall.POOL", 1)
-    vector = embed_question(WordEmbedder(), "Delivery 3 of gravel came at noon.")
+    vector = embed_query(WordEmbedder(), "Delivery 3 of gravel came at noon.")
     assert TELLING in found(desk, session, vector)
 
 
-def test_messages_that_the_prompt_has_word_for_word_are_not_recalled(desk: Desk, session: UUID) -> None:
-    vector = embed_question(WordEmbedder(), ASKED)
+def test_messages_that_the_prompt_has_word_for_word_are_not_recalled(desk: ConversationHarness, session: UUID) -> None:
+    vector = embed_query(WordEmbedder(), ASKED)
     assert TELLING not in found(desk, session, vector, since=1)
     assert found(desk, session, vector, since=2)[0] == TELLING
     assert not [text for text in found(desk, session, vector, since=2) if "Delivery" in text]
 
 
-def test_after_a_move_to_another_model_messages_are_compared_in_its_space(desk: Desk, session: UUID) -> None:
+def test_after_a_move_to_another_model_messages_are_compared_in_its_space(desk: ConversationHarness, session: UUID) -> None:
     movers = Movers(desk)
     movers.start()
     movers.run()
-    vector = embed_question(movers.new, TELLING)
+    vector = embed_query(movers.new, TELLING)
     assert vector is not None
     assert found(desk, session, vector, query="Who knows?")[0] == TELLING

@@ -12,14 +12,14 @@ from parlour.infra.errors import Conflict, Forbidden, Misconfigured, NotFound, P
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.knowledge.index import embedder, reembed
-from parlour.knowledge.index.embed import embed_question, space
-from parlour.knowledge.index.embedder import Services
-from parlour.knowledge.index.spaces import Offer, Spaces
-from parlour.knowledge.index.store import Moving
+from parlour.knowledge.index.embed import embed_query, space_name
+from parlour.knowledge.index.embedder import EmbeddingDependencies
+from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
+from parlour.knowledge.index.store import Reembedding
 from parlour.knowledge.search.search import search
 from parlour.principal import Principal
 from parlour.tenancy import roles
-from tests.desk import Delayed, Desk, says
+from tests.desk import FakeDelayedQueue, ConversationHarness, text_answer
 from tests.integration.knowledge.test_embedder import Model
 
 OLD, NEW = "words@64", "other@32"
@@ -30,46 +30,46 @@ QUESTION = "retention percentage of the contract"
 class Movers:
     """The desk's tenant, and a deployment with two models."""
 
-    desk: Desk
+    desk: ConversationHarness
     old: Model = field(default_factory=Model)
     new: Model = field(default_factory=lambda: Model("other", 32))
-    queue: Delayed = field(default_factory=Delayed)
+    queue: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
 
     @property
-    def spaces(self) -> Spaces:
-        return Spaces([Offer(self.old), Offer(self.new)])
+    def spaces(self) -> EmbeddingSpaces:
+        return EmbeddingSpaces([PricedEmbedder(self.old), PricedEmbedder(self.new)])
 
-    def start(self, model: str = "other", principal: Principal | None = None) -> Moving:
+    def start(self, model: str = "other", principal: Principal | None = None) -> Reembedding:
         who = principal or self.desk.admin
         with self.desk.database.transaction(who) as tx:
-            return reembed.start(who, tx, self.spaces, model, self.desk.clock(), uuid7)
+            return reembed.start_reembedding(who, tx, self.spaces, model, self.desk.clock(), uuid7)
 
-    def run(self, spaces: Spaces | None = None, seconds: Callable[[], float] = lambda: 300.0) -> None:
-        services = Services(
+    def run(self, spaces: EmbeddingSpaces | None = None, seconds: Callable[[], float] = lambda: 300.0) -> None:
+        services = EmbeddingDependencies(
             self.desk.database, spaces or self.spaces, self.queue, lambda *_: True, Decimal(20), self.desk.clock, uuid7
         )
-        embedder.run(services, self.desk.tenant_id, seconds)
+        embedder.embed_tenant(services, self.desk.tenant_id, seconds)
 
-    def progress(self) -> Moving:
+    def progress(self) -> Reembedding:
         with self.desk.database.transaction(self.desk.admin) as tx:
-            found = reembed.progress(self.desk.admin, tx)
+            found = reembed.read_progress(self.desk.admin, tx)
         assert found is not None
         return found
 
     def vectors(self) -> dict[str, int]:
-        rows = self.desk.rows("SELECT model, count(*) FROM embeddings GROUP BY model")
+        rows = self.desk.query("SELECT model, count(*) FROM embeddings GROUP BY model")
         return {str(model): int(str(count)) for model, count in rows}
 
-    def found(self, spaces: Spaces | None = None) -> list[UUID]:
+    def found(self, spaces: EmbeddingSpaces | None = None) -> list[UUID]:
         """What a search by meaning alone finds, in the space that is the tenant's at the moment."""
-        model = (spaces or self.spaces).embedder(self.desk.database, self.desk.tenant_id)
-        vector = embed_question(model, QUESTION)
+        model = (spaces or self.spaces).tenant_embedder(self.desk.database, self.desk.tenant_id)
+        vector = embed_query(model, QUESTION)
         with self.desk.database.transaction(self.desk.admin) as tx:
-            return [row.row_id for row in search(self.desk.admin, tx, query="?", vector=vector, most=5)]
+            return [row.row_id for row in search(self.desk.admin, tx, query="?", vector=vector, limit=5)]
 
 
 @pytest.fixture
-def movers(desk: Desk) -> Movers:
+def movers(desk: ConversationHarness) -> Movers:
     return Movers(desk)
 
 
@@ -86,7 +86,7 @@ def test_every_row_gets_its_vector_there_before_a_search_looks_there(movers: Mov
     assert (found.space, found.done, found.cleared_at) == (NEW, total, None)
     assert found.finished_at is not None
     assert len(movers.found()) == 5
-    assert movers.desk.rows("SELECT embedding_space FROM tenants") == [(NEW,)]
+    assert movers.desk.query("SELECT embedding_space FROM tenants") == [(NEW,)]
 
 
 def test_the_old_vectors_go_when_nobody_can_be_sent_to_them_any_more(movers: Movers) -> None:
@@ -95,34 +95,34 @@ def test_the_old_vectors_go_when_nobody_can_be_sent_to_them_any_more(movers: Mov
     movers.run()
     ((body, seconds),) = movers.queue.sent
     assert body == {"tenant_id": str(movers.desk.tenant_id)}
-    assert 0 < seconds <= reembed.KEPT.total_seconds()
+    assert 0 < seconds <= reembed.OLD_VECTORS_KEPT.total_seconds()
     movers.run()
     assert movers.vectors() == {OLD: total, NEW: total}
     movers.desk.clock.now += timedelta(seconds=seconds)
     movers.run()
     assert movers.vectors() == {NEW: total}
     assert movers.progress().cleared_at is not None
-    assert movers.desk.rows("SELECT id FROM work_due WHERE kind = 'embedding'") == []
+    assert movers.desk.query("SELECT id FROM work_due WHERE kind = 'embedding'") == []
 
 
 def test_a_worker_that_knows_the_old_space_for_a_moment_longer_still_finds_by_it(movers: Movers) -> None:
     clock = [0.0]
-    spaces = Spaces([Offer(movers.old), Offer(movers.new)], clock=lambda: clock[0])
+    spaces = EmbeddingSpaces([PricedEmbedder(movers.old), PricedEmbedder(movers.new)], clock=lambda: clock[0])
     before = movers.found(spaces)
     movers.start()
     movers.run()
     assert movers.found(spaces) == before
     clock[0] = 31.0
-    assert spaces.embedder(movers.desk.database, movers.desk.tenant_id) is movers.new
+    assert spaces.tenant_embedder(movers.desk.database, movers.desk.tenant_id) is movers.new
 
 
 def test_what_is_written_into_the_old_space_meanwhile_is_moved_too(movers: Movers) -> None:
     total = movers.vectors()[OLD]
     movers.start()
     movers.run()
-    movers.desk.rows(f"DELETE FROM embeddings WHERE model = '{NEW}' AND row_id = (SELECT min(row_id::text)::uuid FROM"
+    movers.desk.query(f"DELETE FROM embeddings WHERE model = '{NEW}' AND row_id = (SELECT min(row_id::text)::uuid FROM"
                      " embeddings) RETURNING row_id")  # fmt: skip
-    movers.desk.clock.now += reembed.KEPT
+    movers.desk.clock.now += reembed.OLD_VECTORS_KEPT
     movers.run()
     assert movers.vectors() == {NEW: total}
 
@@ -147,11 +147,11 @@ def test_it_goes_on_where_it_broke_off(movers: Movers, monkeypatch: pytest.Monke
 def test_new_rows_are_found_throughout(movers: Movers) -> None:
     movers.start()
     movers.run()
-    movers.desk.write("Who holds the retention?")
-    movers.desk.model.script = [says("The client.")]
-    movers.desk.run()
+    movers.desk.send_whatsapp("Who holds the retention?")
+    movers.desk.model.script = [text_answer("The client.")]
+    movers.desk.run_turn()
     movers.run()
-    rows = movers.desk.rows("SELECT e.model FROM context_rows r JOIN embeddings e ON e.row_id = r.id"
+    rows = movers.desk.query("SELECT e.model FROM context_rows r JOIN embeddings e ON e.row_id = r.id"
                             " WHERE r.kind = 'chat_message'")  # fmt: skip
     assert {model for (model,) in rows} == {NEW}
 
@@ -164,7 +164,7 @@ def test_asked_again_it_is_the_same_move_and_another_has_to_wait(movers: Movers)
     movers.run()
     assert movers.start("words").space == OLD
     movers.run()
-    assert movers.desk.rows("SELECT embedding_space FROM tenants") == [(OLD,)]
+    assert movers.desk.query("SELECT embedding_space FROM tenants") == [(OLD,)]
 
 
 def test_a_model_that_the_deployment_does_not_name_is_refused_with_those_it_does(movers: Movers) -> None:
@@ -173,49 +173,49 @@ def test_a_model_that_the_deployment_does_not_name_is_refused_with_those_it_does
 
 
 def test_only_an_administrator_moves_a_tenant_and_a_viewer_sees_how_far_it_is(movers: Movers) -> None:
-    viewer = replace(roles.operator(movers.desk.tenant_id), kind="member", roles=frozenset({"viewer"}))
+    viewer = replace(roles.operator_principal(movers.desk.tenant_id), kind="member", roles=frozenset({"viewer"}))
     with pytest.raises(Forbidden):
         movers.start(principal=viewer)
     movers.start()
     seen = movers.progress()
     with movers.desk.database.transaction(viewer) as tx:
-        assert reembed.progress(viewer, tx) == seen
+        assert reembed.read_progress(viewer, tx) == seen
     nobody = replace(viewer, roles=frozenset())
     with movers.desk.database.transaction(nobody) as tx, pytest.raises(Forbidden):
-        reembed.progress(nobody, tx)
+        reembed.read_progress(nobody, tx)
 
 
 def test_a_neighbour_stays_where_it_is(movers: Movers, database: Database) -> None:
-    other = Desk(uuid7(movers.desk.clock()), database, movers.desk.clock)
+    other = ConversationHarness(uuid7(movers.desk.clock()), database, movers.desk.clock)
     movers.start()
     movers.run()
-    assert movers.spaces.offer(None).embedder is movers.old
-    assert space(movers.spaces.embedder(database, other.tenant_id)) == OLD
+    assert movers.spaces.priced_embedder(None).embedder is movers.old
+    assert space_name(movers.spaces.tenant_embedder(database, other.tenant_id)) == OLD
 
 
 def test_rows_that_wait_for_a_model_that_is_gone_do_not_hold_up_the_move_away_from_it(movers: Movers) -> None:
-    movers.desk.write("Who holds the retention?")
-    movers.desk.model.script = [says("The client.")]
-    movers.desk.run()
+    movers.desk.send_whatsapp("Who holds the retention?")
+    movers.desk.model.script = [text_answer("The client.")]
+    movers.desk.run_turn()
     movers.old.problem = ProviderUnavailable("gone for good")
     with pytest.raises(ProviderUnavailable):
         movers.run()
     movers.start()
     movers.run()
     assert movers.progress().finished_at is not None
-    assert movers.desk.rows("SELECT id FROM context_rows WHERE pending") == []
+    assert movers.desk.query("SELECT id FROM context_rows WHERE pending") == []
     brought = "kind = 'delta' AND metadata->>'origin' = 'pack'"  # found by words alone
-    ((rows,),) = movers.desk.rows(f"SELECT count(*) FROM context_rows WHERE NOT coalesce({brought}, false)")
+    ((rows,),) = movers.desk.query(f"SELECT count(*) FROM context_rows WHERE NOT coalesce({brought}, false)")
     assert movers.vectors()[NEW] == rows
 
 
 def test_rows_that_wait_for_a_model_that_is_named_no_more_do_not_either(movers: Movers) -> None:
-    movers.desk.rows("UPDATE tenants SET embedding_space = 'dropped@7' RETURNING slug")
-    movers.desk.write("Who holds the retention?")
-    movers.desk.model.script = [says("The client.")]
-    movers.desk.run()
+    movers.desk.query("UPDATE tenants SET embedding_space = 'dropped@7' RETURNING slug")
+    movers.desk.send_whatsapp("Who holds the retention?")
+    movers.desk.model.script = [text_answer("The client.")]
+    movers.desk.run_turn()
     with pytest.raises(Misconfigured, match="parlour reembed"):
         movers.run()
     movers.start()
     movers.run()
-    assert movers.desk.rows("SELECT embedding_space FROM tenants") == [(NEW,)]
+    assert movers.desk.query("SELECT embedding_space FROM tenants") == [(NEW,)]

@@ -11,19 +11,19 @@ from parlour.infra.ids import uuid7
 from parlour.infra.queries import Query
 from parlour.knowledge.documents.documents import DocumentDraft
 from parlour.knowledge.index import store
-from parlour.knowledge.index.embed import Vector, embed_question, embed_texts
-from parlour.knowledge.index.said import Said, message_row
-from parlour.knowledge.records.drafts import EntityDraft
-from parlour.knowledge.records.edges import EdgeDraft
-from parlour.knowledge.records.entities import EntityKey, find_entities
+from parlour.knowledge.index.embed import Vector, embed_query, embed_texts
+from parlour.knowledge.index.said import UnindexedMessage, message_row
+from parlour.knowledge.records.drafts import RecordDraft
+from parlour.knowledge.records.edges import LinkDraft
+from parlour.knowledge.records.entities import RecordKey, resolve_record_ids
 from parlour.knowledge.search import search as searching
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.scope import EVERYWHERE, Scope
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.scope import EVERYWHERE, SearchScope
 from parlour.knowledge.search.search import search
-from tests.integration.knowledge.conftest import Library, execute
+from tests.integration.knowledge.conftest import KnowledgeTenant, execute
 
 TOWER, POUR, PERMIT, ALONE = (
-    EntityKey("project", "tower"), EntityKey("task", "pour"), EntityKey("task", "permit"), EntityKey("task", "alone"),
+    RecordKey("project", "tower"), RecordKey("task", "pour"), RecordKey("task", "permit"), RecordKey("task", "alone"),
 )  # fmt: skip
 BOTH = pytest.mark.parametrize("by_words", [True, False])
 
@@ -32,25 +32,25 @@ BOTH = pytest.mark.parametrize("by_words", [True, False])
 class Hall:
     """A library and a conversation in it."""
 
-    library: Library
+    library: KnowledgeTenant
 
     def find(
         self,
         query: str,
-        scope: Scope = EVERYWHERE,
+        scope: SearchScope = EVERYWHERE,
         *,
         by_words: bool = False,
         team_id: UUID | None = None,
         most: int = 20,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         library = self.library
-        vector = None if by_words else embed_question(library.embedder, query)
+        vector = None if by_words else embed_query(library.embedder, query)
         with library.database.transaction(library.principal) as tx:
-            return search(library.principal, tx, query=query, vector=vector, scope=scope, most=most, team_id=team_id)
+            return search(library.principal, tx, query=query, vector=vector, scope=scope, limit=most, team_id=team_id)
 
-    def id_of(self, key: EntityKey) -> UUID:
+    def id_of(self, key: RecordKey) -> UUID:
         with self.library.database.transaction(self.library.principal) as tx:
-            return find_entities(tx, [key])[key]
+            return resolve_record_ids(tx, [key])[key]
 
     def run(self, sql: str, **values: object) -> int:
         with self.library.database.transaction(self.library.principal) as tx:
@@ -58,7 +58,7 @@ class Hall:
 
     def say(self, speaker: str, text: str, level: int = 0) -> None:
         library = self.library
-        said = Said(uuid7(library.now), library.session_id, "Talk", speaker, text, library.now, level, is_speech=True)
+        said = UnindexedMessage(uuid7(library.now), library.session_id, "Talk", speaker, text, library.now, level, is_searchable=True)
         draft = message_row(said)
         assert draft
         row_id = uuid7(library.now)
@@ -66,7 +66,7 @@ class Hall:
         with library.database.transaction(library.principal) as tx:
             execute(tx, _MESSAGE, id=said.id, session=library.session_id, body=text, now=library.now)
             store.add_message_rows(tx, [(row_id, said, draft)])
-            store.keep_vectors(tx, vectors.space, {row_id: vectors.by_text[draft.content]})
+            store.store_vectors(tx, vectors.space, {row_id: vectors.by_text[draft.content]})
 
     def below(self, level: int) -> "Hall":
         return Hall(replace(self.library, principal=replace(self.library.principal, clearance=level)))
@@ -84,32 +84,32 @@ VALUES (current_tenant(), %(id)s, %(session)s, %(session)s, 'inbound', 'answered
 
 
 @pytest.fixture
-def hall(library: Library) -> Hall:
+def hall(library: KnowledgeTenant) -> Hall:
     """permit -> pour -> tower by links; alone belongs to the tower as its project; a note about each."""
     keys = (TOWER, POUR, PERMIT, ALONE)
-    library.put_entities(*(EntityDraft(key, f"{key.key} record") for key in keys))
-    library.link(EdgeDraft(POUR, TOWER, "part_of"), EdgeDraft(PERMIT, POUR, "allows"))
-    library.put(*(DocumentDraft(key.key, "Note", f"Crane note on the {key.key}.", entity=key) for key in keys))
+    library.import_records(*(RecordDraft(key, f"{key.key} record") for key in keys))
+    library.import_links(LinkDraft(POUR, TOWER, "part_of"), LinkDraft(PERMIT, POUR, "allows"))
+    library.import_documents(*(DocumentDraft(key.key, "Note", f"Crane note on the {key.key}.", record_key=key) for key in keys))
     hall = Hall(library)
     hall.run("UPDATE entities SET project_id = %(p)s WHERE id = %(id)s", p=hall.id_of(TOWER), id=hall.id_of(ALONE))
     return hall
 
 
-def notes(found: list[Found]) -> set[str]:
+def notes(found: list[SearchResult]) -> set[str]:
     return {row.entity_key or "" for row in found if row.kind == "document_chunk"}
 
 
 @BOTH
 def test_a_project_is_itself_what_belongs_to_it_and_what_it_is_linked_to(hall: Hall, by_words: bool) -> None:
-    scope = Scope(project_id=hall.id_of(TOWER))
+    scope = SearchScope(project_id=hall.id_of(TOWER))
     assert notes(hall.find("crane note", scope, by_words=by_words)) == {"tower", "pour", "alone"}
 
 
 @BOTH
 def test_a_document_in_a_projects_tree_is_the_projects(hall: Hall, by_words: bool) -> None:
-    hall.library.put(DocumentDraft("loose", "Note", "Crane note on nothing."))
+    hall.library.import_documents(DocumentDraft("loose", "Note", "Crane note on nothing."))
     hall.run("UPDATE documents SET project_id = %(p)s WHERE key = 'loose'", p=hall.id_of(TOWER))
-    found = hall.find("crane note", Scope(project_id=hall.id_of(TOWER)), by_words=by_words)
+    found = hall.find("crane note", SearchScope(project_id=hall.id_of(TOWER)), by_words=by_words)
     assert "loose" in {row.document_key for row in found}
 
 
@@ -117,7 +117,7 @@ def test_a_document_in_a_projects_tree_is_the_projects(hall: Hall, by_words: boo
 def test_a_type_is_all_of_its_records(hall: Hall, by_words: bool) -> None:
     with hall.library.database.transaction(hall.library.principal) as tx:
         type_id = tx.value(Query("test.type", "-", "SELECT id FROM entity_types WHERE key = 'task'"))
-    assert notes(hall.find("crane note", Scope(type_id=type_id), by_words=by_words)) == {"pour", "permit", "alone"}
+    assert notes(hall.find("crane note", SearchScope(type_id=type_id), by_words=by_words)) == {"pour", "permit", "alone"}
 
 
 def test_a_hit_says_which_record_it_is_about(hall: Hall) -> None:
@@ -147,11 +147,11 @@ def test_what_was_said_is_found_in_its_conversation_alone(hall: Hall, by_words: 
     everywhere = hall.find("crane note desk", by_words=by_words)
     assert everywhere
     assert all(row.session_id is None for row in everywhere)
-    (found,) = hall.find("crane note desk", Scope(session_id=hall.library.session_id), by_words=by_words)
+    (found,) = hall.find("crane note desk", SearchScope(session_id=hall.library.session_id), by_words=by_words)
     assert (found.body, found.session_id, found.kind) == (
         "The crane note is on my desk.", hall.library.session_id, "chat_message",
     )  # fmt: skip
-    assert hall.find("crane note", Scope(session_id=uuid7(hall.library.now)), by_words=by_words) == []
+    assert hall.find("crane note", SearchScope(session_id=uuid7(hall.library.now)), by_words=by_words) == []
 
 
 def test_a_short_answer_is_found_by_the_question_before_it(hall: Hall) -> None:
@@ -159,14 +159,14 @@ def test_a_short_answer_is_found_by_the_question_before_it(hall: Hall) -> None:
         hall.say("Asha", f"Bolt {number} was checked.")
     hall.say("Asha", "Which colour should the handrail get?")
     hall.say("Priya", "Green.")
-    scope = Scope(session_id=hall.library.session_id)
+    scope = SearchScope(session_id=hall.library.session_id)
     assert "Green." in [row.body for row in hall.find("colour of the handrail", scope, most=3)]
 
 
 def test_a_speakers_name_is_no_word_to_look_for(hall: Hall) -> None:
     hall.say("Asha", "Good morning Priya.")
     hall.say("Priya", "The hoist is late.")
-    scope = Scope(session_id=hall.library.session_id)
+    scope = SearchScope(session_id=hall.library.session_id)
     assert next(row.body for row in hall.find("Priya hoist", scope, by_words=True)) == "The hoist is late."
     assert hall.find("Priya", scope, by_words=True) == []
 
@@ -175,16 +175,16 @@ def test_a_speakers_name_is_no_word_to_look_for(hall: Hall) -> None:
 @pytest.mark.parametrize("level", [0, 1, 2, 3])
 def test_nothing_above_the_reader_is_found_in_any_scope(hall: Hall, level: int, by_words: bool) -> None:
     notes = [
-        DocumentDraft(f"at{at}", "Note", f"Wind note at {at}.", classification=at, entity=TOWER) for at in range(4)
+        DocumentDraft(f"at{at}", "Note", f"Wind note at {at}.", classification=at, record_key=TOWER) for at in range(4)
     ]
-    hall.library.put(*notes)
+    hall.library.import_documents(*notes)
     for at in range(4):
         hall.say("Asha", f"Wind was {at} today", at)
     reader = hall.below(level)
-    for scope in (EVERYWHERE, Scope(hall.id_of(TOWER)), Scope(project_id=hall.id_of(TOWER))):
+    for scope in (EVERYWHERE, SearchScope(hall.id_of(TOWER)), SearchScope(project_id=hall.id_of(TOWER))):
         found = [row for row in reader.find("wind note", scope, by_words=by_words) if "Wind" in row.body]
         assert {row.classification for row in found} == set(range(level + 1))
-    said = reader.find("wind today", Scope(session_id=hall.library.session_id), by_words=by_words)
+    said = reader.find("wind today", SearchScope(session_id=hall.library.session_id), by_words=by_words)
     assert {row.classification for row in said} == set(range(level + 1))
 
 
@@ -193,7 +193,7 @@ def test_nothing_above_the_reader_is_found_in_any_scope(hall: Hall, level: int, 
 def test_a_teams_own_rows_are_for_the_team_and_for_members(hall: Hall, narrow: bool, by_words: bool) -> None:
     team, other = hall.library.session_id, uuid7(hall.library.now)
     hall.run("UPDATE context_rows SET team_id = %(team)s WHERE title = 'Note' AND content LIKE '%%tower%%'", team=team)
-    scope = Scope(hall.id_of(TOWER)) if narrow else EVERYWHERE
+    scope = SearchScope(hall.id_of(TOWER)) if narrow else EVERYWHERE
     user = hall.as_user()
     assert "tower" in notes(hall.find("crane note", scope, by_words=by_words))
     assert "tower" in notes(user.find("crane note", scope, by_words=by_words, team_id=team))
@@ -203,7 +203,7 @@ def test_a_teams_own_rows_are_for_the_team_and_for_members(hall: Hall, narrow: b
 
 
 def test_the_turn_before_a_question_helps_to_find_what_it_means(hall: Hall) -> None:
-    hall.library.put(
+    hall.library.import_documents(
         DocumentDraft("hoist", "Hoist", "The hoist carries two tonnes."),
         DocumentDraft("bus", "Bus", "A ticket for the bus costs three euros."),
     )
@@ -217,10 +217,10 @@ def test_the_turn_before_a_question_helps_to_find_what_it_means(hall: Hall) -> N
 @pytest.fixture
 def large(hall: Hall, cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Hall:
     """More vectors than are compared one by one, in an index as deployments have it."""
-    hall.library.put(*(DocumentDraft(f"n{number}", "Note", f"Beam {number} was set.") for number in range(300)))
+    hall.library.import_documents(*(DocumentDraft(f"n{number}", "Note", f"Beam {number} was set.") for number in range(300)))
     monkeypatch.setattr(searching, "FEW", 50)
-    with cluster.superuser(database_name) as owner:
-        vector_indexes.build(owner, {"words@64": 64})
+    with cluster.connect_as_superuser(database_name) as owner:
+        vector_indexes.build_vector_indexes(owner, {"words@64": 64})
         owner.execute("VACUUM ANALYZE embeddings, context_rows")
         for name in ("seqscan", "bitmapscan", "sort"):  # so few rows would not be worth an index
             owner.execute(f'ALTER ROLE parlour_app IN DATABASE "{database_name}" SET enable_{name} = off'.encode())
@@ -230,7 +230,7 @@ def large(hall: Hall, cluster: Cluster, database_name: str, monkeypatch: pytest.
 
 def test_a_large_tenant_is_searched_by_its_index(large: Hall) -> None:
     library = large.library
-    vector = embed_question(library.embedder, "crane note tower")
+    vector = embed_query(library.embedder, "crane note tower")
     scans = Query(
         "test.scans",
         "-",
@@ -239,7 +239,7 @@ def test_a_large_tenant_is_searched_by_its_index(large: Hall) -> None:
     )
     with library.database.transaction(library.principal) as tx:
         before = tx.value(scans)
-        found = search(library.principal, tx, query="the of", vector=vector, most=5)
+        found = search(library.principal, tx, query="the of", vector=vector, limit=5)
         assert tx.value(scans) == before + 1
     assert found[0].body.startswith("Crane note")
     assert len(found) == 5
@@ -251,6 +251,6 @@ def test_where_the_index_gives_up_all_rows_are_compared(large: Hall) -> None:
     far = Vector("words@64", large.library.embedder.embed(["Beam 1 was set."])[0])
     reader = large.below(0).library
     with reader.database.transaction(reader.principal) as tx:
-        found = search(reader.principal, tx, query="the of", vector=far, most=8)
+        found = search(reader.principal, tx, query="the of", vector=far, limit=8)
     assert len(found) == 8
     assert {row.classification for row in found} == {0}

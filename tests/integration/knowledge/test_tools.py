@@ -19,8 +19,8 @@ from parlour.knowledge.tools.search_knowledge import SEARCH_KNOWLEDGE, search_kn
 from parlour.tools.endpoints import PythonEndpoint
 from parlour.tools.result import ToolResult
 from parlour.tools.run import ToolContext, run_tool
-from tests.desk import Delayed
-from tests.integration.knowledge.conftest import LEASE, Library
+from tests.desk import FakeDelayedQueue
+from tests.integration.knowledge.conftest import LEASE_TOKEN, KnowledgeTenant
 
 REPORT = DocumentDraft(
     "report",
@@ -44,9 +44,9 @@ class Broken:
         raise self.error
 
 
-def call(library: Library, arguments: JsonObject, embedder: Embedder | None = None) -> ToolResult:
+def call(library: KnowledgeTenant, arguments: JsonObject, embedder: Embedder | None = None) -> ToolResult:
     context = ToolContext(
-        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE
+        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE_TOKEN
     )
     endpoints = {"python": PythonEndpoint({"search_knowledge": search_knowledge(embedder or library.embedder)})}
     return run_tool(context, SEARCH_KNOWLEDGE, arguments, endpoints)
@@ -58,8 +58,8 @@ def documents(result: ToolResult) -> list[Any]:
     return found
 
 
-def test_documents_are_numbered_and_say_where_they_stand(library: Library) -> None:
-    library.put(REPORT)
+def test_documents_are_numbered_and_say_where_they_stand(library: KnowledgeTenant) -> None:
+    library.import_documents(REPORT)
     assert documents(call(library, {"query": "Why did the crane stand still?"}))[0] == {
         "document": 1,
         "title": "Site report 12",
@@ -69,8 +69,8 @@ def test_documents_are_numbered_and_say_where_they_stand(library: Library) -> No
     }
 
 
-def test_a_document_keeps_its_number_when_it_is_found_again(library: Library) -> None:
-    library.put(REPORT)
+def test_a_document_keeps_its_number_when_it_is_found_again(library: KnowledgeTenant) -> None:
+    library.import_documents(REPORT)
     call(library, {"query": "crane", "limit": 1})
     found = {
         entry["metadata"].split(" · ")[1]: entry["document"] for entry in documents(call(library, {"query": "slab"}))
@@ -78,8 +78,8 @@ def test_a_document_keeps_its_number_when_it_is_found_again(library: Library) ->
     assert found == {"Crane": 1, "Slab": 2}
 
 
-def test_the_limit_is_kept_and_capped(library: Library) -> None:
-    library.put(*(DocumentDraft(f"n{at}", f"Note {at}", f"Crane number {at} of {at * at}.") for at in range(30)))
+def test_the_limit_is_kept_and_capped(library: KnowledgeTenant) -> None:
+    library.import_documents(*(DocumentDraft(f"n{at}", f"Note {at}", f"Crane number {at} of {at * at}.") for at in range(30)))
     assert len(documents(call(library, {"query": "crane"}))) == 6
     assert len(documents(call(library, {"query": "crane", "limit": 10}))) == 10
     assert call(library, {"query": "crane", "limit": 50}).content["message"] == (
@@ -87,13 +87,13 @@ def test_the_limit_is_kept_and_capped(library: Library) -> None:
     )
 
 
-def test_what_says_the_same_comes_once(library: Library) -> None:
+def test_what_says_the_same_comes_once(library: KnowledgeTenant) -> None:
     text = "The tower crane stood still for two days because of strong wind on the river side of the site, as agreed."
-    library.put(DocumentDraft("a", "A", text), DocumentDraft("b", "B", text.upper()), DocumentDraft("c", "C", "Crane."))
+    library.import_documents(DocumentDraft("a", "A", text), DocumentDraft("b", "B", text.upper()), DocumentDraft("c", "C", "Crane."))
     assert {entry["title"] for entry in documents(call(library, {"query": "crane wind"}))} in ({"A", "C"}, {"B", "C"})
 
 
-def test_nothing_found_says_what_to_do(library: Library) -> None:
+def test_nothing_found_says_what_to_do(library: KnowledgeTenant) -> None:
     result = call(library, {"query": "crane"})
     assert result.content["documents"] == []
     assert "other words" in str(result.content["hint"])
@@ -101,23 +101,23 @@ def test_nothing_found_says_what_to_do(library: Library) -> None:
 
 @pytest.mark.parametrize("error", [ProviderUnavailable(), ProviderRejected()])
 def test_without_embeddings_words_still_find(
-    library: Library, error: Exception, caplog: pytest.LogCaptureFixture
+    library: KnowledgeTenant, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    library.put(REPORT)
+    library.import_documents(REPORT)
     found = documents(call(library, {"query": "Why did the crane stand still?"}, Broken(error)))
     assert [entry["contents"] for entry in found] == ["The crane stood still for two days."]
     assert "embedding_unavailable" in caplog.messages
 
 
-def test_without_the_tenants_model_words_still_find(library: Library, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_the_tenants_model_words_still_find(library: KnowledgeTenant, caplog: pytest.LogCaptureFixture) -> None:
     def unnamed(database: Database, tenant_id: UUID) -> Embedder:
         raise Misconfigured
 
-    library.put(REPORT)
-    tools = kit.builtins(unnamed, Delayed())
+    library.import_documents(REPORT)
+    tools = kit.builtin_handlers(unnamed, FakeDelayedQueue())
     query: JsonObject = {"query": "Why did the crane stand still?"}
     context = ToolContext(
-        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE
+        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE_TOKEN
     )
     found = run_tool(context, SEARCH_KNOWLEDGE, query, {"python": PythonEndpoint(tools)})
     assert [entry["contents"] for entry in documents(found)] == ["The crane stood still for two days."]
@@ -125,24 +125,24 @@ def test_without_the_tenants_model_words_still_find(library: Library, caplog: py
 
 
 @pytest.mark.parametrize("query", ["crane\x00", "crane \ud800", "crane 🏗️"])
-def test_what_a_database_cannot_store_is_no_reason_to_fail(library: Library, query: str) -> None:
-    library.put(REPORT)
+def test_what_a_database_cannot_store_is_no_reason_to_fail(library: KnowledgeTenant, query: str) -> None:
+    library.import_documents(REPORT)
     assert documents(call(library, {"query": query}))
 
 
 @pytest.mark.parametrize("query", ["", "  ", "\x00"])
-def test_a_search_for_nothing_is_refused(library: Library, query: str) -> None:
+def test_a_search_for_nothing_is_refused(library: KnowledgeTenant, query: str) -> None:
     assert call(library, {"query": query}).code == "invalid_arguments"
 
 
-def test_the_reader_sees_what_they_are_cleared_for(library: Library) -> None:
-    library.put(replace(REPORT, classification=2))
+def test_the_reader_sees_what_they_are_cleared_for(library: KnowledgeTenant) -> None:
+    library.import_documents(replace(REPORT, classification=2))
     reader = replace(library, principal=replace(library.principal, clearance=1))
     assert documents(call(reader, {"query": "crane"})) == []
     assert documents(call(library, {"query": "crane"}))
 
 
-def test_a_database_that_is_away_is_the_turns_matter(library: Library) -> None:
+def test_a_database_that_is_away_is_the_turns_matter(library: KnowledgeTenant) -> None:
     def away(seconds: float) -> Any:
         raise DatabaseUnavailable
 

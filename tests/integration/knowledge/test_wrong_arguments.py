@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from local.database import APP, Cluster
-from local.scratch import PASSWORD
+from local.database import APP_ROLE, Cluster
+from local.scratch import APP_PASSWORD
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, connector
 from parlour.knowledge.documents.documents import DocumentDraft
-from parlour.knowledge.records.drafts import EntityDraft
-from parlour.knowledge.records.edges import EdgeDraft
-from parlour.knowledge.records.record import EntityKey
+from parlour.knowledge.records.drafts import RecordDraft
+from parlour.knowledge.records.edges import LinkDraft
+from parlour.knowledge.records.record import RecordKey
 from parlour.knowledge.tools import kit
 from parlour.tools.definition import Tool
 from tests.conftest import NOW
-from tests.integration.knowledge.conftest import _library
+from tests.integration.knowledge.conftest import open_knowledge_tenant
 from tests.integration.knowledge.test_agent_tools import Room
 
 RIGHT: dict[str, JsonObject] = {
@@ -121,12 +121,12 @@ def room(cluster: Cluster, template: str) -> Iterator[Room]:
     """One for all mistakes: none of them changes anything."""
     name = f"test_{uuid.uuid4().hex}"
     cluster.create(name, template)
-    database = Database(connector(cluster.parameters(name, APP, PASSWORD)))
-    library = _library(database, "acme", NOW)
-    site, first, second = EntityKey("project", "site"), EntityKey("task", "T-1"), EntityKey("task", "T-2")
-    library.put_entities(*(EntityDraft(key, key.key) for key in (site, first, second)))
-    library.link(EdgeDraft(first, second, "depends_on"))
-    library.put(DocumentDraft("plan", "Plan", "## Delay\n\nDelay damages are GBP 1,200 a day."))
+    database = Database(connector(cluster.connection_parameters(name, APP_ROLE, APP_PASSWORD)))
+    library = open_knowledge_tenant(database, "acme", NOW)
+    site, first, second = RecordKey("project", "site"), RecordKey("task", "T-1"), RecordKey("task", "T-2")
+    library.import_records(*(RecordDraft(key, key.key) for key in (site, first, second)))
+    library.import_links(LinkDraft(first, second, "depends_on"))
+    library.import_documents(DocumentDraft("plan", "Plan", "## Delay\n\nDelay damages are GBP 1,200 a day."))
     yield Room(library)
     database.close()
     cluster.drop(name)
@@ -134,7 +134,7 @@ def room(cluster: Cluster, template: str) -> Iterator[Room]:
 
 def mistakes() -> Iterator[tuple[str, JsonObject, tuple[str, ...]]]:
     """Every mistake that a tool's schema tells of: its arguments, and what has to be said."""
-    for tool in kit.TOOLS:
+    for tool in kit.BUILTIN_TOOLS:
         right = RIGHT.get(tool.name, {})
         for name in _required(tool):
             rest = {given: value for given, value in right.items() if given != name}
@@ -193,7 +193,7 @@ def test_a_mistake_against_the_records_is_told(room: Room, tool: str, wrong: Jso
     _refused(room, tool, {**RIGHT[tool], **wrong}, told)
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in kit.TOOLS])
+@pytest.mark.parametrize("tool", [tool.name for tool in kit.BUILTIN_TOOLS])
 def test_the_call_is_right_without_the_mistake(room: Room, tool: str) -> None:
     assert room.call(tool, **RIGHT[tool]).ok
     assert [name for name, *_ in TOLD if name == tool]

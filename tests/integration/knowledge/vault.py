@@ -18,32 +18,32 @@ from fastapi.testclient import TestClient
 
 from parlour.infra.errors import ModelError
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.knowledge.documents import written
 from parlour.knowledge.files import uploads
 from parlour.knowledge.files.file import NewFile
 from parlour.knowledge.records import edges, entities
-from parlour.knowledge.records.record import NewEntity, Patch
+from parlour.knowledge.records.record import RecordInput, RecordPatch
 from parlour.knowledge.tools import kit
 from parlour.principal import Principal
 from parlour.pulse.reading import asking
 from parlour.pulse.writing import draft, writer
-from parlour.tools.arguments import check
+from parlour.tools.arguments import validate_arguments
 from parlour.tools.endpoints import PythonEndpoint
-from parlour.tools.result import failed, succeeded
+from parlour.tools.result import error_result, success_result
 from parlour.tools.run import ToolContext
-from parlour.turns.receive import Wake
-from parlour.turns.run import run
-from parlour.turns.running import Services
-from tests.desk import Clock, Delayed, Queue, ScriptedModel, says
-from tests.integration.api.conftest import Flat, Queues, founded, operator
+from parlour.turns.receive import SessionWakeup
+from parlour.turns.run import run_session
+from parlour.turns.running import TurnDependencies
+from tests.desk import TickingClock, FakeDelayedQueue, FakeQueue, ScriptedModel, text_answer
+from tests.integration.api.conftest import ConstantEmbedder, FakeQueues, create_tenant, operator_headers
 from tests.integration.knowledge.conftest import execute
-from tests.integration.knowledge.file_desk import FileDesk
-from tests.integration.pulse.author import Author
+from tests.integration.knowledge.file_desk import UploadHarness
+from tests.integration.pulse.author import ScriptedPulseModel
 
-CANARIES = ("zeppelin", "quagga", "narwhal", "okapi", "dugong", "axolotl")
+CANARY_WORDS = ("zeppelin", "quagga", "narwhal", "okapi", "dugong", "axolotl")
 """A word of each restricted thing: the record, the file, the document, a change, a message, a conversation."""
 
 RISK, FILE, SESSION, TURN, MESSAGE, NEXT_TURN, SITE, PERSON = (UUID(int=0x7000_0000_0000 + at) for at in range(8))
@@ -53,7 +53,7 @@ site is not, but what goes on there is."""
 QUESTIONS = ("Where is the zeppelin?", "And where is the quagga?")
 """What was asked in those two turns, whose prompts are kept."""
 
-WORDS = " ".join(CANARIES)
+WORDS = " ".join(CANARY_WORDS)
 NUMBER = 40
 """A number of the reader's own conversation that was given out for the restricted file."""
 
@@ -61,15 +61,15 @@ BELOW, CLEARED = 1, 3
 
 
 @dataclass(frozen=True)
-class Ask:
+class Probe:
     """One question, asked of a tool, a route or a turn: `name` says which, `what` with what."""
 
     name: str
-    what: Any
-    ask: Callable[["Vault", "Reader"], str] = field(compare=False, repr=False)
+    arguments: Any
+    ask: Callable[["RestrictedTenant", "Reader"], str] = field(compare=False, repr=False)
 
     def __str__(self) -> str:
-        return f"{self.name} {canonical(self.what)}"[:150]
+        return f"{self.name} {canonical_json(self.arguments)}"[:150]
 
 
 @dataclass(frozen=True)
@@ -84,31 +84,31 @@ class Reader:
 
 
 @dataclass
-class Vault:
+class RestrictedTenant:
     """Two tenants and their readers, and what there is to ask them with."""
 
     database: Database
     client: TestClient
-    queues: Queues
-    clock: Clock
+    queues: FakeQueues
+    clock: TickingClock
     owner: Principal
     below: Reader
     cleared: Reader
     neighbour: Reader
 
     def tool(self, reader: Reader, name: str, arguments: JsonObject) -> str:
-        (tool,) = (one for one in kit.TOOLS if one.name == name)
-        endpoint = PythonEndpoint(kit.builtins(lambda database, tenant_id: Flat(), Delayed()), kit.LOOKUPS)
+        (tool,) = (one for one in kit.BUILTIN_TOOLS if one.name == name)
+        endpoint = PythonEndpoint(kit.builtin_handlers(lambda database, tenant_id: ConstantEmbedder(), FakeDelayedQueue()), kit.BUILTIN_LOOKUPS)
         now = self.clock.now
         context = ToolContext(
             reader.principal, self.database, reader.session_id, uuid7(now), now, uuid7, 0,
             idempotency_key=str(uuid7(now)), entity_id=reader.about,
         )  # fmt: skip
         try:
-            check(tool.schema, arguments)
-            return canonical(succeeded(endpoint.call(context, tool, arguments)).content)
+            validate_arguments(tool.schema, arguments)
+            return canonical_json(success_result(endpoint.call(context, tool, arguments)).content)
         except ModelError as error:
-            return canonical(failed(error).content)
+            return canonical_json(error_result(error).content)
 
     def route(self, reader: Reader, method: str, path: str, asked: JsonObject) -> str:
         answer = self.client.request(method, path, headers=dict(reader.headers), **asked)  # type: ignore[arg-type]
@@ -131,10 +131,10 @@ class Vault:
         headers, path = {"Authorization": f"Bearer {token}"}, f"/v1/sessions/{session_id}/messages"
         self.client.post(path, json={"text": question}, headers=headers)
         model = ScriptedModel()
-        model.provider, model.script = "offline", [says("So it is.")]
-        run(self._services(model), Wake(self.owner.tenant_id, UUID(session_id)), lambda: 60.0)
+        model.provider, model.script = "offline", [text_answer("So it is.")]
+        run_session(self._services(model), SessionWakeup(self.owner.tenant_id, UUID(session_id)), lambda: 60.0)
         (request,) = model.requests
-        return canonical([list(request.system), list(request.messages), list(request.tools)])
+        return canonical_json([list(request.system), list(request.messages), list(request.tools)])
 
     def _close(self, session_id: str) -> None:
         """Leave nothing of a visitor's conversation, nor of what it cost."""
@@ -142,15 +142,15 @@ class Vault:
             execute(tx, "DELETE FROM sessions WHERE id = %(id)s", id=session_id)
             execute(tx, "DELETE FROM spend_days")
 
-    def _services(self, model: ScriptedModel) -> Services:
-        return Services(
-            database=self.database, models={"offline": model}, endpoints={}, outbox=Queue(), tools=Queue(),
-            embedding=Delayed(), memory=Delayed(), embedder=lambda _database, _tenant: Flat(),
-            default_cap=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7, sleep=lambda _: None,
+    def _services(self, model: ScriptedModel) -> TurnDependencies:
+        return TurnDependencies(
+            database=self.database, models={"offline": model}, endpoints={}, outbox_queue=FakeQueue(), tool_queue=FakeQueue(),
+            embedding_queue=FakeDelayedQueue(), memory_queue=FakeDelayedQueue(), embedder_of=lambda _database, _tenant: ConstantEmbedder(),
+            default_cap_usd=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7, sleep=lambda _: None,
             jitter=lambda low, _: low,
         )  # fmt: skip
 
-    def settle(self) -> None:
+    def mark_background_work_done(self) -> None:
         """Every row has its vector, nothing waits, and nobody's Pulse is stale: that belongs to whoever writes it."""
         with self.database.transaction(self.owner) as tx:
             execute(tx, _EMBED)
@@ -160,41 +160,41 @@ class Vault:
     def write_pulses(self) -> None:
         """The Pulses of the site are written anew, as far as what they are made of is another; their author says
         whatever stands in the prompt. What that cost is told to everybody."""
-        services = draft.Services(
-            self.database, lambda: {"anthropic": Author()}, Decimal(20), Decimal(20), timedelta(days=1),
+        services = draft.PulseDependencies(
+            self.database, lambda: {"anthropic": ScriptedPulseModel()}, Decimal(20), Decimal(20), timedelta(days=1),
             lambda _: None, self.clock, uuid7, lambda _: None, lambda low, _: low,
         )  # fmt: skip
         with self.database.transaction(self.owner) as tx:
-            asked = asking.refresh(self.owner, tx, SITE, "", uuid7(self.clock()), self.clock())
-        writer.run(services, asked.order, lambda: 300.0)
+            asked = asking.request_refresh(self.owner, tx, SITE, "", uuid7(self.clock()), self.clock())
+        writer.run_pulse_job(services, asked.job, lambda: 300.0)
         with self.database.transaction(self.owner) as tx:
             execute(tx, "DELETE FROM spend_days")
 
-    def furnish(self) -> None:
+    def add_public_data(self) -> None:
         """What everybody may see, and a record whose past nobody below may."""
         self._make("project", "yard", "The yard")  # the first of its kind, which takes an id as well
-        self._make("project", "site", "The site", new_id=First(SITE))
+        self._make("project", "site", "The site", new_id=FixedFirstId(SITE))
         self._make("task", "open", "Pour the slab", "project/site")
         self._make("risk", "open", "Rain", "project/site")
         self._link("task/open", "risk/open", "relates_to")
         self._write("manual", "Manual", "# Pour\n\nThe slab is poured in bays.", 0)
         self._upload(uuid7(self.clock()), "open.txt", "The slab is poured in bays, says the file.", 0)
         self._make("task", "was", "Was closed", level=CLEARED)
-        self._change("task/was", Patch(properties={"description": "okapi"}))
-        self._change("task/was", Patch(properties={"description": None}))
-        self._change("task/was", Patch(classification=0))
+        self._change("task/was", RecordPatch(properties={"description": "okapi"}))
+        self._change("task/was", RecordPatch(properties={"description": None}))
+        self._change("task/was", RecordPatch(classification=0))
         with self.database.transaction(self.owner) as tx:
             execute(tx, _CLOSED_DESK, id=SESSION, now=self.clock())
             execute(tx, _CHEAP)
 
     def change(self) -> None:
         """The restricted record is another now."""
-        self._change("risk/closed", Patch(name="Zeppelin ledger, closed"))
+        self._change("risk/closed", RecordPatch(name="Zeppelin ledger, closed"))
 
-    def plant(self) -> None:
+    def add_restricted_data(self) -> None:
         """What nobody below may meet: a record linked to an open one, a file about an open one, a document in the tree
         of an open project, a message in the reader's own conversation, a conversation through a closed desk."""
-        self._make("risk", "closed", "Zeppelin ledger", "project/site", CLEARED, First(RISK))
+        self._make("risk", "closed", "Zeppelin ledger", "project/site", CLEARED, FixedFirstId(RISK))
         self._link("task/open", "risk/closed", "relates_to")
         self._write("closed-doc", "Narwhal", "# Narwhal\n\nThe narwhal stops the pour.", CLEARED, position=0)
         self._upload(FILE, "quagga.txt", "The quagga stops the pour.", CLEARED)
@@ -224,36 +224,36 @@ class Vault:
         self, kind: str, key: str, name: str, project: str | None = None, level: int = 0,
         new_id: Callable[[datetime], UUID] = uuid7,
     ) -> None:  # fmt: skip
-        new = NewEntity(kind, name, key, classification=level, project=project)
+        new = RecordInput(kind, name, key, classification=level, project=project)
         with self.database.transaction(self.owner) as tx:
-            entities.create(self.owner, tx, new, self.clock(), new_id)
+            entities.create_record(self.owner, tx, new, self.clock(), new_id)
 
     def _link(self, source: str, target: str, relation: str) -> None:
         with self.database.transaction(self.owner) as tx:
             edges.link(self.owner, tx, source, target, relation, self.clock(), uuid7)
 
-    def _change(self, handle: str, patch: Patch) -> None:
+    def _change(self, handle: str, patch: RecordPatch) -> None:
         with self.database.transaction(self.owner) as tx:
-            entities.change(self.owner, tx, handle, patch, None, self.clock(), uuid7)
+            entities.update_record(self.owner, tx, handle, patch, None, self.clock(), uuid7)
 
     def _write(self, key: str, title: str, content: str, level: int, position: int | None = None) -> None:
         with self.database.transaction(self.owner) as tx:
-            written.create(
+            written.create_document(
                 self.owner, tx, project="project/site", title=title, content=content, key=key, position=position,
                 classification=level, now=self.clock(), new_id=uuid7,
             )  # fmt: skip
 
     def _upload(self, file_id: UUID, name: str, text: str, level: int) -> None:
-        desk = FileDesk(self.database, self.owner, self.clock, self.queues.bucket)
+        desk = UploadHarness(self.database, self.owner, self.clock, self.queues.bucket)
         new = NewFile(name, len(text), "task/open", classification=level)
         with self.database.transaction(self.owner) as tx:
-            started = uploads.start(self.owner, tx, desk.bucket, new, self.clock(), file_id)
+            started = uploads.start_upload(self.owner, tx, desk.bucket, new, self.clock(), file_id)
         desk.bucket.post(started.form, text.encode())
         desk.complete(file_id)
-        desk.work()
+        desk.run_ingestion()
 
 
-class First:
+class FixedFirstId:
     """Gives that id out first, then others."""
 
     def __init__(self, first: UUID) -> None:
@@ -336,20 +336,20 @@ SELECT tenant_id, %(session)s, %(number)s, id, title, '' FROM context_rows
 """
 
 
-def open_vault(database: Database, client: TestClient, queues: Queues, now: datetime) -> Vault:
+def open_restricted_tenant(database: Database, client: TestClient, queues: FakeQueues, now: datetime) -> RestrictedTenant:
     """The tenants with nothing in them but what a pack brings."""
     for slug in ("acme", "brick"):
-        founded(client, slug)
+        create_tenant(client, slug)
     owner = Principal(_tenant(database, "acme"), "member", None, frozenset({"admin"}), clearance=CLEARED)
-    clock = Clock(now)
+    clock = TickingClock(now)
     readers = [_reader(database, client, slug, level) for slug, level in
                (("acme", BELOW), ("acme", CLEARED), ("brick", CLEARED))]  # fmt: skip
-    return Vault(database, client, queues, clock, owner, *readers)
+    return RestrictedTenant(database, client, queues, clock, owner, *readers)
 
 
 def _reader(database: Database, client: TestClient, tenant: str, level: int) -> Reader:
     body = {"name": "reader", "roles": ["admin", "editor", "viewer"], "clearance": level}
-    key = client.post("/v1/keys", json=body, headers=operator(tenant)).json()["key"]
+    key = client.post("/v1/keys", json=body, headers=operator_headers(tenant)).json()["key"]
     session = client.post("/v1/sessions", json={"tenant": tenant, "binding": "desk"}).json()["session_id"]
     principal = Principal(_tenant(database, tenant), "user", UUID(session), clearance=level)
     return Reader(tenant, principal, {"Authorization": f"Bearer {key}"}, UUID(session), None)
@@ -368,15 +368,15 @@ def routes(app: FastAPI) -> list[str]:
     return [f"{method.upper()} {path}" for path, said in app.openapi()["paths"].items() for method in said]
 
 
-def filled(path: str, values: Mapping[str, str]) -> str:
+def fill_path(path: str, values: Mapping[str, str]) -> str:
     """A route's path about what is restricted; KeyError for a parameter that nobody has said anything about."""
     return path.format_map(values)
 
 
-def answers(vault: Vault, reader: Reader, asks: Sequence[Ask]) -> list[str]:
+def collect_answers(vault: RestrictedTenant, reader: Reader, asks: Sequence[Probe]) -> list[str]:
     return [ask.ask(vault, reader) for ask in asks]
 
 
-def met(text: str) -> set[str]:
+def find_canaries(text: str) -> set[str]:
     """The canaries in an answer."""
-    return {word for word in CANARIES if word in text.casefold()}
+    return {word for word in CANARY_WORDS if word in text.casefold()}

@@ -8,93 +8,93 @@ from typing import Any
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.memory import waking
 from parlour.memory.extracting import extractor
-from parlour.memory.order import Order
-from parlour.memory.services import Services
+from parlour.memory.order import MemoryJob
+from parlour.memory.services import MemoryDependencies
 from parlour.models.request import Model
-from parlour.models.route import OFFLINE
-from parlour.tenancy.records import Visibility
+from parlour.models.route import OFFLINE_PROVIDER
+from parlour.tenancy.records import SessionVisibility
 from parlour.tenancy.sessions import change
-from parlour.tenancy.sessions.change import Change
-from tests.desk import Desk, ScriptedModel, says
-from tests.integration.memory.silent import services
-from tests.integration.talking import Talk
+from parlour.tenancy.sessions.change import SessionUpdate
+from tests.desk import ConversationHarness, ScriptedModel, text_answer
+from tests.integration.memory.silent import make_memory_dependencies
+from tests.integration.talking import WebConversation
 
-type Said = str | JsonObject | Exception
+type ScriptedAnswer = str | JsonObject | Exception
 """What the model answers: words, an object, or an error."""
 
 
-def fact(key: str, value: str, *lines: int, confidence: float = 0.9, ends: bool = False) -> JsonObject:
+def proposed_fact(key: str, value: str, *lines: int, confidence: float = 0.9, is_retraction: bool = False) -> JsonObject:
     """As a model gives one."""
     numbers: list[Json] = [*lines]
-    return {"key": key, "value": value, "confidence": confidence, "messages": numbers, "ends": ends}
+    return {"key": key, "value": value, "confidence": confidence, "messages": numbers, "ends": is_retraction}
 
 
-def answer(*facts: JsonObject, episodes: Sequence[tuple[str, Sequence[int]]] = ()) -> JsonObject:
+def extraction_answer(*facts: JsonObject, episodes: Sequence[tuple[str, Sequence[int]]] = ()) -> JsonObject:
     """The object that is asked for."""
     told: list[Json] = [{"text": text, "messages": [*lines]} for text, lines in episodes]
     return {"facts": [*facts], "episodes": told}
 
 
-class Conversation(Talk):
+class ExtractionConversation(WebConversation):
     """A visitor's, with what is known of them."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConversationHarness) -> None:
         super().__init__(desk)
         self.reader = ScriptedModel()
 
     @property
-    def order(self) -> Order:
-        return Order(self.desk.tenant_id, "memory", self.session)
+    def memory_job(self) -> MemoryJob:
+        return MemoryJob(self.desk.tenant_id, "memory", self.session)
 
-    def look_through(
-        self, *answers: Said, after: timedelta = waking.WAIT, models: Mapping[str, Model] | None = None
+    def run_extraction(
+        self, *answers: ScriptedAnswer, after: timedelta = waking.EXTRACTION_DELAY, models: Mapping[str, Model] | None = None
     ) -> None:
         """As the queue asks for it when the turns are due."""
         self.desk.clock.now += after
-        self.reader.script = [one if isinstance(one, Exception) else says(_text(one)) for one in answers]
+        self.reader.script = [one if isinstance(one, Exception) else text_answer(_text(one)) for one in answers]
         known = {"anthropic": self.reader} if models is None else models
-        extractor.run(self.services(known), self.order, lambda: 300.0)
+        extractor.run_extraction(self.make_dependencies(known), self.memory_job, lambda: 300.0)
 
-    def services(self, models: Mapping[str, Model]) -> Services:
-        made = services(self.desk)
-        return Services(
-            made.database, lambda: models, made.default_cap, made.memory, made.embedding, made.clock, made.new_id,
+    def make_dependencies(self, models: Mapping[str, Model]) -> MemoryDependencies:
+        made = make_memory_dependencies(self.desk)
+        return MemoryDependencies(
+            made.database, lambda: models, made.default_cap, made.memory_queue, made.embedder_queue, made.clock, made.new_id,
             made.sleep, made.jitter,
         )  # fmt: skip
 
     def facts(self) -> dict[str, str]:
         """What is live, by key."""
-        rows = self.desk.rows(f"SELECT key, value FROM facts WHERE user_id = '{self.user}' AND valid_until IS NULL")
+        rows = self.desk.query(f"SELECT key, value FROM facts WHERE user_id = '{self.user}' AND valid_until IS NULL")
         return {str(key): str(value) for key, value in rows}
 
     def decisions(self, origin: str = "extracted") -> list[tuple[object, ...]]:
         """Key and decision, by their keys."""
-        return self.desk.rows(
+        return self.desk.query(
             "SELECT key, decision FROM fact_decisions"
             f" WHERE session_id = '{self.session}' AND origin = '{origin}' ORDER BY key, decision"
         )
 
-    def due(self) -> list[tuple[object, ...]]:
-        return self.desk.rows(f"SELECT due_at FROM work_due WHERE kind = 'memory' AND id = '{self.session}'")
+    def due_rows(self) -> list[tuple[object, ...]]:
+        return self.desk.query(f"SELECT due_at FROM work_due WHERE kind = 'memory' AND id = '{self.session}'")
 
     def attempts(self) -> list[tuple[object, ...]]:
         """How many failed in a row, and the last error."""
-        return self.desk.rows(f"SELECT failures, problem FROM work_due WHERE kind = 'memory' AND id = '{self.session}'")
+        return self.desk.query(f"SELECT failures, problem FROM work_due WHERE kind = 'memory' AND id = '{self.session}'")
 
     def episodes(self) -> list[tuple[object, ...]]:
-        return self.desk.rows(f"SELECT text, folded FROM episodes WHERE session_id = '{self.session}' ORDER BY id")
+        return self.desk.query(f"SELECT text, folded FROM episodes WHERE session_id = '{self.session}' ORDER BY id")
 
-    def asked(self) -> str:
+    def last_prompt(self) -> str:
         """What the reader was given last."""
         return str(self.reader.requests[-1].messages[0])
 
-    def share(self, visibility: Visibility = "shared") -> None:
+    def set_visibility(self, visibility: SessionVisibility = "shared") -> None:
         """Let others read it, or none any more."""
         with self.desk.database.transaction(self.visitor) as tx:
-            change.change(self.visitor, tx, self.session, Change(visibility=visibility), self.desk.clock())
+            change.update_session(self.visitor, tx, self.session, SessionUpdate(visibility=visibility), self.desk.clock())
 
 
-NO_MODEL: Mapping[str, Any] = {OFFLINE: ScriptedModel()}
+NO_MODEL: Mapping[str, Any] = {OFFLINE_PROVIDER: ScriptedModel()}
 """A deployment without a key."""
 
 

@@ -9,23 +9,23 @@ from uuid import UUID
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import JsonObject
 from parlour.memory.consolidating import consolidator, due
-from parlour.memory.order import Order
-from parlour.memory.services import Services
-from tests.desk import Desk, says
-from tests.integration.talking import Talk
+from parlour.memory.order import MemoryJob
+from parlour.memory.services import MemoryDependencies
+from tests.desk import ConversationHarness, text_answer
+from tests.integration.talking import WebConversation
 
 
-def services(desk: Desk) -> Services:
-    return Services(
-        database=desk.database, models=lambda: {"anthropic": desk.model}, default_cap=Decimal(20), memory=desk.memory,
-        embedding=desk.embedding, clock=desk.clock, new_id=uuid7, sleep=lambda _: None, jitter=lambda low, _: low,
+def make_memory_dependencies(desk: ConversationHarness) -> MemoryDependencies:
+    return MemoryDependencies(
+        database=desk.database, models=lambda: {"anthropic": desk.model}, default_cap=Decimal(20), memory_queue=desk.memory,
+        embedder_queue=desk.embedding, clock=desk.clock, new_id=uuid7, sleep=lambda _: None, jitter=lambda low, _: low,
     )  # fmt: skip
 
 
-class Silent(Talk):
+class SilentConversation(WebConversation):
     """A visitor's conversation of some turns."""
 
-    def __init__(self, desk: Desk, turns: int = 0) -> None:
+    def __init__(self, desk: ConversationHarness, turns: int = 0) -> None:
         super().__init__(desk)
         for number in range(turns):
             self.say(f"Line {number} of the talk.")
@@ -34,18 +34,18 @@ class Silent(Talk):
         """A message and its turn, which is looked through at once."""
         message = super().say(text, *script)
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            due.note(tx, self.session)
+            due.schedule_consolidation(tx, self.session)
         return message
 
     def fall_silent(self, hours: float = 25) -> None:
         self.desk.clock.now += timedelta(hours=hours)
 
-    def consolidate(self, *answers: JsonObject | str) -> None:
+    def run_consolidation(self, *answers: JsonObject | str) -> None:
         """As the queue asks for it; the model gives these answers."""
         desk = self.desk
         desk.model.requests.clear()
-        desk.model.script = [says(one if isinstance(one, str) else json.dumps(one)) for one in answers]
-        consolidator.run(services(desk), Order(desk.tenant_id, "consolidation", self.session), lambda: 300.0)
+        desk.model.script = [text_answer(one if isinstance(one, str) else json.dumps(one)) for one in answers]
+        consolidator.run_consolidation(make_memory_dependencies(desk), MemoryJob(desk.tenant_id, "consolidation", self.session), lambda: 300.0)
 
-    def due(self, kind: str) -> list[tuple[object, ...]]:
-        return self.desk.rows(f"SELECT due_at FROM work_due WHERE kind = '{kind}' AND id = '{self.session}'")
+    def due_rows(self, kind: str) -> list[tuple[object, ...]]:
+        return self.desk.query(f"SELECT due_at FROM work_due WHERE kind = '{kind}' AND id = '{self.session}'")

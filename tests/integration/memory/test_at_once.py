@@ -7,18 +7,18 @@ from datetime import timedelta
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.memory.facts import keep
-from parlour.memory.facts.fact import Candidate, Scope
-from tests.desk import Desk
-from tests.integration.talking import Talk
+from parlour.memory.facts.fact import FactCandidate, MemoryScope
+from tests.desk import ConversationHarness
+from tests.integration.talking import WebConversation
 
 WORKERS, EACH = 4, 12
 CITIES = ("Pune", "Goa", "Delhi", "Chennai")
 
 
-def test_one_live_row_a_key_whoever_writes(desk: Desk, open_database: Callable[[], Database]) -> None:
-    talk = Talk(desk)
-    ((user_id, binding_id),) = desk.rows(f"SELECT user_id, binding_id FROM sessions WHERE id = '{talk.session}'")
-    scope, start = Scope(user_id, binding_id), desk.clock()  # type: ignore[arg-type]
+def test_one_live_row_a_key_whoever_writes(desk: ConversationHarness, open_database: Callable[[], Database]) -> None:
+    talk = WebConversation(desk)
+    ((user_id, binding_id),) = desk.query(f"SELECT user_id, binding_id FROM sessions WHERE id = '{talk.session}'")
+    scope, start = MemoryScope(user_id, binding_id), desk.clock()  # type: ignore[arg-type]
     problems: list[BaseException] = []
     ready = threading.Barrier(WORKERS)
 
@@ -29,13 +29,13 @@ def test_one_live_row_a_key_whoever_writes(desk: Desk, open_database: Callable[[
             for number in range(EACH):
                 at = start + timedelta(seconds=number * WORKERS + worker)
                 said = [
-                    Candidate(key, CITIES[(number + worker) % 4], 0.9, "said", at, (uuid7(at),))
+                    FactCandidate(key, CITIES[(number + worker) % 4], 0.9, "said", at, (uuid7(at),))
                     for key in ("city", "home_town")
                 ]
-                ids = keep.new_ids(said, (), uuid7, at)
+                ids = keep.allocate_ids(said, (), uuid7, at)
                 database.run(
                     desk.tenant_id,
-                    lambda tx, said=said, ids=ids, at=at: keep.keep(tx, scope, talk.session, None, said, (), ids, at),  # type: ignore[misc]
+                    lambda tx, said=said, ids=ids, at=at: keep.merge_candidates(tx, scope, talk.session, None, said, (), ids, at),  # type: ignore[misc]
                 )
         except BaseException as problem:  # noqa: BLE001 - told by the assertion below
             problems.append(problem)
@@ -46,8 +46,8 @@ def test_one_live_row_a_key_whoever_writes(desk: Desk, open_database: Callable[[
     for one in threads:
         one.join(60)
     assert problems == []
-    live = desk.rows("SELECT key, value FROM facts WHERE valid_until IS NULL ORDER BY key")
+    live = desk.query("SELECT key, value FROM facts WHERE valid_until IS NULL ORDER BY key")
     last = CITIES[(EACH - 1 + WORKERS - 1) % 4]
     assert live == [("city", last), ("home_town", last)]
-    assert desk.rows("SELECT count(*) FROM fact_decisions") == [(WORKERS * EACH * 2,)]
-    assert desk.rows("SELECT count(*) FROM facts WHERE valid_until < valid_from") == [(0,)]
+    assert desk.query("SELECT count(*) FROM fact_decisions") == [(WORKERS * EACH * 2,)]
+    assert desk.query("SELECT count(*) FROM facts WHERE valid_until < valid_from") == [(0,)]

@@ -7,32 +7,32 @@ from uuid import UUID
 import pytest
 
 from parlour.forgetting import erase
-from parlour.forgetting.erase import Services, Wish
-from parlour.forgetting.report import Kind, Target
+from parlour.forgetting.erase import ErasureDependencies, ErasureRequest
+from parlour.forgetting.report import ErasableKind, ErasureTarget
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from tests.integration.forgetting.aviary import Aviary, Room
-from tests.integration.memory.silent import Silent
+from tests.integration.forgetting.aviary import ErasureFixture, ErasureHarness
+from tests.integration.memory.silent import SilentConversation
 from tests.integration.memory.test_archived_words import aviary, grow_old, here, lying, of, run
-from tests.post import MediaBucket
+from tests.post import FakeMediaBucket
 
 __all__ = ["aviary"]
 
 type Open = Callable[[], Database]
 
 
-class Meanwhile(MediaBucket):
+class ErasureDuringWrite(FakeMediaBucket):
     """Somebody forgets something at the moment at which an archive's bytes arrive."""
 
-    def __init__(self, room: Room, open_database: Open) -> None:
+    def __init__(self, room: ErasureHarness, open_database: Open) -> None:
         super().__init__()
         self.room, self.database = room, open_database()
         self.thread: threading.Thread | None = None
-        self.wish: Wish | None = None
+        self.wish: ErasureRequest | None = None
         self.problems: list[BaseException] = []
 
-    def asked(self, kind: Kind, target: UUID) -> None:
-        self.wish = Wish(Target(kind, target))
+    def asked(self, kind: ErasableKind, target: UUID) -> None:
+        self.wish = ErasureRequest(ErasureTarget(kind, target))
 
     def put(self, key: str, data: bytes, content_type: str, /) -> None:
         if self.wish and self.thread is None:
@@ -41,11 +41,11 @@ class Meanwhile(MediaBucket):
             self.thread.join(2)
         super().put(key, data, content_type)
 
-    def forget(self, wish: Wish) -> None:
+    def forget(self, wish: ErasureRequest) -> None:
         desk = self.room.desk
-        given = Services(self.database, self, self.room.files, {}, desk.clock, uuid7)
+        given = ErasureDependencies(self.database, self, self.room.files, {}, desk.clock, uuid7)
         try:
-            erase.forget(desk.admin, given, wish, lambda: 60.0)
+            erase.erase(desk.admin, given, wish, lambda: 60.0)
         except BaseException as problem:  # noqa: BLE001 - told by whoever waits
             self.problems.append(problem)
 
@@ -57,10 +57,10 @@ class Meanwhile(MediaBucket):
 
 
 @pytest.mark.parametrize("kind", ["user", "message"])
-def test_what_is_forgotten_while_it_is_moved_lies_nowhere(aviary: Aviary, open_database: Open, kind: Kind) -> None:
-    talk = Silent(aviary.desk, 4)
+def test_what_is_forgotten_while_it_is_moved_lies_nowhere(aviary: ErasureFixture, open_database: Open, kind: ErasableKind) -> None:
+    talk = SilentConversation(aviary.desk, 4)
     grow_old(aviary)
-    bucket = Meanwhile(aviary.room, open_database)
+    bucket = ErasureDuringWrite(aviary.room, open_database)
     bucket.asked(kind, talk.user if kind == "user" else of(aviary.desk, "Line 0 of the talk."))
     run(aviary, bucket)
     bucket.wait()

@@ -6,48 +6,48 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 from parlour.memory.recalling import recall
 from parlour.memory.state import states
 from parlour.memory.state.states import Applied
 from parlour.principal import Principal
 from parlour.tenancy.sessions import change
-from parlour.tenancy.sessions.change import Change
-from tests.desk import Desk, calls, says, searches
-from tests.integration.memory.planted import visitor_of
+from parlour.tenancy.sessions.change import SessionUpdate
+from tests.desk import ConversationHarness, tool_call, text_answer, search_call
+from tests.integration.memory.planted import find_visitor
 
 RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
 
 
-class Talk:
+class NotesConversation:
     """A visitor's conversation with the site desk, and its notes."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: ConversationHarness) -> None:
         self.desk = desk
-        self.visitor, self.session = visitor_of(desk)
+        self.visitor, self.session = find_visitor(desk)
 
     def ask(self, text: str, *script: Any) -> str:
         """The notes as the turn's first prompt tells them."""
-        self.desk.write_web(self.visitor, self.session, text)
+        self.desk.send_web(self.visitor, self.session, text)
         before = len(self.desk.model.requests)
-        self.desk.model.script = [*script] or [says("Very well.")]
-        self.desk.run()
+        self.desk.model.script = [*script] or [text_answer("Very well.")]
+        self.desk.run_turn()
         return notes_in(list(self.desk.model.requests[before].messages))
 
-    def reconcile(self, items: Json, updates: Json, drawn_from: str = "") -> Applied:
+    def apply_summary_updates(self, items: Json, updates: Json, drawn_from: str = "") -> UpdateResult:
         """What a summariser says of the notes, with the summary that it writes, drawn from one source or from none."""
-        ((version,),) = self.desk.rows(
+        ((version,),) = self.desk.query(
             "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, told_of, created_at)"
             f" SELECT current_tenant(), '{self.session}', count(*) + 1, 0, '', ARRAY[{drawn_from}]::text[], now()"
             f" FROM summaries WHERE session_id = '{self.session}' RETURNING version"
         )
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            return states.reconcile(tx, self.session, int(str(version)), items, updates, self.desk.clock())
+            return states.apply_summary_updates(tx, self.session, int(str(version)), items, updates, self.desk.clock())
 
-    def notes(self) -> JsonObject:
+    def agent_state(self) -> JsonObject:
         """As a summariser is given them."""
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
-            return recall.notes(tx, self.session, self.desk.clock())
+            return recall.read_agent_state(tx, self.session, self.desk.clock())
 
 
 def notes_in(messages: Sequence[JsonObject]) -> str:
@@ -61,115 +61,115 @@ def adds(title: str, **more: Json) -> list[Json]:
 
 
 def creates(name: str) -> list[JsonObject]:
-    return calls("create_entity", kind="risk", name=name, properties=RISK)
+    return tool_call("create_entity", kind="risk", name=name, properties=RISK)
 
 
 @pytest.fixture
-def talk(desk: Desk) -> Talk:
-    return Talk(desk)
+def talk(desk: ConversationHarness) -> NotesConversation:
+    return NotesConversation(desk)
 
 
-def test_a_record_that_a_tool_made_is_noted_with_the_turn_and_told_in_the_next(talk: Talk) -> None:
-    assert talk.ask("Note the water in the cellar as a risk.", creates("Water in the cellar"), says("Done.")) == ""
+def test_a_record_that_a_tool_made_is_noted_with_the_turn_and_told_in_the_next(talk: NotesConversation) -> None:
+    assert talk.ask("Note the water in the cellar as a risk.", creates("Water in the cellar"), text_answer("Done.")) == ""
     assert "- records: risk/" in talk.ask("And now?")
-    assert "Water in the cellar" in canonical(talk.notes())
+    assert "Water in the cellar" in canonical_json(talk.agent_state())
 
 
-def test_a_turn_that_changed_nothing_makes_no_notes(talk: Talk) -> None:
-    talk.ask("How wide is the crack?", searches("crack"), says("0.35 mm."))
-    assert talk.desk.rows("SELECT 1 FROM agent_states") == []
+def test_a_turn_that_changed_nothing_makes_no_notes(talk: NotesConversation) -> None:
+    talk.ask("How wide is the crack?", search_call("crack"), text_answer("0.35 mm."))
+    assert talk.desk.query("SELECT 1 FROM agent_states") == []
 
 
-def test_what_was_done_is_noted_also_where_the_turn_ends_without_an_answer(talk: Talk) -> None:
-    talk.desk.rows("UPDATE agents SET max_tool_iterations = 1 RETURNING id")
-    talk.ask("Note the water.", creates("Water in the cellar"), creates("More of it"), says("Done."))
-    assert "Water in the cellar" in canonical(talk.notes())
+def test_what_was_done_is_noted_also_where_the_turn_ends_without_an_answer(talk: NotesConversation) -> None:
+    talk.desk.query("UPDATE agents SET max_tool_iterations = 1 RETURNING id")
+    talk.ask("Note the water.", creates("Water in the cellar"), creates("More of it"), text_answer("Done."))
+    assert "Water in the cellar" in canonical_json(talk.agent_state())
 
 
-def test_an_open_item_that_became_a_record_is_settled(talk: Talk) -> None:
+def test_an_open_item_that_became_a_record_is_settled(talk: NotesConversation) -> None:
     talk.ask("We should watch the water in the cellar.")
-    talk.reconcile(adds("Water in the cellar"), {})
+    talk.apply_summary_updates(adds("Water in the cellar"), {})
     assert "- open task i1: Water in the cellar" in talk.ask("What is open?")
-    talk.ask("Make a risk of it.", creates("Water in the cellar"), says("Done."))
+    talk.ask("Make a risk of it.", creates("Water in the cellar"), text_answer("Done."))
     told = talk.ask("What is open?")
     assert "- done task i1: Water in the cellar -> risk/" in told
 
 
-def test_a_summariser_names_only_records_that_the_user_may_see(talk: Talk) -> None:
-    ((seen, hidden),) = talk.desk.rows(
+def test_a_summariser_names_only_records_that_the_user_may_see(talk: NotesConversation) -> None:
+    ((seen, hidden),) = talk.desk.query(
         "SELECT t.key || '/' || e.key, t.key || '/nowhere' FROM entities e JOIN entity_types t ON t.id = e.type_id"
         " WHERE e.classification = 0 AND e.deleted_at IS NULL ORDER BY e.key LIMIT 1"
     )
     entities: list[Json] = [{"id": str(seen), "kind": "x"}, {"id": str(hidden), "kind": "x"}]
-    applied = talk.reconcile([], {"current_understanding": {"entities": entities}})
-    assert (applied.taken, [one.reason for one in applied.refused]) == (1, ["unknown_record"])
+    applied = talk.apply_summary_updates([], {"current_understanding": {"entities": entities}})
+    assert (applied.applied_count, [one.reason for one in applied.rejected]) == (1, ["unknown_record"])
     assert f"- records: {seen}" in talk.ask("And now?")
-    talk.desk.rows(f"UPDATE entities SET classification = 3 WHERE key = '{str(seen).partition('/')[2]}' RETURNING 1")
+    talk.desk.query(f"UPDATE entities SET classification = 3 WHERE key = '{str(seen).partition('/')[2]}' RETURNING 1")
     assert talk.ask("And now?") == ""
-    assert talk.notes() == {}
-    applied = talk.reconcile([], {"current_understanding": {"entities": [{"id": str(hidden), "kind": "x"}]}})
-    assert applied.taken == 0
+    assert talk.agent_state() == {}
+    applied = talk.apply_summary_updates([], {"current_understanding": {"entities": [{"id": str(hidden), "kind": "x"}]}})
+    assert applied.applied_count == 0
 
 
-def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(talk: Talk) -> None:
+def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(talk: NotesConversation) -> None:
     talk.ask("What about the crack?")
     talk.ask("And lunch?")
-    ((document,),) = talk.desk.rows("SELECT id FROM documents WHERE classification = 0 LIMIT 1")
-    talk.reconcile(adds("Order lunch"), {})
-    talk.reconcile(adds("Watch the crack of 0.35 mm"), {}, drawn_from=f"'documents/{document}'")
+    ((document,),) = talk.desk.query("SELECT id FROM documents WHERE classification = 0 LIMIT 1")
+    talk.apply_summary_updates(adds("Order lunch"), {})
+    talk.apply_summary_updates(adds("Watch the crack of 0.35 mm"), {}, drawn_from=f"'documents/{document}'")
     assert "0.35 mm" in talk.ask("What is open?")
-    talk.desk.rows(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
+    talk.desk.query(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
     told = talk.ask("What is open?")
     assert "0.35 mm" not in told
     assert "Order lunch" in told
-    assert "0.35 mm" not in canonical(talk.notes())
-    talk.desk.rows("DELETE FROM summaries RETURNING 1")
+    assert "0.35 mm" not in canonical_json(talk.agent_state())
+    talk.desk.query("DELETE FROM summaries RETURNING 1")
     assert talk.ask("What is open?") == "", "what they came with was forgotten"
 
 
-def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(talk: Talk) -> None:
+def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(talk: NotesConversation) -> None:
     """The turn's end holds the row: what a summariser says comes after it, on top."""
 
     def meanwhile() -> None:
-        talk.reconcile(adds("Order lunch"), {})
+        talk.apply_summary_updates(adds("Order lunch"), {})
 
-    talk.desk.model.during = meanwhile
-    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
-    kept = canonical(talk.notes())
+    talk.desk.model.before_completion = meanwhile
+    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
+    kept = canonical_json(talk.agent_state())
     assert "Order lunch" in kept
     assert "Water in the cellar" in kept
 
 
-def test_what_a_summariser_says_of_another_sessions_notes_never_reaches_them(desk: Desk) -> None:
-    one, other = Talk(desk), Talk(desk)
+def test_what_a_summariser_says_of_another_sessions_notes_never_reaches_them(desk: ConversationHarness) -> None:
+    one, other = NotesConversation(desk), NotesConversation(desk)
     one.ask("Good morning.")
-    one.reconcile(adds("Order lunch"), {})
+    one.apply_summary_updates(adds("Order lunch"), {})
     assert other.ask("What is open?") == ""
     assert one.ask("What is open?")
 
 
-def test_a_turn_that_ends_twice_notes_once(talk: Talk) -> None:
-    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
-    before = talk.desk.rows("SELECT state, version FROM agent_states")
-    talk.desk.run()  # the wake is delivered again
-    assert talk.desk.rows("SELECT state, version FROM agent_states") == before
+def test_a_turn_that_ends_twice_notes_once(talk: NotesConversation) -> None:
+    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
+    before = talk.desk.query("SELECT state, version FROM agent_states")
+    talk.desk.run_turn()  # the wake is delivered again
+    assert talk.desk.query("SELECT state, version FROM agent_states") == before
 
 
-def test_notes_are_not_shown_to_a_principal_of_another_tenant(talk: Talk) -> None:
-    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
+def test_notes_are_not_shown_to_a_principal_of_another_tenant(talk: NotesConversation) -> None:
+    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
     stranger = Principal(UUID(int=9), "system", clearance=3)
     with talk.desk.database.transaction(stranger) as tx:
-        assert recall.notes(tx, talk.session, talk.desk.clock()) == {}
+        assert recall.read_agent_state(tx, talk.session, talk.desk.clock()) == {}
 
 
-def test_what_is_only_open_assumed_or_possible_becomes_no_record_and_the_agent_is_told_so(talk: Talk) -> None:
+def test_what_is_only_open_assumed_or_possible_becomes_no_record_and_the_agent_is_told_so(talk: NotesConversation) -> None:
     """A record is made by the agent's own call alone; whatever a summariser says of the notes makes none and settles no
     item as one."""
     talk.ask("Perhaps we should pump the cellar. I am thinking aloud.")
-    before = talk.desk.rows("SELECT count(*) FROM entities")
+    before = talk.desk.query("SELECT count(*) FROM entities")
     hypotheses: list[Json] = [{"id": "h1", "hypothesis": "The pump is too small"}]
     assumptions: list[Json] = [{"id": "a1", "hypothesis": "The cellar is wet", "confidence": 0.9}]
-    talk.reconcile(
+    talk.apply_summary_updates(
         adds("Pump the cellar", promoted="task/pump", status="active"),
         {"assumptions": assumptions, "tentative_hypotheses": hypotheses},
     )
@@ -177,24 +177,24 @@ def test_what_is_only_open_assumed_or_possible_becomes_no_record_and_the_agent_i
     assert "becomes a record unless the user plainly wants that" in told
     for line in ("- open task i1: Pump the cellar", "- assumed a1", "- possible h1"):
         assert line in told
-    assert talk.desk.rows("SELECT count(*) FROM entities") == before
+    assert talk.desk.query("SELECT count(*) FROM entities") == before
 
 
-def test_nothing_is_held_in_mind_of_what_was_put_away(talk: Talk) -> None:
+def test_nothing_is_held_in_mind_of_what_was_put_away(talk: NotesConversation) -> None:
     talk.ask("We should watch the water.")
-    talk.reconcile(adds("Water in the cellar"), {})
+    talk.apply_summary_updates(adds("Water in the cellar"), {})
     with talk.desk.database.transaction(talk.visitor) as tx:
-        change.change(talk.visitor, tx, talk.session, Change(archived=True), talk.desk.clock())
-    assert talk.reconcile(adds("Water in the attic"), {}).taken == 0
-    assert talk.notes() == {}
+        change.update_session(talk.visitor, tx, talk.session, SessionUpdate(archived=True), talk.desk.clock())
+    assert talk.apply_summary_updates(adds("Water in the attic"), {}).applied_count == 0
+    assert talk.agent_state() == {}
     assert talk.ask("What is open?") == ""
 
 
-def test_a_session_that_is_put_away_under_a_turn_keeps_none_of_its_notes(talk: Talk) -> None:
+def test_a_session_that_is_put_away_under_a_turn_keeps_none_of_its_notes(talk: NotesConversation) -> None:
     def meanwhile() -> None:
         with talk.desk.database.transaction(talk.visitor) as tx:
-            change.change(talk.visitor, tx, talk.session, Change(archived=True), talk.desk.clock())
+            change.update_session(talk.visitor, tx, talk.session, SessionUpdate(archived=True), talk.desk.clock())
 
-    talk.desk.model.during = meanwhile
-    talk.ask("Note the water.", creates("Water in the cellar"), says("Done."))
-    assert talk.desk.rows("SELECT state FROM agent_states") == []
+    talk.desk.model.before_completion = meanwhile
+    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
+    assert talk.desk.query("SELECT state FROM agent_states") == []

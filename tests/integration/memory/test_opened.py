@@ -2,78 +2,78 @@
 
 from parlour.memory.consolidating import due
 from parlour.tenancy.sessions import change
-from parlour.tenancy.sessions.change import Change
-from tests.desk import Desk, says
-from tests.integration.memory.read_through import Conversation, answer, fact
-from tests.integration.memory.silent import Silent
+from parlour.tenancy.sessions.change import SessionUpdate
+from tests.desk import ConversationHarness, text_answer
+from tests.integration.memory.read_through import ExtractionConversation, extraction_answer, proposed_fact
+from tests.integration.memory.silent import SilentConversation
 
 
-def test_what_was_said_while_it_was_open_is_not_looked_through_later(desk: Desk) -> None:
-    talk = Conversation(desk)
-    talk.share()
+def test_what_was_said_while_it_was_open_is_not_looked_through_later(desk: ConversationHarness) -> None:
+    talk = ExtractionConversation(desk)
+    talk.set_visibility()
     talk.say("We do the accounts in Tally.")
-    talk.share("private")
+    talk.set_visibility("private")
     talk.say("We cut the planks ourselves.")
-    talk.look_through(answer(fact("about.software", "Tally", 1), fact("about.planks", "cut the planks", 1)))
-    assert "Tally" not in talk.asked()
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1), proposed_fact("about.planks", "cut the planks", 1)))
+    assert "Tally" not in talk.last_prompt()
     assert talk.facts() == {"about.planks": "cut the planks"}
 
 
-def test_what_waits_for_its_answer_when_it_is_closed_was_said_in_the_open(desk: Desk) -> None:
-    talk = Conversation(desk)
-    talk.share()
-    desk.write_web(talk.visitor, talk.session, "Please reply in Hindi.")
-    talk.share("private")
-    desk.model.script = [says("I see.")]
-    desk.run()
+def test_what_waits_for_its_answer_when_it_is_closed_was_said_in_the_open(desk: ConversationHarness) -> None:
+    talk = ExtractionConversation(desk)
+    talk.set_visibility()
+    desk.send_web(talk.visitor, talk.session, "Please reply in Hindi.")
+    talk.set_visibility("private")
+    desk.model.script = [text_answer("I see.")]
+    desk.run_turn()
     talk.say("My name is Meera.")
     assert talk.facts() == {"name": "Meera"}
 
 
-def test_a_turn_that_is_under_way_when_it_is_closed_was_said_in_the_open(desk: Desk) -> None:
-    talk = Conversation(desk)
-    talk.share()
-    desk.model.during = lambda: talk.share("private")
+def test_a_turn_that_is_under_way_when_it_is_closed_was_said_in_the_open(desk: ConversationHarness) -> None:
+    talk = ExtractionConversation(desk)
+    talk.set_visibility()
+    desk.model.before_completion = lambda: talk.set_visibility("private")
     talk.say("Please reply in Hindi.")
-    desk.model.during = lambda: None
+    desk.model.before_completion = lambda: None
     assert talk.facts() == {}
-    talk.look_through(answer(fact("language", "Hindi", 1)))
+    talk.run_extraction(extraction_answer(proposed_fact("language", "Hindi", 1)))
     assert (talk.facts(), talk.reader.requests) == ({}, [])
 
 
-def test_what_is_opened_twice_stays_out_up_to_the_last_time(desk: Desk) -> None:
-    talk = Conversation(desk)
-    talk.share("role_gated")
+def test_what_is_opened_twice_stays_out_up_to_the_last_time(desk: ConversationHarness) -> None:
+    talk = ExtractionConversation(desk)
+    talk.set_visibility("role_gated")
     talk.say("Please reply in Hindi.")
-    talk.share("shared")
+    talk.set_visibility("shared")
     talk.say("My name is Meera.")
-    talk.share("private")
-    talk.share("private")
+    talk.set_visibility("private")
+    talk.set_visibility("private")
     talk.say("I'm on the Gold plan.")
-    talk.look_through(answer(fact("language", "Hindi", 1), fact("name", "Meera", 1)))
+    talk.run_extraction(extraction_answer(proposed_fact("language", "Hindi", 1), proposed_fact("name", "Meera", 1)))
     assert talk.facts() == {"plan": "Gold"}
 
 
-def test_what_was_said_in_confidence_before_is_kept(desk: Desk) -> None:
-    talk = Conversation(desk)
+def test_what_was_said_in_confidence_before_is_kept(desk: ConversationHarness) -> None:
+    talk = ExtractionConversation(desk)
     talk.say("My name is Meera.")
-    talk.share()
+    talk.set_visibility()
     assert talk.facts() == {"name": "Meera"}
 
 
-def test_no_turn_that_was_open_is_consolidated(desk: Desk) -> None:
-    talk = Silent(desk)
-    whole = Change(visibility="shared")
+def test_no_turn_that_was_open_is_consolidated(desk: ConversationHarness) -> None:
+    talk = SilentConversation(desk)
+    whole = SessionUpdate(visibility="shared")
     with desk.database.transaction(talk.visitor) as tx:
-        change.change(talk.visitor, tx, talk.session, whole, desk.clock())
-    for number in range(due.TURNS + 2):
+        change.update_session(talk.visitor, tx, talk.session, whole, desk.clock())
+    for number in range(due.MIN_TURNS + 2):
         talk.say(f"Line {number} of the talk.")
     with desk.database.transaction(talk.visitor) as tx:
-        change.change(talk.visitor, tx, talk.session, Change(visibility="private"), desk.clock())
+        change.update_session(talk.visitor, tx, talk.session, SessionUpdate(visibility="private"), desk.clock())
     talk.say("One more.")
     with desk.database.transaction(desk.tenant_id) as tx:
-        due.note(tx, talk.session)
-    assert talk.due("consolidation") == []
+        due.schedule_consolidation(tx, talk.session)
+    assert talk.due_rows("consolidation") == []
     talk.fall_silent()
-    talk.consolidate()
+    talk.run_consolidation()
     assert desk.model.requests == []

@@ -19,7 +19,7 @@ _CLI = _FOLDER / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
 _ASKING = _FOLDER / "asking.mjs"
 _START_SECONDS = 30.0
 
-type Mind = Callable[[dict[str, Any]], dict[str, Any]]
+type AnswerFunction = Callable[[dict[str, Any]], dict[str, Any]]
 """From a request in the server's own words (`messages`, the results of tools among them with the role `tool`, `tools`)
 to one of its responses (`content`, or `toolCalls` with `name` and `arguments`)."""
 
@@ -32,12 +32,12 @@ class ProtocolServer:
         fixtures.mkdir()
         self._start(folder, str(_CLI), "--port", "0", "--fixtures", str(fixtures))
 
-    def answer(self, match: dict[str, Any], response: dict[str, Any], **options: Any) -> None:
+    def add_answer(self, match: dict[str, Any], response: dict[str, Any], **options: Any) -> None:
         """Answer requests that match; options are how: chunkSize, latency, truncateAfterChunks, streamingProfile."""
         fixture = {"match": match, "response": response, **options}
         self._control.post("fixtures", json={"fixtures": [fixture]}).raise_for_status()
 
-    def asked(self) -> list[Any]:
+    def list_requests(self) -> list[Any]:
         """Every request so far: path, headers, and the body in the server's own words."""
         return list(self._control.get("journal").raise_for_status().json())
 
@@ -70,11 +70,11 @@ class ProtocolServer:
         pytest.fail(f"the protocol server did not start: {log.read_text()}")
 
 
-class MindedServer(ProtocolServer):
+class ScriptedProtocolServer(ProtocolServer):
     """The same with a mind of the test's: what it answers may come of what it was told so far, tool results above all.
     What goes wrong in the mind is kept in `problems`; whoever asked is told of an error of the provider's."""
 
-    def __init__(self, folder: Path, mind: Mind) -> None:
+    def __init__(self, folder: Path, mind: AnswerFunction) -> None:
         self.problems: list[Exception] = []
         handler = type("Handler", (_Handler,), {"mind": staticmethod(mind), "problems": self.problems})
         self._mind = ThreadingHTTPServer(("127.0.0.1", 0), handler)
@@ -88,7 +88,7 @@ class MindedServer(ProtocolServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
-    mind: Mind
+    mind: AnswerFunction
     problems: list[Exception]
 
     def do_POST(self) -> None:

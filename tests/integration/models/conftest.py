@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.models.aimock import ProtocolServer
-from tests.integration.models.wire import Wire
+from tests.integration.models.wire import ScriptedHttpServer
 
 
 @pytest.fixture(scope="session")
@@ -23,8 +23,8 @@ def protocol_server(running_protocol_server: ProtocolServer) -> ProtocolServer:
 
 
 @pytest.fixture
-def wire() -> Iterator[Wire]:
+def wire() -> Iterator[ScriptedHttpServer]:
     """A server that plays the bytes it is given."""
-    wire = Wire()
+    wire = ScriptedHttpServer()
     yield wire
     wire.close()

@@ -8,8 +8,8 @@ import pytest
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
 from parlour.models.anthropic import AnthropicModel
-from parlour.models.request import Completed, ModelRequest, TextDelta, Usage
-from tests.integration.models.wire import Reply, Wire, event
+from parlour.models.request import Completion, ModelRequest, TextDelta, TokenUsage
+from tests.integration.models.wire import ScriptedReply, ScriptedHttpServer, sse_event
 
 KEY = "sk-ant-api03-canary-7c1e"
 MARK: JsonObject = {"type": "ephemeral"}
@@ -27,29 +27,29 @@ REQUEST = ModelRequest(
         {"role": "user", "content": "plain"},
     ),
 )
-START = event(
+START = sse_event(
     "message_start", message={"id": "msg_1", "role": "assistant", "content": [], "usage": {"input_tokens": 5}}
 )
-BLOCK = event("content_block_start", index=0, content_block={"type": "text", "text": ""})
-HELLO = event("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"})
-PING = event("ping")
+BLOCK = sse_event("content_block_start", index=0, content_block={"type": "text", "text": ""})
+HELLO = sse_event("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"})
+PING = sse_event("ping")
 STOP = (
-    event("content_block_stop", index=0)
-    + event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 2})
-    + event("message_stop")
+    sse_event("content_block_stop", index=0)
+    + sse_event("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 2})
+    + sse_event("message_stop")
 )
 
 
-def model(wire: Wire, first_token: float = 8.0) -> AnthropicModel:
+def model(wire: ScriptedHttpServer, first_token: float = 8.0) -> AnthropicModel:
     return AnthropicModel(KEY, wire.url, first_token_seconds=first_token)
 
 
-def test_the_request_arrives_as_it_was_made_with_its_cache_marks(wire: Wire) -> None:
-    wire.replies = [Reply([START, BLOCK, HELLO, STOP])]
+def test_the_request_arrives_as_it_was_made_with_its_cache_marks(wire: ScriptedHttpServer) -> None:
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])]
 
     list(model(wire).stream(REQUEST, seconds_left=20))
 
-    (sent,) = wire.sent
+    (sent,) = wire.requests
     assert sent.path == "/v1/messages"
     assert sent.json() == {**REQUEST.to_json(), "stream": True}
     assert sent.body.count(b"cache_control") == 4
@@ -58,52 +58,52 @@ def test_the_request_arrives_as_it_was_made_with_its_cache_marks(wire: Wire) -> 
     assert sent.headers["x-stainless-retry-count"] == "0"
 
 
-def test_the_same_request_is_the_same_bytes(wire: Wire) -> None:
+def test_the_same_request_is_the_same_bytes(wire: ScriptedHttpServer) -> None:
     """A prompt cache matches bytes: neither order nor escapes may change from call to call."""
-    wire.replies = [Reply([START, BLOCK, HELLO, STOP])] * 2
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])] * 2
     adapter = model(wire)
 
     list(adapter.stream(REQUEST, seconds_left=20))
     list(adapter.stream(REQUEST, seconds_left=20))
 
-    assert wire.sent[0].body == wire.sent[1].body
+    assert wire.requests[0].body == wire.requests[1].body
 
 
-def test_no_tools_and_no_system_are_left_out(wire: Wire) -> None:
-    wire.replies = [Reply([START, BLOCK, HELLO, STOP])]
+def test_no_tools_and_no_system_are_left_out(wire: ScriptedHttpServer) -> None:
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])]
     bare = ModelRequest("claude-sonnet-5-5", 10, (), (), ({"role": "user", "content": "hello"},))
 
     list(model(wire).stream(bare, seconds_left=20))
 
-    assert set(wire.sent[0].json()) == {"model", "max_tokens", "messages", "stream"}
+    assert set(wire.requests[0].json()) == {"model", "max_tokens", "messages", "stream"}
 
 
-def test_more_marks_than_the_api_takes_are_our_mistake(wire: Wire) -> None:
+def test_more_marks_than_the_api_takes_are_our_mistake(wire: ScriptedHttpServer) -> None:
     marked: JsonObject = {"type": "text", "text": "x", "cache_control": MARK}
 
     with pytest.raises(ValueError, match="4 cache marks"):
         model(wire).stream(ModelRequest("m", 10, (), (marked,) * 5, ()), seconds_left=20)
-    assert wire.sent == []
+    assert wire.requests == []
 
 
-def test_cached_tokens_are_counted(wire: Wire) -> None:
+def test_cached_tokens_are_counted(wire: ScriptedHttpServer) -> None:
     counts = {
         "input_tokens": 7,
         "cache_read_input_tokens": 1_800,
         "cache_creation_input_tokens": 250,
         "output_tokens": 1,
     }
-    start = event("message_start", message={"id": "msg_1", "role": "assistant", "content": [], "usage": counts})
-    wire.replies = [Reply([start, BLOCK, HELLO, STOP])]
+    start = sse_event("message_start", message={"id": "msg_1", "role": "assistant", "content": [], "usage": counts})
+    wire.scripted_replies = [ScriptedReply([start, BLOCK, HELLO, STOP])]
 
     *_, last = model(wire).stream(REQUEST, seconds_left=20)
 
-    assert last == Completed(({"type": "text", "text": "hello"},), "end_turn", Usage(7, 2, 1_800, 250))
+    assert last == Completion(({"type": "text", "text": "hello"},), "end_turn", TokenUsage(7, 2, 1_800, 250))
 
 
 @pytest.mark.parametrize("kind", ["overloaded_error", "api_error", "rate_limit_error"])
-def test_an_error_within_a_stream_that_passes_is_unavailable(wire: Wire, kind: str) -> None:
-    wire.replies = [Reply([START, BLOCK, HELLO, event("error", error={"type": kind, "message": "hello secret"})])]
+def test_an_error_within_a_stream_that_passes_is_unavailable(wire: ScriptedHttpServer, kind: str) -> None:
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, sse_event("error", error={"type": kind, "message": "hello secret"})])]
     parts = model(wire).stream(REQUEST, seconds_left=20)
 
     assert next(parts) == TextDelta("hello")
@@ -111,8 +111,8 @@ def test_an_error_within_a_stream_that_passes_is_unavailable(wire: Wire, kind: s
         next(parts)
 
 
-def test_an_error_within_a_stream_that_stays_is_rejected(wire: Wire) -> None:
-    wire.replies = [Reply([START, event("error", error={"type": "invalid_request_error", "message": "hello"})])]
+def test_an_error_within_a_stream_that_stays_is_rejected(wire: ScriptedHttpServer) -> None:
+    wire.scripted_replies = [ScriptedReply([START, sse_event("error", error={"type": "invalid_request_error", "message": "hello"})])]
 
     with pytest.raises(ProviderRejected, match=r"invalid_request_error$"):
         list(model(wire).stream(REQUEST, seconds_left=20))
@@ -128,16 +128,16 @@ def test_an_error_within_a_stream_that_stays_is_rejected(wire: Wire) -> None:
         [b"<html>gateway</html>"],
     ],
 )
-def test_a_stream_without_its_end_or_sense_is_unavailable(wire: Wire, pieces: list[bytes]) -> None:
-    wire.replies = [Reply(pieces)]
+def test_a_stream_without_its_end_or_sense_is_unavailable(wire: ScriptedHttpServer, pieces: list[bytes]) -> None:
+    wire.scripted_replies = [ScriptedReply(pieces)]
 
     with pytest.raises(ProviderUnavailable):
         list(model(wire).stream(REQUEST, seconds_left=20))
 
 
-def test_pings_do_not_stand_in_for_a_first_token(wire: Wire) -> None:
+def test_pings_do_not_stand_in_for_a_first_token(wire: ScriptedHttpServer) -> None:
     pings: list[bytes | float] = [PING, 0.05] * 100
-    wire.replies = [Reply([START, *pings, BLOCK, HELLO, STOP])]
+    wire.scripted_replies = [ScriptedReply([START, *pings, BLOCK, HELLO, STOP])]
 
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match=r"within 0\.4 s"):
@@ -145,8 +145,8 @@ def test_pings_do_not_stand_in_for_a_first_token(wire: Wire) -> None:
     assert time.monotonic() - began < 2
 
 
-def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: Wire) -> None:
-    wire.replies = [Reply([START, BLOCK, HELLO, 20.0, STOP])]
+def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: ScriptedHttpServer) -> None:
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 20.0, STOP])]
     parts = model(wire).stream(REQUEST, seconds_left=3.5)
 
     assert next(parts) == TextDelta("hello")
@@ -156,40 +156,40 @@ def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: Wire) -
     assert time.monotonic() - began < 2
 
 
-def test_a_pause_after_the_first_token_may_be_longer_than_the_first_token_may_take(wire: Wire) -> None:
-    wire.replies = [Reply([START, BLOCK, HELLO, 1.3, STOP])]
+def test_a_pause_after_the_first_token_may_be_longer_than_the_first_token_may_take(wire: ScriptedHttpServer) -> None:
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 1.3, STOP])]
 
     *_, last = model(wire, first_token=1.0).stream(REQUEST, seconds_left=20)
 
-    assert isinstance(last, Completed)
+    assert isinstance(last, Completion)
 
 
-def test_nothing_is_sent_when_no_time_is_left(wire: Wire) -> None:
+def test_nothing_is_sent_when_no_time_is_left(wire: ScriptedHttpServer) -> None:
     with pytest.raises(ProviderUnavailable, match="no time"):
         list(model(wire).stream(REQUEST, seconds_left=2.0))
-    assert wire.sent == []
+    assert wire.requests == []
 
 
-def test_whoever_stops_listening_hangs_up(wire: Wire) -> None:
+def test_whoever_stops_listening_hangs_up(wire: ScriptedHttpServer) -> None:
     """A stream nobody reads is still paid for."""
     endless: list[bytes | float] = [HELLO, 0.02] * 500
-    wire.replies = [Reply([START, BLOCK, *endless])]
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, *endless])]
     parts = model(wire).stream(REQUEST, seconds_left=20)
     next(parts)
 
     del parts
 
-    assert wire.hung_up.wait(5)
+    assert wire.client_disconnected.wait(5)
 
 
-def test_many_turns_may_stream_through_one_adapter_at_once(wire: Wire) -> None:
-    wire.replies = [Reply([START, BLOCK, HELLO, 0.1, STOP])] * 8
+def test_many_turns_may_stream_through_one_adapter_at_once(wire: ScriptedHttpServer) -> None:
+    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 0.1, STOP])] * 8
     adapter = model(wire)
-    done: list[Completed] = []
+    done: list[Completion] = []
 
     def one() -> None:
         *_, last = adapter.stream(REQUEST, seconds_left=20)
-        assert isinstance(last, Completed)
+        assert isinstance(last, Completion)
         done.append(last)
 
     threads = [threading.Thread(target=one) for _ in range(8)]

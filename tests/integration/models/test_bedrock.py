@@ -14,9 +14,9 @@ from anthropic import AnthropicBedrock
 from parlour.bootstrap import clients
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
-from parlour.models.bedrock import BedrockClaude
-from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
-from tests.integration.models.wire import Reply, Wire, chunk, exception, frame
+from parlour.models.bedrock import BedrockModel
+from parlour.models.request import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
+from tests.integration.models.wire import ScriptedReply, ScriptedHttpServer, bedrock_chunk, bedrock_exception, event_stream_frame
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
@@ -33,20 +33,20 @@ REQUEST = ModelRequest(
     messages=({"role": "user", "content": [PICTURE, {"type": "text", "text": "What is the retention?"}]},),
 )
 USAGE = {"input_tokens": 7, "cache_read_input_tokens": 1_800, "cache_creation_input_tokens": 250, "output_tokens": 1}
-START = chunk("message_start", message={"id": "msg_1", "role": "assistant", "content": [], "usage": USAGE})
-BLOCK = chunk("content_block_start", index=0, content_block={"type": "text", "text": ""})
-HELLO = chunk("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"})
+START = bedrock_chunk("message_start", message={"id": "msg_1", "role": "assistant", "content": [], "usage": USAGE})
+BLOCK = bedrock_chunk("content_block_start", index=0, content_block={"type": "text", "text": ""})
+HELLO = bedrock_chunk("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"})
 CALL = (
-    chunk("content_block_stop", index=0)
-    + chunk("content_block_start", index=1, content_block={"type": "tool_use", "id": "t1", "name": "look", "input": {}})
-    + chunk("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": '{"at": "\u20b9'})
-    + chunk("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": ' 5"}'})
-    + chunk("content_block_stop", index=1)
+    bedrock_chunk("content_block_stop", index=0)
+    + bedrock_chunk("content_block_start", index=1, content_block={"type": "tool_use", "id": "t1", "name": "look", "input": {}})
+    + bedrock_chunk("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": '{"at": "\u20b9'})
+    + bedrock_chunk("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": ' 5"}'})
+    + bedrock_chunk("content_block_stop", index=1)
 )
 STOP = (
-    chunk("content_block_stop", index=0)
-    + chunk("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 2})
-    + chunk("message_stop", **{"amazon-bedrock-invocationMetrics": {"inputTokenCount": 7}})
+    bedrock_chunk("content_block_stop", index=0)
+    + bedrock_chunk("message_delta", delta={"stop_reason": "end_turn"}, usage={"output_tokens": 2})
+    + bedrock_chunk("message_stop", **{"amazon-bedrock-invocationMetrics": {"inputTokenCount": 7}})
 )
 
 
@@ -61,31 +61,31 @@ def region(monkeypatch: pytest.MonkeyPatch) -> None:
 def client(url: str, monkeypatch: pytest.MonkeyPatch) -> "BedrockRuntimeClient":
     """What the orchestrator is given, pointed elsewhere as boto3 lets anybody do."""
     monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", url)
-    return clients.bedrock_streaming()
+    return clients.make_bedrock_streaming_client()
 
 
 @pytest.fixture
-def claude(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> BedrockClaude:
-    return BedrockClaude(client(wire.url, monkeypatch), first_token_seconds=1.0)
+def claude(wire: ScriptedHttpServer, monkeypatch: pytest.MonkeyPatch) -> BedrockModel:
+    return BedrockModel(client(wire.url, monkeypatch), first_token_seconds=1.0)
 
 
-def streamed(*pieces: bytes | float | None) -> Reply:
-    return Reply(pieces, content_type="application/vnd.amazon.eventstream", chunked=True)
+def streamed(*pieces: bytes | float | None) -> ScriptedReply:
+    return ScriptedReply(pieces, content_type="application/vnd.amazon.eventstream", is_chunked=True)
 
 
-def refused(status: int, code: str) -> Reply:
+def refused(status: int, code: str) -> ScriptedReply:
     body = b'{"message": "you asked: What is the retention?"}'
-    return Reply([body], status, "application/json", headers={"x-amzn-errortype": f"{code}:http://internal/"})
+    return ScriptedReply([body], status, "application/json", headers={"x-amzn-errortype": f"{code}:http://internal/"})
 
 
-def ask(model: BedrockClaude, request: ModelRequest = REQUEST, seconds: float = 20) -> list[Part]:
+def ask(model: BedrockModel, request: ModelRequest = REQUEST, seconds: float = 20) -> list[StreamPart]:
     return list(model.stream(request, seconds_left=seconds))
 
 
-def test_anthropics_own_client_sends_and_reads_the_same(wire: Wire, claude: BedrockClaude) -> None:
+def test_anthropics_own_client_sends_and_reads_the_same(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
     """An independent reading of the protocol: the SDK's client for Bedrock, at the same server."""
     usual = streamed(START, BLOCK, HELLO, CALL, STOP)
-    wire.replies = [usual, usual]
+    wire.scripted_replies = [usual, usual]
     said: dict[str, Any] = REQUEST.to_json()
     sdk = AnthropicBedrock(
         aws_region="eu-central-1", aws_access_key="AKIATEST", aws_secret_key=SECRET, base_url=wire.url, max_retries=0
@@ -95,19 +95,19 @@ def test_anthropics_own_client_sends_and_reads_the_same(wire: Wire, claude: Bedr
 
     *_, got = ask(claude)
 
-    theirs, ours = wire.sent
+    theirs, ours = wire.requests
     assert unquote(ours.path) == unquote(theirs.path)
     version = {"anthropic_version": "bedrock-2023-05-31"}  # Bedrock's own word; the SDK sends the newest of Anthropic's
     assert {**ours.json(), **version} == {**theirs.json(), **version}
-    assert isinstance(got, Completed)
+    assert isinstance(got, Completion)
     assert [*got.blocks] == expected["content"]
     assert got.stop_reason == expected["stop_reason"]
     assert got.usage.cache_write_tokens == 250
-    assert all(SECRET not in str(sent) for sent in wire.sent)
+    assert all(SECRET not in str(sent) for sent in wire.requests)
 
 
-def test_a_slow_first_token_is_not_waited_for(wire: Wire, claude: BedrockClaude) -> None:
-    wire.replies = [streamed(START, chunk("ping"), 5.0, BLOCK, HELLO, STOP)]
+def test_a_slow_first_token_is_not_waited_for(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+    wire.scripted_replies = [streamed(START, bedrock_chunk("ping"), 5.0, BLOCK, HELLO, STOP)]
 
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match=r"within 1\.0 s"):
@@ -115,8 +115,8 @@ def test_a_slow_first_token_is_not_waited_for(wire: Wire, claude: BedrockClaude)
     assert time.monotonic() - began < 2
 
 
-def test_text_streams_as_it_comes(wire: Wire, claude: BedrockClaude) -> None:
-    wire.replies = [streamed(START, BLOCK, HELLO, 0.5, HELLO, STOP)]
+def test_text_streams_as_it_comes(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+    wire.scripted_replies = [streamed(START, BLOCK, HELLO, 0.5, HELLO, STOP)]
     parts = claude.stream(REQUEST, seconds_left=20)
 
     assert next(parts) == TextDelta("hello")
@@ -125,13 +125,13 @@ def test_text_streams_as_it_comes(wire: Wire, claude: BedrockClaude) -> None:
     assert time.monotonic() - began > 0.3
 
 
-def test_the_request_is_the_messages_apis_with_its_marks_and_a_version(wire: Wire, claude: BedrockClaude) -> None:
-    wire.replies = [streamed(START, BLOCK, HELLO, STOP)] * 2
+def test_the_request_is_the_messages_apis_with_its_marks_and_a_version(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+    wire.scripted_replies = [streamed(START, BLOCK, HELLO, STOP)] * 2
 
     ask(claude)
     ask(claude)
 
-    first, second = wire.sent
+    first, second = wire.requests
     said: dict[str, Any] = {name: value for name, value in REQUEST.to_json().items() if name != "model"}
     assert first.json() == {"anthropic_version": "bedrock-2023-05-31", **said}
     assert first.body == second.body
@@ -139,12 +139,12 @@ def test_the_request_is_the_messages_apis_with_its_marks_and_a_version(wire: Wir
     assert first.path == f"/model/{MODEL.replace(':', '%3A')}/invoke-with-response-stream"
 
 
-def test_cached_tokens_are_counted(wire: Wire, claude: BedrockClaude) -> None:
-    wire.replies = [streamed(START, BLOCK, HELLO, STOP)]
+def test_cached_tokens_are_counted(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+    wire.scripted_replies = [streamed(START, BLOCK, HELLO, STOP)]
 
     assert ask(claude) == [
         TextDelta("hello"),
-        Completed(({"type": "text", "text": "hello"},), "end_turn", Usage(7, 2, 1_800, 250)),
+        Completion(({"type": "text", "text": "hello"},), "end_turn", TokenUsage(7, 2, 1_800, 250)),
     ]
 
 
@@ -161,13 +161,13 @@ def test_cached_tokens_are_counted(wire: Wire, claude: BedrockClaude) -> None:
     ],
 )
 def test_what_passes_by_itself_is_unavailable_and_asked_once(
-    wire: Wire, claude: BedrockClaude, status: int, code: str
+    wire: ScriptedHttpServer, claude: BedrockModel, status: int, code: str
 ) -> None:
-    wire.replies = [refused(status, code)]
+    wire.scripted_replies = [refused(status, code)]
 
     with pytest.raises(ProviderUnavailable, match=rf"^bedrock answered {status} {code}$"):
         ask(claude)
-    assert len(wire.sent) == 1
+    assert len(wire.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -181,9 +181,9 @@ def test_what_passes_by_itself_is_unavailable_and_asked_once(
     ],
 )
 def test_what_cannot_work_is_rejected_by_status_and_kind_alone(
-    wire: Wire, claude: BedrockClaude, status: int, code: str
+    wire: ScriptedHttpServer, claude: BedrockModel, status: int, code: str
 ) -> None:
-    wire.replies = [refused(status, code)]
+    wire.scripted_replies = [refused(status, code)]
 
     with pytest.raises(ProviderRejected) as caught:
         ask(claude)
@@ -201,8 +201,8 @@ def test_what_cannot_work_is_rejected_by_status_and_kind_alone(
         "throttlingException",
     ],
 )
-def test_an_error_within_a_stream_that_passes_is_unavailable(wire: Wire, claude: BedrockClaude, kind: str) -> None:
-    wire.replies = [streamed(START, BLOCK, HELLO, exception(kind, "you asked for the retention"))]
+def test_an_error_within_a_stream_that_passes_is_unavailable(wire: ScriptedHttpServer, claude: BedrockModel, kind: str) -> None:
+    wire.scripted_replies = [streamed(START, BLOCK, HELLO, bedrock_exception(kind, "you asked for the retention"))]
     parts = claude.stream(REQUEST, seconds_left=20)
 
     assert next(parts) == TextDelta("hello")
@@ -210,8 +210,8 @@ def test_an_error_within_a_stream_that_passes_is_unavailable(wire: Wire, claude:
         next(parts)
 
 
-def test_an_error_within_a_stream_that_stays_is_rejected(wire: Wire, claude: BedrockClaude) -> None:
-    wire.replies = [streamed(START, exception("validationException", "you asked for the retention"))]
+def test_an_error_within_a_stream_that_stays_is_rejected(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+    wire.scripted_replies = [streamed(START, bedrock_exception("validationException", "you asked for the retention"))]
 
     with pytest.raises(ProviderRejected, match=r"ValidationException$"):
         ask(claude)
@@ -225,22 +225,22 @@ def test_an_error_within_a_stream_that_stays_is_rejected(wire: Wire, claude: Bed
         [START, BLOCK, HELLO, None],
         [START, BLOCK, HELLO[:-9]],
         [START, BLOCK, HELLO[:-4] + b"\0\0\0\0"],
-        [START, frame({":event-type": "chunk", ":message-type": "event"}, {"bytes": "bm90IEpTT04="})],
+        [START, event_stream_frame({":event-type": "chunk", ":message-type": "event"}, {"bytes": "bm90IEpTT04="})],
         [b"<html>gateway</html>"],
     ],
     ids=["empty", "ends", "cut", "half a message", "checksum", "not JSON", "a page"],
 )
 def test_a_stream_without_its_end_or_sense_is_unavailable(
-    wire: Wire, claude: BedrockClaude, pieces: list[bytes | float | None]
+    wire: ScriptedHttpServer, claude: BedrockModel, pieces: list[bytes | float | None]
 ) -> None:
-    wire.replies = [streamed(*pieces)]
+    wire.scripted_replies = [streamed(*pieces)]
 
     with pytest.raises(ProviderUnavailable):
         ask(claude)
 
 
-def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: Wire, claude: BedrockClaude) -> None:
-    wire.replies = [streamed(START, BLOCK, HELLO, 20.0, STOP)]
+def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+    wire.scripted_replies = [streamed(START, BLOCK, HELLO, 20.0, STOP)]
     parts = claude.stream(REQUEST, seconds_left=3.5)
 
     assert next(parts) == TextDelta("hello")
@@ -250,38 +250,38 @@ def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: Wire, c
     assert time.monotonic() - began < 2
 
 
-def test_whoever_stops_listening_hangs_up(wire: Wire, claude: BedrockClaude) -> None:
+def test_whoever_stops_listening_hangs_up(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
     """A stream nobody reads is still paid for."""
     endless: list[bytes | float] = [HELLO, 0.02] * 500
-    wire.replies = [streamed(START, BLOCK, *endless)]
+    wire.scripted_replies = [streamed(START, BLOCK, *endless)]
     parts = claude.stream(REQUEST, seconds_left=20)
     next(parts)
 
     del parts
 
-    assert wire.hung_up.wait(5)
+    assert wire.client_disconnected.wait(5)
 
 
-def test_nothing_is_sent_when_no_time_is_left(wire: Wire, claude: BedrockClaude) -> None:
+def test_nothing_is_sent_when_no_time_is_left(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
     with pytest.raises(ProviderUnavailable, match="no time"):
         ask(claude, seconds=2.0)
-    assert wire.sent == []
+    assert wire.requests == []
 
 
-def test_more_marks_than_the_api_takes_are_our_mistake(wire: Wire, claude: BedrockClaude) -> None:
+def test_more_marks_than_the_api_takes_are_our_mistake(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
     marked: JsonObject = {"type": "text", "text": "x", "cache_control": MARK}
 
     with pytest.raises(ValueError, match="4 cache marks"):
         ask(claude, ModelRequest("m", 10, (), (marked,) * 5, ()))
-    assert wire.sent == []
+    assert wire.requests == []
 
 
 def test_nobody_listening_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ProviderUnavailable, match="EndpointConnectionError"):
-        ask(BedrockClaude(client("http://127.0.0.1:9", monkeypatch)))
+        ask(BedrockModel(client("http://127.0.0.1:9", monkeypatch)))
 
 
-def test_a_deployment_without_credentials_is_told_so(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployment_without_credentials_is_told_so(wire: ScriptedHttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -289,4 +289,4 @@ def test_a_deployment_without_credentials_is_told_so(wire: Wire, monkeypatch: py
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
 
     with pytest.raises(ProviderRejected, match="NoCredentialsError"):
-        ask(BedrockClaude(client(wire.url, monkeypatch)))
+        ask(BedrockModel(client(wire.url, monkeypatch)))

@@ -18,9 +18,9 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.models import spend
-from parlour.models.costs import MOST_DAYS
+from parlour.models.costs import MAX_DAYS
 from parlour.models.spend import SpendToday
-from parlour.principal import Principal, system
+from parlour.principal import Principal, system_principal
 from parlour.tenancy import roles, tenants
 
 CAP = Decimal(1)
@@ -46,8 +46,8 @@ class Till:
         self, amount: Decimal = WORST, *, database: Database | None = None, reservation_id: UUID | None = None
     ) -> UUID:
         made = reservation_id or uuid7(self.now)
-        spend.take(
-            database or self.database, system(self.operator.tenant_id), reservation_id=made, amount=amount,
+        spend.reserve_in_transaction(
+            database or self.database, system_principal(self.operator.tenant_id), reservation_id=made, amount=amount,
             purpose="default", default_cap=CAP, expires_at=self.now + LEASE, now=self.now,
         )  # fmt: skip
         return made
@@ -58,7 +58,7 @@ class Till:
 
     def today(self) -> SpendToday:
         with self.database.transaction(self.operator) as tx:
-            return spend.today(self.viewer, tx, CAP, self.now)
+            return spend.read_today(self.viewer, tx, CAP, self.now)
 
     def act[R](self, work: Callable[[Transaction], R]) -> R:
         with self.database.transaction(self.operator) as tx:
@@ -67,10 +67,10 @@ class Till:
 
 @pytest.fixture
 def till(open_database: Callable[[], Database], now: datetime, monkeypatch: pytest.MonkeyPatch) -> Till:
-    operator = roles.operator(uuid7(now))
+    operator = roles.operator_principal(uuid7(now))
     database = open_database()
     with database.transaction(operator) as tx:
-        tenants.create(operator, tx, slug="acme", display_name="Acme", settings={}, now=now, new_id=uuid7)
+        tenants.create_tenant(operator, tx, slug="acme", display_name="Acme", settings={}, now=now, new_id=uuid7)
     made = Till(operator, open_database, database, now)
 
     def note(action: str, /, **ids: object) -> None:
@@ -99,7 +99,7 @@ def test_fifty_at_once_against_a_cap_of_ten_reserve_ten(till: Till) -> None:
         taken = sum(pool.map(five, databases))
 
     assert taken == 10
-    assert till.today().reserved == CAP
+    assert till.today().reserved_usd == CAP
 
 
 def test_reserving_and_settling_at_once_never_passes_the_cap_and_loses_nothing(till: Till) -> None:
@@ -115,8 +115,8 @@ def test_reserving_and_settling_at_once_never_passes_the_cap_and_loses_nothing(t
             except SpendRefused:
                 continue
             with database.transaction(till.operator) as tx:
-                seen = spend.today(till.viewer, tx, CAP, till.now)
-            highest = max(highest, seen.spent + seen.reserved)
+                seen = spend.read_today(till.viewer, tx, CAP, till.now)
+            highest = max(highest, seen.spent_usd + seen.reserved_usd)
             till.settle(cost, reservation, database=database)
             made += 1
         return made, highest
@@ -125,8 +125,8 @@ def test_reserving_and_settling_at_once_never_passes_the_cap_and_loses_nothing(t
         results = list(pool.map(calls, databases))
 
     assert max(highest for _, highest in results) <= CAP
-    assert till.today().spent == cost * sum(made for made, _ in results)
-    assert till.today().reserved == 0
+    assert till.today().spent_usd == cost * sum(made for made, _ in results)
+    assert till.today().reserved_usd == 0
 
 
 def test_the_eleventh_call_in_a_row_is_refused_and_the_next_day_is_a_new_one(till: Till) -> None:
@@ -146,7 +146,7 @@ def test_what_a_killed_worker_reserved_comes_back_with_its_lease(till: Till) -> 
 
     till.now += LEASE
 
-    assert till.today().reserved == 0
+    assert till.today().reserved_usd == 0
     till.reserve(CAP)
 
 
@@ -155,7 +155,7 @@ def test_a_call_that_ends_after_its_reservation_expired_is_still_paid(till: Till
     till.now += LEASE * 2
     till.settle(WORST, reservation)
 
-    assert till.today().spent == WORST
+    assert till.today().spent_usd == WORST
 
 
 def test_settling_twice_adds_once(till: Till) -> None:
@@ -163,7 +163,7 @@ def test_settling_twice_adds_once(till: Till) -> None:
     till.settle(WORST, *tries)
     till.settle(WORST, *tries)
 
-    assert (till.today().spent, till.today().reserved) == (WORST, Decimal(0))
+    assert (till.today().spent_usd, till.today().reserved_usd) == (WORST, Decimal(0))
 
 
 def test_work_that_is_repeated_on_a_new_connection_reserves_and_settles_once(till: Till) -> None:
@@ -190,7 +190,7 @@ def test_work_that_is_repeated_on_a_new_connection_reserves_and_settles_once(til
 
         till.database.run(till.operator, again)
 
-    assert (till.today().spent, till.today().reserved) == (CAP, Decimal(0))
+    assert (till.today().spent_usd, till.today().reserved_usd) == (CAP, Decimal(0))
 
 
 def test_a_reservation_belongs_to_the_day_on_which_it_was_made(till: Till) -> None:
@@ -199,9 +199,9 @@ def test_a_reservation_belongs_to_the_day_on_which_it_was_made(till: Till) -> No
     evening, till.now = till.now, till.now + timedelta(seconds=30)
     till.settle(WORST, reservation)
 
-    assert till.today().spent == 0
+    assert till.today().spent_usd == 0
     till.now = evening
-    assert till.today().spent == WORST
+    assert till.today().spent_usd == WORST
 
 
 def test_people_are_told_once_a_day_of_each_threshold(till: Till) -> None:
@@ -225,34 +225,34 @@ def test_people_are_told_when_even_the_first_call_of_a_day_does_not_fit(till: Ti
         till.reserve(CAP * 2)
 
     assert till.told == [50, 80, 100]
-    assert till.today().warned == 100
+    assert till.today().warned_percent == 100
 
 
 def test_the_switch_refuses_even_what_is_free_until_it_is_turned_back(till: Till) -> None:
-    assert till.act(lambda tx: spend.stop(till.operator, tx, till.now))
-    assert not till.act(lambda tx: spend.stop(till.operator, tx, till.now))
+    assert till.act(lambda tx: spend.stop_model_calls(till.operator, tx, till.now))
+    assert not till.act(lambda tx: spend.stop_model_calls(till.operator, tx, till.now))
     with pytest.raises(SpendRefused, match="switched off"):
         till.reserve(Decimal(0))
-    assert (till.today().stopped, till.today().stopped_by, till.told) == (True, "operator", [])
+    assert (till.today().is_stopped, till.today().stopped_by, till.told) == (True, "operator", [])
 
-    assert till.act(lambda tx: spend.resume(till.operator, tx, till.now))
+    assert till.act(lambda tx: spend.resume_model_calls(till.operator, tx, till.now))
     till.reserve()
 
 
 def test_a_tenants_own_cap_goes_before_the_deployments(till: Till) -> None:
-    assert till.act(lambda tx: spend.set_cap(till.operator, tx, Decimal("0.05"), till.now))
-    assert not till.act(lambda tx: spend.set_cap(till.operator, tx, Decimal("0.0500"), till.now))
+    assert till.act(lambda tx: spend.set_daily_cap(till.operator, tx, Decimal("0.05"), till.now))
+    assert not till.act(lambda tx: spend.set_daily_cap(till.operator, tx, Decimal("0.0500"), till.now))
     with pytest.raises(SpendRefused):
         till.reserve()
-    assert (till.today().cap, till.today().own_cap) == (Decimal("0.05"), Decimal("0.05"))
+    assert (till.today().cap_usd, till.today().own_cap_usd) == (Decimal("0.05"), Decimal("0.05"))
 
-    till.act(lambda tx: spend.set_cap(till.operator, tx, None, till.now))
+    till.act(lambda tx: spend.set_daily_cap(till.operator, tx, None, till.now))
     till.reserve()
-    assert (till.today().cap, till.today().own_cap) == (CAP, None)
+    assert (till.today().cap_usd, till.today().own_cap_usd) == (CAP, None)
 
 
 def test_a_cap_of_zero_lets_only_free_calls_through(till: Till) -> None:
-    till.act(lambda tx: spend.set_cap(till.operator, tx, Decimal(0), till.now))
+    till.act(lambda tx: spend.set_daily_cap(till.operator, tx, Decimal(0), till.now))
     till.reserve(Decimal(0))
     with pytest.raises(SpendRefused):
         till.reserve(Decimal("0.00000001"))
@@ -261,23 +261,23 @@ def test_a_cap_of_zero_lets_only_free_calls_through(till: Till) -> None:
 @pytest.mark.parametrize("usd", ["-1", "NaN", "Infinity", "1e9", "0.00001"])
 def test_a_cap_that_is_none_is_refused(till: Till, usd: str) -> None:
     with pytest.raises(InvalidRequest, match="daily_cap_usd"):
-        till.act(lambda tx: spend.set_cap(till.operator, tx, Decimal(usd), till.now))
+        till.act(lambda tx: spend.set_daily_cap(till.operator, tx, Decimal(usd), till.now))
 
 
 def test_a_viewer_looks_and_an_administrator_changes(till: Till) -> None:
     nobody = Principal(till.operator.tenant_id, "user", UUID(int=2))
     with pytest.raises(Forbidden):
-        till.act(lambda tx: spend.today(nobody, tx, CAP, till.now))
+        till.act(lambda tx: spend.read_today(nobody, tx, CAP, till.now))
     with pytest.raises(Forbidden):
-        till.act(lambda tx: spend.stop(till.viewer, tx, till.now))
+        till.act(lambda tx: spend.stop_model_calls(till.viewer, tx, till.now))
     with pytest.raises(Forbidden):
-        till.act(lambda tx: spend.resume(till.viewer, tx, till.now))
+        till.act(lambda tx: spend.resume_model_calls(till.viewer, tx, till.now))
     with pytest.raises(Forbidden):
-        till.act(lambda tx: spend.set_cap(till.viewer, tx, CAP, till.now))
+        till.act(lambda tx: spend.set_daily_cap(till.viewer, tx, CAP, till.now))
 
 
 def test_a_tenant_that_is_gone_spends_nothing(open_database: Callable[[], Database], now: datetime) -> None:
-    stranger = roles.operator(uuid7(now))
+    stranger = roles.operator_principal(uuid7(now))
     with pytest.raises(psycopg.errors.ForeignKeyViolation):
         Till(stranger, open_database, open_database(), now).reserve()
     with pytest.raises(NotFound):
@@ -286,7 +286,7 @@ def test_a_tenant_that_is_gone_spends_nothing(open_database: Callable[[], Databa
 
 def test_reservations_that_nobody_settled_are_cleared_away_in_the_end(till: Till) -> None:
     till.reserve()
-    till.now += timedelta(days=MOST_DAYS + 2)
+    till.now += timedelta(days=MAX_DAYS + 2)
     till.settle(WORST, till.reserve())
 
     kept = till.act(lambda tx: tx.value(Query("test.kept", "-", "SELECT count(*) FROM spend_reservations")))
@@ -330,8 +330,8 @@ def test_no_course_of_a_day_spends_more_than_the_cap(till: Till, acts: list[tupl
         elif kind == "wait":
             till.now += timedelta(seconds=int(str(value)))
         seen = till.today()
-        assert seen.spent == spent
-        assert seen.spent + seen.reserved <= CAP
+        assert seen.spent_usd == spent
+        assert seen.spent_usd + seen.reserved_usd <= CAP
 
 
 def _next_day(now: datetime) -> datetime:

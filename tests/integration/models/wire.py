@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Sent:
+class ReceivedRequest:
     """A request as it arrived."""
 
     path: str
@@ -24,7 +24,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ScriptedReply:
     """What to answer with: a status, then pieces of the body; a number is a pause in seconds.
 
     chunked: send each piece as a chunk, and end without the last one when the pieces end in None.
@@ -33,16 +33,16 @@ class Reply:
     pieces: Sequence[bytes | float | None]
     status: int = 200
     content_type: str = "text/event-stream"
-    chunked: bool = False
+    is_chunked: bool = False
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def event(kind: str, **data: Any) -> bytes:
+def sse_event(kind: str, **data: Any) -> bytes:
     """One server-sent event of the Messages API."""
     return f"event: {kind}\ndata: {json.dumps({'type': kind, **data})}\n\n".encode()
 
 
-def frame(headers: dict[str, str], payload: Any) -> bytes:
+def event_stream_frame(headers: dict[str, str], payload: Any) -> bytes:
     """One message of AWS's event stream: lengths and their checksum, headers, payload, the checksum of it all."""
     body = json.dumps(payload).encode()
     head = b"".join(
@@ -54,33 +54,33 @@ def frame(headers: dict[str, str], payload: Any) -> bytes:
     return whole + struct.pack(">I", zlib.crc32(whole))
 
 
-def chunk(kind: str, **data: Any) -> bytes:
+def bedrock_chunk(kind: str, **data: Any) -> bytes:
     """One event of the Messages API as Bedrock sends it."""
     inner = base64.b64encode(json.dumps({"type": kind, **data}).encode()).decode()
     headers = {":event-type": "chunk", ":content-type": "application/json", ":message-type": "event"}
-    return frame(headers, {"bytes": inner, "p": "abcd"})
+    return event_stream_frame(headers, {"bytes": inner, "p": "abcd"})
 
 
-def exception(kind: str, message: str) -> bytes:
+def bedrock_exception(kind: str, message: str) -> bytes:
     """A refusal inside Bedrock's stream."""
     headers = {":exception-type": kind, ":content-type": "application/json", ":message-type": "exception"}
-    return frame(headers, {"message": message})
+    return event_stream_frame(headers, {"message": message})
 
 
-def error(status: int, kind: str, message: str) -> Reply:
+def error_reply(status: int, kind: str, message: str) -> ScriptedReply:
     """A refusal in the API's shape."""
     body = json.dumps({"type": "error", "error": {"type": kind, "message": message}}).encode()
-    return Reply([body], status, "application/json")
+    return ScriptedReply([body], status, "application/json")
 
 
 @dataclass
-class Wire:
+class ScriptedHttpServer:
     """The server; replies are used up in order."""
 
-    replies: list[Reply] = field(default_factory=list)
-    sent: list[Sent] = field(default_factory=list)
-    hung_up: threading.Event = field(default_factory=threading.Event)
-    closing: threading.Event = field(default_factory=threading.Event)
+    scripted_replies: list[ScriptedReply] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
+    client_disconnected: threading.Event = field(default_factory=threading.Event)
+    is_closing: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
         wire = self
@@ -88,16 +88,16 @@ class Wire:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                wire.sent.append(Sent(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
-                reply = wire.replies.pop(0)
+                wire.requests.append(ReceivedRequest(self.path, {name.lower(): value for name, value in self.headers.items()}, body))
+                reply = wire.scripted_replies.pop(0)
                 self.send_response(reply.status)
                 self.send_header("Content-Type", reply.content_type)
                 for name, value in reply.headers.items():
                     self.send_header(name, value)
-                if reply.chunked:
+                if reply.is_chunked:
                     self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
-                wire.play(reply, self)
+                wire.send_pieces(reply, self)
 
             def log_message(self, *args: Any) -> None:
                 """Tests are quiet."""
@@ -106,20 +106,20 @@ class Wire:
         self.url = f"http://127.0.0.1:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
-    def play(self, reply: Reply, handler: BaseHTTPRequestHandler) -> None:
+    def send_pieces(self, reply: ScriptedReply, handler: BaseHTTPRequestHandler) -> None:
         try:
             for piece in reply.pieces:
                 if isinstance(piece, float):
-                    self.closing.wait(piece)
+                    self.is_closing.wait(piece)
                 elif piece is not None:
-                    handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if reply.chunked else piece)
+                    handler.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece) if reply.is_chunked else piece)
                     handler.wfile.flush()
-            if reply.chunked and None not in reply.pieces:
+            if reply.is_chunked and None not in reply.pieces:
                 handler.wfile.write(b"0\r\n\r\n")
         except OSError:
-            self.hung_up.set()
+            self.client_disconnected.set()
 
     def close(self) -> None:
-        self.closing.set()
+        self.is_closing.set()
         self.server.shutdown()
         self.server.server_close()

@@ -7,15 +7,15 @@ from uuid import UUID
 
 import pytest
 
-from local.database import APP, Cluster
+from local.database import APP_ROLE, Cluster
 from parlour.infra.postgres import Database, connector
 from parlour.infra.queries import Query
-from parlour.packs.apply import Applied, apply
+from parlour.packs.apply import ApplyResult, apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import roles
 
-type Apply = Callable[[Mapping[str, str]], Applied]
+type ApplyFunction = Callable[[Mapping[str, str]], ApplyResult]
 
 
 class CountingEmbedder:
@@ -39,7 +39,7 @@ def embedder() -> CountingEmbedder:
 
 @pytest.fixture
 def operator(now: datetime, new_id: Callable[[datetime], UUID]) -> Principal:
-    return roles.operator(new_id(now))
+    return roles.operator_principal(new_id(now))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def apply_pack(
     operator: Principal,
     now: datetime,
     new_id: Callable[[datetime], UUID],
-) -> Apply:
+) -> ApplyFunction:
     """Validate files and apply them as the operator of one tenant."""
     return lambda files: apply(operator, database, embedder, validate(files), now, new_id)
 
@@ -71,7 +71,7 @@ def count(database: Database) -> Callable[[Principal, str], int]:
 def cluster_copy(cluster: Cluster, template: str) -> Iterator[Database]:
     """Another deployment's database."""
     cluster.create("test_elsewhere", template)
-    database = Database(connector(cluster.parameters("test_elsewhere", APP, "app")))
+    database = Database(connector(cluster.connection_parameters("test_elsewhere", APP_ROLE, "app")))
     yield database
     database.close()
     cluster.drop("test_elsewhere")

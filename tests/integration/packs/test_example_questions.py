@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from local.database import APP, Cluster
+from local.database import APP_ROLE, Cluster
 from local.embeddings import MiniLmEmbedder
 from parlour.infra.ids import uuid7
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Database, connector
-from parlour.knowledge.index.embed import embed_question
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.index.embed import embed_query
+from parlour.knowledge.search.found import SearchResult
 from parlour.knowledge.search.search import search
 from parlour.models.offline import SEARCH, OfflineModel
-from parlour.models.request import Completed, ModelRequest
+from parlour.models.request import Completion, ModelRequest
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
@@ -73,20 +73,20 @@ def embedder() -> MiniLmEmbedder:
 def example(cluster: Cluster, template: str, embedder: MiniLmEmbedder) -> Iterator[tuple[Database, Principal]]:
     """The example pack applied once, with real embeddings, and its operator."""
     cluster.create("test_example", template)
-    database = Database(connector(cluster.parameters("test_example", APP, "app")))
-    operator = roles.operator(uuid7(NOW))
-    apply(operator, database, embedder, validate(folder.read(Path("packs/construction"))), NOW, uuid7)
+    database = Database(connector(cluster.connection_parameters("test_example", APP_ROLE, "app")))
+    operator = roles.operator_principal(uuid7(NOW))
+    apply(operator, database, embedder, validate(folder.read_folder(Path("packs/construction"))), NOW, uuid7)
     yield database, operator
     database.close()
     cluster.drop("test_example")
 
 
-def rows(example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, clearance: int) -> list[Found]:
+def rows(example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, clearance: int) -> list[SearchResult]:
     """What a user with that clearance finds."""
     database, operator = example
     asking = Principal(operator.tenant_id, "user", uuid7(NOW), clearance=clearance)
     with database.transaction(asking) as tx:
-        return search(asking, tx, query=question, vector=embed_question(embedder, question), most=MOST)
+        return search(asking, tx, query=question, vector=embed_query(embedder, question), limit=MOST)
 
 
 def found(
@@ -96,10 +96,10 @@ def found(
     return [(row.title, row.content) for row in rows(example, embedder, question, clearance)]
 
 
-def result(call: JsonObject, found: list[Found]) -> JsonObject:
+def result(call: JsonObject, found: list[SearchResult]) -> JsonObject:
     """What the search tool answers the model."""
     documents: list[Json] = [
-        {"document": number, "title": row.title, "metadata": row.about, "contents": row.body}
+        {"document": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
         for number, row in enumerate(found, 1)
     ]
     return {"type": "tool_result", "tool_use_id": call["id"], "content": json.dumps({"documents": documents})}
@@ -107,7 +107,7 @@ def result(call: JsonObject, found: list[Found]) -> JsonObject:
 
 def ask(messages: list[JsonObject]) -> list[JsonObject]:
     *_, last = OfflineModel().stream(ModelRequest("x", 500, ({"name": SEARCH},), (), tuple(messages)), seconds_left=9)
-    assert isinstance(last, Completed)
+    assert isinstance(last, Completion)
     return list(last.blocks)
 
 

@@ -13,27 +13,27 @@ from parlour.packs.export import export
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import roles
-from tests.integration.packs.conftest import Apply, CountingEmbedder
-from tests.unit.packs.sample import SMALL, edited, without
+from tests.integration.packs.conftest import ApplyFunction, CountingEmbedder
+from tests.unit.packs.sample import SMALL_PACK, with_edit, without_files
 
 type NewId = Callable[[datetime], UUID]
 
 EXAMPLE = Path("packs/construction")
 PROMPTING = {
-    **SMALL,
-    "agents/helper.yaml": SMALL["agents/helper.yaml"]
+    **SMALL_PACK,
+    "agents/helper.yaml": SMALL_PACK["agents/helper.yaml"]
     + "budget: {profile: entity, layers: {history: {floor: 800}}, drops: [nearest]}\n"
     + "prompt: floating\nmodes: [clarify, inform]\nreminders: [Give the date of every reading.]\n",
-    "entity_types/site.yaml": SMALL["entity_types/site.yaml"] + "  budget: {tokens: 9000, drops: [recall]}\n",
+    "entity_types/site.yaml": SMALL_PACK["entity_types/site.yaml"] + "  budget: {tokens: 9000, drops: [recall]}\n",
 }
 """The small pack with everything that a pack may say of prompts."""
 
-PACKS = {"small": SMALL, "example": folder.read(EXAMPLE), "prompting": PROMPTING}
+PACKS = {"small": SMALL_PACK, "example": folder.read_folder(EXAMPLE), "prompting": PROMPTING}
 
 
 @pytest.mark.parametrize("files", PACKS.values(), ids=PACKS)
 def test_an_export_says_what_the_pack_said(
-    files: dict[str, str], apply_pack: Apply, database: Database, operator: Principal
+    files: dict[str, str], apply_pack: ApplyFunction, database: Database, operator: Principal
 ) -> None:
     apply_pack(files)
 
@@ -60,7 +60,7 @@ def without_tools(files: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("files", PACKS.values(), ids=PACKS)
 def test_applying_an_export_changes_nothing_and_exporting_again_gives_the_same_bytes(
-    files: dict[str, str], apply_pack: Apply, database: Database, operator: Principal, embedder: CountingEmbedder
+    files: dict[str, str], apply_pack: ApplyFunction, database: Database, operator: Principal, embedder: CountingEmbedder
 ) -> None:
     apply_pack(files)
     first = export(operator, database)
@@ -68,17 +68,17 @@ def test_applying_an_export_changes_nothing_and_exporting_again_gives_the_same_b
 
     again = apply_pack(first)
 
-    assert not again.changed
+    assert not again.has_changes
     assert embedder.texts == []
     assert export(operator, database) == first
 
 
 def test_an_export_moves_to_another_deployment_unchanged(
-    apply_pack: Apply, database: Database, operator: Principal, cluster_copy: Database, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, operator: Principal, cluster_copy: Database, now: datetime, new_id: NewId
 ) -> None:
-    apply_pack(SMALL)
+    apply_pack(SMALL_PACK)
     files = export(operator, database)
-    elsewhere = roles.operator(new_id(now))
+    elsewhere = roles.operator_principal(new_id(now))
 
     apply(elsewhere, cluster_copy, CountingEmbedder(), validate(files), now, new_id)
 
@@ -86,7 +86,7 @@ def test_an_export_moves_to_another_deployment_unchanged(
 
 
 def test_a_tool_that_writes_elsewhere_comes_back_as_it_was(
-    apply_pack: Apply, database: Database, operator: Principal
+    apply_pack: ApplyFunction, database: Database, operator: Principal
 ) -> None:
     hosts = "tool_hosts:\n  - orders.example.com\n  - orders.example.com:8443\n"
     tool = (
@@ -94,14 +94,14 @@ def test_a_tool_that_writes_elsewhere_comes_back_as_it_was(
         "endpoint: https://orders.example.com/order\nwrites: true\nheavy: true\n"
         "lookup: https://orders.example.com:8443/orders/{key}\ntimeout_seconds: 86400\n"
     )
-    apply_pack(SMALL | {"tenant.yaml": SMALL["tenant.yaml"] + hosts, "tools/order.yaml": tool})
+    apply_pack(SMALL_PACK | {"tenant.yaml": SMALL_PACK["tenant.yaml"] + hosts, "tools/order.yaml": tool})
 
     given_back = export(operator, database)
 
     assert given_back["tenant.yaml"].endswith(hosts)
     assert given_back["tools/order.yaml"] == tool
-    assert not apply_pack(given_back).changed
-    apply_pack(SMALL)
+    assert not apply_pack(given_back).has_changes
+    apply_pack(SMALL_PACK)
     assert "tool_hosts" not in export(operator, database)["tenant.yaml"]
 
 
@@ -111,10 +111,10 @@ AWKWARD = (
 )
 
 
-def test_awkward_texts_come_back_as_they_were(apply_pack: Apply, database: Database, operator: Principal) -> None:
+def test_awkward_texts_come_back_as_they_were(apply_pack: ApplyFunction, database: Database, operator: Principal) -> None:
     escapes = {'"': r"\"", "\n": r"\n", "\t": r"\t", "\u2028": r"\L"}
     quoted = '"' + "".join(escapes.get(character, character) for character in AWKWARD) + '"'
-    files = edited("humans/mira.yaml", "You are Mira. You help at the gate.", quoted)
+    files = with_edit("humans/mira.yaml", "You are Mira. You help at the gate.", quoted)
     files["documents/awkward.md"] = f"---\ntitle: 'yes'\n---\n\n\n{AWKWARD}\n\n"
 
     apply_pack(files)
@@ -122,23 +122,23 @@ def test_awkward_texts_come_back_as_they_were(apply_pack: Apply, database: Datab
 
     assert given_back.humans["mira"].identity == AWKWARD
     assert given_back.documents["awkward.md"] == validate(files).documents["awkward.md"]
-    assert not apply_pack(export(operator, database)).changed
+    assert not apply_pack(export(operator, database)).has_changes
 
 
-def test_a_binding_that_is_switched_off_is_left_out(apply_pack: Apply, database: Database, operator: Principal) -> None:
-    apply_pack(SMALL)
-    apply_pack(without("bindings/front.yaml"))
+def test_a_binding_that_is_switched_off_is_left_out(apply_pack: ApplyFunction, database: Database, operator: Principal) -> None:
+    apply_pack(SMALL_PACK)
+    apply_pack(without_files("bindings/front.yaml"))
 
     files = export(operator, database)
 
     assert "bindings/front.yaml" not in files
-    assert not apply_pack(files).changed
+    assert not apply_pack(files).has_changes
 
 
 def test_what_is_above_the_principals_clearance_is_left_out_with_what_refers_to_it(
-    apply_pack: Apply, database: Database, operator: Principal, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime, new_id: NewId
 ) -> None:
-    files = SMALL | {"documents/yard.md": "---\ntitle: Yard\nentity: site/S-2\n---\n\nQuiet.\n"}
+    files = SMALL_PACK | {"documents/yard.md": "---\ntitle: Yard\nentity: site/S-2\n---\n\nQuiet.\n"}
     apply_pack(files)
     admin = Principal(operator.tenant_id, "member", UUID(int=7), frozenset({"admin"}), clearance=2)
 
@@ -147,12 +147,12 @@ def test_what_is_above_the_principals_clearance_is_left_out_with_what_refers_to_
     assert "documents/notes/keys.txt" not in shown
     assert "documents/yard.md" not in shown
     assert "S-2" not in shown["entities/site.yaml"]
-    assert not apply(admin, database, CountingEmbedder(), validate(shown), now, new_id).changed
+    assert not apply(admin, database, CountingEmbedder(), validate(shown), now, new_id).has_changes
     assert "documents/yard.md" in export(operator, database)
 
 
-def test_only_administrators_export(apply_pack: Apply, database: Database, operator: Principal) -> None:
-    apply_pack(SMALL)
+def test_only_administrators_export(apply_pack: ApplyFunction, database: Database, operator: Principal) -> None:
+    apply_pack(SMALL_PACK)
 
     with pytest.raises(Forbidden):
         export(Principal(operator.tenant_id, "member", UUID(int=7), frozenset({"viewer"}), 3), database)

@@ -9,11 +9,11 @@ from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.jobs import work_due
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.entities import NewEntity
+from parlour.knowledge.records.entities import RecordInput
 from parlour.packs.export import export
 from parlour.principal import Principal
-from tests.integration.packs.conftest import Apply
-from tests.unit.packs.sample import SMALL, with_file
+from tests.integration.packs.conftest import ApplyFunction
+from tests.unit.packs.sample import SMALL_PACK, with_file
 
 PROJECTS = "- {key: NRS, name: Northbank, properties: {state: active}}\n"
 FINDINGS = """\
@@ -27,29 +27,29 @@ FINDINGS = """\
 FILES = with_file("entities/project.yaml", PROJECTS) | {"entities/finding.yaml": FINDINGS}
 
 
-def test_a_pack_has_records_of_everybodys_kinds(apply_pack: Apply, database: Database, operator: Principal) -> None:
+def test_a_pack_has_records_of_everybodys_kinds(apply_pack: ApplyFunction, database: Database, operator: Principal) -> None:
     apply_pack(FILES)
     with database.transaction(operator) as tx:
-        finding = entities.read(operator, tx, "finding/F-1")
+        finding = entities.get_record(operator, tx, "finding/F-1")
     assert (finding.project, finding.type_name) == ("project/NRS", "Finding")
     assert finding.properties["sources"] == [{"title": "Site report", "locator": "section 3", "page": 7}]
 
 
-def test_applying_them_again_changes_nothing(apply_pack: Apply) -> None:
-    assert apply_pack(FILES).changed
-    assert not apply_pack(FILES).changed
+def test_applying_them_again_changes_nothing(apply_pack: ApplyFunction) -> None:
+    assert apply_pack(FILES).has_changes
+    assert not apply_pack(FILES).has_changes
 
 
 def test_what_was_exported_applies_without_a_change(
-    apply_pack: Apply, database: Database, operator: Principal, now: datetime
+    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime
 ) -> None:
     apply_pack(FILES)
     with database.transaction(operator) as tx:
-        new = NewEntity("risk", "Rain", properties={"severity": "low"}, project="project/NRS", classification=1)
-        entities.create(operator, tx, new, now, uuid7)
+        new = RecordInput("risk", "Rain", properties={"severity": "low"}, project="project/NRS", classification=1)
+        entities.create_record(operator, tx, new, now, uuid7)
     exported = export(operator, database)
     assert {"entity_types/finding.yaml", "entity_types/risk.yaml", "entities/risk.yaml"} <= exported.keys()
-    assert not apply_pack(exported).changed
+    assert not apply_pack(exported).has_changes
     assert export(operator, database) == exported
 
 
@@ -58,10 +58,10 @@ def test_what_was_exported_applies_without_a_change(
     [("since {{opened}}", "from {{opened}} on", True), ("[status]", "[]", False)],
 )
 def test_a_type_that_tells_otherwise_has_its_other_records_described_anew(
-    apply_pack: Apply, database: Database, operator: Principal, before: str, after: str, is_due: bool
+    apply_pack: ApplyFunction, database: Database, operator: Principal, before: str, after: str, is_due: bool
 ) -> None:
-    apply_pack(SMALL)
-    file = SMALL["entity_types/site.yaml"]
+    apply_pack(SMALL_PACK)
+    file = SMALL_PACK["entity_types/site.yaml"]
     assert before in file
     apply_pack(with_file("entity_types/site.yaml", file.replace(before, after)))
     query = Query("test.t", "-", "SELECT id FROM entity_types WHERE key = 'site'")
@@ -70,11 +70,11 @@ def test_a_type_that_tells_otherwise_has_its_other_records_described_anew(
 
 
 def test_applying_writes_nothing_of_what_people_wrote(
-    apply_pack: Apply, database: Database, operator: Principal, now: datetime
+    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime
 ) -> None:
     apply_pack(FILES)
     with database.transaction(operator) as tx:
-        made = entities.create(operator, tx, NewEntity("finding", "Loose plank"), now, uuid7)
+        made = entities.create_record(operator, tx, RecordInput("finding", "Loose plank"), now, uuid7)
     apply_pack(FILES)
     with database.transaction(operator) as tx:
-        assert entities.read(operator, tx, made.handle) == made
+        assert entities.get_record(operator, tx, made.handle) == made

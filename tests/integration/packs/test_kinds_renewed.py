@@ -13,12 +13,12 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.knowledge.records import backfill, entities, registry
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.entities import Entity, NewEntity, Patch
-from parlour.knowledge.records.kinds import KINDS
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.entities import Record, RecordInput, RecordPatch
+from parlour.knowledge.records.kinds import BUILT_IN_TYPES
 from parlour.principal import Principal
-from tests.integration.packs.conftest import Apply
-from tests.unit.packs.sample import SMALL
+from tests.integration.packs.conftest import ApplyFunction
+from tests.unit.packs.sample import SMALL_PACK
 
 GAP = "- key: F-1\n  name: Gap\n  properties: {kind: safety, severity: high}\n"
 OWN = "display_name: Finding of ours\nproperties:\n  kind: {type: text}\n  severity: {type: text}\n"
@@ -43,62 +43,62 @@ class Desk:
         with self.database.transaction(self.principal) as tx:
             return tx.value(Query("test.ask", "-", sql))
 
-    def kind(self) -> Definition:
+    def kind(self) -> RecordType:
         with self.database.transaction(self.principal) as tx:
-            return registry.definition(tx, "finding")
+            return registry.get_record_type(tx, "finding")
 
-    def create(self, name: str, properties: JsonObject) -> Entity:
+    def create(self, name: str, properties: JsonObject) -> Record:
         with self.database.transaction(self.principal) as tx:
-            new = NewEntity("finding", name, properties=properties)
-            return entities.create(self.principal, tx, new, self.now, uuid7)
+            new = RecordInput("finding", name, properties=properties)
+            return entities.create_record(self.principal, tx, new, self.now, uuid7)
 
 
 @pytest.fixture
-def desk(apply_pack: Apply, database: Database, operator: Principal, now: datetime) -> Desk:
-    apply_pack(SMALL)
+def desk(apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime) -> Desk:
+    apply_pack(SMALL_PACK)
     return Desk(database, operator, now)
 
 
 @pytest.fixture
 def newer(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Puts the next Parlour in force: it calls a finding otherwise, and knows a root cause of it."""
-    old = KINDS["finding"]
+    old = BUILT_IN_TYPES["finding"]
     told = replace(old, display_name="Observation", properties={**old.properties, "root": {"type": "text"}})
-    return lambda: monkeypatch.setitem(KINDS, "finding", told)
+    return lambda: monkeypatch.setitem(BUILT_IN_TYPES, "finding", told)
 
 
 def with_findings(**files: str) -> Mapping[str, str]:
-    return {**SMALL, "entities/finding.yaml": GAP, **{f"{name}/finding.yaml": text for name, text in files.items()}}
+    return {**SMALL_PACK, "entities/finding.yaml": GAP, **{f"{name}/finding.yaml": text for name, text in files.items()}}
 
 
 def test_a_kind_in_use_follows_a_newer_parlour(desk: Desk, newer: Callable[[], None]) -> None:
     first = desk.create("Gap in the rail", {"severity": "high"})
     newer()
-    assert (desk.kind().display_name, desk.kind().version, desk.kind().behind) == ("Observation", 1, True)
+    assert (desk.kind().display_name, desk.kind().version, desk.kind().is_outdated) == ("Observation", 1, True)
     desk.create("Slab", {"root": "haste"})
-    assert (desk.kind().version, desk.kind().behind) == (2, False)
+    assert (desk.kind().version, desk.kind().is_outdated) == (2, False)
     assert desk.ask(_VERSIONS) == [[1, "system", "Finding"], [2, "system", "Observation"]]
     type_id = desk.kind().id
     assert isinstance(type_id, UUID)
     assert desk.ask(_DUE) == 1
     tenant_id = desk.principal.tenant_id
-    assert backfill.backfill(desk.database, tenant_id, type_id, desk.now, uuid7, lambda: 60.0)
+    assert backfill.run_backfill(desk.database, tenant_id, type_id, desk.now, uuid7, lambda: 60.0)
     assert "Observation" in str(desk.ask(_SAYS))
     with desk.database.transaction(desk.principal) as tx:
-        patch = Patch(properties={"root": "age"})
-        assert entities.change(desk.principal, tx, first.id, patch, None, desk.now, uuid7).type_name == "Observation"
+        patch = RecordPatch(properties={"root": "age"})
+        assert entities.update_record(desk.principal, tx, first.id, patch, None, desk.now, uuid7).type_name == "Observation"
     assert desk.kind().version == 2
 
 
 def test_a_change_that_tells_nothing_else_describes_no_record_anew(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.create("Gap", {})
-    monkeypatch.setitem(KINDS, "finding", replace(KINDS["finding"], rag={**KINDS["finding"].rag, "icon": "eye"}))
+    monkeypatch.setitem(BUILT_IN_TYPES, "finding", replace(BUILT_IN_TYPES["finding"], rag={**BUILT_IN_TYPES["finding"].rag, "icon": "eye"}))
     desk.create("Slab", {})
     assert (desk.kind().version, desk.kind().settings.icon, desk.ask(_DUE)) == (2, "eye", 0)
 
 
 def test_a_kind_that_a_pack_says_itself_is_never_touched(
-    desk: Desk, apply_pack: Apply, newer: Callable[[], None]
+    desk: Desk, apply_pack: ApplyFunction, newer: Callable[[], None]
 ) -> None:
     apply_pack(with_findings(entity_types=OWN))
     newer()
@@ -106,18 +106,18 @@ def test_a_kind_that_a_pack_says_itself_is_never_touched(
     with pytest.raises(InvalidRequest, match="root"):
         desk.create("Crack", {"root": "haste"})
     again = apply_pack(with_findings())
-    assert not again.kinds["entity_type"].changed
+    assert not again.counts["entity_type"].changed
     assert desk.ask(_VERSIONS) == [[1, desk.principal.name, "Finding of ours"]]
 
 
 def test_a_kind_that_a_pack_only_has_records_of_is_parlours(
-    desk: Desk, apply_pack: Apply, newer: Callable[[], None]
+    desk: Desk, apply_pack: ApplyFunction, newer: Callable[[], None]
 ) -> None:
     apply_pack(with_findings())
     assert desk.ask(_VERSIONS) == [[1, "system", "Finding"]]
     newer()
-    assert apply_pack(with_findings()).kinds["entity_type"].changed == 1
+    assert apply_pack(with_findings()).counts["entity_type"].changed == 1
     assert desk.ask(_VERSIONS) == [[1, "system", "Finding"], [2, "system", "Observation"]]
-    assert not apply_pack(with_findings()).changed
+    assert not apply_pack(with_findings()).has_changes
     apply_pack(with_findings(entity_types=OWN))
-    assert not desk.kind().ours
+    assert not desk.kind().is_built_in

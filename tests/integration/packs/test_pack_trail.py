@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from parlour.infra.ids import uuid7
-from parlour.infra.postgres import Database, Statements
+from parlour.infra.postgres import Database, StatementCounts
 from parlour.infra.queries import Query
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.entities import NewEntity
+from parlour.knowledge.records.entities import RecordInput
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
-from tests.integration.packs.conftest import Apply, CountingEmbedder
-from tests.unit.packs.sample import SMALL, edited, with_file, without
+from tests.integration.packs.conftest import ApplyFunction, CountingEmbedder
+from tests.unit.packs.sample import SMALL_PACK, with_edit, with_file, without_files
 
-PULSING = edited("entity_types/site.yaml", "  status_properties: [status]", "  pulse: auto")
+PULSING = with_edit("entity_types/site.yaml", "  status_properties: [status]", "  pulse: auto")
 
 _DELTAS = """
 SELECT jsonb_agg(jsonb_build_array(e.key, r.content, r.classification, r.pending, r.metadata->>'origin', o.key)
@@ -61,7 +61,7 @@ def linked(files: Mapping[str, str], links: str) -> dict[str, str]:
     return {**files, "entities/site.yaml": f"{text.rstrip()}\n  links: [{links}]\n"}
 
 
-def test_a_new_record_is_told_once_and_its_pulse_is_stale(apply_pack: Apply, ask: Ask, now: datetime) -> None:
+def test_a_new_record_is_told_once_and_its_pulse_is_stale(apply_pack: ApplyFunction, ask: Ask, now: datetime) -> None:
     apply_pack(PULSING)
 
     when = now.strftime("%Y-%m-%d %H:%M")
@@ -72,16 +72,16 @@ def test_a_new_record_is_told_once_and_its_pulse_is_stale(apply_pack: Apply, ask
     assert ask(_STALE) == {"S-1": ["changed", "document_changed"], "S-2": ["changed"]}
 
 
-def test_what_did_not_change_has_no_new_row_and_no_mark(apply_pack: Apply, ask: Ask) -> None:
+def test_what_did_not_change_has_no_new_row_and_no_mark(apply_pack: ApplyFunction, ask: Ask) -> None:
     apply_pack(PULSING)
     ask.settled()
 
-    assert not apply_pack(PULSING).changed
+    assert not apply_pack(PULSING).has_changes
 
     assert (ask(_DELTAS), ask(_STALE), ask(_DUE)) == (None, None, 0)
 
 
-def test_a_changed_record_tells_from_what_to_what(apply_pack: Apply, ask: Ask) -> None:
+def test_a_changed_record_tells_from_what_to_what(apply_pack: ApplyFunction, ask: Ask) -> None:
     apply_pack(PULSING)
     ask.settled()
 
@@ -95,8 +95,8 @@ def test_a_changed_record_tells_from_what_to_what(apply_pack: Apply, ask: Ask) -
     assert ask(_STALE) == {"S-1": ["changed"]}
 
 
-def test_a_change_that_is_not_tracked_is_told_and_leaves_the_pulse(apply_pack: Apply, ask: Ask) -> None:
-    files = edited("entity_types/site.yaml", "status_properties: [status]", "pulse: auto\n  tracked_properties: [area]")
+def test_a_change_that_is_not_tracked_is_told_and_leaves_the_pulse(apply_pack: ApplyFunction, ask: Ask) -> None:
+    files = with_edit("entity_types/site.yaml", "status_properties: [status]", "pulse: auto\n  tracked_properties: [area]")
     apply_pack(files)
     ask.settled()
 
@@ -108,9 +108,9 @@ def test_a_change_that_is_not_tracked_is_told_and_leaves_the_pulse(apply_pack: A
 
 
 def test_a_new_link_is_told_at_both_ends_as_closed_as_the_more_closed(
-    apply_pack: Apply, ask: Ask, database: Database, operator: Principal, now: datetime
+    apply_pack: ApplyFunction, ask: Ask, database: Database, operator: Principal, now: datetime
 ) -> None:
-    whole = edited("entity_types/site.yaml", "  status_properties: [status]", "  pulse: auto\n  children: auto")
+    whole = with_edit("entity_types/site.yaml", "  status_properties: [status]", "  pulse: auto\n  children: auto")
     apply_pack(whole)
     ask.settled()
 
@@ -124,7 +124,7 @@ def test_a_new_link_is_told_at_both_ends_as_closed_as_the_more_closed(
     assert ask(_STALE) == {"S-1": ["link_changed"], "S-2": ["child_changed", "link_changed"]}
 
 
-def test_a_level_that_rises_closes_what_was_said_before(apply_pack: Apply, ask: Ask) -> None:
+def test_a_level_that_rises_closes_what_was_said_before(apply_pack: ApplyFunction, ask: Ask) -> None:
     apply_pack(PULSING)
     text = PULSING["entities/site.yaml"].replace("name: North yard", "name: North yard\n  classification: confidential")
 
@@ -134,13 +134,13 @@ def test_a_level_that_rises_closes_what_was_said_before(apply_pack: Apply, ask: 
     assert ask(levels.format("(SELECT id FROM entities WHERE key = 'S-1')")) == [2]
 
 
-def test_records_that_are_not_searched_have_no_rows(apply_pack: Apply, ask: Ask) -> None:
-    apply_pack(edited("entity_types/site.yaml", "status_properties: [status]", "context: off"))
+def test_records_that_are_not_searched_have_no_rows(apply_pack: ApplyFunction, ask: Ask) -> None:
+    apply_pack(with_edit("entity_types/site.yaml", "status_properties: [status]", "context: off"))
 
     assert ask("SELECT count(*) FROM context_rows WHERE entity_id IS NOT NULL AND document_id IS NULL") == 0
 
 
-def test_a_changed_document_marks_the_record_that_it_is_about(apply_pack: Apply, ask: Ask) -> None:
+def test_a_changed_document_marks_the_record_that_it_is_about(apply_pack: ApplyFunction, ask: Ask) -> None:
     apply_pack(PULSING)
     ask.settled()
 
@@ -150,19 +150,19 @@ def test_a_changed_document_marks_the_record_that_it_is_about(apply_pack: Apply,
 
 
 def test_a_deleted_record_that_a_pack_has_is_a_new_one(
-    apply_pack: Apply, ask: Ask, database: Database, operator: Principal, now: datetime
+    apply_pack: ApplyFunction, ask: Ask, database: Database, operator: Principal, now: datetime
 ) -> None:
-    apply_pack(SMALL)
+    apply_pack(SMALL_PACK)
     before = ask("SELECT id FROM entities WHERE key = 'S-1'")
     with database.transaction(operator) as tx:
-        entities.delete(operator, tx, "site/S-1", None, now, uuid7)
+        entities.delete_record(operator, tx, "site/S-1", None, now, uuid7)
 
-    tallies = apply_pack(SMALL).kinds
+    tallies = apply_pack(SMALL_PACK).counts
 
     assert (tallies["entity"].created, tallies["edge"].created, tallies["document"].created) == (1, 1, 1)
     assert ask("SELECT id FROM entities WHERE key = 'S-1'") != before
     assert ask("SELECT count(*) FROM documents WHERE key = 'rules.md' AND deleted_at IS NULL AND version = 1") == 1
-    assert not apply_pack(SMALL).changed
+    assert not apply_pack(SMALL_PACK).has_changes
 
 
 def test_a_thousand_records_take_as_many_statements_as_ten(
@@ -174,7 +174,7 @@ def test_a_thousand_records_take_as_many_statements_as_ten(
             f"  links: [{{relation: depends_on, to: site/N-{(at + 1) % amount}}}]\n"
             for at in range(amount)
         )
-        database.statements = Statements()
+        database.statements = StatementCounts()
         pack = validate(with_file("entities/site.yaml", records) | {"documents/rules.md": "---\ntitle: R\n---\n\nR.\n"})
         apply(operator, database, CountingEmbedder(), pack, now, uuid7)
         return database.statements.count
@@ -187,29 +187,29 @@ def test_a_thousand_records_take_as_many_statements_as_ten(
 
 
 def test_what_a_pack_no_longer_has_is_named_and_kept_and_what_people_wrote_is_not(
-    apply_pack: Apply, ask: Ask, database: Database, operator: Principal, now: datetime
+    apply_pack: ApplyFunction, ask: Ask, database: Database, operator: Principal, now: datetime
 ) -> None:
-    apply_pack(SMALL)
+    apply_pack(SMALL_PACK)
     with database.transaction(operator) as tx:
-        entities.create(operator, tx, NewEntity("site", "Old yard", "S-9", {"status": "open"}), now, uuid7)
+        entities.create_record(operator, tx, RecordInput("site", "Old yard", "S-9", {"status": "open"}), now, uuid7)
     first = (
-        SMALL["entities/site.yaml"]
+        SMALL_PACK["entities/site.yaml"]
         .partition("- key: S-2")[0]
         .replace("  links:\n    - {relation: beside, to: site/S-2}\n", "")
     )
 
-    applied = apply_pack({**without("documents/notes/keys.txt"), "entities/site.yaml": first})
+    applied = apply_pack({**without_files("documents/notes/keys.txt"), "entities/site.yaml": first})
 
-    assert (applied.kinds["entity"].kept, applied.kinds["document"].kept) == (1, 1)
+    assert (applied.counts["entity"].kept, applied.counts["document"].kept) == (1, 1)
     assert applied.to_json()["left"] == ["site/S-2", "document/notes/keys.txt"]
     assert ask("SELECT count(*) FROM entities WHERE version = 1 AND deleted_at IS NULL") == 3
 
 
-def test_the_trail_counts_what_is_kept_and_names_nothing_that_only_some_may_see(apply_pack: Apply, ask: Ask) -> None:
-    apply_pack(SMALL)
-    less = without("documents/notes/keys.txt")
+def test_the_trail_counts_what_is_kept_and_names_nothing_that_only_some_may_see(apply_pack: ApplyFunction, ask: Ask) -> None:
+    apply_pack(SMALL_PACK)
+    less = without_files("documents/notes/keys.txt")
 
     applied = apply_pack({**less, "entities/site.yaml": less["entities/site.yaml"].replace("name: ", "name: The ", 1)})
 
-    assert applied.left == ["document/notes/keys.txt"]
+    assert applied.not_in_pack == ["document/notes/keys.txt"]
     assert ask("SELECT max(details->>'left') FROM audit_log WHERE action = 'pack.applied'") == "1"

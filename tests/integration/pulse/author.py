@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from parlour.infra.jsonable import JsonObject
-from parlour.models.request import Completed, ModelRequest, Part, TextDelta, Usage
+from parlour.models.request import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
 
-type Documents = dict[int, str]
+type DocumentTexts = dict[int, str]
 """What stands in a prompt, by number."""
 
-type Writing = Callable[[Documents], str] | Exception | str
+type ScriptedText = Callable[[DocumentTexts], str] | Exception | str
 """What the model answers: made from the documents, an error, or just so."""
 
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 
 
-def documents(request: ModelRequest) -> Documents:
+def documents(request: ModelRequest) -> DocumentTexts:
     """The numbered documents of a prompt."""
     material = str(request.system[-1]["text"]).split("</parlour:briefing>")[0]
     parts = _NUMBERED.split(material)[1:]
@@ -25,28 +25,28 @@ def documents(request: ModelRequest) -> Documents:
     return dict(zip(map(int, parts[::2]), texts, strict=True))
 
 
-def of(found: Documents, words: str) -> int:
+def find_number(found: DocumentTexts, words: str) -> int:
     """The number of the document that has these words."""
     return next(number for number, text in found.items() if words in text)
 
 
-def answer(*statements: tuple[str, Sequence[int]]) -> str:
+def statements_answer(*statements: tuple[str, Sequence[int]]) -> str:
     """Statements as the model is asked to write them."""
     return json.dumps({"statements": [{"text": text, "sources": [*sources]} for text, sources in statements]})
 
 
-def quoting(*words: str) -> Callable[[Documents], str]:
+def quote_documents(*words: str) -> Callable[[DocumentTexts], str]:
     """A model that says these words, each of the document that has them."""
-    return lambda found: answer(*((word, [of(found, word)]) for word in words))
+    return lambda found: statements_answer(*((word, [find_number(found, word)]) for word in words))
 
 
-def everything(found: Documents) -> str:
+def quote_everything(found: DocumentTexts) -> str:
     """A model that says whatever it was given, of the right document."""
-    return answer(*((text.replace("\n", " "), [number]) for number, text in found.items()))
+    return statements_answer(*((text.replace("\n", " "), [number]) for number, text in found.items()))
 
 
 @dataclass
-class Author:
+class ScriptedPulseModel:
     """Answers by its script, and with everything it was given once that is over.
 
     during       called while it answers.
@@ -54,24 +54,24 @@ class Author:
     """
 
     provider: str = "anthropic"
-    script: list[Writing] = field(default_factory=list)
+    script: list[ScriptedText] = field(default_factory=list)
     requests: list[ModelRequest] = field(default_factory=list)
     during: Callable[[], None] = lambda: None
     stop_reason: str = "end_turn"
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
         assert seconds_left > 0
         self.requests.append(request)
-        writing = self.script.pop(0) if self.script else everything
+        writing = self.script.pop(0) if self.script else quote_everything
         self.during()
         if isinstance(writing, Exception):
             raise writing
         text = writing if isinstance(writing, str) else writing(documents(request))
         block: JsonObject = {"type": "text", "text": text}
         yield TextDelta(text)
-        yield Completed((block,), self.stop_reason, Usage(2_000, 200, 0, 0))
+        yield Completion((block,), self.stop_reason, TokenUsage(2_000, 200, 0, 0))
 
     @property
-    def read(self) -> Documents:
+    def last_documents(self) -> DocumentTexts:
         """What it was given last."""
         return documents(self.requests[-1])

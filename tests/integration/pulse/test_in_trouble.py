@@ -9,20 +9,20 @@ from parlour.infra.errors import DatabaseUnavailable, ProviderRejected, Provider
 from parlour.infra.postgres import Database
 from parlour.models.offline import OfflineModel
 from parlour.pulse.due import budget, sweep
-from parlour.pulse.due.rules import GIVEN_UP
-from parlour.pulse.pulse import Order
+from parlour.pulse.due.rules import MAX_FAILURES
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writer
-from tests.integration.pulse.author import Writing, answer
-from tests.integration.pulse.site import Site
+from tests.integration.pulse.author import ScriptedText, statements_answer
+from tests.integration.pulse.site import PulseHarness
 
 DOWN, NO = ProviderUnavailable("timed out"), ProviderRejected("400")
 
 
-def changed(site: Site) -> str:
+def changed(site: PulseHarness) -> str:
     """A Pulse that was written, and a change since; what it says."""
     site.refresh()
     site.change("site/harbour", place="the west quay")
-    said: str = site.pulse()
+    said: str = site.pulse_column()
     return said
 
 
@@ -32,133 +32,133 @@ def changed(site: Site) -> str:
         ([DOWN, DOWN], "provider_unavailable"),
         ([NO], "provider_rejected"),
         (["I cannot do that."], "bad_json"),
-        ([answer(("It sank.", [999]))], "nothing_left"),
-        ([answer(("It cost 31,337.", [1]))], "nothing_left"),
-        ([answer()], "nothing_left"),
+        ([statements_answer(("It sank.", [999]))], "nothing_left"),
+        ([statements_answer(("It cost 31,337.", [1]))], "nothing_left"),
+        ([statements_answer()], "nothing_left"),
     ],
 )
-def test_the_old_text_stays_and_says_why(site: Site, writings: list[Writing], problem: str) -> None:
+def test_the_old_text_stays_and_says_why(site: PulseHarness, writings: list[ScriptedText], problem: str) -> None:
     said = changed(site)
-    site.author.script = [*writings]
+    site.model.script = [*writings]
     site.sweep()
-    site.write()
-    assert site.pulse() == said
-    assert (site.state("problem"), site.state("failures"), site.state("waiting_for")) == (problem, 1, "backoff")
-    assert list(site.unreflected().causes) == ["changed"]
-    assert site.day("failed") == 1
-    outcomes = site.desk.rows("SELECT outcome, version FROM pulse_ledgers ORDER BY at")
+    site.run_writers()
+    assert site.pulse_column() == said
+    assert (site.state_column("problem"), site.state_column("failures"), site.state_column("waiting_for")) == (problem, 1, "backoff")
+    assert list(site.pending_changes().causes) == ["changed"]
+    assert site.day_total("failed") == 1
+    outcomes = site.desk.query("SELECT outcome, version FROM pulse_ledgers ORDER BY at")
     assert outcomes == [("written", 1), (problem, None)]
 
 
-def test_a_refusal_is_one_whatever_it_says(site: Site) -> None:
+def test_a_refusal_is_one_whatever_it_says(site: PulseHarness) -> None:
     said = changed(site)
-    site.author.stop_reason = "refusal"
+    site.model.stop_reason = "refusal"
     site.sweep()
-    site.write()
-    assert site.pulse() == said
-    assert site.state("problem") == "refused"
+    site.run_writers()
+    assert site.pulse_column() == said
+    assert site.state_column("problem") == "refused"
 
 
-def test_tries_wait_longer_each_time_until_one_holds(site: Site) -> None:
+def test_tries_wait_longer_each_time_until_one_holds(site: PulseHarness) -> None:
     changed(site)
     waits = []
     for _ in range(4):
-        site.author.script = ["no JSON"]
+        site.model.script = ["no JSON"]
         site.sweep(24 * 3600)
-        assert site.write() == 1
+        assert site.run_writers() == 1
         waits.append(round((site.due_at() - site.desk.clock.now).total_seconds() / 60))
     assert waits == [1, 2, 4, 8]
-    assert site.sweep(60).sent == 0
+    assert site.sweep(60).sent_count == 0
     site.sweep(8 * 60)
-    site.write()
-    assert "the west quay" in site.pulse()
-    assert (site.state("problem"), site.state("failures"), site.state("waiting_for")) == (None, 0, None)
+    site.run_writers()
+    assert "the west quay" in site.pulse_column()
+    assert (site.state_column("problem"), site.state_column("failures"), site.state_column("waiting_for")) == (None, 0, None)
 
 
-def test_after_so_many_tries_people_are_told(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_after_so_many_tries_people_are_told(site: PulseHarness, capsys: pytest.CaptureFixture[str]) -> None:
     changed(site)
-    for _ in range(GIVEN_UP):
-        site.author.script = ["no JSON"]
+    for _ in range(MAX_FAILURES):
+        site.model.script = ["no JSON"]
         site.sweep(24 * 3600)
-        site.write()
-    assert site.state("dead_at") is not None
+        site.run_writers()
+    assert site.state_column("dead_at") is not None
     assert "PulseGivenUp" in capsys.readouterr().out
 
 
-def test_nobody_is_given_up_for_an_outage(site: Site) -> None:
+def test_nobody_is_given_up_for_an_outage(site: PulseHarness) -> None:
     changed(site)
-    for _ in range(GIVEN_UP + 2):
-        site.author.script = [DOWN, DOWN]
+    for _ in range(MAX_FAILURES + 2):
+        site.model.script = [DOWN, DOWN]
         site.sweep(24 * 3600)
-        site.write()
+        site.run_writers()
     assert round((site.due_at() - site.now) / timedelta(minutes=1)) == 60
-    assert (site.state("dead_at"), site.state("failures")) == (None, GIVEN_UP + 2)
-    site.author.script = ["no JSON"]
+    assert (site.state_column("dead_at"), site.state_column("failures")) == (None, MAX_FAILURES + 2)
+    site.model.script = ["no JSON"]
     site.sweep(3600)
-    site.write()
-    assert (site.state("dead_at"), site.state("failures")) == (None, 1)
+    site.run_writers()
+    assert (site.state_column("dead_at"), site.state_column("failures")) == (None, 1)
 
 
-def test_a_fault_of_our_own_is_a_try_as_well(site: Site, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_fault_of_our_own_is_a_try_as_well(site: PulseHarness, capsys: pytest.CaptureFixture[str]) -> None:
     changed(site)
-    for _ in range(GIVEN_UP):
-        site.author.script = [ValueError("nobody foresaw it")]
+    for _ in range(MAX_FAILURES):
+        site.model.script = [ValueError("nobody foresaw it")]
         site.sweep(24 * 3600)
         with pytest.raises(ValueError, match="nobody foresaw it"):
-            site.write()
-    assert (site.state("problem"), site.state("failures"), site.day("failed")) == ("error", GIVEN_UP, GIVEN_UP)
+            site.run_writers()
+    assert (site.state_column("problem"), site.state_column("failures"), site.day_total("failed")) == ("error", MAX_FAILURES, MAX_FAILURES)
     assert "PulseGivenUp" in capsys.readouterr().out
 
 
-def test_the_first_pulse_that_fails_leaves_none(site: Site) -> None:
-    site.author.script = ["no JSON"]
+def test_the_first_pulse_that_fails_leaves_none(site: PulseHarness) -> None:
+    site.model.script = ["no JSON"]
     site.sweep()
-    site.write()
-    assert site.pulse() is None
-    assert site.state("problem") == "bad_json"
+    site.run_writers()
+    assert site.pulse_column() is None
+    assert site.state_column("problem") == "bad_json"
 
 
-def test_without_a_model_of_the_agents_it_waits_for_one(site: Site) -> None:
-    site.models = {"offline": OfflineModel(), "bedrock": site.author}
+def test_without_a_model_of_the_agents_it_waits_for_one(site: PulseHarness) -> None:
+    site.models = {"offline": OfflineModel(), "bedrock": site.model}
     site.sweep()
-    site.write()
-    assert site.author.requests == []
-    assert site.state("problem") == "misconfigured"
+    site.run_writers()
+    assert site.model.requests == []
+    assert site.state_column("problem") == "misconfigured"
 
 
-def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(site: Site) -> None:
+def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(site: PulseHarness) -> None:
     site.sweep()
-    site.desk.rows(f"DELETE FROM pulse_states WHERE entity_id <> '{site.id}' RETURNING 1")  # nobody else is under way
-    site.pulse_cap = Decimal("0.0001")
-    site.write()
-    assert site.author.requests == []
-    assert (site.state("waiting_for"), site.state("failures")) == ("budget", 0)
+    site.desk.query(f"DELETE FROM pulse_states WHERE entity_id <> '{site.id}' RETURNING 1")  # nobody else is under way
+    site.default_pulse_cap = Decimal("0.0001")
+    site.run_writers()
+    assert site.model.requests == []
+    assert (site.state_column("waiting_for"), site.state_column("failures")) == ("budget", 0)
     tomorrow = (site.desk.clock.now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
     assert site.due_at() == tomorrow
-    assert site.desk.rows("SELECT count(*) FROM spend_reservations") == [(0,)]
-    site.pulse_cap = Decimal(5)
+    assert site.desk.query("SELECT count(*) FROM spend_reservations") == [(0,)]
+    site.default_pulse_cap = Decimal(5)
     site.sweep(24 * 3600)
-    site.write()
-    assert site.pulse() is not None
-    assert site.state("waiting_for") is None
+    site.run_writers()
+    assert site.pulse_column() is not None
+    assert site.state_column("waiting_for") is None
 
 
-def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(site: Site) -> None:
+def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(site: PulseHarness) -> None:
     site.create("site/pier", "Pier", place="the south quay")
     site.embed()
     site.sweep()
-    ours = {str(one) for (one,) in site.desk.rows("SELECT id FROM entities WHERE key IN ('harbour', 'pier')")}
-    orders = [Order.from_json(body) for body, _ in site.orders.sent if body["entity_id"] in ours]
-    site.pulse_cap = Decimal("0.0009")
+    ours = {str(one) for (one,) in site.desk.query("SELECT id FROM entities WHERE key IN ('harbour', 'pier')")}
+    orders = [PulseJob.from_json(body) for body, _ in site.pulse_queue.sent if body["entity_id"] in ours]
+    site.default_pulse_cap = Decimal("0.0009")
 
     def meanwhile() -> None:
-        site.author.during = lambda: None
-        writer.run(site.services(), orders[1], lambda: 300.0)
+        site.model.during = lambda: None
+        writer.run_pulse_job(site.make_dependencies(), orders[1], lambda: 300.0)
 
-    site.author.during = meanwhile
-    writer.run(site.services(), orders[0], lambda: 300.0)
-    assert len(site.author.requests) == 1
-    waits = site.desk.rows(
+    site.model.during = meanwhile
+    writer.run_pulse_job(site.make_dependencies(), orders[0], lambda: 300.0)
+    assert len(site.model.requests) == 1
+    waits = site.desk.query(
         "SELECT w.due_at FROM pulse_states s JOIN work_due w ON w.id = s.entity_id WHERE s.waiting_for = 'budget'"
     )
     [(due_at,)] = waits
@@ -166,40 +166,40 @@ def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(site: Si
     assert round((due_at - site.now) / timedelta(minutes=1)) == 5
 
 
-def test_a_larger_budget_frees_what_waits_for_one(site: Site) -> None:
-    site.pulse_cap = Decimal("0.0001")
+def test_a_larger_budget_frees_what_waits_for_one(site: PulseHarness) -> None:
+    site.default_pulse_cap = Decimal("0.0001")
     site.sweep()
-    assert site.state("waiting_for") == "budget"
+    assert site.state_column("waiting_for") == "budget"
     with site.desk.database.transaction(site.admin) as tx:
         budget.set_cap(site.admin, tx, Decimal(10), site.now)
     assert site.due_at() <= site.now
     site.sweep(1)
-    site.write()
-    assert site.pulse() is not None
+    site.run_writers()
+    assert site.pulse_column() is not None
 
 
-def test_no_more_is_sent_than_the_writers_get_through(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_is_sent_than_the_writers_get_through(site: PulseHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sweep, "MOST", 2)
     for number in range(4):
         site.create(f"site/pier{number}", "Pier", place="the south quay")
-    assert (site.sweep().sent, site.sweep(60).sent) == (2, 0)
-    site.orders.sent.clear()
-    site.desk.rows(
+    assert (site.sweep().sent_count, site.sweep(60).sent_count) == (2, 0)
+    site.pulse_queue.sent.clear()
+    site.desk.query(
         "UPDATE pulse_states SET expected_usd = NULL"
         " WHERE entity_id = (SELECT min(entity_id::text)::uuid FROM pulse_states WHERE expected_usd > 0) RETURNING 1"
     )
-    assert site.sweep(60).sent == 1
+    assert site.sweep(60).sent_count == 1
 
 
-def test_the_tenants_cap_holds_for_pulses_too(site: Site) -> None:
+def test_the_tenants_cap_holds_for_pulses_too(site: PulseHarness) -> None:
     site.sweep()
-    site.desk.rows("UPDATE tenants SET daily_cap_usd = 0.0001 RETURNING 1")
-    site.write()
-    assert site.author.requests == []
-    assert site.state("waiting_for") == "budget"
+    site.desk.query("UPDATE tenants SET daily_cap_usd = 0.0001 RETURNING 1")
+    site.run_writers()
+    assert site.model.requests == []
+    assert site.state_column("waiting_for") == "budget"
 
 
-class Forgetful(Database):
+class CommitLosingDatabase(Database):
     """A database whose answers to some commits get lost: what was to be done is done, and told to have failed."""
 
     lost = 0
@@ -209,30 +209,30 @@ class Forgetful(Database):
 
     def run(self, principal, work, /):  # type: ignore[no-untyped-def]
         found = super().run(principal, work)
-        if Forgetful.lost:
-            Forgetful.lost -= 1
+        if CommitLosingDatabase.lost:
+            CommitLosingDatabase.lost -= 1
             return super().run(principal, work)
         return found
 
 
-def test_a_commit_whose_answer_was_lost_is_as_if_made_once(site: Site) -> None:
+def test_a_commit_whose_answer_was_lost_is_as_if_made_once(site: PulseHarness) -> None:
     real = site.desk.database
-    site.desk.database = Forgetful(real)
-    Forgetful.lost = 1_000
+    site.desk.database = CommitLosingDatabase(real)
+    CommitLosingDatabase.lost = 1_000
     site.refresh()
-    Forgetful.lost = 0
+    CommitLosingDatabase.lost = 0
     site.desk.database.close()
     site.desk.database = real
-    assert len(site.author.requests) == 1
-    assert (site.pulse("version"), site.day("regenerated")) == (1, 1)
-    assert site.day("cost_usd") == site.pulse("cost_usd")
-    assert site.desk.rows("SELECT count(*) FROM pulse_ledgers") == [(1,)]
-    assert site.unreflected().since is None
+    assert len(site.model.requests) == 1
+    assert (site.pulse_column("version"), site.day_total("regenerated")) == (1, 1)
+    assert site.day_total("cost_usd") == site.pulse_column("cost_usd")
+    assert site.desk.query("SELECT count(*) FROM pulse_ledgers") == [(1,)]
+    assert site.pending_changes().since is None
 
 
-def test_a_database_that_goes_away_in_the_middle_leaves_it_to_the_next_delivery(site: Site) -> None:
+def test_a_database_that_goes_away_in_the_middle_leaves_it_to_the_next_delivery(site: PulseHarness) -> None:
     site.sweep()
-    (order,) = {Order.from_json(body) for body, _ in site.orders.sent if body["entity_id"] == str(site.id)}
+    (order,) = {PulseJob.from_json(body) for body, _ in site.pulse_queue.sent if body["entity_id"] == str(site.id)}
     real = site.desk.database.run
     tries = iter([DatabaseUnavailable()])
 
@@ -243,9 +243,9 @@ def test_a_database_that_goes_away_in_the_middle_leaves_it_to_the_next_delivery(
 
         site.desk.database.run = run  # type: ignore[method-assign]
 
-    site.author.during = away
+    site.model.during = away
     with pytest.raises(DatabaseUnavailable):
-        writer.run(site.services(), order, lambda: 300.0)
-    site.author.during = lambda: None
-    writer.run(site.services(), order, lambda: 300.0)
-    assert site.pulse("version") == 1
+        writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+    site.model.during = lambda: None
+    writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+    assert site.pulse_column("version") == 1

@@ -12,20 +12,20 @@ import pytest
 
 from bench.pulse_day import Clerk
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.entities import Patch
-from parlour.models.request import Completed, ModelRequest, Part, Usage
+from parlour.knowledge.records.entities import RecordPatch
+from parlour.models.request import Completion, ModelRequest, StreamPart, TokenUsage
 from parlour.principal import INTERNAL, RESTRICTED, Principal
-from parlour.pulse.due.sweep import Sweeper, sweep
-from parlour.pulse.pulse import Order
+from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.reading import history, numbers, read
-from parlour.pulse.reading.read import Seen
+from parlour.pulse.reading.read import PulseView
 from parlour.pulse.writing import writer
-from parlour.pulse.writing.draft import Services
+from parlour.pulse.writing.draft import PulseDependencies
 from tests import papers
-from tests.desk import Desk
-from tests.integration.knowledge.file_desk import FileDesk
+from tests.desk import ConversationHarness
+from tests.integration.knowledge.file_desk import UploadHarness
 
 CAP = Decimal(100)
 REPORT = [[("Site report", 20), ("Weather dry.", 11)], [("The footing moved overnight: gauge CG-2 reads 0.61 mm.", 11)]]
@@ -33,15 +33,15 @@ NEWS = ("moved overnight", "2026-09-25", "state: done (was in progress)")
 
 
 @dataclass
-class Office:
+class ProjectHarness:
     """The example's project, and everything between a change and its Pulse."""
 
-    desk: Desk
+    desk: ConversationHarness
     model: Clerk = field(default_factory=Clerk)
-    orders: list[Order] = field(default_factory=list)
+    orders: list[PulseJob] = field(default_factory=list)
 
     def send(self, body: JsonObject, _seconds: float, /) -> None:
-        self.orders.append(Order.from_json(body))
+        self.orders.append(PulseJob.from_json(body))
 
     def passes(self, **time: float) -> None:
         self.desk.clock.now += timedelta(**time)
@@ -49,45 +49,45 @@ class Office:
     def change(self, handle: str, **properties: str) -> None:
         desk = self.desk
         with desk.database.transaction(desk.admin) as tx:
-            entities.change(desk.admin, tx, handle, Patch(properties={**properties}), None, desk.clock(), uuid7)
+            entities.update_record(desk.admin, tx, handle, RecordPatch(properties={**properties}), None, desk.clock(), uuid7)
 
-    def sweep(self) -> list[Order]:
+    def sweep(self) -> list[PulseJob]:
         """What the sweep sends, of the project."""
         desk = self.desk
-        sweep(Sweeper(desk.database, self, CAP, CAP, desk.clock), lambda: 600.0)
+        sweep(PulseSweepDependencies(desk.database, self, CAP, CAP, desk.clock), lambda: 600.0)
         sent, self.orders = self.orders, []
         return [one for one in sent if one.entity_id == self.project]
 
-    def write(self, order: Order) -> None:
-        writer.run(self.services, order, lambda: 600.0)
+    def write(self, order: PulseJob) -> None:
+        writer.run_pulse_job(self.services, order, lambda: 600.0)
 
-    def look(self, clearance: int = RESTRICTED) -> Seen:
+    def look(self, clearance: int = RESTRICTED) -> PulseView:
         desk = self.desk
         reader = Principal(desk.tenant_id, "member", uuid7(desk.clock()), frozenset({"viewer"}), clearance)
         with desk.database.transaction(reader) as tx:
-            return read.read(reader, tx, "project/NRS", desk.clock())
+            return read.read_pulse(reader, tx, "project/NRS", desk.clock())
 
     @property
     def project(self) -> UUID:
-        ((found,),) = self.desk.rows("SELECT id FROM entities WHERE key = 'NRS'")
+        ((found,),) = self.desk.query("SELECT id FROM entities WHERE key = 'NRS'")
         assert isinstance(found, UUID)
         return found
 
     @property
-    def services(self) -> Services:
+    def services(self) -> PulseDependencies:
         desk = self.desk
-        return Services(
+        return PulseDependencies(
             desk.database, lambda: {"anthropic": self.model}, CAP, CAP, timedelta(hours=24), lambda _: None,
             desk.clock, uuid7, lambda _: None, lambda low, _: low,
         )  # fmt: skip
 
 
-class Quoting(Clerk):
+class QuotingModel(Clerk):
     """Quotes the first words of everything that it is given, and says of all of it that it is from the first."""
 
     lies = False
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
         self.calls += 1
         told = "\n".join(str(block.get("text", "")) for block in request.system)
         found = re.findall(r"^\[(\d+)\] (.+?)(?=\n\n|\Z)", told, re.MULTILINE | re.DOTALL)
@@ -95,14 +95,14 @@ class Quoting(Clerk):
         if self.lies:
             quoted = [(quoted[0][0], re.sub(r"\d", "", text)) for _, text in quoted]
         quoted.sort(key=lambda one: not any(word in one[1] for word in NEWS))
-        answer = canonical({"statements": [{"text": text, "sources": [number]} for number, text in quoted]})
-        yield Completed(({"type": "text", "text": answer},), "end_turn", Usage(4_000, 600))
+        answer = canonical_json({"statements": [{"text": text, "sources": [number]} for number, text in quoted]})
+        yield Completion(({"type": "text", "text": answer},), "end_turn", TokenUsage(4_000, 600))
 
 
 @pytest.fixture
-def office(desk: Desk) -> Office:
+def office(desk: ConversationHarness) -> ProjectHarness:
     """The project with a Pulse that tells of everything."""
-    made = Office(desk, Quoting())
+    made = ProjectHarness(desk, QuotingModel())
     made.passes(minutes=5)
     [order] = made.sweep()
     made.write(order)
@@ -110,13 +110,13 @@ def office(desk: Desk) -> Office:
     return made
 
 
-def report(office: Office, **more: int) -> None:
-    room = FileDesk(office.desk.database, office.desk.admin, office.desk.clock)
-    room.upload("morning-round.pdf", papers.pdf(REPORT), "project/NRS", **more)
-    room.work()
+def report(office: ProjectHarness, **more: int) -> None:
+    room = UploadHarness(office.desk.database, office.desk.admin, office.desk.clock)
+    room.upload("morning-round.pdf", papers.make_pdf(REPORT), "project/NRS", **more)
+    room.run_ingestion()
 
 
-def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office: Office) -> None:
+def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office: ProjectHarness) -> None:
     first, calls = office.look(), office.model.calls
     office.passes(minutes=10)
     office.change("project/NRS", forecast_completion="2026-09-25")
@@ -127,7 +127,7 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
 
     between = office.look()
     assert between.pulse == first.pulse
-    assert between.since == (
+    assert between.changes_text == (
         "Since then: 1 change of it (completion as forecast: 2026-09-25 (was 2026-09-11));"
         " 1 change of what belongs to it"
         " (Read crack gauge CG-2 at C4 every working day: state: done (was in progress));"
@@ -140,16 +140,16 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
     office.write(order)
     after = office.look()
     assert after.pulse
-    assert after.since == ""
+    assert after.changes_text == ""
     for word in (*NEWS, "0.61 mm"):
         assert word in after.pulse.markdown
     [told] = [one for one in after.pulse.statements if "moved overnight" in one.text]
     [cited] = [one for one in after.pulse.citations if one.number in told.sources]
     assert (cited.title, cited.locator.endswith("page 2")) == ("morning-round.pdf", True)
-    assert after.links[cited.row].endswith("page=2")
+    assert after.links[cited.source_id].endswith("page=2")
     with office.desk.database.transaction(office.desk.admin) as tx:
-        versions = history.history(office.desk.admin, tx, "project/NRS")["versions"]
-        total = numbers.numbers(office.desk.admin, tx, 1, CAP, office.desk.clock())["total"]
+        versions = history.list_versions(office.desk.admin, tx, "project/NRS")["versions"]
+        total = numbers.read_statistics(office.desk.admin, tx, 1, CAP, office.desk.clock())["total"]
     assert isinstance(total, dict)
     assert isinstance(versions, list)
     for cause in ("changed", "file_ingested", "child_changed"):
@@ -158,20 +158,20 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
     assert int(str(total["coalesced"])) >= 2
 
 
-def levels(office: Office) -> list[int]:
-    found = office.desk.rows(f"SELECT level FROM pulses WHERE entity_id = '{office.project}' ORDER BY level")
+def levels(office: ProjectHarness) -> list[int]:
+    found = office.desk.query(f"SELECT level FROM pulses WHERE entity_id = '{office.project}' ORDER BY level")
     return [int(str(level)) for (level,) in found]
 
 
-def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_sources(office: Office) -> None:
-    assert isinstance(office.model, Quoting)
+def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_sources(office: ProjectHarness) -> None:
+    assert isinstance(office.model, QuotingModel)
     office.model.lies = True
     office.passes(minutes=10)
     before = office.look(INTERNAL)
     report(office, classification=RESTRICTED)
     low, high = office.look(INTERNAL), office.look()
-    assert (low.stale_since, low.since, low.pulse, low.due_at) == (None, "", before.pulse, None)
-    assert "morning-round.pdf" in high.since
+    assert (low.stale_since, low.changes_text, low.pulse, low.due_at) == (None, "", before.pulse, None)
+    assert "morning-round.pdf" in high.changes_text
     office.passes(minutes=1)
     for order in office.sweep():
         office.write(order)
@@ -182,6 +182,6 @@ def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_
     assert "moved overnight" in high.pulse.markdown
     with office.desk.database.transaction(office.desk.admin) as tx:
         reader = Principal(office.desk.tenant_id, "member", uuid7(office.desk.clock()), frozenset({"viewer"}), INTERNAL)
-        told = [low.to_json(), history.history(reader, tx, "project/NRS"), history.diff(reader, tx, "project/NRS")]
+        told = [low.to_json(), history.list_versions(reader, tx, "project/NRS"), history.diff_versions(reader, tx, "project/NRS")]
     assert "moved overnight" not in str(told)
     assert "morning-round" not in str(told)

@@ -7,13 +7,13 @@ from fastapi.testclient import TestClient
 
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.jsonable import JsonObject
-from tests.integration.api.conftest import key
-from tests.integration.pulse.works import PULSE, Works
+from tests.integration.api.conftest import create_key_headers
+from tests.integration.pulse.works import PULSE, PulseApiHarness
 
 NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
 
 
-def test_before_the_first_there_is_none_and_why_one_is_due(works: Works) -> None:
+def test_before_the_first_there_is_none_and_why_one_is_due(works: PulseApiHarness) -> None:
     found = works.get()
     assert (found["record"], found["name"], found["pulse"], found["withheld"]) == (
         "project/NRS", "River station", None, False,
@@ -23,7 +23,7 @@ def test_before_the_first_there_is_none_and_why_one_is_due(works: Works) -> None
     assert found["since"] == ""
 
 
-def test_it_is_written_when_asked_for_and_read_with_its_sources(works: Works, client: TestClient) -> None:
+def test_it_is_written_when_asked_for_and_read_with_its_sources(works: PulseApiHarness, client: TestClient) -> None:
     works.write()
     found = works.get()
     assert (found["stale_since"], found["causes"], found["changes"]) == (None, [], {})
@@ -38,10 +38,10 @@ def test_it_is_written_when_asked_for_and_read_with_its_sources(works: Works, cl
     assert by_id == works.get()
 
 
-def test_what_changed_is_told_at_once_and_the_text_stays_until_it_is_written_anew(works: Works) -> None:
+def test_what_changed_is_told_at_once_and_the_text_stays_until_it_is_written_anew(works: PulseApiHarness) -> None:
     works.write()
     before = works.get()["pulse"]
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.change("project/NRS", properties={"state": "done"})
     works.change("task/T-1", properties={"state": "done"})
     found = works.get()
@@ -57,10 +57,10 @@ def test_what_changed_is_told_at_once_and_the_text_stays_until_it_is_written_ane
     assert works.get()["pulse"]["version"] == 2
 
 
-def test_a_reader_hears_nothing_of_what_is_above_them(works: Works) -> None:
+def test_a_reader_hears_nothing_of_what_is_above_them(works: PulseApiHarness) -> None:
     """Neither that something waits, nor what, nor how many; nor, once it is written, a word of it."""
     works.write()
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.make(type="task", key="T-9", name="Agree the secret price", project="project/NRS", classification=3,
                properties={"state": "open"})  # fmt: skip
     reader = works.reader()
@@ -78,11 +78,11 @@ def test_a_reader_hears_nothing_of_what_is_above_them(works: Works) -> None:
     assert "Task, state: open 3" in high["markdown"]
 
 
-def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is_written_anew(works: Works) -> None:
+def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is_written_anew(works: PulseApiHarness) -> None:
     works.write()
     reader = works.reader()
     assert works.get("", reader)["pulse"]
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.change("task/T-1", classification=3)
     found = works.get("", reader)
     assert (found["pulse"], found["withheld"]) == (None, True)
@@ -97,18 +97,18 @@ def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is
     assert len(works.get("/history", reader)["versions"]) == 1
 
 
-def test_a_cause_that_is_anybodys_business_is_told_to_everybody(works: Works) -> None:
+def test_a_cause_that_is_anybodys_business_is_told_to_everybody(works: PulseApiHarness) -> None:
     works.write()
     works.ask()
     assert [one["cause"] for one in works.get("", works.reader())["causes"]] == ["manual"]
 
 
-def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(works: Works, client: TestClient) -> None:
+def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(works: PulseApiHarness, client: TestClient) -> None:
     works.write()
     works.get()
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.change("project/NRS", properties={"budget": 6000})
-    works.clock.passes(seconds=20)
+    works.clock.advance(seconds=20)
     works.get()
     works.get(watching=True)
     found = client.get("/v1/pulses", headers=works.all).json()
@@ -119,10 +119,10 @@ def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(works: Works,
     assert (found["now"]["kept"], found["now"]["cap_usd"], found["now"]["own_cap"]) == (1, "2", False)
 
 
-def test_the_same_again_is_no_new_text_and_says_so(works: Works, client: TestClient) -> None:
+def test_the_same_again_is_no_new_text_and_says_so(works: PulseApiHarness, client: TestClient) -> None:
     works.write()
     first = works.get()["pulse"]
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.write()
     again = works.get()["pulse"]
     assert (again["version"], again["generated_at"]) == (1, first["generated_at"])
@@ -131,9 +131,9 @@ def test_the_same_again_is_no_new_text_and_says_so(works: Works, client: TestCli
     assert (total["regenerated"], total["skipped"]) == (1, 1)
 
 
-def test_what_it_said_before_is_kept_and_compared(works: Works) -> None:
+def test_what_it_said_before_is_kept_and_compared(works: PulseApiHarness) -> None:
     works.write()
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     works.change("project/NRS", properties={"budget": 7000})
     works.write()
     found = works.get("/history")
@@ -149,7 +149,7 @@ def test_what_it_said_before_is_kept_and_compared(works: Works) -> None:
     works.get("/diff", before=7, status=404)
 
 
-def test_an_answer_is_its_askers_alone_and_leaves_the_pulse_as_it_was(works: Works) -> None:
+def test_an_answer_is_its_askers_alone_and_leaves_the_pulse_as_it_was(works: PulseApiHarness) -> None:
     works.write()
     before = works.get()["pulse"]
     reader, other = works.reader(), works.reader()
@@ -168,9 +168,9 @@ def test_an_answer_is_its_askers_alone_and_leaves_the_pulse_as_it_was(works: Wor
     assert (closed["markdown"], closed["citations"], closed["withheld"]) == ("", [], True)
 
 
-def test_a_refresh_is_ordered_and_waits_for_no_window(works: Works) -> None:
+def test_a_refresh_is_ordered_and_waits_for_no_window(works: PulseApiHarness) -> None:
     works.write()
-    works.clock.passes(minutes=1)
+    works.clock.advance(minutes=1)
     assert works.ask() == {"record": "project/NRS", "question_id": None}
     [(body, seconds)] = works.queues.pulse.sent
     assert (set(body), seconds) == ({"tenant_id", "entity_id"}, 0)
@@ -178,18 +178,18 @@ def test_a_refresh_is_ordered_and_waits_for_no_window(works: Works) -> None:
     assert datetime.fromisoformat(found["due_at"]) <= works.clock.now + timedelta(seconds=1)
 
 
-class Away:
+class UnavailableQueue:
     """A queue that takes nothing."""
 
     def send(self, _body: JsonObject, _seconds: float, /) -> None:
         raise QueueUnavailable("away")
 
 
-def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(works: Works, client: TestClient) -> None:
+def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(works: PulseApiHarness, client: TestClient) -> None:
     works.write()
     services = client.app.state.services  # type: ignore[attr-defined]
     kept = services.pulse
-    object.__setattr__(services, "pulse", Away())
+    object.__setattr__(services, "pulse", UnavailableQueue())
     try:
         assert works.ask()
         assert [one["cause"] for one in works.get()["causes"]] == ["manual"]
@@ -200,26 +200,26 @@ def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(works: Work
 
 
 @pytest.mark.parametrize("path", ["task/T-1", "project/NONE", NOBODY])
-def test_a_record_without_a_pulse_has_none(works: Works, client: TestClient, path: str) -> None:
+def test_a_record_without_a_pulse_has_none(works: PulseApiHarness, client: TestClient, path: str) -> None:
     for method, part in (("GET", ""), ("GET", "/history"), ("GET", "/diff"), ("POST", "/refresh")):
         answer = client.request(method, f"/v1/entities/{path}/pulse{part}", headers=works.all)
         assert answer.status_code == 404, (method, part, answer.text)
 
 
-def test_who_may_not_read_records_reads_no_pulse(works: Works, client: TestClient) -> None:
-    nobody = key(client, works.tenant)
+def test_who_may_not_read_records_reads_no_pulse(works: PulseApiHarness, client: TestClient) -> None:
+    nobody = create_key_headers(client, works.tenant)
     works.get("", nobody, status=403)
     assert client.post(f"{PULSE}/refresh", headers=nobody).status_code == 403
     assert client.get("/v1/pulses", headers=nobody).status_code == 403
 
 
-def test_a_question_has_a_length(works: Works, client: TestClient) -> None:
+def test_a_question_has_a_length(works: PulseApiHarness, client: TestClient) -> None:
     for question, status in (("x" * 1_000, 202), ("x" * 1_001, 422), ("\0", 422)):
         answer = client.post(f"{PULSE}/refresh", json={"question": question}, headers=works.all)
         assert answer.status_code == status, question[:10]
 
 
-def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(works: Works, client: TestClient) -> None:
+def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(works: PulseApiHarness, client: TestClient) -> None:
     reader = works.reader()
     assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=reader).status_code == 403
     answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=works.all)
@@ -229,7 +229,7 @@ def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(works:
     assert answer.json()["now"]["own_cap"] is False
 
 
-def test_the_prompt_that_it_came_of_is_explained(works: Works) -> None:
+def test_the_prompt_that_it_came_of_is_explained(works: PulseApiHarness) -> None:
     works.write()
     found = works.get("/why")
     assert (found["record"], found["matches"], found["forgotten"]) == ("project/NRS", True, False)

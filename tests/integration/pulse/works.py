@@ -11,10 +11,10 @@ from fastapi.testclient import TestClient
 
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from parlour.pulse.pulse import Order
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writer
-from parlour.pulse.writing.draft import Services
-from tests.integration.api.conftest import Queues, Time, key, operator, pack
+from parlour.pulse.writing.draft import PulseDependencies
+from tests.integration.api.conftest import FakeQueues, ManualClock, create_key_headers, operator_headers, sample_pack_files
 
 PROJECT = """
 display_name: Project
@@ -35,23 +35,23 @@ PULSE = "/v1/entities/project/NRS/pulse"
 
 
 @dataclass
-class Works:
+class PulseApiHarness:
     """The tenant, who reads in it, and the writer behind the queue."""
 
     client: TestClient
     database: Database
-    clock: Time
-    queues: Queues
+    clock: ManualClock
+    queues: FakeQueues
     tenant: str = "works"
 
     @property
     def all(self) -> dict[str, str]:
         """The headers of somebody who may see everything."""
-        return operator(self.tenant)
+        return operator_headers(self.tenant)
 
     def reader(self) -> dict[str, str]:
         """Those of a viewer who may see what is internal."""
-        return key(self.client, self.tenant, "viewer")
+        return create_key_headers(self.client, self.tenant, "viewer")
 
     def get(self, path: str = "", headers: dict[str, str] | None = None, status: int = 200, **query: object) -> Any:
         asked = {name: str(value) for name, value in query.items()}
@@ -79,36 +79,36 @@ class Works:
 
     def deliver(self) -> None:
         """What the queue holds, to the writer."""
-        orders = [Order.from_json(body) for body, _ in self.queues.pulse.sent]
+        orders = [PulseJob.from_json(body) for body, _ in self.queues.pulse.sent]
         self.queues.pulse.sent.clear()
         for order in orders:
-            writer.run(self.services, order, lambda: 600.0)
+            writer.run_pulse_job(self.services, order, lambda: 600.0)
 
     @property
-    def services(self) -> Services:
-        return Services(
+    def services(self) -> PulseDependencies:
+        return PulseDependencies(
             self.database, dict, Decimal(20), Decimal(5), timedelta(hours=24), lambda _: None, self.clock, uuid7,
             lambda _: None, lambda low, _: low,
         )  # fmt: skip
 
 
 @pytest.fixture
-def works(client: TestClient, open_database: Callable[[], Database], clock: Time, queues: Queues) -> Works:
+def works(client: TestClient, open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues) -> PulseApiHarness:
     """A project with two tasks that nobody has written a Pulse of yet."""
-    return founded(client, open_database, clock, queues, "works")
+    return make_pulse_project(client, open_database, clock, queues, "works")
 
 
-def founded(
-    client: TestClient, open_database: Callable[[], Database], clock: Time, queues: Queues, slug: str
-) -> Works:  # fmt: skip
+def make_pulse_project(
+    client: TestClient, open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues, slug: str
+) -> PulseApiHarness:  # fmt: skip
     """The same under a tenant's slug."""
     files = {
-        **pack(slug, f"{slug}.example"), "entity_types/project.yaml": PROJECT, "entity_types/task.yaml": TASK,
+        **sample_pack_files(slug, f"{slug}.example"), "entity_types/project.yaml": PROJECT, "entity_types/task.yaml": TASK,
         "entities/project.yaml": PROJECTS, "entities/task.yaml": TASKS,
     }  # fmt: skip
-    made = Works(client, open_database(), clock, queues, slug)
-    answer = client.put("/v1/pack", json={"files": files}, headers=operator(slug))
+    made = PulseApiHarness(client, open_database(), clock, queues, slug)
+    answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers(slug))
     assert answer.status_code == 200, answer.text
     queues.pulse.sent.clear()
-    clock.passes(minutes=5)
+    clock.advance(minutes=5)
     return made

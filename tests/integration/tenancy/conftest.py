@@ -35,13 +35,13 @@ VALUES (current_tenant(), %(id)s, %(slug)s, 'Site adviser', %(human)s, %(team)s,
 
 
 @dataclass(frozen=True)
-class Firm:
+class SampleTenant:
     """A tenant as tests see it. `operator` and `admin` may act in it."""
 
     slug: str
     binding_id: UUID
     operator: Principal
-    tiers: dict[str, UUID] = field(default_factory=dict)
+    tier_ids: dict[str, UUID] = field(default_factory=dict)
 
     @property
     def tenant_id(self) -> UUID:
@@ -52,28 +52,28 @@ class Firm:
         return Principal(self.tenant_id, "member", UUID(int=1), frozenset({"admin"}), clearance=2)
 
 
-def execute(tx: Transaction, sql: str, /, **values: object) -> int:
+def execute_sql(tx: Transaction, sql: str, /, **values: object) -> int:
     """A statement that only a test needs."""
     return tx.run(Query("test.statement", "-", sql), **values)
 
 
 @pytest.fixture
-def found(database: Database, now: datetime) -> Callable[[str], Firm]:
+def found(database: Database, now: datetime) -> Callable[[str], SampleTenant]:
     """Found a firm: its tenant, one persona, one binding reachable by WhatsApp and by a web host."""
 
-    def make(slug: str) -> Firm:
-        operator = roles.operator(uuid7(now))
+    def make(slug: str) -> SampleTenant:
+        operator = roles.operator_principal(uuid7(now))
         tiers = {name: uuid7(now) for name in ("human", "team", "agent", "binding")}
         with database.transaction(operator) as tx:
-            tenants.create(operator, tx, slug=slug, display_name=slug.title(), settings={}, now=now, new_id=uuid7)
+            tenants.create_tenant(operator, tx, slug=slug, display_name=slug.title(), settings={}, now=now, new_id=uuid7)
             rules = jsonb(["Never promise a date."])
-            execute(tx, _HUMAN, id=tiers["human"], voice={"tone": "calm"}, rules=rules, now=now)
-            execute(tx, _TEAM, id=tiers["team"], sops=jsonb([{"name": "Delay"}]), now=now)
-            execute(tx, _AGENT, id=tiers["agent"], routing={"default": {"provider": "offline"}}, now=now)
+            execute_sql(tx, _HUMAN, id=tiers["human"], voice={"tone": "calm"}, rules=rules, now=now)
+            execute_sql(tx, _TEAM, id=tiers["team"], sops=jsonb([{"name": "Delay"}]), now=now)
+            execute_sql(tx, _AGENT, id=tiers["agent"], routing={"default": {"provider": "offline"}}, now=now)
             add_binding(tx, "site-adviser", tiers, tiers["binding"], now)
-            routes.claim(tx, routes.gupshup_key(slug), tiers["binding"])
-            routes.claim(tx, routes.web_key(f"{slug}.example.com"), tiers["binding"])
-        return Firm(slug, tiers["binding"], operator, tiers)
+            routes.claim_key(tx, routes.gupshup_key(slug), tiers["binding"])
+            routes.claim_key(tx, routes.web_key(f"{slug}.example.com"), tiers["binding"])
+        return SampleTenant(slug, tiers["binding"], operator, tiers)
 
     return make
 
@@ -81,15 +81,15 @@ def found(database: Database, now: datetime) -> Callable[[str], Firm]:
 def add_binding(tx: Transaction, slug: str, tiers: dict[str, UUID], binding_id: UUID, now: datetime) -> None:
     """One more binding of the firm's only persona."""
     parts = {name: tiers[name] for name in ("human", "team", "agent")}
-    execute(tx, _BINDING, id=binding_id, slug=slug, channels={"web": {}, "whatsapp": {}}, now=now, **parts)
+    execute_sql(tx, _BINDING, id=binding_id, slug=slug, channels={"web": {}, "whatsapp": {}}, now=now, **parts)
 
 
 @pytest.fixture
-def acme(found: Callable[[str], Firm]) -> Firm:
+def acme(found: Callable[[str], SampleTenant]) -> SampleTenant:
     return found("acme")
 
 
 @pytest.fixture
-def brick(found: Callable[[str], Firm]) -> Firm:
+def brick(found: Callable[[str], SampleTenant]) -> SampleTenant:
     """The other tenant."""
     return found("brick")

@@ -12,59 +12,59 @@ from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.tenancy import audit, bindings, roles, routes, tenants, versions
 from tests.integration.config_versions import history
-from tests.integration.tenancy.conftest import Firm, add_binding, execute
+from tests.integration.tenancy.conftest import SampleTenant, add_binding, execute_sql
 
 
-def test_a_new_tenant_is_found_by_its_slug(database: Database, acme: Firm, brick: Firm) -> None:
-    tenant = tenants.by_slug(database, "acme")
+def test_a_new_tenant_is_found_by_its_slug(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
+    tenant = tenants.find_tenant_by_slug(database, "acme")
     assert tenant is not None
     assert (tenant.tenant_id, tenant.status, tenant.version) == (acme.tenant_id, "active", 1)
 
 
-def test_any_other_text_finds_none(database: Database, acme: Firm) -> None:
+def test_any_other_text_finds_none(database: Database, acme: SampleTenant) -> None:
     for slug in ("nobody", "", "ACME", "acme\x00", "a\ud800", "'; DROP TABLE tenants; --"):
-        assert tenants.by_slug(database, slug) is None
+        assert tenants.find_tenant_by_slug(database, slug) is None
 
 
-def test_making_a_tenant_is_recorded(database: Database, acme: Firm) -> None:
+def test_making_a_tenant_is_recorded(database: Database, acme: SampleTenant) -> None:
     with database.transaction(acme.operator) as tx:
         assert [version.version for version in history(tx, acme.tenant_id)] == [1]
-        acts = [(entry.actor, entry.action) for entry in audit.recent(acme.operator, tx, 10)]
+        acts = [(entry.actor, entry.action) for entry in audit.list_entries(acme.operator, tx, 10)]
     assert acts == [("operator", "tenant.created")]
 
 
-def test_a_slug_is_taken_once(database: Database, acme: Firm, now: datetime, new_id: NewId) -> None:
-    late = roles.operator(new_id(now))
+def test_a_slug_is_taken_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+    late = roles.operator_principal(new_id(now))
     with pytest.raises(Conflict, match="tenant:acme"), database.transaction(late) as tx:
-        tenants.create(late, tx, slug="acme", display_name="Acme", settings={}, now=now, new_id=new_id)
+        tenants.create_tenant(late, tx, slug="acme", display_name="Acme", settings={}, now=now, new_id=new_id)
     with database.transaction(late) as tx:
-        assert tenants.get(tx) is None
+        assert tenants.find_own_tenant(tx) is None
 
 
-def test_an_id_is_taken_once(database: Database, acme: Firm, now: datetime, new_id: NewId) -> None:
+def test_an_id_is_taken_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
     with pytest.raises(Conflict), database.transaction(acme.operator) as tx:
-        tenants.create(acme.operator, tx, slug="other", display_name="O", settings={}, now=now, new_id=new_id)
+        tenants.create_tenant(acme.operator, tx, slug="other", display_name="O", settings={}, now=now, new_id=new_id)
 
 
 def test_only_the_operator_makes_tenants(database: Database, now: datetime, new_id: NewId) -> None:
     somebody = Principal(new_id(now), "member", new_id(now), frozenset({"admin"}), clearance=3)
     with pytest.raises(Forbidden), database.transaction(somebody) as tx:
-        tenants.create(somebody, tx, slug="new", display_name="New", settings={}, now=now, new_id=new_id)
+        tenants.create_tenant(somebody, tx, slug="new", display_name="New", settings={}, now=now, new_id=new_id)
 
 
 def test_a_tenant_needs_a_proper_name(database: Database, now: datetime, new_id: NewId) -> None:
-    somebody = roles.operator(new_id(now))
+    somebody = roles.operator_principal(new_id(now))
     for slug, name in (("New", "New"), ("", "New"), ("new", ""), ("new", "a\x00")):
         with pytest.raises(InvalidRequest), database.transaction(somebody) as tx:
-            tenants.create(somebody, tx, slug=slug, display_name=name, settings={}, now=now, new_id=new_id)
+            tenants.create_tenant(somebody, tx, slug=slug, display_name=name, settings={}, now=now, new_id=new_id)
 
 
 def test_a_changed_tenant_gets_a_version_and_an_unchanged_one_none(
-    database: Database, acme: Firm, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
 ) -> None:
     with database.transaction(acme.admin) as tx:
         for expected in (True, False):
-            changed = tenants.update(
+            changed = tenants.update_tenant(
                 acme.admin, tx, display_name="Acme", settings={"locale": "en-IN"}, now=now, new_id=new_id
             )
             assert changed is expected
@@ -73,12 +73,12 @@ def test_a_changed_tenant_gets_a_version_and_an_unchanged_one_none(
     assert kept[0].config["settings"] == {"locale": "en-IN"}
 
 
-def test_a_tenant_is_paused_and_opened_again(database: Database, acme: Firm, now: datetime, new_id: NewId) -> None:
+def test_a_tenant_is_paused_and_opened_again(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
     with database.transaction(acme.admin) as tx:
         first, second = now + timedelta(hours=1), now + timedelta(hours=2)
-        assert tenants.set_status(acme.admin, tx, "paused", first, new_id).status == "paused"
-        assert tenants.set_status(acme.admin, tx, "active", second, new_id).status == "active"
-        acts = audit.recent(acme.admin, tx, 2)
+        assert tenants.set_tenant_status(acme.admin, tx, "paused", first, new_id).status == "paused"
+        assert tenants.set_tenant_status(acme.admin, tx, "active", second, new_id).status == "active"
+        acts = audit.list_entries(acme.admin, tx, 2)
     assert [(entry.action, entry.details) for entry in acts] == [
         ("tenant.active", {"from": "paused"}),
         ("tenant.paused", {"from": "active"}),
@@ -86,67 +86,67 @@ def test_a_tenant_is_paused_and_opened_again(database: Database, acme: Firm, now
 
 
 def test_only_the_operator_archives_and_brings_back(
-    database: Database, acme: Firm, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         with pytest.raises(Forbidden):
-            tenants.set_status(acme.admin, tx, "archived", now, new_id)
-        tenants.set_status(acme.operator, tx, "archived", now, new_id)
+            tenants.set_tenant_status(acme.admin, tx, "archived", now, new_id)
+        tenants.set_tenant_status(acme.operator, tx, "archived", now, new_id)
         with pytest.raises(Forbidden):
-            tenants.set_status(acme.admin, tx, "active", now, new_id)
-        assert tenants.set_status(acme.operator, tx, "active", now, new_id).status == "active"
+            tenants.set_tenant_status(acme.admin, tx, "active", now, new_id)
+        assert tenants.set_tenant_status(acme.operator, tx, "active", now, new_id).status == "active"
 
 
-def test_a_viewer_changes_no_status(database: Database, acme: Firm, now: datetime, new_id: NewId) -> None:
+def test_a_viewer_changes_no_status(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
     viewer = Principal(acme.tenant_id, "member", UUID(int=2), frozenset({"viewer"}))
     with pytest.raises(Forbidden), database.transaction(viewer) as tx:
-        tenants.set_status(viewer, tx, "paused", now, new_id)
+        tenants.set_tenant_status(viewer, tx, "paused", now, new_id)
 
 
-def test_a_route_is_found_with_and_without_a_tenant(database: Database, acme: Firm, brick: Firm) -> None:
+def test_a_route_is_found_with_and_without_a_tenant(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
     for tenant_id in (None, acme.tenant_id, brick.tenant_id):
         with database.transaction(tenant_id) as tx:
-            route = routes.resolve(tx, "gupshup:acme")
-            assert routes.resolve(tx, "gupshup:nobody") is None
-            assert routes.resolve(tx, "gupshup:a\x00") is None
-        assert route == routes.Route("gupshup:acme", acme.tenant_id, acme.binding_id)
+            route = routes.find_routing_key(tx, "gupshup:acme")
+            assert routes.find_routing_key(tx, "gupshup:nobody") is None
+            assert routes.find_routing_key(tx, "gupshup:a\x00") is None
+        assert route == routes.RoutingKey("gupshup:acme", acme.tenant_id, acme.binding_id)
 
 
-def test_a_key_of_another_tenant_cannot_be_claimed(database: Database, acme: Firm, brick: Firm) -> None:
+def test_a_key_of_another_tenant_cannot_be_claimed(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
     for key in ("gupshup:acme", "tenant:acme", "web:acme.example.com"):
         with pytest.raises(Conflict, match=key), database.transaction(brick.tenant_id) as tx:
-            routes.claim(tx, key, brick.binding_id)
+            routes.claim_key(tx, key, brick.binding_id)
     with database.transaction(None) as tx:
-        route = routes.resolve(tx, "gupshup:acme")
+        route = routes.find_routing_key(tx, "gupshup:acme")
     assert route is not None
     assert route.tenant_id == acme.tenant_id
 
 
 def test_claiming_again_points_the_key_elsewhere_in_the_tenant(
-    database: Database, acme: Firm, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
 ) -> None:
     second = new_id(now)
     with database.transaction(acme.tenant_id) as tx:
-        add_binding(tx, "office-adviser", acme.tiers, second, now)
-        routes.claim(tx, "gupshup:acme", second)
-        route = routes.resolve(tx, "gupshup:acme")
+        add_binding(tx, "office-adviser", acme.tier_ids, second, now)
+        routes.claim_key(tx, "gupshup:acme", second)
+        route = routes.find_routing_key(tx, "gupshup:acme")
     assert route is not None
     assert route.binding_id == second
 
 
-def test_a_text_that_cannot_be_a_key_is_refused(database: Database, acme: Firm) -> None:
+def test_a_text_that_cannot_be_a_key_is_refused(database: Database, acme: SampleTenant) -> None:
     for key in ("gupshup:a\x00", "gupshup:" + "a" * 300, "web:\ud800", ""):
         with pytest.raises(InvalidRequest), database.transaction(acme.tenant_id) as tx:
-            routes.claim(tx, key, acme.binding_id)
+            routes.claim_key(tx, key, acme.binding_id)
 
 
-def test_releasing_keeps_what_is_kept_and_the_tenants_own_key(database: Database, acme: Firm, brick: Firm) -> None:
+def test_releasing_keeps_what_is_kept_and_the_tenants_own_key(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        assert routes.release_missing(tx, ["gupshup:acme"]) == ["web:acme.example.com"]
-        assert [route.key for route in routes.mine(tx)] == ["gupshup:acme", "tenant:acme"]
-        assert routes.release_missing(tx, []) == ["gupshup:acme"]
+        assert routes.release_keys_except(tx, ["gupshup:acme"]) == ["web:acme.example.com"]
+        assert [route.key for route in routes.list_own_keys(tx)] == ["gupshup:acme", "tenant:acme"]
+        assert routes.release_keys_except(tx, []) == ["gupshup:acme"]
     with database.transaction(brick.tenant_id) as tx:
-        assert [route.key for route in routes.mine(tx)] == ["gupshup:brick", "tenant:brick", "web:brick.example.com"]
+        assert [route.key for route in routes.list_own_keys(tx)] == ["gupshup:brick", "tenant:brick", "web:brick.example.com"]
 
 
 STEAL = (
@@ -156,33 +156,33 @@ STEAL = (
 )
 
 
-def test_the_database_itself_lets_nobody_write_anothers_route(database: Database, acme: Firm, brick: Firm) -> None:
+def test_the_database_itself_lets_nobody_write_anothers_route(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
     for statement in STEAL:
         with database.transaction(brick.tenant_id) as tx:
-            assert execute(tx, statement) == 0
+            assert execute_sql(tx, statement) == 0
     with database.transaction(acme.tenant_id) as tx:
-        assert [route.binding_id for route in routes.mine(tx)] == [acme.binding_id, None, acme.binding_id]
-        assert [execute(tx, statement) for statement in STEAL] == [1, 1, 1]
+        assert [route.binding_id for route in routes.list_own_keys(tx)] == [acme.binding_id, None, acme.binding_id]
+        assert [execute_sql(tx, statement) for statement in STEAL] == [1, 1, 1]
 
 
-def test_the_database_lets_nobody_make_a_route_to_another(database: Database, acme: Firm, brick: Firm) -> None:
+def test_the_database_lets_nobody_make_a_route_to_another(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
     insert = "INSERT INTO routes (key, tenant_id) VALUES ('web:new.example.com', %(tenant)s)"
     with pytest.raises(psycopg.errors.InsufficientPrivilege), database.transaction(brick.tenant_id) as tx:
-        execute(tx, insert, tenant=acme.tenant_id)
+        execute_sql(tx, insert, tenant=acme.tenant_id)
 
 
-def test_a_route_goes_with_its_binding(database: Database, acme: Firm) -> None:
+def test_a_route_goes_with_its_binding(database: Database, acme: SampleTenant) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        execute(tx, "DELETE FROM bindings")
-        assert [route.key for route in routes.mine(tx)] == ["tenant:acme"]
+        execute_sql(tx, "DELETE FROM bindings")
+        assert [route.key for route in routes.list_own_keys(tx)] == ["tenant:acme"]
 
 
-def test_a_persona_is_loaded_whole(database: Database, acme: Firm, brick: Firm) -> None:
+def test_a_persona_is_loaded_whole(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        persona = bindings.load(tx, acme.binding_id)
+        persona = bindings.load_persona(tx, acme.binding_id)
     assert persona is not None
     assert (persona.tenant.slug, persona.tenant.status) == ("acme", "active")
-    assert persona.tenant == tenants.by_slug(database, "acme")
+    assert persona.tenant == tenants.find_tenant_by_slug(database, "acme")
     assert (persona.binding.greeting, persona.binding.clearance) == ("Namaste", 1)
     assert (persona.human.languages, persona.human.voice) == (("en", "hi"), {"tone": "calm"})
     assert persona.human.guardrails == ("Never promise a date.",)
@@ -191,60 +191,60 @@ def test_a_persona_is_loaded_whole(database: Database, acme: Firm, brick: Firm) 
     assert persona.versions == {"tenant": 1, "binding": 1, "human": 1, "team": 3, "agent": 1}
 
 
-def test_a_binding_reads_the_same_alone_and_in_its_persona(database: Database, acme: Firm) -> None:
+def test_a_binding_reads_the_same_alone_and_in_its_persona(database: Database, acme: SampleTenant) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        persona = bindings.load(tx, acme.binding_id)
+        persona = bindings.load_persona(tx, acme.binding_id)
         assert persona is not None
-        assert bindings.by_id(tx, acme.binding_id) == persona.binding
-        assert bindings.by_slug(tx, "site-adviser") == persona.binding
-        assert bindings.list_active(tx) == [persona.binding]
-        assert bindings.by_slug(tx, "a\x00") is None
+        assert bindings.find_binding(tx, acme.binding_id) == persona.binding
+        assert bindings.find_binding_by_slug(tx, "site-adviser") == persona.binding
+        assert bindings.list_active_bindings(tx) == [persona.binding]
+        assert bindings.find_binding_by_slug(tx, "a\x00") is None
 
 
-def test_a_binding_that_is_off_is_not_listed_but_still_loads(database: Database, acme: Firm) -> None:
+def test_a_binding_that_is_off_is_not_listed_but_still_loads(database: Database, acme: SampleTenant) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        execute(tx, "UPDATE bindings SET is_active = false")
-        assert bindings.list_active(tx) == []
-        persona = bindings.load(tx, acme.binding_id)
+        execute_sql(tx, "UPDATE bindings SET is_active = false")
+        assert bindings.list_active_bindings(tx) == []
+        persona = bindings.load_persona(tx, acme.binding_id)
     assert persona is not None
-    assert not persona.binding.open_to_visitors
+    assert not persona.binding.is_open_to_visitors
 
 
-def test_visitors_enter_by_public_doors_on_the_web(database: Database, acme: Firm) -> None:
+def test_visitors_enter_by_public_doors_on_the_web(database: Database, acme: SampleTenant) -> None:
     seen = {}
     with database.transaction(acme.tenant_id) as tx:
         for change in ("door = 'public'", "door = 'private'", "door = 'public', channels = '{\"whatsapp\": {}}'"):
-            execute(tx, f"UPDATE bindings SET {change}")
-            binding = bindings.by_id(tx, acme.binding_id)
-            seen[change] = binding and binding.open_to_visitors
+            execute_sql(tx, f"UPDATE bindings SET {change}")
+            binding = bindings.find_binding(tx, acme.binding_id)
+            seen[change] = binding and binding.is_open_to_visitors
     assert list(seen.values()) == [True, False, False]
 
 
-def test_a_version_is_written_once(database: Database, acme: Firm, now: datetime, new_id: NewId) -> None:
+def test_a_version_is_written_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
     with database.transaction(acme.operator) as tx:
-        versions.record(acme.operator, tx, "human", acme.tiers["human"], 1, {"slug": "meera"}, now, new_id)
+        versions.record_version(acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "meera"}, now, new_id)
         with pytest.raises(Conflict, match="version 1"):
-            versions.record(acme.operator, tx, "human", acme.tiers["human"], 1, {"slug": "m"}, now, new_id)
-        assert [version.config for version in history(tx, acme.tiers["human"])] == [{"slug": "meera"}]
+            versions.record_version(acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "m"}, now, new_id)
+        assert [version.config for version in history(tx, acme.tier_ids["human"])] == [{"slug": "meera"}]
 
 
-def test_the_past_is_not_rewritten(database: Database, acme: Firm) -> None:
+def test_the_past_is_not_rewritten(database: Database, acme: SampleTenant) -> None:
     for table in ("config_versions", "audit_log"):
         for statement in (f"DELETE FROM {table}", f"UPDATE {table} SET id = id"):
             with pytest.raises(psycopg.errors.InsufficientPrivilege), database.transaction(acme.tenant_id) as tx:
-                execute(tx, statement)
+                execute_sql(tx, statement)
 
 
 def test_the_audit_trail_is_read_backwards_without_gaps(
-    database: Database, acme: Firm, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
 ) -> None:
     with database.transaction(acme.operator) as tx:
         for number in range(7):
             at = now + timedelta(seconds=number // 3)
-            audit.record(acme.operator, tx, "test.done", f"test:{number}", {"number": number}, at, new_id)
+            audit.add_entry(acme.operator, tx, "test.done", f"test:{number}", {"number": number}, at, new_id)
         pages = []
         before = None
-        while page := audit.recent(acme.operator, tx, 2, before):
+        while page := audit.list_entries(acme.operator, tx, 2, before):
             pages.extend(page)
             before = page[-1]
     assert len(pages) == 8
@@ -252,7 +252,7 @@ def test_the_audit_trail_is_read_backwards_without_gaps(
     assert [entry.at for entry in pages] == sorted((entry.at for entry in pages), reverse=True)
 
 
-def test_a_visitor_reads_no_audit_trail(database: Database, acme: Firm) -> None:
+def test_a_visitor_reads_no_audit_trail(database: Database, acme: SampleTenant) -> None:
     visitor = Principal(acme.tenant_id, "user", UUID(int=5))
     with pytest.raises(Forbidden), database.transaction(visitor) as tx:
-        audit.recent(visitor, tx, 10)
+        audit.list_entries(visitor, tx, 10)

@@ -11,16 +11,16 @@ import pytest
 from parlour.infra.errors import NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
-from parlour.principal import Principal, system
+from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, people
-from tests.integration.tenancy.conftest import Firm, add_binding, execute
+from tests.integration.tenancy.conftest import SampleTenant, add_binding, execute_sql
 
 PHONE = "+919800000001"
 
 
-def known(tx: Transaction, firm: Firm, user_id: UUID) -> people.User | None:
+def known(tx: Transaction, firm: SampleTenant, user_id: UUID) -> people.User | None:
     """Who talks to the firm's binding, as a turn reads it."""
-    persona = bindings.load(tx, firm.binding_id, user_id)
+    persona = bindings.load_persona(tx, firm.binding_id, user_id)
     assert persona is not None
     return persona.user
 
@@ -32,7 +32,7 @@ def write(now: datetime, new_id: NewId) -> Callable[..., people.Contact]:
     def contact(
         tx: Transaction, binding_id: UUID, phone: str = PHONE, name: str | None = "Asha", at: datetime = now
     ) -> people.Contact:
-        return people.contact(
+        return people.find_or_create_contact(
             tx, channel="whatsapp", address=phone, display_name=name, binding_id=binding_id, now=at, new_id=new_id
         )
 
@@ -40,11 +40,11 @@ def write(now: datetime, new_id: NewId) -> Callable[..., people.Contact]:
 
 
 def test_a_first_message_makes_a_user_and_their_main_session(
-    database: Database, acme: Firm, write: Callable[..., people.Contact], now: datetime
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact], now: datetime
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
-        user, session = known(tx, acme, contact.user_id), people.session_of(acme.operator, tx, contact.session_id)
+        user, session = known(tx, acme, contact.user_id), people.get_session(acme.operator, tx, contact.session_id)
     assert contact.is_new
     assert user == people.User(contact.user_id, PHONE, "Asha", None, None, now)
     assert (session.user_id, session.binding_id, session.channel) == (contact.user_id, acme.binding_id, "whatsapp")
@@ -52,7 +52,7 @@ def test_a_first_message_makes_a_user_and_their_main_session(
 
 
 def test_a_later_message_finds_both_and_marks_the_session_active(
-    database: Database, acme: Firm, write: Callable[..., people.Contact], now: datetime
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact], now: datetime
 ) -> None:
     later = now + timedelta(hours=1)
     with database.transaction(acme.tenant_id) as tx:
@@ -60,13 +60,13 @@ def test_a_later_message_finds_both_and_marks_the_session_active(
     with database.transaction(acme.tenant_id) as tx:
         second = write(tx, acme.binding_id, at=later)
         write(tx, acme.binding_id, at=now)
-        session = people.session_of(acme.operator, tx, first.session_id)
+        session = people.get_session(acme.operator, tx, first.session_id)
     assert second == people.Contact(first.user_id, first.session_id, is_new=False)
     assert session.last_active_at == later
 
 
 def test_somebody_who_hides_their_number_has_none_and_is_known_again(
-    database: Database, acme: Firm, write: Callable[..., people.Contact]
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact]
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         first, other = write(tx, acme.binding_id, "IN.1349"), write(tx, acme.binding_id, "IN.1350")
@@ -79,11 +79,11 @@ def test_somebody_who_hides_their_number_has_none_and_is_known_again(
 
 
 def test_one_person_has_one_session_with_each_binding(
-    database: Database, acme: Firm, write: Callable[..., people.Contact], now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact], now: datetime, new_id: NewId
 ) -> None:
     office = new_id(now)
     with database.transaction(acme.tenant_id) as tx:
-        add_binding(tx, "office-adviser", acme.tiers, office, now)
+        add_binding(tx, "office-adviser", acme.tier_ids, office, now)
         site, other = write(tx, acme.binding_id), write(tx, office)
     assert site.user_id == other.user_id
     assert site.session_id != other.session_id
@@ -91,7 +91,7 @@ def test_one_person_has_one_session_with_each_binding(
 
 
 def test_one_number_is_another_person_to_another_tenant(
-    database: Database, acme: Firm, brick: Firm, write: Callable[..., people.Contact]
+    database: Database, acme: SampleTenant, brick: SampleTenant, write: Callable[..., people.Contact]
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         here = write(tx, acme.binding_id)
@@ -103,11 +103,11 @@ def test_one_number_is_another_person_to_another_tenant(
 
 
 def test_a_number_that_is_linked_to_a_user_of_the_web_is_that_user(
-    database: Database, acme: Firm, write: Callable[..., people.Contact], now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact], now: datetime, new_id: NewId
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        visitor = people.open_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
-        execute(tx, "UPDATE users SET phone = %(phone)s", phone=PHONE)
+        visitor = people.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        execute_sql(tx, "UPDATE users SET phone = %(phone)s", phone=PHONE)
         contact = write(tx, acme.binding_id)
         user = known(tx, acme, visitor.user_id)
     assert contact.user_id == visitor.user_id
@@ -116,7 +116,7 @@ def test_a_number_that_is_linked_to_a_user_of_the_web_is_that_user(
 
 
 def test_a_name_that_is_known_is_not_overwritten(
-    database: Database, acme: Firm, write: Callable[..., people.Contact]
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact]
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id, name="Asha")
@@ -127,7 +127,7 @@ def test_a_name_that_is_known_is_not_overwritten(
 
 
 def test_first_messages_at_the_same_moment_end_in_one_user_and_one_session(
-    open_database: Callable[[], Database], acme: Firm, write: Callable[..., people.Contact]
+    open_database: Callable[[], Database], acme: SampleTenant, write: Callable[..., people.Contact]
 ) -> None:
     writers = 12
     together = Barrier(writers)
@@ -144,12 +144,12 @@ def test_first_messages_at_the_same_moment_end_in_one_user_and_one_session(
     assert sum(contact.is_new for contact in contacts) == 1
     with databases[0].transaction(acme.tenant_id) as tx:
         for table in ("users", "channel_identities", "sessions"):
-            assert execute(tx, f"SELECT FROM {table}") == 1
+            assert execute_sql(tx, f"SELECT FROM {table}") == 1
 
 
 def test_first_messages_to_two_bindings_at_the_same_moment_end_in_one_user(
     open_database: Callable[[], Database],
-    acme: Firm,
+    acme: SampleTenant,
     write: Callable[..., people.Contact],
     now: datetime,
     new_id: NewId,
@@ -157,7 +157,7 @@ def test_first_messages_to_two_bindings_at_the_same_moment_end_in_one_user(
     office = new_id(now)
     databases = [open_database() for _ in range(8)]
     with databases[0].transaction(acme.tenant_id) as tx:
-        add_binding(tx, "office-adviser", acme.tiers, office, now)
+        add_binding(tx, "office-adviser", acme.tier_ids, office, now)
     together = Barrier(len(databases))
 
     def first_message(number: int) -> people.Contact:
@@ -172,40 +172,40 @@ def test_first_messages_to_two_bindings_at_the_same_moment_end_in_one_user(
     assert sum(contact.is_new for contact in contacts) == 2
 
 
-def test_a_visitor_is_a_new_user_each_time(database: Database, acme: Firm, now: datetime, new_id: NewId) -> None:
+def test_a_visitor_is_a_new_user_each_time(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        first = people.open_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
-        second = people.open_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
-        session = people.session_of(acme.operator, tx, first.session_id)
+        first = people.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        second = people.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        session = people.get_session(acme.operator, tx, first.session_id)
         known = "SELECT FROM channel_identities WHERE channel = 'web' AND address = user_id::text"
-        assert execute(tx, known) == 2
+        assert execute_sql(tx, known) == 2
     assert first.user_id != second.user_id
     assert (session.channel, session.is_main, session.user_id) == ("web", False, first.user_id)
 
 
-def test_a_visitor_may_open_more_sessions(database: Database, acme: Firm, now: datetime, new_id: NewId) -> None:
+def test_a_visitor_may_open_more_sessions(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        visitor = people.open_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
-        principal = people.principal_of(tx, visitor.user_id, acme.binding_id)
+        visitor = people.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        principal = people.load_user_principal(tx, visitor.user_id, acme.binding_id)
         later = now + timedelta(minutes=1)
         opened = people.open_session(principal, tx, binding_id=acme.binding_id, now=later, new_id=new_id)
         for session_id in (opened.id, visitor.session_id):
-            assert people.session_of(principal, tx, session_id).user_id == visitor.user_id
+            assert people.get_session(principal, tx, session_id).user_id == visitor.user_id
 
 
 def test_no_session_is_opened_where_there_is_no_open_binding(
-    database: Database, acme: Firm, brick: Firm, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime, new_id: NewId
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        visitor = people.open_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
-        principal = people.principal_of(tx, visitor.user_id, acme.binding_id)
-        execute(tx, "UPDATE bindings SET is_active = false")
+        visitor = people.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        principal = people.load_user_principal(tx, visitor.user_id, acme.binding_id)
+        execute_sql(tx, "UPDATE bindings SET is_active = false")
         for binding_id in (acme.binding_id, brick.binding_id, new_id(now)):
             with pytest.raises(NotFound):
-                people.open_visitor(tx, binding_id=binding_id, now=now, new_id=new_id)
+                people.create_visitor(tx, binding_id=binding_id, now=now, new_id=new_id)
             with pytest.raises(NotFound):
                 people.open_session(principal, tx, binding_id=binding_id, now=now, new_id=new_id)
-        assert execute(tx, "SELECT FROM users") == 1
+        assert execute_sql(tx, "SELECT FROM users") == 1
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_no_session_is_opened_where_there_is_no_open_binding(
 )
 def test_a_session_is_about_an_entity_within_reach_only(
     database: Database,
-    acme: Firm,
+    acme: SampleTenant,
     now: datetime,
     new_id: NewId,
     classification: int,
@@ -226,15 +226,15 @@ def test_a_session_is_about_an_entity_within_reach_only(
             INSERT INTO entity_types (tenant_id, id, key, display_name, created_at, updated_at)
             VALUES (current_tenant(), %(id)s, 'task', 'Task', %(now)s, %(now)s)
         """
-        execute(tx, kind, id=type_id, now=now)
+        execute_sql(tx, kind, id=type_id, now=now)
         entity = """
             INSERT INTO entities (tenant_id, id, type_id, key, name, classification, created_at, updated_at, deleted_at)
             VALUES (current_tenant(), %(id)s, %(type)s, 'T-1', 'Slab', %(level)s, %(now)s, %(now)s, %(gone)s)
         """
         gone = now if deleted else None
-        execute(tx, entity, id=entity_id, type=type_id, level=classification, now=now, gone=gone)
-        visitor = people.open_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
-        principal = people.principal_of(tx, visitor.user_id, acme.binding_id)
+        execute_sql(tx, entity, id=entity_id, type=type_id, level=classification, now=now, gone=gone)
+        visitor = people.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        principal = people.load_user_principal(tx, visitor.user_id, acme.binding_id)
         try:
             opened = people.open_session(
                 principal, tx, binding_id=acme.binding_id, entity_id=entity_id, now=now, new_id=new_id
@@ -247,52 +247,52 @@ def test_a_session_is_about_an_entity_within_reach_only(
 
 
 def test_a_user_sees_what_the_binding_allows_unless_their_own_row_says_otherwise(
-    database: Database, acme: Firm, write: Callable[..., people.Contact]
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact]
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
-        assert people.principal_of(tx, contact.user_id, acme.binding_id) == Principal(
+        assert people.load_user_principal(tx, contact.user_id, acme.binding_id) == Principal(
             acme.tenant_id, "user", contact.user_id, clearance=1
         )
         for clearance in (3, 0):
-            execute(tx, "UPDATE users SET clearance = %(clearance)s", clearance=clearance)
-            assert people.principal_of(tx, contact.user_id, acme.binding_id).clearance == clearance
+            execute_sql(tx, "UPDATE users SET clearance = %(clearance)s", clearance=clearance)
+            assert people.load_user_principal(tx, contact.user_id, acme.binding_id).clearance == clearance
 
 
 def test_a_user_or_binding_that_is_gone_makes_no_principal(
-    database: Database, acme: Firm, brick: Firm, write: Callable[..., people.Contact], now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, brick: SampleTenant, write: Callable[..., people.Contact], now: datetime, new_id: NewId
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
         for user_id, binding_id in ((new_id(now), acme.binding_id), (contact.user_id, brick.binding_id)):
             with pytest.raises(NotFound):
-                people.principal_of(tx, user_id, binding_id)
+                people.load_user_principal(tx, user_id, binding_id)
 
 
 def test_a_session_is_read_by_its_user_a_viewer_and_parlour_only(
-    database: Database, acme: Firm, write: Callable[..., people.Contact]
+    database: Database, acme: SampleTenant, write: Callable[..., people.Contact]
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
         other = write(tx, acme.binding_id, phone="+919800000002")
-        needs = people.session_of(acme.operator, tx, contact.session_id).needs
+        needs = people.get_session(acme.operator, tx, contact.session_id).required_clearance
         viewer, lower = (
             Principal(acme.tenant_id, "key", UUID(int=9), frozenset({"viewer"}), clearance)
             for clearance in (needs, needs - 1)
         )
-        owner = people.principal_of(tx, contact.user_id, acme.binding_id)
-        for reader in (owner, viewer, acme.operator, system(acme.tenant_id)):
-            assert people.session_of(reader, tx, contact.session_id).id == contact.session_id
-        stranger = people.principal_of(tx, other.user_id, acme.binding_id)
+        owner = people.load_user_principal(tx, contact.user_id, acme.binding_id)
+        for reader in (owner, viewer, acme.operator, system_principal(acme.tenant_id)):
+            assert people.get_session(reader, tx, contact.session_id).id == contact.session_id
+        stranger = people.load_user_principal(tx, other.user_id, acme.binding_id)
         nobody = Principal(acme.tenant_id, "key", contact.user_id)
         for reader in (stranger, nobody, lower):
-            assert not people.may_read(reader, tx, contact.session_id)
+            assert not people.can_read_session(reader, tx, contact.session_id)
             with pytest.raises(NotFound):
-                people.session_of(reader, tx, contact.session_id)
+                people.get_session(reader, tx, contact.session_id)
 
 
 def test_anothers_session_and_none_at_all_look_the_same(
-    database: Database, acme: Firm, brick: Firm, write: Callable[..., people.Contact], now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, brick: SampleTenant, write: Callable[..., people.Contact], now: datetime, new_id: NewId
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
@@ -300,6 +300,6 @@ def test_anothers_session_and_none_at_all_look_the_same(
     with database.transaction(brick.tenant_id) as tx:
         for session_id in (contact.session_id, new_id(now)):
             with pytest.raises(NotFound) as refusal:
-                people.session_of(brick.operator, tx, session_id)
+                people.get_session(brick.operator, tx, session_id)
             answers.add(str(refusal.value))
     assert len(answers) == 1

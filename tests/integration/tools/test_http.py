@@ -30,10 +30,10 @@ from parlour.infra.errors import (
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.principal import system
+from parlour.principal import system_principal
 from parlour.tools.addresses import PrivateHosts
 from parlour.tools.definition import Tool
-from parlour.tools.http import MOST_BYTES, HttpEndpoint, resolve
+from parlour.tools.http import MAX_RESPONSE_BYTES, HttpEndpoint, resolve_host
 from parlour.tools.run import ToolContext
 
 KEY = "turn:1:call/1"
@@ -118,7 +118,7 @@ def no_connection(_: float) -> Any:
 @pytest.fixture
 def context(now: datetime, new_id: NewId) -> ToolContext:
     return ToolContext(
-        system(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fence=1,
+        system_principal(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fencing_token=1,
         idempotency_key=KEY, seconds_left=lambda: 30.0, tool_call_id=UUID(int=9),
     )  # fmt: skip
 
@@ -130,7 +130,7 @@ def endpoint(office: Office) -> HttpEndpoint:
 def raising(office: Office, **changes: Any) -> Tool:
     tool = Tool(
         "raise_rfi", "Raises it.", {"type": "object"}, f"http://{office.host}/rfis", writes=True,
-        lookup=f"http://{office.host}/rfis/by-key/{{key}}", hosts=(office.host,), tenant="acme",
+        lookup=f"http://{office.host}/rfis/by-key/{{key}}", allowed_hosts=(office.host,), tenant_slug="acme",
     )  # fmt: skip
     return replace(tool, **changes)
 
@@ -244,7 +244,7 @@ def test_what_is_made_of_a_lookup(
     context: ToolContext, office: Office, status: int, body: bytes, expected: Any
 ) -> None:
     office.status, office.body = status, body
-    context.line.hang_up()  # a call that was given up is looked up all the same
+    context.connection.cancel()  # a call that was given up is looked up all the same
     if expected is OutcomeUnknown:
         with pytest.raises(OutcomeUnknown):
             endpoint(office).lookup(context, raising(office))
@@ -285,7 +285,7 @@ def test_a_call_under_way_ends_when_the_line_is_hung_up(
     context: ToolContext, office: Office, writes: bool, expected: type[ModelError]
 ) -> None:
     office.wait = 5.0
-    threading.Timer(0.5, context.line.hang_up).start()
+    threading.Timer(0.5, context.connection.cancel).start()
     began = time.monotonic()
     with pytest.raises(expected):
         endpoint(office).call(context, raising(office, writes=writes), ARGUMENTS)
@@ -293,7 +293,7 @@ def test_a_call_under_way_ends_when_the_line_is_hung_up(
 
 
 def test_an_answer_that_is_too_long_is_not_read_to_its_end(context: ToolContext, office: Office) -> None:
-    office.body = b'{"a": "%s"}' % (b"x" * 2 * MOST_BYTES)
+    office.body = b'{"a": "%s"}' % (b"x" * 2 * MAX_RESPONSE_BYTES)
     with pytest.raises(ToolFailed):
         endpoint(office).call(context, raising(office, writes=False), ARGUMENTS)
     assert "It was done" in str(endpoint(office).call(context, raising(office), ARGUMENTS)["message"])
@@ -353,7 +353,7 @@ def test_no_spelling_of_a_private_address_is_reached(context: ToolContext, offic
     listed = f"{host}:{office.port}"
     tool = raising(office, endpoint=f"https://{listed}/rfis", hosts=(listed,))
     with pytest.raises((ToolNotAvailable, ToolFailed)) as caught:
-        HttpEndpoint(Safe(), PrivateHosts.parse(""), resolve).call(context, tool, ARGUMENTS)
+        HttpEndpoint(Safe(), PrivateHosts.parse(""), resolve_host).call(context, tool, ARGUMENTS)
     assert "nothing was done" in str(caught.value) or "not a public one" in str(caught.value)
     assert office.asked == []
 

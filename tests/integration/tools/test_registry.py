@@ -7,7 +7,7 @@ import pytest
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
-from parlour.principal import system
+from parlour.principal import system_principal
 from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
 
@@ -28,7 +28,7 @@ _TOOL = Query(
 def test_tools_are_loaded_by_name_in_one_order(
     database: Database, now: datetime, caplog: pytest.LogCaptureFixture
 ) -> None:
-    acme, brick = system(uuid7(now)), system(uuid7(now))
+    acme, brick = system_principal(uuid7(now)), system_principal(uuid7(now))
     for principal, slug, names in ((acme, "acme", ["search", "b_2", "b1", "unused"]), (brick, "brick", ["theirs"])):
         with database.transaction(principal) as tx:
             tx.run(_TENANT, slug=slug, now=now)
@@ -40,5 +40,5 @@ def test_tools_are_loaded_by_name_in_one_order(
         tools = load_tools(tx, ["search", "theirs", "b_2", "b1"])
         assert load_tools(tx, []) == []
     assert [tool.name for tool in tools] == ["b1", "b_2", "search"]
-    assert tools[0] == Tool("b1", "Does it.", {"type": "object"}, "python:x", tenant="acme")
+    assert tools[0] == Tool("b1", "Does it.", {"type": "object"}, "python:x", tenant_slug="acme")
     assert [vars(record)["tool"] for record in caplog.records] == ["theirs"]

@@ -14,11 +14,11 @@ import boto3
 import pytest
 
 from local import queues
-from local.database import APP, Cluster
-from local.scratch import PASSWORD
+from local.database import APP_ROLE, Cluster
+from local.scratch import APP_PASSWORD
 from parlour.bootstrap.inbound import build_inbound
 from parlour.infra.jsonable import JsonObject
-from parlour.infra.postgres import Connect, Database
+from parlour.infra.postgres import OpenConnection, Database
 from tests.functions.deployed import load_handler
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "token-of-the-webhook-and-long-enough"
-DEAD = ("IntakeDeadLetters", "TurnsMessagingDeadLetters", "TurnsWebDeadLetters")
-SERVED = {"IntakeQueue": "receiver", "TurnsMessagingQueue": "orchestrator", "TurnsWebQueue": "orchestrator"}
+DEAD_LETTER_QUEUES = ("IntakeDeadLetters", "TurnsMessagingDeadLetters", "TurnsWebDeadLetters")
+FUNCTIONS_BY_QUEUE = {"IntakeQueue": "receiver", "TurnsMessagingQueue": "orchestrator", "TurnsWebQueue": "orchestrator"}
 
 type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 type ShortenVisibility = Callable[[str, str, int], None]
@@ -44,7 +44,7 @@ class Invocation:
 
 
 @dataclass
-class Deployment:
+class InProcessDeployment:
     """Queues as the template has them, and workers that serve them until all are empty.
 
     A failed message comes back after `back_off` seconds, at once by default: sooner than the functions ask for, so
@@ -56,10 +56,10 @@ class Deployment:
     databases: list[Database]
     back_off: int = 0
     invocations: int = 0
-    repeated: int = 0
+    redeliveries: int = 0
     _receiving: threading.Lock = field(default_factory=threading.Lock)
 
-    def webhook(self, number: int) -> int:
+    def post_webhook(self, number: int) -> int:
         """One person writes; returns the status that the provider is answered."""
         event = json.loads((ROOT / "events" / "inbound_gupshup_text.json").read_text())
         phone, body = f"9198{number:08d}", json.loads(event["body"])
@@ -70,7 +70,7 @@ class Deployment:
         event["pathParameters"]["token"] = TOKEN
         return int(load_handler("inbound")(event, None)["statusCode"])
 
-    def serve(self, workers: int, is_over: Callable[[], bool], seconds: float) -> None:
+    def run_workers(self, workers: int, is_over: Callable[[], bool], seconds: float) -> None:
         """Deliver what is on the queues with so many workers until it is over; AssertionError if it never is."""
         ends = time.monotonic() + seconds
         served = [self._worker() for _ in range(workers)]
@@ -82,18 +82,18 @@ class Deployment:
             thread.start()
         for thread in threads:
             thread.join()
-        assert is_over(), f"not over after {seconds} seconds: {self.held()}"
+        assert is_over(), f"not over after {seconds} seconds: {self.count_messages()}"
 
-    def held(self) -> dict[str, int]:
+    def count_messages(self) -> dict[str, int]:
         """How many messages each queue holds, in whatever state; empty ones are left out."""
-        return {name: count for name in (*SERVED, *DEAD) if (count := self._count(self.urls[name]))}
+        return {name: count for name in (*FUNCTIONS_BY_QUEUE, *DEAD_LETTER_QUEUES) if (count := self._count(self.urls[name]))}
 
-    def dead(self) -> int:
-        return sum(self.held().get(name, 0) for name in DEAD)
+    def count_dead_letters(self) -> int:
+        return sum(self.count_messages().get(name, 0) for name in DEAD_LETTER_QUEUES)
 
     def is_quiet(self) -> bool:
         """Whether nothing is on its way any more."""
-        return not any(name in SERVED for name in self.held())
+        return not any(name in FUNCTIONS_BY_QUEUE for name in self.count_messages())
 
     def close(self) -> None:
         """Let every worker's connection go."""
@@ -106,11 +106,11 @@ class Deployment:
         return sum(int(text) for name, text in found.items() if name.startswith("ApproximateNumberOf"))
 
     def _worker(self) -> dict[str, Handler]:
-        return {function: _fresh(function, self._bring_back) for function in set(SERVED.values())}
+        return {function: _fresh(function, self._bring_back) for function in set(FUNCTIONS_BY_QUEUE.values())}
 
     def _bring_back(self, queue_url: str, receipt_handle: str, _seconds: int) -> None:
         del queue_url
-        for name in SERVED:  # a record tells its queue's ARN, from which AWS's URL is made, not moto's
+        for name in FUNCTIONS_BY_QUEUE:  # a record tells its queue's ARN, from which AWS's URL is made, not moto's
             try:
                 self.client.change_message_visibility(
                     QueueUrl=self.urls[name], ReceiptHandle=receipt_handle, VisibilityTimeout=self.back_off
@@ -120,7 +120,7 @@ class Deployment:
 
     def _work(self, handlers: dict[str, Handler], is_over: Callable[[], bool]) -> None:
         while True:
-            busy = [self._serve_one(queue, handlers[function]) for queue, function in SERVED.items()]
+            busy = [self._serve_one(queue, handlers[function]) for queue, function in FUNCTIONS_BY_QUEUE.items()]
             if not any(busy):
                 if is_over():
                     return
@@ -140,18 +140,18 @@ class Deployment:
             if message["MessageId"] not in failed:
                 self.client.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
         self.invocations += 1
-        self.repeated += len(failed)
+        self.redeliveries += len(failed)
         return True
 
 
-def deploy(cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Deployment:
+def deploy_in_process(cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch) -> InProcessDeployment:
     """Queues, secrets and variables as the template gives them; inside `mock_aws`."""
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
     client = boto3.client("sqs")
-    urls = queues.create(client, "trouble")
-    where = cluster.parameters(database_name, APP)
+    urls = queues.create_queues(client, "trouble")
+    where = cluster.connection_parameters(database_name, APP_ROLE)
     secrets: dict[str, JsonObject] = {
-        "database": {"username": APP, "password": PASSWORD, "host": where["host"], "dbname": database_name},
+        "database": {"username": APP_ROLE, "password": APP_PASSWORD, "host": where["host"], "dbname": database_name},
         "model": {"anthropic_api_key": ""},
         "webhook": {"gupshup_tokens": [TOKEN], "whatsapp_app_secrets": [], "whatsapp_verify_tokens": []},
         "token": {},
@@ -160,19 +160,19 @@ def deploy(cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
         boto3.client("secretsmanager").create_secret(Name=name, SecretString=json.dumps(value))
         monkeypatch.setenv(f"{name.upper()}_SECRET", name)
     for name, url in urls.items():
-        monkeypatch.setenv(queues.variable(name), url)
+        monkeypatch.setenv(queues.environment_variable(name), url)
     monkeypatch.setenv("EMBEDDING_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("MEDIA_BUCKET", "media")
     build_inbound.cache_clear()
     opened: list[Database] = []
 
     class Opened(Database):
-        def __init__(self, connect: Connect) -> None:
+        def __init__(self, connect: OpenConnection) -> None:
             super().__init__(connect)
             opened.append(self)
 
     monkeypatch.setattr("parlour.bootstrap.database.Database", Opened)
-    return Deployment(client, urls, opened)
+    return InProcessDeployment(client, urls, opened)
 
 
 def _fresh(function: str, shorten_visibility: ShortenVisibility) -> Handler:
@@ -205,5 +205,5 @@ def _record(message: Any) -> dict[str, Any]:
     }
 
 
-def numbers(count: int, start: int = 1) -> Sequence[int]:
+def phone_numbers(count: int, start: int = 1) -> Sequence[int]:
     return range(start, start + count)

@@ -11,12 +11,12 @@ import pytest
 from moto import mock_aws
 from psycopg import sql
 
-from local.database import APP, Cluster
+from local.database import APP_ROLE, Cluster
 from parlour.infra.errors import DatabaseUnavailable
 from parlour.infra.postgres import Connection, Database, Transaction
 from parlour.principal import Principal
-from tests.desk import Desk
-from tests.integration.trouble.deployment import Deployment, deploy, numbers
+from tests.desk import ConversationHarness
+from tests.integration.trouble.deployment import InProcessDeployment, deploy_in_process, phone_numbers
 
 PEOPLE = 60
 WORKERS = 4
@@ -25,19 +25,19 @@ EVERY_SECONDS = 0.2
 
 @pytest.fixture
 def deployment(
-    desk: Desk, cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Deployment]:
+    desk: ConversationHarness, cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[InProcessDeployment]:
     """The example's site desk behind its functions."""
     desk.database.close()
     with mock_aws():
-        deployed = deploy(cluster, database_name, monkeypatch)
+        deployed = deploy_in_process(cluster, database_name, monkeypatch)
         yield deployed
         deployed.close()
 
 
-def replies(desk: Desk) -> list[int]:
+def replies(desk: ConversationHarness) -> list[int]:
     """How many replies each session has."""
-    found = desk.rows(
+    found = desk.query(
         "SELECT count(m.id) FROM sessions s LEFT JOIN messages m ON m.session_id = s.id AND m.direction = 'outbound'"
         " GROUP BY s.id"
     )
@@ -47,7 +47,7 @@ def replies(desk: Desk) -> list[int]:
 def end_connections(superuser: psycopg.Connection[object], database_name: str) -> None:
     superuser.execute(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = %s AND datname = %s",
-        (APP, database_name),
+        (APP_ROLE, database_name),
     )
 
 
@@ -57,7 +57,7 @@ def connections_killed(cluster: Cluster, database_name: str) -> Iterator[None]:
     over = threading.Event()
 
     def kill() -> None:
-        with cluster.superuser() as superuser:
+        with cluster.connect_as_superuser() as superuser:
             while not over.wait(EVERY_SECONDS):
                 end_connections(superuser, database_name)
 
@@ -71,64 +71,64 @@ def connections_killed(cluster: Cluster, database_name: str) -> Iterator[None]:
 
 
 def test_while_the_database_is_down_every_webhook_is_taken_and_all_are_answered_after(
-    deployment: Deployment, desk: Desk, cluster: Cluster, database_name: str
+    deployment: InProcessDeployment, desk: ConversationHarness, cluster: Cluster, database_name: str
 ) -> None:
     """For three seconds, with a try in each; half an hour of it is what the back-off is for."""
     deployment.back_off = 1
     allow = sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS {}")
-    with cluster.superuser() as superuser:
+    with cluster.connect_as_superuser() as superuser:
         superuser.execute(allow.format(sql.Identifier(database_name), sql.SQL("false")))
         end_connections(superuser, database_name)
-        assert {deployment.webhook(number) for number in numbers(10)} == {200}
+        assert {deployment.post_webhook(number) for number in phone_numbers(10)} == {200}
         down = time.monotonic() + 3
-        deployment.serve(WORKERS, lambda: time.monotonic() > down, 30)
+        deployment.run_workers(WORKERS, lambda: time.monotonic() > down, 30)
         assert deployment.invocations >= 20
-        assert (deployment.repeated, deployment.dead()) == (deployment.invocations, 0)
+        assert (deployment.redeliveries, deployment.count_dead_letters()) == (deployment.invocations, 0)
         superuser.execute(allow.format(sql.Identifier(database_name), sql.SQL("true")))
-    deployment.serve(WORKERS, deployment.is_quiet, 120)
-    assert (replies(desk), deployment.dead()) == ([1] * 10, 0)
-    assert desk.rows("SELECT DISTINCT state, attempts FROM turns") == [("answered", 1)]
+    deployment.run_workers(WORKERS, deployment.is_quiet, 120)
+    assert (replies(desk), deployment.count_dead_letters()) == ([1] * 10, 0)
+    assert desk.query("SELECT DISTINCT state, attempts FROM turns") == [("answered", 1)]
 
 
 @pytest.mark.parametrize("missing", ["work_due", "sessions.lease_holder"])
 def test_until_a_release_is_migrated_everything_waits_and_no_turn_loses_an_attempt(
-    deployment: Deployment, desk: Desk, cluster: Cluster, database_name: str, missing: str
+    deployment: InProcessDeployment, desk: ConversationHarness, cluster: Cluster, database_name: str, missing: str
 ) -> None:
     """The code is published first and the schema a minute later; what the code needs is not there until then."""
     deployment.back_off = 1
     table, _, column = missing.partition(".")
     what = f"COLUMN {column} " if column else ""
-    with cluster.superuser(database_name) as superuser:
+    with cluster.connect_as_superuser(database_name) as superuser:
         superuser.execute(f"ALTER TABLE {table} RENAME {what}TO of_the_next_release".encode())
-        assert {deployment.webhook(number) for number in numbers(3)} == {200}
+        assert {deployment.post_webhook(number) for number in phone_numbers(3)} == {200}
         soon = time.monotonic() + 4
-        deployment.serve(1, lambda: time.monotonic() > soon, 30)
-        assert deployment.repeated > 0
+        deployment.run_workers(1, lambda: time.monotonic() > soon, 30)
+        assert deployment.redeliveries > 0
         there = "of_the_next_release" if not column else table
         back = f"ALTER TABLE {there} RENAME {'COLUMN of_the_next_release ' if column else ''}TO {column or table}"
         superuser.execute(back.encode())
-    deployment.serve(1, deployment.is_quiet, 60)
-    assert (replies(desk), deployment.dead()) == ([1] * 3, 0)
-    assert desk.rows("SELECT DISTINCT state, attempts FROM turns") == [("answered", 1)]
+    deployment.run_workers(1, deployment.is_quiet, 60)
+    assert (replies(desk), deployment.count_dead_letters()) == ([1] * 3, 0)
+    assert desk.query("SELECT DISTINCT state, attempts FROM turns") == [("answered", 1)]
 
 
 def test_connections_that_are_killed_every_200_ms_cost_nothing(
-    deployment: Deployment, desk: Desk, cluster: Cluster, database_name: str, capsys: pytest.CaptureFixture[str]
+    deployment: InProcessDeployment, desk: ConversationHarness, cluster: Cluster, database_name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     begun = time.monotonic()
     with connections_killed(cluster, database_name):
-        assert {deployment.webhook(number) for number in numbers(PEOPLE)} == {200}
-        deployment.serve(WORKERS, deployment.is_quiet, 240)
+        assert {deployment.post_webhook(number) for number in phone_numbers(PEOPLE)} == {200}
+        deployment.run_workers(WORKERS, deployment.is_quiet, 240)
     say(capsys, "with the reconnect", deployment, desk, time.monotonic() - begun)
     assert replies(desk) == [1] * PEOPLE
-    assert deployment.dead() == 0
-    assert desk.rows("SELECT DISTINCT state FROM turns") == [("answered",)]
-    assert desk.rows("SELECT max(attempts) <= 3 FROM turns") == [(True,)]
+    assert deployment.count_dead_letters() == 0
+    assert desk.query("SELECT DISTINCT state FROM turns") == [("answered",)]
+    assert desk.query("SELECT max(attempts) <= 3 FROM turns") == [(True,)]
 
 
 def test_without_the_reconnect_the_same_ends_among_the_dead_letters(
-    deployment: Deployment,
-    desk: Desk,
+    deployment: InProcessDeployment,
+    desk: ConversationHarness,
     cluster: Cluster,
     database_name: str,
     capsys: pytest.CaptureFixture[str],
@@ -136,26 +136,26 @@ def test_without_the_reconnect_the_same_ends_among_the_dead_letters(
 ) -> None:
     begun = time.monotonic()
     with connections_killed(cluster, database_name):
-        assert {deployment.webhook(number) for number in numbers(PEOPLE)} == {200}
-        deployment.serve(WORKERS, deployment.is_quiet, 240)
+        assert {deployment.post_webhook(number) for number in phone_numbers(PEOPLE)} == {200}
+        deployment.run_workers(WORKERS, deployment.is_quiet, 240)
     say(capsys, "without it", deployment, desk, time.monotonic() - begun)
-    assert deployment.dead() > 0
+    assert deployment.count_dead_letters() > 0
     assert len(replies(desk)) < PEOPLE
 
 
-def say(capsys: pytest.CaptureFixture[str], how: str, deployment: Deployment, desk: Desk, seconds: float) -> None:
+def say(capsys: pytest.CaptureFixture[str], how: str, deployment: InProcessDeployment, desk: ConversationHarness, seconds: float) -> None:
     """The figures, on the screen."""
     answered = replies(desk).count(1)
     with capsys.disabled():
         print(
             f"\nconnections killed every {EVERY_SECONDS * 1000:.0f} ms, {how}: {answered} of {PEOPLE} answered once, "
-            f"{deployment.dead()} dead letters, {deployment.repeated} of {deployment.invocations} deliveries repeated, "
+            f"{deployment.count_dead_letters()} dead letters, {deployment.redeliveries} of {deployment.invocations} deliveries repeated, "
             f"{seconds:.1f} s"
         )
 
 
 @pytest.fixture
-def without_reconnect(monkeypatch: pytest.MonkeyPatch, desk: Desk) -> Iterator[None]:
+def without_reconnect(monkeypatch: pytest.MonkeyPatch, desk: ConversationHarness) -> Iterator[None]:
     """A database that does work once, and keeps the connection that it has, dead or not."""
 
     def run_once[R](self: Database, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:

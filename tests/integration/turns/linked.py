@@ -2,85 +2,85 @@
 
 from uuid import UUID
 
-from parlour.channels.send import Outgoing, Sent, send
+from parlour.channels.send import OutgoingMessage, SendResult, send_reply
 from parlour.infra.ids import uuid7
-from parlour.principal import Principal, system
+from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings
-from parlour.turns.linking.ask import Asked, ask
-from parlour.turns.linking.join import Joined, join
-from tests.desk import PHONE, Desk, says
+from parlour.turns.linking.ask import RequestedCode, request_code
+from parlour.turns.linking.join import MergedUser, merge_user
+from tests.desk import PHONE, ConversationHarness, text_answer
 
 SECRET = "s" * 48
 CODE = "123456"
 
 
-def on_the_phone(
-    desk: Desk, text: str = "My name is Priya.", name: str = "phone-1", sender: str = PHONE
+def start_phone_session(
+    desk: ConversationHarness, text: str = "My name is Priya.", name: str = "phone-1", sender: str = PHONE
 ) -> UUID:  # fmt: skip
     """Somebody writes on WhatsApp and is answered; their session."""
-    desk.write(text, name, sender=sender)
-    desk.model.script = [says("Noted.")]
-    desk.run()
-    ((session,),) = desk.rows(f"SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:{name}'")
+    desk.send_whatsapp(text, name, sender=sender)
+    desk.model.script = [text_answer("Noted.")]
+    desk.run_turn()
+    ((session,),) = desk.query(f"SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:{name}'")
     return UUID(str(session))
 
 
-def on_the_web(desk: Desk) -> tuple[Principal, UUID]:
+def start_web_session(desk: ConversationHarness) -> tuple[Principal, UUID]:
     """A visitor who said something and was answered."""
-    visitor = desk.visit()
-    session = desk.session_of(visitor)
-    says_on_the_web(desk, visitor, session, "I am on site on Monday.")
+    visitor = desk.create_visitor()
+    session = desk.find_session(visitor)
+    send_web_message(desk, visitor, session, "I am on site on Monday.")
     return visitor, session
 
 
-def says_on_the_web(desk: Desk, visitor: Principal, session: UUID, text: str) -> None:
+def send_web_message(desk: ConversationHarness, visitor: Principal, session: UUID, text: str) -> None:
     """One turn there."""
-    desk.write_web(visitor, session, text)
-    desk.model.script = [says("Good.")]
-    desk.run()
+    desk.send_web(visitor, session, text)
+    desk.model.script = [text_answer("Good.")]
+    desk.run_turn()
 
 
-def with_template(desk: Desk) -> None:
+def configure_template(desk: ConversationHarness) -> None:
     """The desk may write to people who did not write first."""
-    desk.rows(
+    desk.query(
         "UPDATE bindings SET channels = jsonb_set(channels, '{whatsapp,template}', '{\"id\": \"t-1\"}')"
         " WHERE slug = 'site-desk' RETURNING id"
     )
 
 
-def asked(desk: Desk, visitor: Principal, session: UUID, phone: str = PHONE, code: str = CODE) -> Asked:
+def request_phone_code(desk: ConversationHarness, visitor: Principal, session: UUID, phone: str = PHONE, code: str = CODE) -> RequestedCode:
     """The visitor says that the number is theirs."""
     with desk.database.transaction(visitor) as tx:
-        binding = bindings.by_slug(tx, "site-desk")
+        binding = bindings.find_binding_by_slug(tx, "site-desk")
     assert binding is not None
-    return ask(
+    return request_code(
         visitor, desk.database, binding, session, phone, code=code, secret=SECRET, now=desk.clock(), new_id=uuid7
     )  # fmt: skip
 
 
-def joined(desk: Desk, visitor: Principal, link_id: UUID, code: str = CODE) -> Joined:
+def enter_code(desk: ConversationHarness, visitor: Principal, link_id: UUID, code: str = CODE) -> MergedUser:
     """The visitor gives the code back."""
-    return join(visitor, desk.database, link_id, code, secret=SECRET, now=desk.clock(), new_id=uuid7)
+    return merge_user(visitor, desk.database, link_id, code, secret=SECRET, now=desk.clock(), new_id=uuid7)
 
 
-def one(desk: Desk) -> tuple[Principal, UUID, Joined]:
+def link_phone(desk: ConversationHarness) -> tuple[Principal, UUID, MergedUser]:
     """A visitor, their session, and what became of it once they were joined with whoever has the desk's number."""
-    visitor, session = on_the_web(desk)
-    return visitor, session, joined(desk, visitor, asked(desk, visitor, session).link_id)
+    visitor, session = start_web_session(desk)
+    return visitor, session, enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
 
 
-class Phone:
+class RecordingChannel:
     """Takes every message, and keeps it."""
 
     def __init__(self) -> None:
-        self.taken: list[Outgoing] = []
+        self.taken: list[OutgoingMessage] = []
 
-    def deliver(self, outgoing: Outgoing, /) -> str:
+    def deliver(self, outgoing: OutgoingMessage, /) -> str:
         self.taken.append(outgoing)
-        return f"taken:{outgoing.callback}"
+        return f"taken:{outgoing.callback_data}"
 
 
-def sent(desk: Desk, phone: Phone, outbox_id: UUID) -> Sent:
+def deliver_reply(desk: ConversationHarness, phone: RecordingChannel, outbox_id: UUID) -> SendResult:
     """Send a row of the outbox."""
     now = desk.clock()
-    return send(system(desk.tenant_id), desk.database, {"gupshup": phone}, outbox_id, uuid7(now), now)
+    return send_reply(system_principal(desk.tenant_id), desk.database, {"gupshup": phone}, outbox_id, uuid7(now), now)

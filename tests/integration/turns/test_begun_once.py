@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from parlour.context.assemble import begin
+from parlour.context.assemble import prepare_turn
 from parlour.turns.prompts import prompting
-from tests.desk import Desk, says
-from tests.integration.memory.long_talk import LongTalk, written
+from tests.desk import ConversationHarness, text_answer
+from tests.integration.memory.long_talk import LongConversation, summary_answer
 
 
 @pytest.fixture
@@ -18,30 +18,30 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
     def count(*given: Any) -> Any:
         counted["begun"] += 1
-        return begin(*given)
+        return prepare_turn(*given)
 
     monkeypatch.setattr(prompting, "begin", count)
     return counted
 
 
 @pytest.fixture
-def talk(desk: Desk) -> LongTalk:
+def talk(desk: ConversationHarness) -> LongConversation:
     """A conversation about a project."""
-    talk = LongTalk(desk)
+    talk = LongConversation(desk)
     about = "(SELECT id FROM entities WHERE key = 'NRS')"
-    desk.rows(f"UPDATE sessions SET entity_id = {about} WHERE id = '{talk.session}' RETURNING id")
+    desk.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{talk.session}' RETURNING id")
     return talk
 
 
-def deliver(talk: LongTalk, first: int, last: int) -> None:
+def deliver(talk: LongConversation, first: int, last: int) -> None:
     for number in range(first, last + 1):
-        talk.ask(f"Delivery {number} came.", says("Noted."), pause=20)
+        talk.ask(f"Delivery {number} came.", text_answer("Noted."), pause=20)
 
 
 @pytest.mark.parametrize("profile", ["entity", "messaging"])
-def test_a_turn_is_begun_once(desk: Desk, talk: LongTalk, decided: Counter[str], profile: str) -> None:
+def test_a_turn_is_begun_once(desk: ConversationHarness, talk: LongConversation, decided: Counter[str], profile: str) -> None:
     """Also where the briefing is rendered anew for a cause that is known before."""
-    desk.rows(f'UPDATE agents SET budget = \'{{"profile": "{profile}"}}\' RETURNING 1')
+    desk.query(f'UPDATE agents SET budget = \'{{"profile": "{profile}"}}\' RETURNING 1')
     read = desk.database.statements.by_name
     talk.ask("Who pours?")
     assert (decided["begun"], read["around.around"]) == (1, 1)
@@ -52,20 +52,20 @@ def test_a_turn_is_begun_once(desk: Desk, talk: LongTalk, decided: Counter[str],
 
 
 def test_what_stands_further_around_is_read_once_the_history_turns_out_to_be_cut(
-    desk: Desk, talk: LongTalk, decided: Counter[str]
+    desk: ConversationHarness, talk: LongConversation, decided: Counter[str]
 ) -> None:
     read = desk.database.statements.by_name
     deliver(talk, 1, 10)
     assert (decided["begun"], read["around.around"]) == (10, 1)
-    talk.summarise(written("Deliveries came."))
+    talk.run_summary_job(summary_answer("Deliveries came."))
     deliver(talk, 11, 12)
     assert (decided["begun"], read["around.around"]) == (13, 2)
-    ((since,),) = desk.rows("SELECT (standing -> 'lead' ->> 'since')::int FROM session_prompts")
+    ((since,),) = desk.query("SELECT (standing -> 'lead' ->> 'since')::int FROM session_prompts")
     assert int(str(since)) > 1
 
 
 def test_one_whose_summary_never_came_is_begun_once_until_it_is_cut_all_the_same(
-    desk: Desk, talk: LongTalk, decided: Counter[str]
+    desk: ConversationHarness, talk: LongConversation, decided: Counter[str]
 ) -> None:
     read = desk.database.statements.by_name
     deliver(talk, 1, 16)
@@ -74,16 +74,16 @@ def test_one_whose_summary_never_came_is_begun_once_until_it_is_cut_all_the_same
     assert (decided["begun"], read["around.around"]) == (18, 2)
 
 
-def test_a_turn_that_is_reminded_of_something_is_begun_with_it(talk: LongTalk, decided: Counter[str]) -> None:
+def test_a_turn_that_is_reminded_of_something_is_begun_with_it(talk: LongConversation, decided: Counter[str]) -> None:
     """Once more where its history turns out to be cut, and where nothing is found it stays at what was decided."""
     deliver(talk, 1, 10)
-    talk.summarise(written("Deliveries came."))
+    talk.run_summary_job(summary_answer("Deliveries came."))
     deliver(talk, 11, 12)
     before = decided["begun"]
     talk.ask("What did I say of deliveries?")
     assert decided["begun"] == before + 1
     deliver(talk, 13, 16)
-    talk.summarise(written("More deliveries came."))
+    talk.run_summary_job(summary_answer("More deliveries came."))
     before = decided["begun"]
     deliver(talk, 17, 17)
     assert decided["begun"] == before + 2

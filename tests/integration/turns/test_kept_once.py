@@ -9,16 +9,16 @@ import pytest
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.turns.prompts import store
-from parlour.turns.prompts.rebuild import rebuild
+from parlour.turns.prompts.rebuild import rebuild_turn_prompt
 from parlour.turns.prompts.store import PromptWrites
-from tests.desk import Desk, says
+from tests.desk import ConversationHarness, text_answer
 
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     """The texts that came with each prompt's record."""
     found: list[set[str]] = []
-    keep = store.keep_prompt
+    keep = store.insert_prompt_record
 
     def watched(tx: Transaction, writes: PromptWrites) -> None:
         found.append({*writes.texts.values()})
@@ -29,23 +29,23 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
 
 
 @pytest.fixture
-def visitor(desk: Desk) -> Principal:
-    return desk.visit()
+def visitor(desk: ConversationHarness) -> Principal:
+    return desk.create_visitor()
 
 
-def ask(desk: Desk, visitor: Principal, text: str, after: timedelta = timedelta(seconds=30)) -> Any:
+def ask(desk: ConversationHarness, visitor: Principal, text: str, after: timedelta = timedelta(seconds=30)) -> Any:
     """Ask, and have the prompt made again from its record."""
     desk.clock.now += after
-    desk.write_web(visitor, desk.session_of(visitor), text)
-    desk.model.script = [says(f"As for that: {text}")]
-    desk.run()
-    ((turn,),) = desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    desk.send_web(visitor, desk.find_session(visitor), text)
+    desk.model.script = [text_answer(f"As for that: {text}")]
+    desk.run_turn()
+    ((turn,),) = desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
     with desk.database.transaction(desk.admin) as tx:
-        return rebuild(desk.admin, tx, UUID(str(turn)))
+        return rebuild_turn_prompt(desk.admin, tx, UUID(str(turn)))
 
 
 def test_what_stood_in_the_last_prompt_is_not_sent_again(
-    desk: Desk, visitor: Principal, sent: list[set[str]]
+    desk: ConversationHarness, visitor: Principal, sent: list[set[str]]
 ) -> None:  # fmt: skip
     assert ask(desk, visitor, "Who pours on Monday?")["matches"]
     assert ask(desk, visitor, "And on Tuesday?")["matches"]
@@ -55,15 +55,15 @@ def test_what_stood_in_the_last_prompt_is_not_sent_again(
     assert "And on Tuesday?" in sent[1]
 
 
-def test_another_month_keeps_its_own(desk: Desk, visitor: Principal, sent: list[set[str]]) -> None:
+def test_another_month_keeps_its_own(desk: ConversationHarness, visitor: Principal, sent: list[set[str]]) -> None:
     ask(desk, visitor, "Who pours on Monday?")
     assert ask(desk, visitor, "And in a month?", after=timedelta(days=40))["matches"]
     assert _begin(sent[1], '{"description"') > 1
 
 
-def test_what_another_conversation_was_told_is_sent(desk: Desk, visitor: Principal, sent: list[set[str]]) -> None:
+def test_what_another_conversation_was_told_is_sent(desk: ConversationHarness, visitor: Principal, sent: list[set[str]]) -> None:
     ask(desk, visitor, "Who pours on Monday?")
-    assert ask(desk, desk.visit(), "Who pours on Monday?")["matches"]
+    assert ask(desk, desk.create_visitor(), "Who pours on Monday?")["matches"]
     assert "Who pours on Monday?" in sent[0] & sent[1]
 
 

@@ -8,38 +8,38 @@ import pytest
 
 from parlour.infra.ids import uuid7
 from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.record import Patch
+from parlour.knowledge.records.record import RecordPatch
 from parlour.principal import RESTRICTED
-from parlour.pulse.pulse import Order
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writer
-from parlour.turns.prompts.fates import CLOSED
-from tests.desk import Desk, says
-from tests.integration.pulses_read import services
+from parlour.turns.prompts.fates import WITHHELD_PLACEHOLDER
+from tests.desk import ConversationHarness, text_answer
+from tests.integration.pulses_read import make_pulse_dependencies
 from tests.integration.turns.test_about_a_record import about, ask, system
 from tests.integration.turns.test_records_later import read, viewer
 
 
-def record(desk: Desk, key: str) -> UUID:
-    ((found,),) = desk.rows(f"SELECT id FROM entities WHERE key = '{key}'")
+def record(desk: ConversationHarness, key: str) -> UUID:
+    ((found,),) = desk.query(f"SELECT id FROM entities WHERE key = '{key}'")
     assert isinstance(found, UUID)
     return found
 
 
-def write(desk: Desk, key: str = "NRS") -> None:
+def write(desk: ConversationHarness, key: str = "NRS") -> None:
     """Its Pulses, quoted from what there is: no model is configured."""
     entity_id = record(desk, key)
     with desk.database.transaction(desk.admin) as tx:
-        stale.ask(tx, entity_id, desk.clock())
-    writer.run(services(desk), Order(desk.tenant_id, entity_id), lambda: 600.0)
+        stale.request_refresh(tx, entity_id, desk.clock())
+    writer.run_pulse_job(make_pulse_dependencies(desk), PulseJob(desk.tenant_id, entity_id), lambda: 600.0)
 
 
-def change(desk: Desk, key: str, **properties: str) -> None:
+def change(desk: ConversationHarness, key: str, **properties: str) -> None:
     entity_id = record(desk, key)
     with desk.database.transaction(desk.admin) as tx:
-        entities.change(desk.admin, tx, entity_id, Patch(properties={**properties}), None, desk.clock(), uuid7)
+        entities.update_record(desk.admin, tx, entity_id, RecordPatch(properties={**properties}), None, desk.clock(), uuid7)
 
 
-def test_it_begins_with_the_pulse_and_its_sources_by_name(desk: Desk) -> None:
+def test_it_begins_with_the_pulse_and_its_sources_by_name(desk: ConversationHarness) -> None:
     write(desk)
     ask(desk, "project/NRS")
     briefing = "\n".join(system(desk))
@@ -50,7 +50,7 @@ def test_it_begins_with_the_pulse_and_its_sources_by_name(desk: Desk) -> None:
     assert "# Changed since the Pulse" not in briefing
 
 
-def test_what_came_since_stands_beside_it(desk: Desk) -> None:
+def test_what_came_since_stands_beside_it(desk: ConversationHarness) -> None:
     write(desk)
     desk.clock.now += timedelta(minutes=1)
     change(desk, "NRS", forecast_completion="2026-09-25")
@@ -59,55 +59,55 @@ def test_what_came_since_stands_beside_it(desk: Desk) -> None:
     assert "Since then: 1 change of it (completion as forecast: 2026-09-25 (was 2026-09-11))." in since
 
 
-def test_a_pulse_written_from_something_that_was_closed_is_not_begun_with(desk: Desk) -> None:
+def test_a_pulse_written_from_something_that_was_closed_is_not_begun_with(desk: ConversationHarness) -> None:
     write(desk)
-    desk.rows(f"UPDATE entities SET classification = {RESTRICTED} WHERE key = 'M1' RETURNING id")
+    desk.query(f"UPDATE entities SET classification = {RESTRICTED} WHERE key = 'M1' RETURNING id")
     ask(desk, "project/NRS")
     assert "# Pulse" not in "\n".join(system(desk))
 
 
-def test_a_record_of_a_kind_without_pulses_asks_nothing_more(desk: Desk) -> None:
+def test_a_record_of_a_kind_without_pulses_asks_nothing_more(desk: ConversationHarness) -> None:
     ask(desk, "task/T-121")
     asked = desk.database.statements.by_name
     assert not [name for name in asked if name.startswith("reading.")]
 
 
-def test_a_turn_that_begins_with_it_is_a_look_at_it(desk: Desk) -> None:
+def test_a_turn_that_begins_with_it_is_a_look_at_it(desk: ConversationHarness) -> None:
     write(desk)
     ask(desk, "project/NRS")
-    ((reads,),) = desk.rows("SELECT sum(reads)::int FROM pulse_days")
+    ((reads,),) = desk.query("SELECT sum(reads)::int FROM pulse_days")
     assert reads == 1
 
 
 @pytest.mark.parametrize("deleted", ["", "milestone/M1"])
-def test_it_is_read_when_the_briefing_is_rendered_and_not_on_every_turn(desk: Desk, deleted: str) -> None:
+def test_it_is_read_when_the_briefing_is_rendered_and_not_on_every_turn(desk: ConversationHarness, deleted: str) -> None:
     """Also when something that it tells of was deleted, and it was not written anew yet."""
     write(desk)
     if deleted:
         with desk.database.transaction(desk.admin) as tx:
-            entities.delete(desk.admin, tx, deleted, None, desk.clock(), uuid7)
+            entities.delete_record(desk.admin, tx, deleted, None, desk.clock(), uuid7)
     visitor, session = about(desk, "project/NRS")
     looked = []
     for text in ("Where do we stand?", "And the crane?"):
         desk.clock.now += timedelta(seconds=30)
         desk.database.statements.by_name.clear()
-        desk.write_web(visitor, session, text)
-        desk.model.script = [says("Nowhere yet.")]
-        desk.run()
+        desk.send_web(visitor, session, text)
+        desk.model.script = [text_answer("Nowhere yet.")]
+        desk.run_turn()
         assert "# Pulse" in "\n".join(system(desk))
         looked.append(desk.database.statements.by_name.get("reading.seen", 0))
     assert looked == [1, 0]
 
 
-def test_an_old_prompt_tells_nobody_a_pulse_of_what_was_closed_since(desk: Desk) -> None:
+def test_an_old_prompt_tells_nobody_a_pulse_of_what_was_closed_since(desk: ConversationHarness) -> None:
     write(desk)
     ask(desk, "project/NRS")
-    ((turn,),) = desk.rows("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    ((turn,),) = desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
     assert isinstance(turn, UUID)
     modest = viewer(desk, clearance=2)
     assert "As of " in read(desk, turn, modest, "briefing")
-    desk.rows(f"UPDATE entities SET classification = {RESTRICTED} WHERE key = 'M1' RETURNING id")
+    desk.query(f"UPDATE entities SET classification = {RESTRICTED} WHERE key = 'M1' RETURNING id")
     shown = read(desk, turn, modest, "briefing")
     assert "As of " not in shown
-    assert CLOSED in shown
+    assert WITHHELD_PLACEHOLDER in shown
     assert "As of " in read(desk, turn, layer="briefing")

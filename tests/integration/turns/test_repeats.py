@@ -13,13 +13,13 @@ from functools import partial
 import psycopg
 import pytest
 
-from local.database import APP, Cluster
-from local.scratch import PASSWORD
+from local.database import APP_ROLE, Cluster
+from local.scratch import APP_PASSWORD
 from parlour.infra.errors import DatabaseUnavailable, LeaseHeld
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction, connector
 from parlour.tools.run import ToolContext
-from tests.desk import Desk, calls, open_desk, says, searches
+from tests.desk import ConversationHarness, tool_call, open_conversation_harness, text_answer, search_call
 
 
 class LosingItsAnswers(Database):
@@ -42,11 +42,11 @@ class LosingItsAnswers(Database):
 
 
 @pytest.fixture
-def losing_answers() -> Iterator[Callable[[Desk], LosingItsAnswers]]:
+def losing_answers() -> Iterator[Callable[[ConversationHarness], LosingItsAnswers]]:
     """A second way to a desk's database, closed at the end."""
     opened: list[LosingItsAnswers] = []
 
-    def open_one(desk: Desk) -> LosingItsAnswers:
+    def open_one(desk: ConversationHarness) -> LosingItsAnswers:
         opened.append(LosingItsAnswers(desk.database))
         return opened[-1]
 
@@ -56,36 +56,36 @@ def losing_answers() -> Iterator[Callable[[Desk], LosingItsAnswers]]:
 
 
 @pytest.fixture
-def another_desk(cluster: Cluster, template: str, now: datetime) -> Iterator[Desk]:
+def another_desk(cluster: Cluster, template: str, now: datetime) -> Iterator[ConversationHarness]:
     """The same desk on a database of its own."""
     name = f"test_{uuid.uuid4().hex}"
     cluster.create(name, template)
-    database = Database(connector(cluster.parameters(name, APP, PASSWORD)))
-    yield open_desk(database, now)
+    database = Database(connector(cluster.connection_parameters(name, APP_ROLE, APP_PASSWORD)))
+    yield open_conversation_harness(database, now)
     database.close()
     cluster.drop(name)
 
 
-def everything(desk: Desk) -> dict[str, object]:
+def everything(desk: ConversationHarness) -> dict[str, object]:
     """What a turn leaves behind, ids and times aside."""
     return {
-        "messages": desk.rows("SELECT direction, state, body FROM messages ORDER BY position"),
-        "turns": desk.rows("SELECT number, state, attempts FROM turns ORDER BY number"),
-        "steps": desk.rows("SELECT number, stop_reason FROM steps ORDER BY number"),
-        "llm_calls": desk.rows("SELECT step, outcome, input_tokens FROM llm_calls ORDER BY step, id"),
-        "tool_calls": desk.rows("SELECT step, name, state, runs FROM tool_calls ORDER BY step"),
-        "events": desk.rows("SELECT number, kind FROM events ORDER BY number"),
-        "last_event": desk.rows("SELECT last_event, lease_until FROM sessions ORDER BY last_event"),
-        "outbox": desk.rows("SELECT state, attempts FROM outbox"),
-        "spent": desk.rows("SELECT spent_usd FROM spend_days"),
-        "reserved": desk.rows("SELECT count(*) FROM spend_reservations"),
-        "citations": desk.rows("SELECT number FROM citations"),
+        "messages": desk.query("SELECT direction, state, body FROM messages ORDER BY position"),
+        "turns": desk.query("SELECT number, state, attempts FROM turns ORDER BY number"),
+        "steps": desk.query("SELECT number, stop_reason FROM steps ORDER BY number"),
+        "llm_calls": desk.query("SELECT step, outcome, input_tokens FROM llm_calls ORDER BY step, id"),
+        "tool_calls": desk.query("SELECT step, name, state, runs FROM tool_calls ORDER BY step"),
+        "events": desk.query("SELECT number, kind FROM events ORDER BY number"),
+        "last_event": desk.query("SELECT last_event, lease_until FROM sessions ORDER BY last_event"),
+        "outbox": desk.query("SELECT state, attempts FROM outbox"),
+        "spent": desk.query("SELECT spent_usd FROM spend_days"),
+        "reserved": desk.query("SELECT count(*) FROM spend_reservations"),
+        "citations": desk.query("SELECT number FROM citations"),
     }
 
 
 @pytest.mark.parametrize("channel", ["whatsapp", "web"])
 def test_a_turn_whose_every_commit_lost_its_answer_is_the_same_turn(
-    desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers], channel: str, another_desk: Desk
+    desk: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers], channel: str, another_desk: ConversationHarness
 ) -> None:
     plain, losing = desk, another_desk
     answers = losing_answers(losing)
@@ -93,12 +93,12 @@ def test_a_turn_whose_every_commit_lost_its_answer_is_the_same_turn(
         done: list[JsonObject] = []
         one.add_tool("raise_rfi", partial(_note, done))
         if channel == "web":
-            visitor = one.visit()
-            one.write_web(visitor, one.session_of(visitor), "How wide is the crack?")
+            visitor = one.create_visitor()
+            one.send_web(visitor, one.find_session(visitor), "How wide is the crack?")
         else:
-            one.write("How wide is the crack?")
-        one.model.script = [searches("crack width C4"), calls("raise_rfi", "call_2"), says("0.35 mm [1].")]
-        one.run(database=database)
+            one.send_whatsapp("How wide is the crack?")
+        one.model.script = [search_call("crack width C4"), tool_call("raise_rfi", "call_2"), text_answer("0.35 mm [1].")]
+        one.run_turn(database=database)
         assert len(done) == 1
     assert answers.lost > 8
     assert everything(losing) == everything(plain)
@@ -110,30 +110,30 @@ def _note(done: list[JsonObject], _: ToolContext, arguments: JsonObject) -> Json
 
 
 def test_a_lease_taken_by_a_lost_statement_is_the_workers_own(
-    desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers]
+    desk: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
 ) -> None:
-    desk.write("Hello?")
-    desk.model.script = [says("Hello.")]
-    desk.run(database=losing_answers(desk))
-    assert desk.rows("SELECT state, attempts FROM turns") == [("answered", 1)]
+    desk.send_whatsapp("Hello?")
+    desk.model.script = [text_answer("Hello.")]
+    desk.run_turn(database=losing_answers(desk))
+    assert desk.query("SELECT state, attempts FROM turns") == [("answered", 1)]
 
 
 def test_another_workers_lease_is_respected_all_the_same(
-    desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers]
+    desk: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
 ) -> None:
-    desk.write("Hello?")
-    desk.rows(
+    desk.send_whatsapp("Hello?")
+    desk.query(
         f"UPDATE sessions SET lease_until = '{(desk.clock() + timedelta(minutes=1)).isoformat()}', "
         "lease_holder = gen_random_uuid() RETURNING 1"
     )
     with pytest.raises(LeaseHeld):
-        desk.run(database=losing_answers(desk))
-    assert desk.rows("SELECT count(*) FROM turns") == [(0,)]
+        desk.run_turn(database=losing_answers(desk))
+    assert desk.query("SELECT count(*) FROM turns") == [(0,)]
 
 
-def test_an_attempt_is_given_back_once(desk: Desk, losing_answers: Callable[[Desk], LosingItsAnswers]) -> None:
-    desk.write("Hello?")
+def test_an_attempt_is_given_back_once(desk: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]) -> None:
+    desk.send_whatsapp("Hello?")
     desk.model.script = [DatabaseUnavailable()]
     with pytest.raises(DatabaseUnavailable):
-        desk.run(database=losing_answers(desk))
-    assert desk.rows("SELECT state, attempts FROM turns") == [("open", 0)]
+        desk.run_turn(database=losing_answers(desk))
+    assert desk.query("SELECT state, attempts FROM turns") == [("open", 0)]

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from parlour.api.connections import Connections
+from parlour.api.connections import DatabasePool
 from parlour.infra.postgres import Connection, Database
 
 
@@ -24,10 +24,10 @@ def _never(seconds: float) -> Connection:
 
 
 def test_the_one_that_came_back_last_goes_out_first() -> None:
-    connections = Connections(Opened)
-    with connections.rent() as first, connections.rent() as second:
+    connections = DatabasePool(Opened)
+    with connections.borrow() as first, connections.borrow() as second:
         assert first is not second
-    with connections.rent() as third:
+    with connections.borrow() as third:
         assert third is first
 
 
@@ -38,8 +38,8 @@ def test_what_is_beyond_the_number_kept_is_closed() -> None:
         opened.append(Opened())
         return opened[-1]
 
-    connections = Connections(open_one, kept=1)
-    with connections.rent(), connections.rent(), connections.rent():
+    connections = DatabasePool(open_one, max_idle=1)
+    with connections.borrow(), connections.borrow(), connections.borrow():
         pass
     assert [one.closed for one in opened].count(False) == 1
     connections.close()
@@ -47,29 +47,29 @@ def test_what_is_beyond_the_number_kept_is_closed() -> None:
 
 
 def test_where_the_database_is_to_pause_nothing_stays_open() -> None:
-    connections = Connections(Opened, kept=0)
-    with connections.rent() as database:
+    connections = DatabasePool(Opened, max_idle=0)
+    with connections.borrow() as database:
         pass
     assert isinstance(database, Opened)
     assert database.closed
 
 
 def test_one_that_failed_comes_back_too() -> None:
-    connections = Connections(Opened)
-    with pytest.raises(ValueError, match="work"), connections.rent() as first:
+    connections = DatabasePool(Opened)
+    with pytest.raises(ValueError, match="work"), connections.borrow() as first:
         raise ValueError("work")
-    with connections.rent() as second:
+    with connections.borrow() as second:
         assert second is first
 
 
 def test_no_two_threads_have_the_same_one() -> None:
-    connections = Connections(Opened, kept=4)
+    connections = DatabasePool(Opened, max_idle=4)
     using: set[Database] = set()
     clashes: list[Database] = []
 
     def work() -> None:
         for _ in range(300):
-            with connections.rent() as database:
+            with connections.borrow() as database:
                 if database in using:
                     clashes.append(database)
                 using.add(database)

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from parlour.api.stream import Event, Pace, Tail, frame, paced
+from parlour.api.stream import Event, StreamTiming, EventReader, to_sse_frame, stream_events
 from parlour.infra.errors import DatabaseUnavailable
 from parlour.infra.jsonable import JsonObject
 
 TURN = uuid.UUID(int=1)
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-QUICK = Pace(interval=0, keep_alive=15, longest=300)
+QUICK = StreamTiming(interval=0, keep_alive=15, max_seconds=300)
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ def ticking(seconds: float) -> Callable[[], float]:
     return lambda: next(times) * seconds
 
 
-def text(tail: Tail, pace: Pace = QUICK, clock: Callable[[], float] = lambda: 0.0) -> str:
+def text(tail: EventReader, pace: StreamTiming = QUICK, clock: Callable[[], float] = lambda: 0.0) -> str:
     async def read() -> str:
-        return "".join([part async for part in paced(tail, pace, clock)])
+        return "".join([part async for part in stream_events(tail, pace, clock)])
 
     return asyncio.run(read())
 
 
 def test_it_ends_when_nothing_follows_a_turn_that_is_done() -> None:
-    tail = Tail(looks([Happening(1)], [], [Happening(2, "done")], [Happening(3)], [Happening(4, "done")], []), 0)
+    tail = EventReader(looks([Happening(1)], [], [Happening(2, "done")], [Happening(3)], [Happening(4, "done")], []), 0)
     assert [line for line in text(tail).splitlines() if line.startswith("id:")] == ["id: 1", "id: 2", "id: 3", "id: 4"]
 
 
@@ -53,8 +53,8 @@ def test_a_reader_who_fell_behind_gets_the_newest_state_of_each_record_and_every
     states: list[JsonObject] = [{"entity_id": "a", "version": 1}, {"entity_id": "b"}, {"entity_id": "a", "version": 2}]
     first, other, newest = (Happening(at, "entity_patch", state) for at, state in zip((2, 4, 6), states, strict=True))
     rest = Happening(1), Happening(3, "operation", states[0]), Happening(5, "tool_result"), Happening(7, "done")
-    tail = Tail(looks([rest[0], first, rest[1], other, rest[2], newest, rest[3]], []), 0)
-    assert [event.number for event in tail.look()] == [1, 3, 4, 5, 6, 7]
+    tail = EventReader(looks([rest[0], first, rest[1], other, rest[2], newest, rest[3]], []), 0)
+    assert [event.number for event in tail.read_new()] == [1, 3, 4, 5, 6, 7]
     assert tail.number == 7
 
 
@@ -66,18 +66,18 @@ def test_it_asks_for_what_comes_after_the_last_event_it_told() -> None:
         asked.append(number)
         return batches(number)
 
-    text(Tail(read, 4))
+    text(EventReader(read, 4))
     assert asked == [4, 6, 7]
 
 
 def test_it_waits_for_a_turn_that_has_not_begun_until_its_time_is_over() -> None:
-    tail = Tail(looks(), 9)
-    assert text(tail, Pace(interval=0, keep_alive=1000, longest=300), ticking(10)) == "retry: 1000\n\n"
-    assert not tail.finished
+    tail = EventReader(looks(), 9)
+    assert text(tail, StreamTiming(interval=0, keep_alive=1000, max_seconds=300), ticking(10)) == "retry: 1000\n\n"
+    assert not tail.is_finished
 
 
 def test_silence_is_filled_with_a_comment() -> None:
-    told = text(Tail(looks(), 0), Pace(interval=0, keep_alive=15, longest=100), ticking(5))
+    told = text(EventReader(looks(), 0), StreamTiming(interval=0, keep_alive=15, max_seconds=100), ticking(5))
     assert told.count(": still here\n\n") >= 3
     assert "data:" not in told
 
@@ -86,11 +86,11 @@ def test_it_ends_quietly_when_the_database_goes_away() -> None:
     def gone(_number: int) -> Sequence[Event]:
         raise DatabaseUnavailable
 
-    assert text(Tail(gone, 0)) == "retry: 1000\n\n"
+    assert text(EventReader(gone, 0)) == "retry: 1000\n\n"
 
 
 def test_an_event_is_three_lines_whatever_its_text() -> None:
-    wire = frame(Happening(7, payload={"text": "a\n\nid: 9\r\ndata: नमस्ते"}))
+    wire = to_sse_frame(Happening(7, payload={"text": "a\n\nid: 9\r\ndata: नमस्ते"}))
     lines = wire.split("\n")
     assert lines[:2] == ["id: 7", "event: text_delta"]
     assert lines[3:] == ["", ""]

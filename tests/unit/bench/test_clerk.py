@@ -10,16 +10,16 @@ import pytest
 from bench.clerk import Clerk
 from bench.memory import MONTH
 from bench.month import Month, Turn, read
-from parlour.context.segment import text_block
+from parlour.context.segment import text_content
 from parlour.infra.jsonable import JsonObject
 from parlour.memory.extracting import asking, prompt
-from parlour.memory.extracting.answers import Unusable
-from parlour.memory.extracting.answers import read as read_facts
-from parlour.memory.extracting.reading import Line, Stretch, transcript
+from parlour.memory.extracting.answers import InvalidModelAnswer
+from parlour.memory.extracting.answers import parse_answer as read_facts
+from parlour.memory.extracting.reading import MessageLine, ExtractionWindow, render_transcript
 from parlour.memory.summary import answer
-from parlour.memory.summary.stretch import Spoken
-from parlour.memory.summary.stretch import Turn as Said
-from parlour.models.request import Completed, ModelRequest
+from parlour.memory.summary.stretch import WindowMessage
+from parlour.memory.summary.stretch import WindowTurn as Said
+from parlour.models.request import Completion, ModelRequest
 
 MONTHS = read(MONTH)
 
@@ -29,25 +29,25 @@ def month() -> Month:
     return MONTHS
 
 
-def stretch(turns: Sequence[Turn]) -> Stretch:
+def stretch(turns: Sequence[Turn]) -> ExtractionWindow:
     lines = [
-        Line(number, uuid4(), direction, body, turn.at)
+        MessageLine(number, uuid4(), direction, body, turn.at)
         for number, turn in enumerate(turns, 1)
         for direction, body in (("inbound", turn.user), ("outbound", turn.agent))
     ]
-    return Stretch(tuple(lines), len(turns), is_full=False)
+    return ExtractionWindow(tuple(lines), len(turns), is_full=False)
 
 
 def facts_of(clerk: Clerk, turns: Sequence[Turn], tries: int = 1) -> str:
-    asked = prompt.question(transcript(stretch(turns), "Asha"), [])
-    return said(clerk, asking.instructions("Asha"), asked, tries)
+    asked = prompt.user_prompt(render_transcript(stretch(turns), "Asha"), [])
+    return said(clerk, asking.system_prompt("Asha"), asked, tries)
 
 
 def said(clerk: Clerk, system: str, asked: str, tries: int = 1) -> str:
-    words: JsonObject = {"role": "user", "content": [text_block(asked)]}
-    request = ModelRequest("m", 1_000, (), (text_block(system),), (words,) * tries)
+    words: JsonObject = {"role": "user", "content": [text_content(asked)]}
+    request = ModelRequest("m", 1_000, (), (text_content(system),), (words,) * tries)
     (part,) = clerk.stream(request, seconds_left=9.0)
-    assert isinstance(part, Completed)
+    assert isinstance(part, Completion)
     return str(part.blocks[0]["text"])
 
 
@@ -60,18 +60,18 @@ def test_it_answers_every_message_with_what_the_script_says_of_it(month: Month) 
         assert [(one.key, one.value) for one in given.facts] == [
             (one.key, one.value) for one in wanted if one.value is not None
         ]
-        assert given.malformed == sum(one.value is None for one in wanted)
-        numbers = {line.body: number for number, line in stretch(visit.turns).labelled().items()}
+        assert given.malformed_count == sum(one.value is None for one in wanted)
+        numbers = {line.body: number for number, line in stretch(visit.turns).numbered_user_lines().items()}
         named = [
             numbers[turn.user] for turn in visit.turns for one in (*turn.right, *turn.wrong) if one.value is not None
         ]
-        assert [one.lines for one in given.facts] == [(number,) for number in named]
+        assert [one.line_numbers for one in given.facts] == [(number,) for number in named]
 
 
 def test_a_seventh_answer_is_no_json_until_it_is_asked_for_again(month: Month) -> None:
     clerk = Clerk(month, extractions=6)
     turns = month.sessions[0].turns
-    with pytest.raises(Unusable):
+    with pytest.raises(InvalidModelAnswer):
         read_facts(facts_of(clerk, turns))
     assert read_facts(facts_of(clerk, turns, tries=3)).facts
 
@@ -80,13 +80,13 @@ def test_a_third_of_its_summaries_forgets_and_a_third_makes_figures_up(month: Mo
     clerk, before, made_up, lost = Clerk(month), "The sky was green over Ghent.", 0, 0
     for number in range(9):
         at = datetime(2026, 3, 2, tzinfo=UTC) + timedelta(minutes=number)
-        spoken = (Spoken(uuid4(), f"Point {number} is settled.", False, at),)
-        asked = answer.ask(before, {}, [Said(uuid4(), number + 1, spoken, said=1)])
-        text = said(clerk, asked.system, asked.words)
-        written = answer.check(text, asked)
+        spoken = (WindowMessage(uuid4(), f"Point {number} is settled.", False, at),)
+        asked = answer.build_request(before, {}, [Said(uuid4(), number + 1, spoken, message_count=1)])
+        text = said(clerk, asked.system_prompt, asked.user_prompt)
+        written = answer.check_answer(text, asked)
         assert f"Point {number} is settled" in written.text
-        assert written.kept == (spoken[0].id,)
-        made_up += written.made_up
+        assert written.included_message_ids == (spoken[0].id,)
+        made_up += written.unsupported_sentences
         lost += "Ghent" not in written.text
     assert made_up == 3
     assert lost == 3

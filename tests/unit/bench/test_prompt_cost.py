@@ -11,7 +11,7 @@ from bench import caching, talks
 from bench.caching import Sent
 from bench.playing import play
 from bench.prompt_cost import SCRIPTS, measured
-from local.state import ROOT, plain_environment
+from local.state import ROOT, minimal_environment
 
 
 def sent(text: str, at: float, *marks: int, least: int = 0) -> Sent:
@@ -113,11 +113,11 @@ def test_other_scripts_are_measured_from_the_command_line(tmp_path: Path) -> Non
     turns = [{"user": "Is it safe?", "reply": 60, "calls": [[{"found": [90, 90]}]]}, {"user": 20, "reply": 40}]
     script.write_text(json.dumps({"name": "Mine", "turns": turns}))
     command = [sys.executable, "-m", "bench.prompt_cost", "--scripts", str(script), "--json", str(file)]
-    run = subprocess.run(command, cwd=ROOT, env=plain_environment(), check=True, capture_output=True, text=True)
+    run = subprocess.run(command, cwd=ROOT, env=minimal_environment(), check=True, capture_output=True, text=True)
     assert "Mine" in run.stdout
     figures = json.loads(file.read_text())
     assert figures["turns"]["2"]["floor"] <= figures["turns"]["2"]["ratio"] < 1
     script.write_text("[]")
-    refused = subprocess.run(command, cwd=ROOT, env=plain_environment(), check=False, capture_output=True, text=True)
+    refused = subprocess.run(command, cwd=ROOT, env=minimal_environment(), check=False, capture_output=True, text=True)
     assert refused.returncode == 1
     assert "no scripts here" in refused.stderr

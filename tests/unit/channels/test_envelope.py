@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.channels.envelope import Envelope, Media, clean
+from parlour.channels.envelope import Envelope, Media, clean_text
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 
 MOMENT = datetime(2026, 3, 2, 9, 30, 0, 250_000, tzinfo=UTC)
 
@@ -44,11 +44,11 @@ def an_envelope(**changes: object) -> Envelope:
     ],
 )
 def test_cleaning_takes_only_what_cannot_be_stored(written: str, kept: str) -> None:
-    assert clean(written) == kept
+    assert clean_text(written) == kept
 
 
 def test_text_is_cut_at_64_kib_and_never_inside_a_character() -> None:
-    cut = clean("x" + "नम" * 40_000)
+    cut = clean_text("x" + "नम" * 40_000)
 
     assert len(cut.encode()) <= 64 * 1024
     assert len(cut.encode()) > 64 * 1024 - 3
@@ -57,12 +57,12 @@ def test_text_is_cut_at_64_kib_and_never_inside_a_character() -> None:
 
 @given(st.text(alphabet=st.characters(codec=None)))
 def test_whatever_was_cleaned_is_utf_8_without_nul_and_cleaning_again_changes_nothing(written: str) -> None:
-    cleaned = clean(written)
+    cleaned = clean_text(written)
 
     assert "\0" not in cleaned
     assert "\r" not in cleaned
     assert cleaned.encode("utf-8").decode("utf-8") == cleaned
-    assert clean(cleaned) == cleaned
+    assert clean_text(cleaned) == cleaned
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_whatever_was_cleaned_is_utf_8_without_nul_and_cleaning_again_changes_no
     ],
 )
 def test_an_envelope_comes_out_of_the_queue_as_it_went_in(envelope: Envelope) -> None:
-    assert Envelope.from_json(json.loads(canonical(envelope.to_json()))) == envelope
+    assert Envelope.from_json(json.loads(canonical_json(envelope.to_json()))) == envelope
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_body_that_is_no_envelope_is_refused_by_field(field: str, value: objec
 def test_statuses_of_one_message_are_different_events_and_repeats_are_not() -> None:
     delivered = an_envelope(kind="status", status="delivered")
 
-    assert delivered.deduplication == an_envelope(kind="status", status="delivered", sent_at=MOMENT).deduplication
-    assert delivered.deduplication != an_envelope(kind="status", status="read").deduplication
-    assert delivered.deduplication != an_envelope().deduplication
-    assert delivered.group == an_envelope().group
+    assert delivered.deduplication_id == an_envelope(kind="status", status="delivered", sent_at=MOMENT).deduplication_id
+    assert delivered.deduplication_id != an_envelope(kind="status", status="read").deduplication_id
+    assert delivered.deduplication_id != an_envelope().deduplication_id
+    assert delivered.group_id == an_envelope().group_id

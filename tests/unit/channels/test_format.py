@@ -4,7 +4,7 @@ import regex
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from parlour.channels.format import WHATSAPP_LIMIT, Footnote, format_whatsapp
+from parlour.channels.format import MAX_MESSAGE_UNITS, Footnote, format_whatsapp
 
 
 def shown(markdown: str) -> str:
@@ -76,8 +76,8 @@ class TestSources:
 
 class TestParts:
     def test_a_text_of_exactly_the_limit_is_one_part(self) -> None:
-        assert format_whatsapp("x" * WHATSAPP_LIMIT, []) == ["x" * WHATSAPP_LIMIT]
-        assert len(format_whatsapp("x" * (WHATSAPP_LIMIT + 1), [])) == 2
+        assert format_whatsapp("x" * MAX_MESSAGE_UNITS, []) == ["x" * MAX_MESSAGE_UNITS]
+        assert len(format_whatsapp("x" * (MAX_MESSAGE_UNITS + 1), [])) == 2
 
     def test_parts_end_between_paragraphs_when_they_can(self) -> None:
         paragraph = " ".join(["word"] * 200)

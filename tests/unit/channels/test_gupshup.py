@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from parlour.channels import gupshup
 from parlour.channels.envelope import Envelope, Media
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import canonical_json
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
@@ -233,5 +233,5 @@ def test_any_json_is_an_envelope_that_survives_a_queue_or_is_malformed(
     except MalformedPayload:
         return
     for envelope in envelopes:
-        canonical(envelope.to_json()).encode("utf-8")
+        canonical_json(envelope.to_json()).encode("utf-8")
         assert Envelope.from_json(envelope.to_json()) == envelope

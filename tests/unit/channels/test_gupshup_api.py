@@ -18,12 +18,12 @@ from fastapi.testclient import TestClient
 
 from local import phone
 from parlour.channels.gupshup_api import GupshupProvider
-from parlour.channels.outgoing import Outgoing
-from parlour.channels.wire import connect
+from parlour.channels.outgoing import OutgoingMessage
+from parlour.channels.wire import new_client
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, ProviderUnavailable
 
 KEY = "key-of-the-tenant"
-HELLO = Outgoing("+919800000001", "नमस्ते & 1+1=2", "parlour/gupshup", "ParlourDemo", "+917834811114")
+HELLO = OutgoingMessage("+919800000001", "नमस्ते & 1+1=2", "parlour/gupshup", "ParlourDemo", "+917834811114")
 
 
 class Safe:
@@ -110,7 +110,7 @@ def test_every_answer_means_one_thing(status: int, body: Any, error: type[Parlou
 def test_a_busy_provider_is_asked_again_when_it_says(said: str, after: int | None) -> None:
     with pytest.raises(ProviderUnavailable) as caught:
         answered(429, {}, {"retry-after": said}).deliver(HELLO)
-    assert caught.value.after == after
+    assert caught.value.retry_after == after
 
 
 @pytest.mark.parametrize("key", ["two\nlines", "ключ"])
@@ -121,13 +121,13 @@ def test_a_key_that_is_no_header_is_a_misconfiguration_and_nothing_was_sent(key:
         heard.append(connection.recv(65536))
 
     with _server(listen) as (url, _), pytest.raises(Misconfigured, match="parlour/gupshup"):
-        GupshupProvider(connect(), url, Safe(key)).deliver(HELLO)
+        GupshupProvider(new_client(), url, Safe(key)).deliver(HELLO)
     assert b"".join(heard) == b""
 
 
 def test_a_base_url_that_is_none_is_a_misconfiguration() -> None:
     with pytest.raises(Misconfigured, match="GUPSHUP_BASE_URL"):
-        GupshupProvider(connect(), "telex:1234", Safe()).deliver(HELLO)
+        GupshupProvider(new_client(), "telex:1234", Safe()).deliver(HELLO)
 
 
 def test_a_line_end_after_the_key_does_not_matter() -> None:
@@ -142,12 +142,12 @@ def test_nobody_there_means_not_sent() -> None:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}"
         with pytest.raises(ProviderUnavailable):
-            GupshupProvider(connect(), url, Safe()).deliver(HELLO)
+            GupshupProvider(new_client(), url, Safe()).deliver(HELLO)
 
 
 def test_a_name_that_does_not_resolve_means_not_sent() -> None:
     with pytest.raises(ProviderUnavailable):
-        GupshupProvider(connect(), "http://nobody.invalid", Safe()).deliver(HELLO)
+        GupshupProvider(new_client(), "http://nobody.invalid", Safe()).deliver(HELLO)
 
 
 def test_hanging_up_after_reading_means_nobody_knows() -> None:
@@ -155,7 +155,7 @@ def test_hanging_up_after_reading_means_nobody_knows() -> None:
         connection.recv(65536)
 
     with _server(hang_up) as (url, _), pytest.raises(DeliveryUnknown):
-        GupshupProvider(connect(), url, Safe()).deliver(HELLO)
+        GupshupProvider(new_client(), url, Safe()).deliver(HELLO)
 
 
 def test_half_an_answer_means_nobody_knows() -> None:
@@ -164,7 +164,7 @@ def test_half_an_answer_means_nobody_knows() -> None:
         connection.sendall(b"HTTP/1.1 202 Accepted\r\nContent-Length: 100\r\n\r\n{")
 
     with _server(half) as (url, _), pytest.raises(DeliveryUnknown):
-        GupshupProvider(connect(), url, Safe()).deliver(HELLO)
+        GupshupProvider(new_client(), url, Safe()).deliver(HELLO)
 
 
 def test_silence_after_the_request_means_nobody_knows() -> None:
@@ -188,14 +188,14 @@ def test_every_message_has_a_connection_of_its_own() -> None:
         connection.recv(1)
 
     with _server(answer) as (url, connections):
-        provider = GupshupProvider(connect(), url, Safe())
+        provider = GupshupProvider(new_client(), url, Safe())
         assert [provider.deliver(HELLO) for _ in range(3)] == ["ee4a68a0"] * 3
         assert len(connections) == 3
 
 
 def test_the_phone_of_the_laptop_understands_us() -> None:
-    received = phone.Phone(lambda _: None, lambda: datetime(2026, 3, 2, tzinfo=UTC))
-    with TestClient(phone.build(received)) as server:
+    received = phone.SimulatedPhone(lambda _: None, lambda: datetime(2026, 3, 2, tzinfo=UTC))
+    with TestClient(phone.build_app(received)) as server:
 
         def take(request: httpx2.Request) -> httpx2.Response:
             answer = server.post(request.url.path, content=request.content, headers=dict(request.headers))

@@ -137,13 +137,13 @@ def test_a_batch_of_several_people_is_several_envelopes_in_order() -> None:
         ("+447700", "b"),
         ("+919800000001", "c"),
     ]
-    assert (batch.unreadable, len({one.group for one in batch.envelopes})) == (0, 2)
+    assert (batch.unreadable_count, len({one.group_id for one in batch.envelopes})) == (0, 2)
 
 
 def test_one_that_cannot_be_read_does_not_take_its_neighbours_with_it() -> None:
     batch = parse(meta.webhook(change({"type": "text", "from": "?"}, {"type": "text", "text": {"body": "b"}})), NOW)
 
-    assert ([one.text for one in batch.envelopes], batch.unreadable) == (["b"], 1)
+    assert ([one.text for one in batch.envelopes], batch.unreadable_count) == (["b"], 1)
 
 
 @pytest.mark.parametrize(

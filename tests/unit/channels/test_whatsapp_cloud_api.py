@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from parlour.channels.outgoing import Outgoing, Template
+from parlour.channels.outgoing import OutgoingMessage, Template
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.infra.errors import (
     DeliveryUnknown,
@@ -17,7 +17,7 @@ from parlour.infra.errors import (
     WindowClosed,
 )
 
-HELLO = Outgoing("+919800000001", "नमस्ते", "parlour/meta", phone_number_id="106540352242922", callback="o:1")
+HELLO = OutgoingMessage("+919800000001", "नमस्ते", "parlour/meta", phone_number_id="106540352242922", callback_data="o:1")
 
 
 class Safe:
@@ -30,7 +30,7 @@ def answered(status: int, body: Any, headers: dict[str, str] | None = None) -> W
     return WhatsAppCloudProvider(httpx2.Client(transport=transport), "https://graph.example/", Safe())
 
 
-def asked(outgoing: Outgoing) -> tuple[httpx2.Request, dict[str, Any]]:
+def asked(outgoing: OutgoingMessage) -> tuple[httpx2.Request, dict[str, Any]]:
     requests: list[httpx2.Request] = []
 
     def take(request: httpx2.Request) -> httpx2.Response:
@@ -58,7 +58,7 @@ def test_the_request_is_the_one_that_meta_documents() -> None:
 
 
 def test_somebody_who_hides_their_number_is_addressed_by_metas_id() -> None:
-    _, body = asked(Outgoing("IN.13491208655302741918", "Hi", "s", phone_number_id="1"))
+    _, body = asked(OutgoingMessage("IN.13491208655302741918", "Hi", "s", phone_number_id="1"))
 
     assert body["recipient"] == "IN.13491208655302741918"
     assert "to" not in body
@@ -66,7 +66,7 @@ def test_somebody_who_hides_their_number_is_addressed_by_metas_id() -> None:
 
 @pytest.mark.parametrize(("parameter", "named"), [("", {}), ("answer", {"parameter_name": "answer"})])
 def test_a_template_carries_the_text_as_its_parameter(parameter: str, named: dict[str, str]) -> None:
-    outgoing = Outgoing("+91980000", "Hi", "s", phone_number_id="1", template=Template("update", "en_GB", parameter))
+    outgoing = OutgoingMessage("+91980000", "Hi", "s", phone_number_id="1", template=Template("update", "en_GB", parameter))
     _, body = asked(outgoing)
 
     assert body["type"] == "template"

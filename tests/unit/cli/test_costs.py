@@ -33,7 +33,7 @@ def told(**changes: Any) -> dict[str, Any]:
 
 def shown(found: dict[str, Any]) -> str:
     out = io.StringIO()
-    Console(width=120, file=out, force_terminal=False).print(costs.drawn(found))
+    Console(width=120, file=out, force_terminal=False).print(costs.render_costs(found))
     return out.getvalue()
 
 
@@ -62,7 +62,7 @@ def test_any_amounts_can_be_drawn(spent: str, cap: str) -> None:
 
 def test_the_deployments_cap_is_said_to_be_one_and_a_switch_who_turned_it() -> None:
     text = shown(told(own_cap=False, stopped=True, stopped_at="2026-03-02T09:30:00+00:00", stopped_by="operator"))
-    assert "(the deployment's)" in text
+    assert "(deployment default)" in text
     assert "by operator; `parlour cost resume`" in text
 
 

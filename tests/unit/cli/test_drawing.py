@@ -32,7 +32,7 @@ def a_turn(**changes: Any) -> dict[str, Any]:
 
 
 def test_a_turn_says_where_time_tokens_and_money_went() -> None:
-    text = shown(drawing.turn(a_turn()))
+    text = shown(drawing.render_turn(a_turn()))
     for part in (
         "When is the pour?",
         "1.25 s",
@@ -46,7 +46,7 @@ def test_a_turn_says_where_time_tokens_and_money_went() -> None:
 
 
 def test_bars_are_as_long_as_their_part_of_the_longest() -> None:
-    lines = shown(drawing.turn(a_turn())).splitlines()
+    lines = shown(drawing.render_turn(a_turn())).splitlines()
     full, third = (
         next(line.count("█") for line in lines if line.strip().startswith(name)) for name in ("persona", "tool results")
     )
@@ -56,17 +56,17 @@ def test_bars_are_as_long_as_their_part_of_the_longest() -> None:
 
 def test_a_turn_that_was_not_answered_is_shown_too() -> None:
     text = shown(
-        drawing.turn(
+        drawing.render_turn(
             a_turn(reply=None, calls=[], stage_ms={}, tokens_by_layer={}, finished_at=None, cost_usd=None, inputs=[])
         )
     )
-    assert "(nothing)" in text
-    assert "cost not known" in text
+    assert "(no text)" in text
+    assert "cost unknown" in text
 
 
 def test_nothing_that_was_written_moves_the_cursor_or_is_taken_for_markup() -> None:
     wild = "\x1b[2J\x1b]0;title\x07[bold red]hello[/]\x9b31m"
-    text = shown(drawing.turn(a_turn(inputs=[{"id": "1", "text": wild}], reply={"text": wild, "citations": []})))
+    text = shown(drawing.render_turn(a_turn(inputs=[{"id": "1", "text": wild}], reply={"text": wild, "citations": []})))
     assert "\x1b" not in text
     assert "\x9b" not in text
     assert "[bold red]hello[/]" in text

@@ -39,14 +39,14 @@ def drawn(what: Any) -> str:
 
 
 def test_a_result_says_how_well_it_fits_what_it_is_and_where_it_stands() -> None:
-    told = drawn(records._cards([CARD]))
+    told = drawn(records._render_cards([CARD]))
     assert told.splitlines()[0] == " 83%  opinion.pdf  file of risk/R-3"
     assert "page 12" in told
     assert "the crack [31mwidens" in told, "what others wrote cannot colour the terminal"
 
 
 def test_a_record_is_shown_with_what_it_says_and_what_it_is_linked_to() -> None:
-    lines = [" ".join(line.split()) for line in drawn(Group(*records._record(RECORD, LINKS))).splitlines()]
+    lines = [" ".join(line.split()) for line in drawn(Group(*records._render_record(RECORD, LINKS))).splitlines()]
     assert lines[:2] == ["Crack", "risk/R-3, confidential, version 3, of project/NRS"]
     assert "sources title: Opinion; page: 3" in lines
     assert "watched yes" in lines
@@ -64,15 +64,15 @@ def test_a_record_is_shown_with_what_it_says_and_what_it_is_linked_to() -> None:
     ],
 )
 def test_where_to_search_follows_from_what_was_named(inside: str, kind: str, asked: dict[str, str]) -> None:
-    assert records._scope(inside, kind) == asked
+    assert records._scope_query(inside, kind) == asked
 
 
 def test_two_places_at_once_are_refused() -> None:
     with pytest.raises(InvalidRequest, match="one of --in and --type"):
-        records._scope("task/T-1", "risk")
+        records._scope_query("task/T-1", "risk")
 
 
 @pytest.mark.parametrize("written", ["state", "=open", "state="])
 def test_a_property_without_a_name_or_a_value_is_refused(written: str) -> None:
     with pytest.raises(InvalidRequest, match="NAME=VALUE"):
-        records._properties([written])
+        records._property_filters([written])

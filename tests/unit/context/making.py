@@ -2,42 +2,42 @@
 
 from dataclasses import replace
 
-from parlour.context.calls import Round
-from parlour.context.materials import Materials, Moment
+from parlour.context.calls import ToolRound
+from parlour.context.materials import PromptMaterials, AssemblyContext
 from parlour.context.past import Message, PastTurn
-from parlour.context.segment import Item, Lot, Source
+from parlour.context.segment import Item, SourceKind, Source
 from parlour.infra.jsonable import Json, JsonObject
 from tests.conftest import NOW
 
 TOOL = '{"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}'
-MOMENT = Moment(NOW, 1, "anthropic/claude-sonnet-4-5", {"agent": 1})
+MOMENT = AssemblyContext(NOW, 1, "anthropic/claude-sonnet-4-5", {"agent": 1})
 SENTENCE = "The slab was poured on Monday and inspected on Tuesday. "
 
 
-def item(lot: Lot, text: str, score: float = 0.5, **more: object) -> Item:
+def make_item(lot: SourceKind, text: str, score: float = 0.5, **more: object) -> Item:
     """A candidate that comes from a row of its own."""
     return replace(Item(lot, text, Source(str(lot), text[:40]), score=score), **more)  # type: ignore[arg-type]
 
 
-def materials(turn: int = 1, **more: object) -> Materials:
+def make_materials(turn: int = 1, **more: object) -> PromptMaterials:
     """An ordinary turn: one tool, a short persona, a few words."""
-    tiers = [Item(Lot.HUMAN, "# Identity\nYou are Asha.", Source("humans", "h", 1))]
-    made = Materials(turn, (TOOL,), tiers, "Time: now", [message(f"u{turn}", "Is the foundation safe?")])
+    tiers = [Item(SourceKind.HUMAN, "# Identity\nYou are Asha.", Source("humans", "h", 1))]
+    made = PromptMaterials(turn, (TOOL,), tiers, "Time: now", [make_message(f"u{turn}", "Is the foundation safe?")])
     return replace(made, **more)  # type: ignore[arg-type]
 
 
-def message(key: str, text: str) -> Message:
+def make_message(key: str, text: str) -> Message:
     """A message with a row of its own."""
     return Message(text, Source("messages", key))
 
 
-def past(number: int, asked: str = "How is the crane?", replied: str = "It stands.", **more: object) -> PastTurn:
+def make_past_turn(number: int, asked: str = "How is the crane?", replied: str = "It stands.", **more: object) -> PastTurn:
     """A turn that is over."""
-    said = (message(f"u{number}", asked),), (), (message(f"a{number}", replied),)
+    said = (make_message(f"u{number}", asked),), (), (make_message(f"a{number}", replied),)
     return replace(PastTurn(number, f"turn-{number}", *said), **more)  # type: ignore[arg-type]
 
 
-def searched(contents: str, documents: int = 1, number: int = 1) -> Round:
+def make_search_round(contents: str, documents: int = 1, number: int = 1) -> ToolRound:
     """A step that searched, and what was found."""
     found: list[Json] = [{"document": n, "title": f"Report {n}", "contents": contents} for n in range(1, documents + 1)]
     block: JsonObject = {
@@ -46,4 +46,4 @@ def searched(contents: str, documents: int = 1, number: int = 1) -> Round:
         "name": "search_knowledge",
         "input": {"query": "x"},
     }
-    return Round((block,), ((f"call_{number}", {"documents": found, "searched_for": "crane slab"}),))
+    return ToolRound((block,), ((f"call_{number}", {"documents": found, "searched_for": "crane slab"}),))

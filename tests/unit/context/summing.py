@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from parlour.context import lead
-from parlour.context.lead import Kept, Lead, StandIn, Summary
+from parlour.context.lead import KeyDetailLine, CompactedHistory, CompactionInput, Summary
 from parlour.context.past import PastTurn
 from parlour.context.segment import Source
-from parlour.context.tokens import Meter
+from parlour.context.tokens import TokenCounter
 from tests.unit.context import wording
 
-WAYS = ("prompt", "early", "late", "never", "lost", "wordless")
+SUMMARY_TIMINGS = ("prompt", "early", "late", "never", "lost", "wordless")
 """How summaries come: before the cut that wants them, with every turn, some turns later, not at all, announced and
 never written, and with nothing but lines that are kept word for word."""
 
@@ -21,7 +21,7 @@ _LEFT = 6
 
 
 @dataclass
-class Summariser:
+class SimulatedSummariser:
     """What is known of a session's summaries.
 
     newest, awaited  as the next turn loads them.
@@ -50,38 +50,38 @@ class Summariser:
             if not late:
                 self._come(made)
 
-    def close(self, closed: frozenset[int], standing: Lead) -> Lead:
+    def close(self, closed: frozenset[int], standing: CompactedHistory) -> CompactedHistory:
         """Turns were closed: what rests on them is told no more; the newest version that does not is all there is."""
-        reached = bool(standing.summary and any(one <= standing.summary.until for one in closed))
+        reached = bool(standing.summary and any(one <= standing.summary.until_turn for one in closed))
         self.coming, self.awaited = None, False
-        self.versions = [one for one in self.versions if not any(turn <= one.until for turn in closed)]
+        self.versions = [one for one in self.versions if not any(turn <= one.until_turn for turn in closed)]
         self.newest = self.versions[-1] if self.versions else None
-        led = lead.without(standing, closed, summary=reached)
-        return lead.renewed(Meter(), led, StandIn(self.newest)) if self.newest and lead.is_withdrawn(led) else led
+        led = lead.withhold_turns(standing, closed, is_summary_restricted=reached)
+        return lead.with_newest_summary(TokenCounter(), led, CompactionInput(self.newest)) if self.newest and lead.is_summary_withheld(led) else led
 
     def _wants(self, past: Sequence[PastTurn]) -> bool:
-        messages = sum(one.messages for one in past)
+        messages = sum(one.message_count for one in past)
         return messages > (0 if self.way == "early" else _WANTED_FROM)
 
     def _made(self, past: Sequence[PastTurn], draw: random.Random) -> Summary:
         left, covered = 0, list(past)
-        while covered and left + covered[-1].messages <= _LEFT:
-            left += covered.pop().messages
-        until = covered[-1].number if covered else (self.newest.until if self.newest else 0)
-        replies = " ".join(one.text.split()[0] for turn in covered for one in turn.replied if one.text)
+        while covered and left + covered[-1].message_count <= _LEFT:
+            left += covered.pop().message_count
+        until = covered[-1].number if covered else (self.newest.until_turn if self.newest else 0)
+        replies = " ".join(one.text.split()[0] for turn in covered for one in turn.replies if one.text)
         words = draw.choice((20, 150, 900))
         text = "" if self.way == "wordless" else f"{replies} {wording.prose(draw, words)}"[:4_000]
         kept = [self._kept(turn, place, draw) for turn in covered for place in range(draw.randrange(3))]
-        before = self.newest.kept if self.newest else ()
+        before = self.newest.key_details if self.newest else ()
         return Summary((self.newest.version if self.newest else 0) + 1, until, text, (*reversed(kept), *before)[:60])
 
-    def _kept(self, turn: PastTurn, place: int, draw: random.Random) -> Kept:
-        ours = place == 1 and bool(turn.replied)
-        said = (turn.replied if ours else turn.asked)[:1]
+    def _kept(self, turn: PastTurn, place: int, draw: random.Random) -> KeyDetailLine:
+        ours = place == 1 and bool(turn.replies)
+        said = (turn.replies if ours else turn.user_messages)[:1]
         who = "you" if ours else "user"
         words = f"{said[0].text.split()[0]} " if ours and said[0].text else ""
         source = said[0].source if said else Source("messages", f"gone-{turn.number}")
-        return Kept(f"- {who}: {words}{wording.prose(draw, draw.choice((4, 12, 30)))}", turn.number, source, ours)
+        return KeyDetailLine(f"- {who}: {words}{wording.prose(draw, draw.choice((4, 12, 30)))}", turn.number, source, ours)
 
     def _come(self, summary: Summary) -> None:
         self.newest, self.coming, self.awaited = summary, None, False

@@ -3,32 +3,32 @@
 import pytest
 
 from parlour.context import budget
-from parlour.context.budget import Purse, Share
-from parlour.context.segment import Layer, Lot
+from parlour.context.budget import RemainingBudget, TokenLimits
+from parlour.context.segment import Layer, SourceKind
 from parlour.infra.errors import Misconfigured, PromptOverflow
 from parlour.infra.jsonable import JsonObject
 
 
 @pytest.mark.parametrize("profile", budget.PROFILES.values(), ids=budget.PROFILES)
-def test_floors_stay_below_the_total(profile: budget.Profile) -> None:
-    assert profile.floors < profile.total
+def test_floors_stay_below_the_total(profile: budget.BudgetProfile) -> None:
+    assert profile.floor_total < profile.total_tokens
 
 
 def test_room_is_given_in_the_reverse_of_the_order_in_which_lots_are_dropped() -> None:
-    entity = budget.ENTITY.fill
-    assert entity[-5:] == (Lot.RECALL, Lot.FACTS, Lot.EPISODES, Lot.NEAREST, Lot.OTHER_SESSIONS)
-    assert entity.index(Lot.HISTORY) + 1 == entity.index(Lot.RECALL)
-    assert budget.MESSAGING.fill[-5:] == (Lot.FACTS, Lot.EPISODES, Lot.RECALL, Lot.OTHER_SESSIONS, Lot.HISTORY)
-    assert sorted(entity) == sorted(Lot)
+    entity = budget.ENTITY_PROFILE.allocation_order
+    assert entity[-5:] == (SourceKind.RECALL, SourceKind.FACTS, SourceKind.EPISODES, SourceKind.NEAREST, SourceKind.OTHER_SESSIONS)
+    assert entity.index(SourceKind.HISTORY) + 1 == entity.index(SourceKind.RECALL)
+    assert budget.MESSAGING_PROFILE.allocation_order[-5:] == (SourceKind.FACTS, SourceKind.EPISODES, SourceKind.RECALL, SourceKind.OTHER_SESSIONS, SourceKind.HISTORY)
+    assert sorted(entity) == sorted(SourceKind)
 
 
 def test_an_agent_may_set_its_own_total_shares_and_order() -> None:
-    own = budget.profile({"profile": "entity", "tokens": 9_000, "layers": {"history": {"floor": 800, "cap": 900}},
+    own = budget.resolve_profile({"profile": "entity", "tokens": 9_000, "layers": {"history": {"floor": 800, "cap": 900}},
                           "drops": ["nearest", "recall"]})  # fmt: skip
-    assert own.total == 9_000
-    assert own.share(Layer.HISTORY) == Share(800, 900)
-    assert own.share(Layer.RECALL) == budget.ENTITY.share(Layer.RECALL)
-    assert own.drops == (Lot.NEAREST, Lot.RECALL, Lot.HISTORY)
+    assert own.total_tokens == 9_000
+    assert own.limits_of(Layer.HISTORY) == TokenLimits(800, 900)
+    assert own.limits_of(Layer.RECALL) == budget.ENTITY_PROFILE.limits_of(Layer.RECALL)
+    assert own.eviction_order == (SourceKind.NEAREST, SourceKind.RECALL, SourceKind.HISTORY)
 
 
 def test_a_kind_of_record_may_say_otherwise_than_the_agent() -> None:
@@ -37,17 +37,17 @@ def test_a_kind_of_record_may_say_otherwise_than_the_agent() -> None:
         "tokens": 9_000,
         "layers": {"history": {"floor": 800}, "recall": {"cap": 900}},
     }
-    own = budget.profile(agent, {"tokens": 8_000, "layers": {"history": {"floor": 0}}})
-    assert (own.name, own.total) == ("entity", 8_000)
-    assert own.share(Layer.HISTORY).floor == 0
-    assert own.share(Layer.RECALL).cap == 900
-    assert budget.profile(agent, {"tokens": 8_000}).share(Layer.HISTORY).floor == 800
-    assert budget.profile({}, {"layers": {"history": {"floor": 1}}}).share(Layer.HISTORY).floor == 1
+    own = budget.resolve_profile(agent, {"tokens": 8_000, "layers": {"history": {"floor": 0}}})
+    assert (own.name, own.total_tokens) == ("entity", 8_000)
+    assert own.limits_of(Layer.HISTORY).floor == 0
+    assert own.limits_of(Layer.RECALL).cap == 900
+    assert budget.resolve_profile(agent, {"tokens": 8_000}).limits_of(Layer.HISTORY).floor == 800
+    assert budget.resolve_profile({}, {"layers": {"history": {"floor": 1}}}).limits_of(Layer.HISTORY).floor == 1
 
 
 def test_a_kind_that_names_a_profile_keeps_nothing_of_the_agents() -> None:
     agent: JsonObject = {"profile": "entity", "tokens": 9_000, "layers": {"history": {"floor": 800}}}
-    assert budget.profile(agent, {"profile": "messaging"}) == budget.MESSAGING
+    assert budget.resolve_profile(agent, {"profile": "messaging"}) == budget.MESSAGING_PROFILE
 
 
 @pytest.mark.parametrize(
@@ -69,25 +69,25 @@ def test_a_kind_that_names_a_profile_keeps_nothing_of_the_agents() -> None:
 )
 def test_a_budget_that_makes_no_sense_names_its_key(settings: JsonObject, key: str) -> None:
     with pytest.raises(Misconfigured, match=key.replace(".", r"\.")):
-        budget.profile(settings)
+        budget.resolve_profile(settings)
 
 
 def test_nobody_is_given_what_another_layer_was_promised() -> None:
-    purse = Purse(1_000, {Layer.HISTORY: 600, Layer.RECALL: 200})
-    assert purse.offer(Layer.RECALL, 900) == 400
-    purse.take(Layer.RECALL, 300)
-    assert purse.offer(Layer.MEMORY, 900) == 100
-    assert purse.offer(Layer.HISTORY, 650) == 650
-    purse.release()
-    assert purse.offer(Layer.MEMORY, 900) == 700
+    purse = RemainingBudget(1_000, {Layer.HISTORY: 600, Layer.RECALL: 200})
+    assert purse.available_tokens(Layer.RECALL, 900) == 400
+    purse.spend(Layer.RECALL, 300)
+    assert purse.available_tokens(Layer.MEMORY, 900) == 100
+    assert purse.available_tokens(Layer.HISTORY, 650) == 650
+    purse.release_floors()
+    assert purse.available_tokens(Layer.MEMORY, 900) == 700
 
 
 def test_required_layers_that_exceed_the_total_name_the_largest() -> None:
     with pytest.raises(PromptOverflow, match="layer tiers takes 5000 tokens") as refused:
-        budget.after_required(budget.MESSAGING, {Layer.TOOLS: 4_000, Layer.TIERS: 5_000})
+        budget.budget_after_required(budget.MESSAGING_PROFILE, {Layer.TOOLS: 4_000, Layer.TIERS: 5_000})
     assert (refused.value.layer, refused.value.tokens, refused.value.budget) == ("tiers", 5_000, 3_700)
 
 
 def test_promises_that_cannot_be_kept_shrink_alike() -> None:
-    purse = budget.in_proportion(Purse(100, {Layer.HISTORY: 300, Layer.RECALL: 100}))
-    assert purse.promised == {Layer.HISTORY: 75, Layer.RECALL: 25}
+    purse = budget.shrink_floors(RemainingBudget(100, {Layer.HISTORY: 300, Layer.RECALL: 100}))
+    assert purse.reserved_floors == {Layer.HISTORY: 75, Layer.RECALL: 25}

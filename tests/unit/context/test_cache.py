@@ -7,17 +7,17 @@ from itertools import takewhile
 import pytest
 
 from parlour.context import cache
-from parlour.context.cache import Miss, Print, Served
-from parlour.context.pins import Cause
-from parlour.context.segment import Layer, Placement, Segment, Stability, words
-from parlour.context.tokens import Meter
+from parlour.context.cache import CacheMiss, BlockFingerprint, CacheHit
+from parlour.context.pins import RefreshCause
+from parlour.context.segment import Layer, Placement, Segment, Stability, text_block
+from parlour.context.tokens import TokenCounter
 
-METER = Meter()
+METER = TokenCounter()
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
 def segment(layer: Layer, stability: Stability, placement: Placement, *texts: str) -> Segment:
-    return Segment(layer, stability, placement, tuple(words(METER, text) for text in texts))
+    return Segment(layer, stability, placement, tuple(text_block(METER, text) for text in texts))
 
 
 def prompt(
@@ -35,65 +35,65 @@ def prompt(
     ]
 
 
-def after_turn(prints: Sequence[Print]) -> tuple[Print, ...]:
-    return tuple(takewhile(lambda one: one.stays, prints))
+def after_turn(prints: Sequence[BlockFingerprint]) -> tuple[BlockFingerprint, ...]:
+    return tuple(takewhile(lambda one: one.is_in_next_turn, prints))
 
 
 def compared(
-    before: Sequence[Print], now: Sequence[Print], *causes: Cause, minutes: float = 1, same_model: bool = True
-) -> Served:
+    before: Sequence[BlockFingerprint], now: Sequence[BlockFingerprint], *causes: RefreshCause, minutes: float = 1, same_model: bool = True
+) -> CacheHit:
     at = AT + timedelta(minutes=minutes)
-    return cache.compare(before, now, asked=AT, at=at, same_model=same_model, causes=causes)
+    return cache.compare_prompts(before, now, last_asked_at=AT, at=at, is_same_model=same_model, refresh_causes=causes)
 
 
-def lost(served: Served) -> tuple[Layer, str, int]:
-    assert isinstance(served.miss, Miss)
+def lost(served: CacheHit) -> tuple[Layer, str, int]:
+    assert isinstance(served.miss, CacheMiss)
     return served.miss.layer, served.miss.cause, served.miss.tokens
 
 
 def test_a_further_step_reads_all_of_the_step_before() -> None:
-    first, second = cache.prints(prompt("Hello.")), cache.prints(prompt("Hello.", calls=["call", "result"]))
-    assert compared(first, second) == Served(6)
+    first, second = cache.fingerprint_blocks(prompt("Hello.")), cache.fingerprint_blocks(prompt("Hello.", calls=["call", "result"]))
+    assert compared(first, second) == CacheHit(6)
 
 
 def test_the_words_of_a_turn_are_the_same_bytes_in_the_next_ones_history() -> None:
-    before = after_turn(cache.prints(prompt("Hello.", words_now="Is it safe?", calls=["call", "result"])))
-    now = cache.prints(prompt("Hello.", "Is it safe?", "call, told in a line", "Yes."))
-    assert compared(before, now) == Served(5)
+    before = after_turn(cache.fingerprint_blocks(prompt("Hello.", words_now="Is it safe?", calls=["call", "result"])))
+    now = cache.fingerprint_blocks(prompt("Hello.", "Is it safe?", "call, told in a line", "Yes."))
+    assert compared(before, now) == CacheHit(5)
 
 
 def test_words_after_what_floats_do_not_stay() -> None:
     floating = prompt("Hello.")
     floating.insert(4, segment(Layer.MESSAGE, "turn", "opening", "Be brief."))
-    assert len(after_turn(cache.prints(floating))) == 4
+    assert len(after_turn(cache.fingerprint_blocks(floating))) == 4
 
 
 def test_a_repeated_reminder_is_no_loss() -> None:
-    assert all(one.layer is not Layer.REMINDER for one in cache.prints(prompt()))
+    assert all(one.layer is not Layer.REMINDER for one in cache.fingerprint_blocks(prompt()))
 
 
 def test_the_first_layer_that_changed_is_named_with_all_that_is_lost_behind_it() -> None:
-    before = cache.prints(prompt("Hello."))
-    now = cache.prints(prompt("Hello.", briefing="The crane fell."))
+    before = cache.fingerprint_blocks(prompt("Hello."))
+    now = cache.fingerprint_blocks(prompt("Hello.", briefing="The crane fell."))
     assert lost(compared(before, now, "deltas")) == (Layer.BRIEFING, "deltas", sum(one.tokens for one in before[2:]))
 
 
 def test_a_cut_that_leaves_the_briefing_is_blamed_for_the_history() -> None:
-    before = after_turn(cache.prints(prompt("Hello.", "Good day.", words_now="Is it safe?")))
-    served = compared(before, cache.prints(prompt("Good day.", "Is it safe?", "Yes.")), "cut")
+    before = after_turn(cache.fingerprint_blocks(prompt("Hello.", "Good day.", words_now="Is it safe?")))
+    served = compared(before, cache.fingerprint_blocks(prompt("Good day.", "Is it safe?", "Yes.")), "cut")
     assert lost(served)[:2] == (Layer.HISTORY, "cut")
-    assert served.blocks == 3
+    assert served.block_count == 3
 
 
 def test_a_change_that_nobody_caused_is_our_own_mistake() -> None:
     tools = prompt()
     tools[0] = segment(Layer.TOOLS, "config", "tools", "other order")
-    assert lost(compared(cache.prints(prompt()), cache.prints(tools)))[:2] == (Layer.TOOLS, "unnamed")
+    assert lost(compared(cache.fingerprint_blocks(prompt()), cache.fingerprint_blocks(tools)))[:2] == (Layer.TOOLS, "unnamed")
 
 
 def test_results_that_are_fitted_anew_are_refit() -> None:
-    before = cache.prints(prompt(calls=["call", "long result"]))
-    now = cache.prints(prompt(calls=["call", "short", "call", "result"]))
+    before = cache.fingerprint_blocks(prompt(calls=["call", "long result"]))
+    now = cache.fingerprint_blocks(prompt(calls=["call", "short", "call", "result"]))
     assert lost(compared(before, now)) == (Layer.CALLS, "refit", before[-1].tokens)
 
 
@@ -101,11 +101,11 @@ def test_results_that_are_fitted_anew_are_refit() -> None:
     ("minutes", "same_model", "cause"), [(6, True, "cold"), (1, False, "model"), (6, False, "model")]
 )
 def test_a_pause_or_another_model_loses_everything(minutes: float, same_model: bool, cause: str) -> None:
-    before = cache.prints(prompt("Hello."))
+    before = cache.fingerprint_blocks(prompt("Hello."))
     served = compared(before, before, minutes=minutes, same_model=same_model)
     assert lost(served) == (Layer.TOOLS, cause, sum(one.tokens for one in before))
-    assert served.blocks == 0
+    assert served.block_count == 0
 
 
 def test_before_the_first_prompt_there_is_nothing_to_lose() -> None:
-    assert cache.compare((), cache.prints(prompt()), asked=None, at=AT, same_model=True, causes=("first",)) == Served(0)
+    assert cache.compare_prompts((), cache.fingerprint_blocks(prompt()), last_asked_at=None, at=AT, is_same_model=True, refresh_causes=("first",)) == CacheHit(0)

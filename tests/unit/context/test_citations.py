@@ -2,7 +2,7 @@
 
 import pytest
 
-from parlour.context.citations import check
+from parlour.context.citations import check_citations
 
 
 @pytest.mark.parametrize(
@@ -31,5 +31,5 @@ from parlour.context.citations import check
 def test_known_numbers_stay_and_others_go(
     text: str, known: set[int], kept: str, numbers: tuple[int, ...], removed: int
 ) -> None:
-    cited = check(text, known)
-    assert (cited.text, cited.numbers, cited.removed) == (kept, numbers, removed)
+    cited = check_citations(text, known)
+    assert (cited.text, cited.numbers, cited.removed_count) == (kept, numbers, removed)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parlour.context import tokens
-from parlour.context.segment import foreign
-from parlour.context.tokens import Meter
+from parlour.context.segment import escape_untrusted
+from parlour.context.tokens import TokenCounter
 
 
 @pytest.mark.parametrize(
@@ -19,24 +19,24 @@ from parlour.context.tokens import Meter
     ],
 )  # fmt: skip
 def test_a_text_is_counted_by_the_script_that_most_of_it_is_in(text: str, script: str) -> None:
-    assert tokens.script(text) == script
+    assert tokens.script_of(text) == script
 
 
 def test_what_is_learned_of_one_script_says_nothing_of_another() -> None:
-    learned = Meter({"devanagari": 2.0})
-    assert learned.count("नींव") == 2 * tokens.plain("नींव")
-    assert learned.count("slab") == tokens.count("slab")
+    learned = TokenCounter({"devanagari": 2.0})
+    assert learned.count("नींव") == 2 * tokens.count_plain_tokens("नींव")
+    assert learned.count("slab") == tokens.count_tokens("slab")
 
 
 @given(st.text(max_size=500), st.integers(0, 200))
 def test_shortened_text_fits_and_is_a_beginning(text: str, most: int) -> None:
-    short = tokens.shortened(text, most)
-    assert tokens.count(short) <= max(most, tokens.count(text[:1]))
+    short = tokens.truncate_to_tokens(text, most)
+    assert tokens.count_tokens(short) <= max(most, tokens.count_tokens(text[:1]))
     assert text.startswith(short)
 
 
 @given(st.text(alphabet="<>/ :parlouPARLOUR\ntail", max_size=60))
 def test_nobody_else_writes_our_tags_however_they_are_spelled(text: str) -> None:
-    safe = foreign(text)
+    safe = escape_untrusted(text)
     assert not re.search(r"<\s*/?\s*parlour\s*:", safe, re.IGNORECASE)
-    assert foreign(safe) == safe
+    assert escape_untrusted(safe) == safe

@@ -4,7 +4,7 @@ import pytest
 
 from parlour.context import heartbeat, tail
 from parlour.context.segment import Layer
-from parlour.context.tokens import Meter
+from parlour.context.tokens import TokenCounter
 from tests.conftest import NOW
 
 LONG = [
@@ -17,18 +17,18 @@ LONG = [
 
 
 def beat(name: str | None, *, channel: str = "whatsapp", locale: str | None = "en-IN", turn: int = 12) -> str:
-    return heartbeat.text(Meter(), NOW, channel, locale, name, turn)
+    return heartbeat.render_turn_metadata(TokenCounter(), NOW, channel, locale, name, turn)
 
 
 def tokens(told: str) -> int:
-    return tail.segment(Meter(), Layer.HEARTBEAT, [told]).tokens
+    return tail.tail_segment(TokenCounter(), Layer.HEARTBEAT, [told]).tokens
 
 
 @pytest.mark.parametrize("channel", ["whatsapp", "web"])
 @pytest.mark.parametrize("name", [None, "Priya", "Priya Raghunathan", *LONG])
 @pytest.mark.parametrize("locale", [None, "en-IN", "ta-IN", "zh-Hant-TW"])
 def test_it_takes_sixty_tokens_at_most(channel: str, name: str | None, locale: str | None) -> None:
-    assert tokens(beat(name, channel=channel, locale=locale, turn=4_999)) <= heartbeat.MOST == 60
+    assert tokens(beat(name, channel=channel, locale=locale, turn=4_999)) <= heartbeat.MAX_TOKENS == 60
 
 
 def test_it_tells_time_turn_channel_locale_and_name() -> None:

@@ -10,17 +10,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from parlour.context import budget, stubs
-from parlour.context.assemble import Assembled, begin
-from parlour.context.calls import Round
-from parlour.context.materials import Materials, Moment
+from parlour.context.assemble import AssembledPrompt, prepare_turn
+from parlour.context.calls import ToolRound
+from parlour.context.materials import PromptMaterials, AssemblyContext
 from parlour.context.past import Message, PastTurn
-from parlour.context.segment import Item, Lot, Source
-from parlour.context.standing import Standing
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.context.segment import Item, SourceKind, Source
+from parlour.context.standing import PromptCacheState
+from parlour.infra.jsonable import JsonObject, canonical_json
 from tests.conftest import NOW
 
 SEARCH: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
-MOMENT = Moment(NOW, 1, "anthropic/claude-sonnet-4-5", {"agent": 1})
+MOMENT = AssemblyContext(NOW, 1, "anthropic/claude-sonnet-4-5", {"agent": 1})
 INSTRUCTIONS = "Answer as the tender desk does."
 
 
@@ -38,22 +38,22 @@ def test_an_agent_that_does_not_float_stands_in_the_system_prompt() -> None:
 
 
 def test_project_files_stay_in_the_briefing_and_a_sent_file_where_it_was_sent() -> None:
-    project = Item(Lot.PROJECT_FILES, "The works begin in March. " * 20, Source("documents", "p"), title="plan.pdf")
-    sent = Item(Lot.ATTACHMENTS, "Crane log, page 1.", Source("files", "f"), title="log.txt")
+    project = Item(SourceKind.PROJECT_FILES, "The works begin in March. " * 20, Source("documents", "p"), title="plan.pdf")
+    sent = Item(SourceKind.ATTACHMENTS, "Crane log, page 1.", Source("files", "f"), title="log.txt")
     first = materials(1, briefing=[project], attachments=[sent], floating=INSTRUCTIONS)
     assert layout(prompt(first)) == "S B(P) CA F1 U1 T"
-    later = materials(2, briefing=[project], past=[replace(turn(1), attached=(sent,))], floating=INSTRUCTIONS)
+    later = materials(2, briefing=[project], past=[replace(turn(1), attachments=(sent,))], floating=INSTRUCTIONS)
     assert layout(prompt(later)) == "S B(P) F1 U1 A1 CA U2 T"
 
 
 def test_project_files_that_do_not_fit_together_are_left_to_be_searched() -> None:
     files = [
-        Item(Lot.PROJECT_FILES, f"Part {n}. " + "The works begin in March. " * 50, Source("documents", str(n)))
+        Item(SourceKind.PROJECT_FILES, f"Part {n}. " + "The works begin in March. " * 50, Source("documents", str(n)))
         for n in range(4)
     ]
     said = prompt(materials(1, briefing=files))
     assert layout(said) == "S U1 T"
-    assert {one.reason for one in said.ledger.entries if one.item.lot is Lot.PROJECT_FILES} == {"over_budget"}
+    assert {one.reason for one in said.ledger.entries if one.item.kind is SourceKind.PROJECT_FILES} == {"over_budget"}
 
 
 def test_the_reminder_moves_to_the_end_with_every_result() -> None:
@@ -77,7 +77,7 @@ def test_what_the_pack_reminds_of_stands_in_the_tail_and_last_again() -> None:
 
 def test_a_call_that_found_nothing_to_cite_is_not_reminded_of_citing() -> None:
     block: JsonObject = {"type": "tool_use", "id": "call_1", "name": "read_clock", "input": {}}
-    assert layout(prompt(materials(1), (Round((block,), (("call_1", {"ok": True}),)),))) == "S U1 T TC TR"
+    assert layout(prompt(materials(1), (ToolRound((block,), (("call_1", {"ok": True}),)),))) == "S U1 T TC TR"
 
 
 def test_a_whole_turn_of_a_busy_persona_has_everything_in_its_place() -> None:
@@ -90,8 +90,8 @@ def test_a_whole_turn_of_a_busy_persona_has_everything_in_its_place() -> None:
         "[in April] chased an invoice",
     ]
     tail = [
-        *(Item(Lot.FACTS, text, Source("facts", text), score=0.9) for text in facts),
-        *(Item(Lot.RECALL, text, Source("messages", text), score=0.5) for text in older),
+        *(Item(SourceKind.FACTS, text, Source("facts", text), score=0.9) for text in facts),
+        *(Item(SourceKind.RECALL, text, Source("messages", text), score=0.5) for text in older),
     ]
     asked = materials(5, past=[turn(n) for n in range(1, 5)], tail=tail, tiers=PERSONA, words="and put Akhil in copy")
     said = prompt(asked)
@@ -101,7 +101,7 @@ def test_a_whole_turn_of_a_busy_persona_has_everything_in_its_place() -> None:
     assert places == sorted(places)
     opening = texts(said)[-1:]
     assert all(one in str(said.prompt.messages[-1]) for one in (*facts, *older)), opening
-    assert sum(said.tokens_by_layer.values()) <= budget.MESSAGING.total
+    assert sum(said.tokens_by_layer.values()) <= budget.MESSAGING_PROFILE.total_tokens
 
 
 def test_the_words_of_that_turn_are_all_that_enters_history() -> None:
@@ -110,43 +110,43 @@ def test_the_words_of_that_turn_are_all_that_enters_history() -> None:
 
 
 PERSONA = [
-    Item(Lot.HUMAN, "# Identity\nYou are Mitra, who gets small jobs done. Warm and exact.", Source("humans", "h", 1)),
-    Item(Lot.TEAM, "# Role\nYou do jobs of several steps. One job counts as one talk.", Source("teams", "t", 1)),
-    Item(Lot.AGENT, f"# Working\n{INSTRUCTIONS} At most four rounds of tools.", Source("agents", "a", 1)),
+    Item(SourceKind.HUMAN, "# Identity\nYou are Mitra, who gets small jobs done. Warm and exact.", Source("humans", "h", 1)),
+    Item(SourceKind.TEAM, "# Role\nYou do jobs of several steps. One job counts as one talk.", Source("teams", "t", 1)),
+    Item(SourceKind.AGENT, f"# Working\n{INSTRUCTIONS} At most four rounds of tools.", Source("agents", "a", 1)),
 ]
 
 
 def materials(
     number: int, *, words: str = "", tiers: Sequence[Item] | None = None, floating: str = "", **given: object
-) -> Materials:
+) -> PromptMaterials:
     persona = tiers or (PERSONA[:2] if floating else PERSONA)
     said = [Message(words or f"words of turn {number}", Source("messages", f"u{number}"))]
-    made = Materials(number, (canonical(SEARCH),), persona, f"Time: turn {number}", said, floating=floating)
+    made = PromptMaterials(number, (canonical_json(SEARCH),), persona, f"Time: turn {number}", said, floating_instructions=floating)
     return replace(made, **given)  # type: ignore[arg-type]
 
 
 def turn(number: int, *, called: bool = False) -> PastTurn:
     asked = Message(f"words of turn {number}", Source("messages", f"u{number}"))
     replied = Message(f"reply of turn {number}", Source("messages", f"a{number}"))
-    return PastTurn(number, str(number), (asked,), stubs.called(searched(number)) if called else (), (replied,))
+    return PastTurn(number, str(number), (asked,), stubs.history_messages(searched(number)) if called else (), (replied,))
 
 
-def searched(number: int) -> tuple[Round, ...]:
+def searched(number: int) -> tuple[ToolRound, ...]:
     call = f"call_{number}"
     block: JsonObject = {"type": "tool_use", "id": call, "name": "search_knowledge", "input": {"query": "crane"}}
     found: JsonObject = {"documents": [{"document": 1, "title": "Report", "contents": "A crack at C4."}]}
-    return (Round((block,), ((call, found),)),)
+    return (ToolRound((block,), ((call, found),)),)
 
 
-def prompt(asked: Materials, rounds: Sequence[Round] = ()) -> Assembled:
-    return begin(asked, Standing(), budget.MESSAGING, MOMENT).step(len(rounds) + 1, rounds)
+def prompt(asked: PromptMaterials, rounds: Sequence[ToolRound] = ()) -> AssembledPrompt:
+    return prepare_turn(asked, PromptCacheState(), budget.MESSAGING_PROFILE, MOMENT).assemble_step(len(rounds) + 1, rounds)
 
 
-def texts(assembled: Assembled) -> list[str]:
+def texts(assembled: AssembledPrompt) -> list[str]:
     return [json.dumps(one) for one in assembled.prompt.messages]
 
 
-def layout(assembled: Assembled) -> str:
+def layout(assembled: AssembledPrompt) -> str:
     """The prompt's blocks as symbols, in the order of their bytes."""
     system = ["S" if n == 0 else _briefing(str(one["text"])) for n, one in enumerate(assembled.prompt.system)]
     said = [

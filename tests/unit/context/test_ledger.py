@@ -1,20 +1,20 @@
 """A prompt's tokens are accounted for by layer."""
 
-from parlour.context.assemble import Assembled, begin
-from parlour.context.budget import ENTITY
-from parlour.context.segment import Lot
-from parlour.context.standing import Standing
-from tests.unit.context.making import MOMENT, SENTENCE, item, materials, past, searched
+from parlour.context.assemble import AssembledPrompt, prepare_turn
+from parlour.context.budget import ENTITY_PROFILE
+from parlour.context.segment import SourceKind
+from parlour.context.standing import PromptCacheState
+from tests.unit.context.making import MOMENT, SENTENCE, make_item, make_materials, make_past_turn, make_search_round
 
 
-def assembled() -> Assembled:
+def assembled() -> AssembledPrompt:
     tail = [
-        item(Lot.RECALL, "An older message.", 0.9),
-        item(Lot.RECALL, "sealed", 0.8, level=3),
-        item(Lot.FACTS, SENTENCE * 90),
+        make_item(SourceKind.RECALL, "An older message.", 0.9),
+        make_item(SourceKind.RECALL, "sealed", 0.8, level=3),
+        make_item(SourceKind.FACTS, SENTENCE * 90),
     ]
-    given = materials(3, briefing=[item(Lot.RECORD, "Task T-1")], about="task/T-1", past=[past(1), past(2)], tail=tail)
-    return begin(given, Standing(), ENTITY, MOMENT).step(2, [searched("a crack")])
+    given = make_materials(3, briefing=[make_item(SourceKind.RECORD, "Task T-1")], about="task/T-1", past=[make_past_turn(1), make_past_turn(2)], tail=tail)
+    return prepare_turn(given, PromptCacheState(), ENTITY_PROFILE, MOMENT).assemble_step(2, [make_search_round("a crack")])
 
 
 def test_layers_are_counted_in_their_order() -> None:

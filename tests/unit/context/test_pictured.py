@@ -3,17 +3,17 @@
 from dataclasses import replace
 
 from parlour.context import budget
-from parlour.context.assemble import Assembled, begin
-from parlour.context.materials import Materials
-from parlour.context.segment import Item, Layer, Lot, Source
-from parlour.context.standing import Standing
+from parlour.context.assemble import AssembledPrompt, prepare_turn
+from parlour.context.materials import PromptMaterials
+from parlour.context.segment import Item, Layer, SourceKind, Source
+from parlour.context.standing import PromptCacheState
 from parlour.infra.jsonable import JsonObject
-from parlour.models.request import blocks_of
-from parlour.turns.attached import sent, told
-from tests.unit.context.making import MOMENT, materials, past
+from parlour.models.request import content_blocks
+from parlour.turns.attached import attachment_items, past_attachment_items
+from tests.unit.context.making import MOMENT, make_materials, make_past_turn
 
 MB = 1024 * 1024
-ROOMY = budget.profile({"profile": "entity", "tokens": 40_000, "layers": {"history": {"floor": 1_500, "cap": 20_000}}})
+ROOMY = budget.resolve_profile({"profile": "entity", "tokens": 40_000, "layers": {"history": {"floor": 1_500, "cap": 20_000}}})
 """Tokens are not what there is too little of."""
 
 
@@ -26,13 +26,13 @@ def photo(name: str, size_mb: float, *, refused: bool = False) -> JsonObject:
     }  # fmt: skip
 
 
-def first(given: Materials, standing: Standing | None = None) -> Assembled:
-    return begin(given, standing or Standing(), ROOMY, MOMENT).step(1, ())
+def first(given: PromptMaterials, standing: PromptCacheState | None = None) -> AssembledPrompt:
+    return prepare_turn(given, standing or PromptCacheState(), ROOMY, MOMENT).assemble_step(1, ())
 
 
-def shown(assembled: Assembled) -> list[str]:
+def shown(assembled: AssembledPrompt) -> list[str]:
     """What stands for the pictures in a prompt: their names, or what is said instead."""
-    found = [block for message in assembled.prompt.messages for block in blocks_of(message)]
+    found = [block for message in assembled.prompt.messages for block in content_blocks(message)]
     named = [(one.get("source"), str(one.get("text", ""))) for one in found]
     return [str(source["name"]) if isinstance(source, dict) else text for source, text in named
             if isinstance(source, dict) or "too large" in text]  # fmt: skip
@@ -43,36 +43,36 @@ REFUSED = "[The user also sent 'd', too large to read here.]"
 
 def test_what_takes_a_turns_pictures_over_the_limit_is_refused_by_name_now_and_later() -> None:
     rows = [photo(name, 3.5) for name in "abcd"]
-    opening = first(materials(attachments=sent(rows, 1)))
+    opening = first(make_materials(attachments=attachment_items(rows, 1)))
     assert shown(opening) == ["a", "b", "c", REFUSED]
     assert [one.item.title for one in opening.ledger.entries if one.reason == "too_large"] == ["d"]
 
-    kept = told([{**one, "refused": one["name"] == "d"} for one in rows], 1)
-    later = first(materials(2, past=[past(1, "Is the foundation safe?", attached=kept)]), opening.standing)
+    kept = past_attachment_items([{**one, "refused": one["name"] == "d"} for one in rows], 1)
+    later = first(make_materials(2, past=[make_past_turn(1, "Is the foundation safe?", attached=kept)]), opening.cache_state)
     assert shown(later) == shown(opening)
-    assert later.ledger.miss is not None
-    assert later.ledger.miss.layer is Layer.HEARTBEAT, "what was sent is read from the cache"
+    assert later.ledger.cache_miss is not None
+    assert later.ledger.cache_miss.layer is Layer.HEARTBEAT, "what was sent is read from the cache"
 
 
 def test_earlier_pictures_make_room_for_new_ones_by_a_cut_that_is_the_cause() -> None:
-    turns = [past(number, attached=told([photo(f"old-{number}", 3)], 1)) for number in (1, 2, 3)]
-    before = first(materials(4, past=turns))
+    turns = [make_past_turn(number, attached=past_attachment_items([photo(f"old-{number}", 3)], 1)) for number in (1, 2, 3)]
+    before = first(make_materials(4, past=turns))
     assert shown(before) == ["old-1", "old-2", "old-3"]
 
-    after = first(materials(5, past=[*turns, past(4)], attachments=sent([photo("new", 3.7)], 1)), before.standing)
+    after = first(make_materials(5, past=[*turns, make_past_turn(4)], attachments=attachment_items([photo("new", 3.7)], 1)), before.cache_state)
     assert shown(after) == ["old-3", "new"]
-    assert after.standing.lead.since == 3
-    assert "- user sent old-1" in after.standing.lead.recap
-    assert after.ledger.miss is not None
-    assert after.ledger.miss.cause == "cut"
+    assert after.cache_state.compacted_history.since_turn == 3
+    assert "- user sent old-1" in after.cache_state.compacted_history.recap
+    assert after.ledger.cache_miss is not None
+    assert after.ledger.cache_miss.cause == "cut"
 
 
 def test_a_turn_whose_pictures_leave_no_room_for_the_last_ones_is_still_answered() -> None:
-    large = past(1, attached=told([photo(name, 3.5) for name in "abc"], 1))
-    now = first(materials(2, past=[large], attachments=sent([photo(name, 3.5) for name in "efg"], 1)))
+    large = make_past_turn(1, attached=past_attachment_items([photo(name, 3.5) for name in "abc"], 1))
+    now = first(make_materials(2, past=[large], attachments=attachment_items([photo(name, 3.5) for name in "efg"], 1)))
     assert shown(now) == ["e", "f", "g"]
 
 
 def test_a_picture_of_an_unknown_size_is_shown() -> None:
-    item = Item(Lot.ATTACHMENTS, '{"source":{"name":"x"},"type":"image"}', Source("attachments", "x"), is_json=True)
-    assert shown(first(replace(materials(), attachments=[item]))) == ["x"]
+    item = Item(SourceKind.ATTACHMENTS, '{"source":{"name":"x"},"type":"image"}', Source("attachments", "x"), is_json=True)
+    assert shown(first(replace(make_materials(), attachments=[item]))) == ["x"]

@@ -6,20 +6,20 @@ from datetime import timedelta
 import pytest
 
 from parlour.context import pins
-from parlour.context.pins import Now, Pinned
+from parlour.context.pins import BriefingConditions, CachedBriefing
 from parlour.context.segment import Layer, Segment
 from tests.conftest import NOW
 
-PINNED = Pinned(Segment(Layer.BRIEFING, "briefing", "system", ()), (), "task/T-1", {"agent": 1}, 1, NOW)
-SOON = Now(NOW + timedelta(minutes=2), "task/T-1", {"agent": 1}, 1, NOW)
+PINNED = CachedBriefing(Segment(Layer.BRIEFING, "briefing", "system", ()), (), "task/T-1", {"agent": 1}, 1, NOW)
+SOON = BriefingConditions(NOW + timedelta(minutes=2), "task/T-1", {"agent": 1}, 1, NOW)
 
 
 def test_it_stays_while_nothing_changes() -> None:
-    assert pins.causes(PINNED, SOON) == ()
+    assert pins.refresh_causes(PINNED, SOON) == ()
 
 
 def test_there_is_none_before_the_first() -> None:
-    assert pins.causes(None, SOON) == ("first",)
+    assert pins.refresh_causes(None, SOON) == ("first",)
 
 
 @pytest.mark.parametrize(
@@ -38,16 +38,16 @@ def test_there_is_none_before_the_first() -> None:
     ],
 )
 def test_every_cause_has_it_rendered_anew(change: dict[str, object], cause: str) -> None:
-    assert pins.causes(PINNED, replace(SOON, **change)) == (cause,)  # type: ignore[arg-type]
+    assert pins.refresh_causes(PINNED, replace(SOON, **change)) == (cause,)  # type: ignore[arg-type]
 
 
 def test_after_half_an_hour_it_is_old_however_warm_the_cache() -> None:
     later = NOW + timedelta(minutes=31)
-    assert pins.causes(PINNED, replace(SOON, at=later, last_asked=later)) == ("age",)
+    assert pins.refresh_causes(PINNED, replace(SOON, at=later, last_asked_at=later)) == ("age",)
 
 
 def test_all_causes_that_hold_are_told_the_gravest_first() -> None:
-    now = replace(SOON, was_cut=True, about="task/T-2", versions={"agent": 2}, last_asked=None)
-    assert pins.causes(PINNED, now) == ("focus", "config", "cut", "cold")
-    told = [pins.causes(None, SOON)[0], *pins.causes(PINNED, now)]
-    assert set(told) <= set(pins.CAUSES)
+    now = replace(SOON, is_compacted=True, record_handle="task/T-2", persona_versions={"agent": 2}, last_asked_at=None)
+    assert pins.refresh_causes(PINNED, now) == ("focus", "config", "cut", "cold")
+    told = [pins.refresh_causes(None, SOON)[0], *pins.refresh_causes(PINNED, now)]
+    assert set(told) <= set(pins.REFRESH_CAUSES)

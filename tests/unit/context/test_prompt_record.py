@@ -10,35 +10,35 @@ from typing import Annotated, Any, Literal, TypeAliasType, Union, cast, get_args
 
 import pytest
 
-from parlour.context.assemble import begin
-from parlour.context.budget import ENTITY
-from parlour.context.calls import Round
-from parlour.context.lead import Lead
-from parlour.context.ledger import Entry
-from parlour.context.materials import Materials
+from parlour.context.assemble import prepare_turn
+from parlour.context.budget import ENTITY_PROFILE
+from parlour.context.calls import ToolRound
+from parlour.context.lead import CompactedHistory
+from parlour.context.ledger import LedgerEntry
+from parlour.context.materials import PromptMaterials
 from parlour.context.past import Message, PastTurn
-from parlour.context.pins import Held, Pinned
+from parlour.context.pins import BriefingEntry, CachedBriefing
 from parlour.context.prompt_record import (
     ErasureQuery,
-    Part,
+    RecordPart,
     PromptInputs,
     PromptRecord,
     PromptStepRecord,
     block_hashes,
-    dump,
+    serialize_part,
     message_hashes,
-    read,
-    rebuild,
-    restore,
-    without_handles,
+    deserialize_part,
+    rebuild_prompt,
+    restore_part,
+    erase_handles,
 )
-from parlour.context.segment import Block, Item, Layer, Lot, Segment, Source
-from parlour.context.standing import Standing
-from parlour.context.stored_text import Erased, TextHash, text_hash
-from parlour.infra.jsonable import Json, JsonObject, canonical, to_json
+from parlour.context.segment import Block, Item, Layer, SourceKind, Segment, Source
+from parlour.context.standing import PromptCacheState
+from parlour.context.stored_text import TextsErased, TextHash, text_hash
+from parlour.infra.jsonable import Json, JsonObject, canonical_json, to_json
 from tests.conftest import NOW
-from tests.unit.context.making import MOMENT, materials
-from tests.unit.context.talk import Talk, Turn, play
+from tests.unit.context.making import MOMENT, make_materials
+from tests.unit.context.talk import SessionScript, Turn, simulate
 
 MESSAGE, RECORD, FACT, TURN = (f"0190b6a0-0000-7000-8000-00000000000{n}" for n in range(1, 5))
 
@@ -46,72 +46,72 @@ _MOVES = ("say", "paste", "search", "rounds", "write", "edits", "text_file", "im
 
 
 @pytest.fixture(scope="module")
-def parts() -> list[Part]:
+def parts() -> list[RecordPart]:
     """Of a session in which much happens: what its turns were made of, and what their steps added."""
-    talk = Talk(tuple(Turn(move, number) for number, move in enumerate(_MOVES * 3)), floating=True)
-    found: list[Part] = []
-    for played in play(talk):
+    talk = SessionScript(tuple(Turn(move, number) for number, move in enumerate(_MOVES * 3)), floating=True)
+    found: list[RecordPart] = []
+    for played in simulate(talk):
         if played.begun and played.assembled:
             found += [
                 PromptInputs(played.materials, played.standing, played.profile, played.begun),
-                PromptStepRecord.of(played.rounds, played.assembled),
+                PromptStepRecord.from_assembled(played.rounds, played.assembled),
             ]
     return found
 
 
-def made_of(standing: Standing | None = None, **given: object) -> PromptInputs:
+def made_of(standing: PromptCacheState | None = None, **given: object) -> PromptInputs:
     """A turn's inputs with these materials."""
-    found = Materials(1, (), (), "09:30", (), **given)  # type: ignore[arg-type]
-    begun = begin(materials(), Standing(), ENTITY, MOMENT)
-    return PromptInputs(found, standing or Standing(), ENTITY, begun)
+    found = PromptMaterials(1, (), (), "09:30", (), **given)  # type: ignore[arg-type]
+    begun = prepare_turn(make_materials(), PromptCacheState(), ENTITY_PROFILE, MOMENT)
+    return PromptInputs(found, standing or PromptCacheState(), ENTITY_PROFILE, begun)
 
 
-def record(part: Part) -> PromptRecord:
-    stored, _ = dump(part)
+def record(part: RecordPart) -> PromptRecord:
+    stored, _ = serialize_part(part)
     return PromptRecord.read(stored, None) if isinstance(part, PromptInputs) else PromptRecord.read(None, stored)
 
 
-def test_dump_then_restore_returns_the_same_part(parts: list[Part]) -> None:
+def test_dump_then_restore_returns_the_same_part(parts: list[RecordPart]) -> None:
     assert len(parts) > 40
     for part in parts:
-        stored, texts = dump(part)
+        stored, texts = serialize_part(part)
         assert all(text_hash(text) == key for key, text in texts.items())
-        assert to_json(restore(type(part), stored, texts)) == to_json(part)
+        assert to_json(restore_part(type(part), stored, texts)) == to_json(part)
 
 
-def test_dump_holds_no_words_but_their_hashes(parts: list[Part]) -> None:
+def test_dump_holds_no_words_but_their_hashes(parts: list[RecordPart]) -> None:
     for part in parts:
-        stored, texts = dump(part)
+        stored, texts = serialize_part(part)
         written = zlib.decompress(stored).decode()
         assert not [text for text in texts.values() if len(text) > 40 and text in written]
 
 
-def test_read_without_texts_names_every_hash(parts: list[Part]) -> None:
+def test_read_without_texts_names_every_hash(parts: list[RecordPart]) -> None:
     for part in parts:
-        stored, texts = dump(part)
-        assert read(type(part), stored)[1] == set(texts)
-        assert record(part).texts == set(texts) - {text_hash("")}
+        stored, texts = serialize_part(part)
+        assert deserialize_part(type(part), stored)[1] == set(texts)
+        assert record(part).text_hashes == set(texts) - {text_hash("")}
 
 
 def test_restore_without_a_text_raises_erased_with_its_hash() -> None:
-    stored, texts = dump(made_of(about="Priya"))
+    stored, texts = serialize_part(made_of(about="Priya"))
     del texts[text_hash("Priya")]
-    with pytest.raises(Erased, match=text_hash("Priya")[:12]) as refused:
-        restore(PromptInputs, stored, texts)
+    with pytest.raises(TextsErased, match=text_hash("Priya")[:12]) as refused:
+        restore_part(PromptInputs, stored, texts)
     assert refused.value.hashes == (text_hash("Priya"),)
 
 
-def test_a_record_that_repeats_its_candidates_takes_little_more_room(parts: list[Part]) -> None:
+def test_a_record_that_repeats_its_candidates_takes_little_more_room(parts: list[RecordPart]) -> None:
     for part in parts:
-        stored, texts = dump(part)
+        stored, texts = serialize_part(part)
         assert len(stored) < 80 * len(texts) + 4_000
 
 
 def test_a_round_keeps_the_order_of_its_keys() -> None:
     result: JsonObject = {"z": 1, "a": {"y": 2.0, "b": [True, None, "2"]}}
-    step = PromptStepRecord((Round(({"type": "tool_use", "id": "c"},), (("c", result),)),), (), (), ())
-    stored, texts = dump(step)
-    again = restore(PromptStepRecord, stored, texts).rounds[0].results[0][1]
+    step = PromptStepRecord((ToolRound(({"type": "tool_use", "id": "c"},), (("c", result),)),), (), (), ())
+    stored, texts = serialize_part(step)
+    again = restore_part(PromptStepRecord, stored, texts).rounds[0].results[0][1]
     assert repr(again) == repr(result)
 
 
@@ -121,25 +121,25 @@ def test_tools_with_keys_in_another_order_give_the_same_bytes() -> None:
     kept = '{"name":"look","description":"Look.","input_schema":{"type":"object"}}'
     made = []
     for text in (canonical_text, kept):
-        given = materials(tools=(text,))
-        stored, texts = dump(PromptInputs(given, Standing(), ENTITY, begin(given, Standing(), ENTITY, MOMENT)))
+        given = make_materials(tools=(text,))
+        stored, texts = serialize_part(PromptInputs(given, PromptCacheState(), ENTITY_PROFILE, prepare_turn(given, PromptCacheState(), ENTITY_PROFILE, MOMENT)))
         assert text in texts.values()
-        again = restore(PromptInputs, stored, texts).materials
-        made.append(begin(again, Standing(), ENTITY, MOMENT).segments)
+        again = restore_part(PromptInputs, stored, texts).materials
+        made.append(prepare_turn(again, PromptCacheState(), ENTITY_PROFILE, MOMENT).segments)
     assert made[0] == made[1]
 
 
 def test_rebuild_returns_the_prompt_as_it_was_sent() -> None:
-    given = materials(3, about="task/T-1", tail=[Item(Lot.RECALL, "An older message.", Source("messages", MESSAGE))])
-    begun = begin(given, Standing(), ENTITY, MOMENT)
-    assembled = begun.step(1, ())
-    inputs, texts = dump(PromptInputs(given, Standing(), ENTITY, begun))
-    step, more = dump(PromptStepRecord.of((), assembled))
-    hashed, added = read(PromptInputs, inputs)[0], read(PromptStepRecord, step)[0]
-    pieces = [piece for one in hashed.begun.segments for block in one.blocks for piece in block.pieces]
+    given = make_materials(3, about="task/T-1", tail=[Item(SourceKind.RECALL, "An older message.", Source("messages", MESSAGE))])
+    begun = prepare_turn(given, PromptCacheState(), ENTITY_PROFILE, MOMENT)
+    assembled = begun.assemble_step(1, ())
+    inputs, texts = serialize_part(PromptInputs(given, PromptCacheState(), ENTITY_PROFILE, begun))
+    step, more = serialize_part(PromptStepRecord.from_assembled((), assembled))
+    hashed, added = deserialize_part(PromptInputs, inputs)[0], deserialize_part(PromptStepRecord, step)[0]
+    pieces = [piece for one in hashed.prepared_turn.segments for block in one.blocks for piece in block.pieces]
     assert pieces
     assert all(isinstance(piece, TextHash) for piece in pieces)
-    assert rebuild([*hashed.begun.segments, *added.segments], added.marked, texts | more) == assembled.prompt
+    assert rebuild_prompt([*hashed.prepared_turn.segments, *added.segments], added.breakpoints, texts | more) == assembled.prompt
 
 
 # What is erased
@@ -150,7 +150,7 @@ def test_a_message_goes_with_its_words_and_nothing_beside_it() -> None:
         PastTurn(1, TURN, (Message("my code is 4711", Source("messages", MESSAGE)),)),
         PastTurn(2, RECORD, (Message("good morning", Source("messages", FACT)),)),
     ]
-    found = record(made_of(past=past)).texts_of(ErasureQuery({("messages", MESSAGE)}))
+    found = record(made_of(past=past)).erased_text_hashes(ErasureQuery({("messages", MESSAGE)}))
     assert found == {text_hash("my code is 4711")}
 
 
@@ -159,70 +159,70 @@ def test_a_turn_goes_with_all_that_was_said_and_called_in_it() -> None:
         {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": {"code": 4711}}]},
     )
     past = [PastTurn(1, TURN, (Message("hello", Source("messages", FACT)),), called)]
-    found = record(made_of(past=past)).texts_of(ErasureQuery(turns={TURN}))
+    found = record(made_of(past=past)).erased_text_hashes(ErasureQuery(turn_ids={TURN}))
     assert text_hash("hello") in found
     assert len(found) == 2
 
 
 def test_an_item_that_tells_of_a_source_besides_its_own_goes_with_it() -> None:
     pulse = Item(
-        Lot.PULSE,
+        SourceKind.PULSE,
         "Asha waits",
         Source("pulses", RECORD),
         ("shorter",),
         title="Pulse",
-        also=(Source("messages", MESSAGE),),
+        further_sources=(Source("messages", MESSAGE),),
     )
-    found = record(made_of(briefing=[pulse])).texts_of(ErasureQuery({("messages", MESSAGE)}))
+    found = record(made_of(briefing=[pulse])).erased_text_hashes(ErasureQuery({("messages", MESSAGE)}))
     assert found == {text_hash("Asha waits"), text_hash("shorter"), text_hash("Pulse")}
-    assert record(made_of(briefing=[pulse])).texts_of(ErasureQuery({("messages", FACT)})) == set()
+    assert record(made_of(briefing=[pulse])).erased_text_hashes(ErasureQuery({("messages", FACT)})) == set()
 
 
 def test_a_recap_loses_the_lines_of_turns_that_go() -> None:
-    standing = Standing(lead=Lead(3, ("- user: one", "- you: two", "- user: three"), (1, 1, 2)))
-    found = record(made_of(standing)).texts_of(ErasureQuery(numbers={1}))
+    standing = PromptCacheState(compacted_history=CompactedHistory(3, ("- user: one", "- you: two", "- user: three"), (1, 1, 2)))
+    found = record(made_of(standing)).erased_text_hashes(ErasureQuery(turn_numbers={1}))
     assert found == {text_hash("- user: one"), text_hash("- you: two")}
 
 
 def test_a_piece_of_a_pinned_briefing_goes_with_the_item_that_it_stands_for() -> None:
     pieces = ("# The record", "Asha's order", "another")
     segment = Segment(Layer.BRIEFING, "briefing", "system", (Block(pieces, 9),))
-    held = (Held(Item(Lot.RECORD, "", Source("entities", RECORD)), 3, 1),)
-    pinned = Pinned(segment, (Source("entities", RECORD),), "", {}, 0, NOW, held)
-    found = record(made_of(Standing(pinned=pinned))).texts_of(ErasureQuery({("entities", RECORD)}))
+    held = (BriefingEntry(Item(SourceKind.RECORD, "", Source("entities", RECORD)), 3, 1),)
+    pinned = CachedBriefing(segment, (Source("entities", RECORD),), "", {}, 0, NOW, held)
+    found = record(made_of(PromptCacheState(cached_briefing=pinned))).erased_text_hashes(ErasureQuery({("entities", RECORD)}))
     assert found == {text_hash("Asha's order")}
 
 
 def test_notes_on_a_conversation_are_known_by_their_session() -> None:
-    note = Item(Lot.STATE, "waits for a crane", Source("agent_states", f"{TURN}/expectations"))
-    found = record(made_of(tail=[note])).texts_of(ErasureQuery({("agent_states", TURN)}))
+    note = Item(SourceKind.STATE, "waits for a crane", Source("agent_states", f"{TURN}/expectations"))
+    found = record(made_of(tail=[note])).erased_text_hashes(ErasureQuery({("agent_states", TURN)}))
     assert found == {text_hash("waits for a crane")}
 
 
 def test_the_tenants_own_texts_are_told_from_a_persons() -> None:
     made = PromptStepRecord(
-        (Round((), ()),),
+        (ToolRound((), ()),),
         (
             Segment(Layer.TIERS, "config", "system", (Block(("be kind",), 2),)),
             Segment(Layer.HISTORY, "append_only", "messages", (Block(("my code is 4711",), 4, "user"),)),
         ),
         (
-            Entry(Item(Lot.RECALL, "he asked twice", Source("messages", MESSAGE)), 3),
-            Entry(Item(Lot.AGENT, "answer briefly", Source("agents", RECORD)), 3),
+            LedgerEntry(Item(SourceKind.RECALL, "he asked twice", Source("messages", MESSAGE)), 3),
+            LedgerEntry(Item(SourceKind.AGENT, "answer briefly", Source("agents", RECORD)), 3),
         ),
         (),
     )
-    assert record(made).tenant_texts() - {text_hash("")} == {text_hash("be kind"), text_hash("answer briefly")}
-    assert {text_hash("my code is 4711"), text_hash("he asked twice")} <= record(made).personal_texts()
+    assert record(made).tenant_text_hashes() - {text_hash("")} == {text_hash("be kind"), text_hash("answer briefly")}
+    assert {text_hash("my code is 4711"), text_hash("he asked twice")} <= record(made).personal_text_hashes()
 
 
 def test_an_erased_handle_is_found_and_replaced_as_a_whole() -> None:
     also = (Source("handles", "document/asha-12"), Source("handles", "document/asha-123"))
-    inputs = made_of(briefing=[Item(Lot.PULSE, "asha", Source("pulses", RECORD), also=also)])
-    assert record(inputs).names(["risk/R-1", "document/asha-12"])
-    assert not record(inputs).names(["document/asha", "document/asha-1"])
-    (item,) = read(PromptInputs, without_handles(dump(inputs)[0], ["document/asha-12"]))[0].materials.briefing
-    assert [one.id for one in item.also] == ["document/forgotten", "document/asha-123"]
+    inputs = made_of(briefing=[Item(SourceKind.PULSE, "asha", Source("pulses", RECORD), further_sources=also)])
+    assert record(inputs).names_any_handle(["risk/R-1", "document/asha-12"])
+    assert not record(inputs).names_any_handle(["document/asha", "document/asha-1"])
+    (item,) = deserialize_part(PromptInputs, erase_handles(serialize_part(inputs)[0], ["document/asha-12"]))[0].materials.briefing_candidates
+    assert [one.id for one in item.further_sources] == ["document/forgotten", "document/asha-123"]
 
 
 def test_message_hashes_name_the_text_as_it_was_said_and_as_it_was_sent() -> None:
@@ -232,8 +232,8 @@ def test_message_hashes_name_the_text_as_it_was_said_and_as_it_was_sent() -> Non
 
 def test_block_hashes_name_the_blocks_of_a_stored_message_only() -> None:
     block: JsonObject = {"type": "tool_use", "input": {"b": 1, "a": 2}}
-    assert block_hashes(canonical({"role": "user", "content": [block, "x"]})) == {text_hash(canonical(block))}
-    for text in ("plain", "{not json", canonical({"role": "user", "content": "said"}), canonical({"a": [block]})):
+    assert block_hashes(canonical_json({"role": "user", "content": [block, "x"]})) == {text_hash(canonical_json(block))}
+    for text in ("plain", "{not json", canonical_json({"role": "user", "content": "said"}), canonical_json({"a": [block]})):
         assert block_hashes(text) == set()
 
 
@@ -285,7 +285,7 @@ def planted(kind: Any, where: str, canaries: dict[str, str]) -> Any:
     if origin is Annotated:
         canary = f"canary {len(canaries):04} of {where}"
         canaries[canary] = where
-        return {str: canary, Round: Round(({"said": canary},), ())}.get(inner[0], {"said": canary})
+        return {str: canary, ToolRound: ToolRound(({"said": canary},), ())}.get(inner[0], {"said": canary})
     if origin in {tuple, Sequence}:
         return tuple(planted(one, where, canaries) for one in inner if one is not ...)
     if origin in {dict, Mapping}:
@@ -329,7 +329,7 @@ def missed(reached: Callable[[PromptRecord], set[str]]) -> set[str]:
     for kind in (PromptInputs, PromptStepRecord):
         canaries: dict[str, str] = {}
         part = planted(kind, name_of(kind), canaries)
-        texts = dump(part)[1]
+        texts = serialize_part(part)[1]
         said = "\n".join(texts[key] for key in reached(record(part)))
         found |= {where for canary, where in canaries.items() if canary not in said}
         assert {"Item.text", "Item.shorter", "Item.title"} <= {*canaries.values()} - found
@@ -338,15 +338,15 @@ def missed(reached: Callable[[PromptRecord], set[str]]) -> set[str]:
 
 def test_every_text_with_a_source_is_erased_with_it() -> None:
     sources = ErasureQuery({(SOUGHT, SOUGHT)})
-    assert missed(lambda one: one.texts_of(sources)) == WITHOUT_SOURCE | OF_TURNS
+    assert missed(lambda one: one.erased_text_hashes(sources)) == WITHOUT_SOURCE | OF_TURNS
 
 
 def test_every_text_of_a_turn_is_erased_with_it() -> None:
-    assert missed(lambda one: one.texts_of(EVERYTHING)) == WITHOUT_SOURCE
+    assert missed(lambda one: one.erased_text_hashes(EVERYTHING)) == WITHOUT_SOURCE
 
 
 def test_every_text_but_the_tenants_own_is_personal() -> None:
-    assert missed(PromptRecord.personal_texts) == TENANT
+    assert missed(PromptRecord.personal_text_hashes) == TENANT
 
 
 def test_every_text_field_is_stored_by_hash_or_declared_as_no_words() -> None:

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from parlour.context import budget, cache, history, lead, ledger, pins
-from parlour.context.lead import Lead
-from parlour.context.ledger import Ledger
-from tests.unit.context.promises import PROMISES
-from tests.unit.context.summing import WAYS
-from tests.unit.context.talk import MOVES, PROFILES, Played, Talk, Turn, long_talk, play
+from parlour.context.lead import CompactedHistory
+from parlour.context.ledger import PromptLedger
+from tests.unit.context.promises import INVARIANTS
+from tests.unit.context.summing import SUMMARY_TIMINGS
+from tests.unit.context.talk import MOVE_KINDS, PROFILES, SimulatedTurn, SessionScript, Turn, long_session, simulate
 
 _LEADS = 7
 IS_NIGHT = settings.get_current_profile_name() == "nightly"
@@ -22,7 +22,7 @@ PARTS, SESSIONS = (8, 1_250) if IS_NIGHT else (1, 500)
 """How many times random sessions are played, and how many each time."""
 
 
-TURNS = st.builds(Turn, st.sampled_from(MOVES), st.integers(0, 999))
+TURNS = st.builds(Turn, st.sampled_from(MOVE_KINDS), st.integers(0, 999))
 
 
 def lengths() -> st.SearchStrategy[tuple[Turn, ...]]:
@@ -33,14 +33,14 @@ def lengths() -> st.SearchStrategy[tuple[Turn, ...]]:
 
 
 TALKS = st.builds(
-    Talk, lengths(), st.sampled_from(sorted(PROFILES)), st.booleans(), st.integers(0, 3),
-    summaries=st.sampled_from(WAYS),
+    SessionScript, lengths(), st.sampled_from(sorted(PROFILES)), st.booleans(), st.integers(0, 3),
+    summaries=st.sampled_from(SUMMARY_TIMINGS),
 )  # fmt: skip
 
 
-def moves(*names: str, seed: int = 1, **talk: object) -> Talk:
+def moves(*names: str, seed: int = 1, **talk: object) -> SessionScript:
     """A session of these moves."""
-    return Talk(tuple(Turn(name, seed + place) for place, name in enumerate(names)), **talk)  # type: ignore[arg-type]
+    return SessionScript(tuple(Turn(name, seed + place) for place, name in enumerate(names)), **talk)  # type: ignore[arg-type]
 
 
 RARE = (
@@ -59,11 +59,11 @@ RARE = (
     moves("grown", *["paste"] * 9, seed=60, profile="small"),
     moves("grown", *["say"] * 9, seed=0, profile="small"),
     moves("say", *["flood"] * 4, "large_file", "image", "many_rounds", "huge"),
-    *(moves(*["say"] * 14, "close", *["say"] * 14, "shrunk", summaries=way, tools=0, config_words=40) for way in WAYS),
+    *(moves(*["say"] * 14, "close", *["say"] * 14, "shrunk", summaries=way, tools=0, config_words=40) for way in SUMMARY_TIMINGS),
     moves(*["say"] * 18, "shrunk", summaries="prompt", tools=0, config_words=40),
     moves(*["burst"] * 30, summaries="late"),
     moves(*["say"] * 40, summaries="lost"),
-    Talk((*[Turn("say", 0)] * 2, *[Turn("burst", 1)] * 2, Turn("say", 166)), "tiny", tools=1, summaries="late"),
+    SessionScript((*[Turn("say", 0)] * 2, *[Turn("burst", 1)] * 2, Turn("say", 166)), "tiny", tools=1, summaries="late"),
 )
 """Sessions in which things happen that are rare."""
 
@@ -79,25 +79,25 @@ class Seen:
         self.leads: Counter[str] = Counter()
         self.sessions = 0
 
-    def note(self, played: Played) -> None:
+    def note(self, played: SimulatedTurn) -> None:
         if played.overflow:
             self.overflows[played.overflow.layer] += 1
         if played.assembled:
             told = played.assembled.ledger
             self.reasons.update(str(one.reason) for one in told.entries if one.reason)
-            self.causes.update([told.cause] if told.cause else [])
-            self.culprits.update([told.miss.cause] if told.miss else [])
-            self.leads.update(_led(played, told, played.assembled.standing.lead))
+            self.causes.update([told.refresh_cause] if told.refresh_cause else [])
+            self.culprits.update([told.cache_miss.cause] if told.cache_miss else [])
+            self.leads.update(_led(played, told, played.assembled.cache_state.compacted_history))
 
 
-def _led(played: Played, told: Ledger, led: Lead) -> set[str]:
+def _led(played: SimulatedTurn, told: PromptLedger, led: CompactedHistory) -> set[str]:
     """What there is to be said of a prompt's lead."""
-    messages = sum(one.messages for one in played.materials.past if one.number >= led.since)
+    messages = sum(one.message_count for one in played.materials.past_turns if one.number >= led.since_turn)
     gave_way = any(one.reason for one in told.entries if one.item.source.table == "summaries")
     found = {
-        "recapped": bool(led.recap), "pasted": led.pasted is not None, "waited": messages > history.MOST_MESSAGES,
-        "withdrawn": lead.is_withdrawn(led), "summarised": lead.summarised(led) is not None,
-        "kept": led.summary is not None and bool(led.summary.kept), "gave way": gave_way,
+        "recapped": bool(led.recap), "pasted": led.pasted_text is not None, "waited": messages > history.MAX_MESSAGES,
+        "withdrawn": lead.is_summary_withheld(led), "summarised": lead.summary_item(led) is not None,
+        "kept": led.summary is not None and bool(led.summary.key_details), "gave way": gave_way,
     }  # fmt: skip
     return {name for name, holds in found.items() if holds}
 
@@ -111,7 +111,7 @@ def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen(p
         suppress_health_check=list(HealthCheck),
     )  # fmt: skip
     @given(TALKS)
-    def sessions(talk: Talk) -> None:
+    def sessions(talk: SessionScript) -> None:
         seen.sessions += 1
         keeps_its_promises(talk, seen)
 
@@ -119,22 +119,22 @@ def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen(p
         sessions = example(talk)(sessions)
     sessions()
     assert seen.sessions >= SESSIONS
-    assert set(seen.reasons) == set(ledger.REASONS), "every reason for a drop"
-    assert set(seen.causes) == set(pins.CAUSES), "every cause of a new briefing"
-    assert set(seen.culprits) == set(cache.CULPRITS), "every culprit of a miss"
+    assert set(seen.reasons) == set(ledger.OMISSION_REASONS), "every reason for a drop"
+    assert set(seen.causes) == set(pins.REFRESH_CAUSES), "every cause of a new briefing"
+    assert set(seen.culprits) == set(cache.CACHE_MISS_CAUSES), "every culprit of a miss"
     assert len(seen.leads) == _LEADS, "everything that may lead a history"
-    assert set(seen.overflows) == {layer.name.lower() for layer in budget.OVERFLOWS}, "every layer that may overflow"
+    assert set(seen.overflows) == {layer.name.lower() for layer in budget.OVERFLOW_LAYERS}, "every layer that may overflow"
 
 
 @pytest.mark.parametrize(("profile", "way"), [("entity", "late"), ("messaging", "prompt"), ("tight", "never")])
 def test_a_session_of_two_hundred_turns_keeps_every_promise(profile: str, way: str) -> None:
-    talk = long_talk(200, seed=len(profile), moves=MOVES[:30])
-    keeps_its_promises(Talk(talk.turns, profile, summaries=way), Seen())
+    talk = long_session(200, seed=len(profile), moves=MOVE_KINDS[:30])
+    keeps_its_promises(SessionScript(talk.turns, profile, summaries=way), Seen())
 
 
-def keeps_its_promises(talk: Talk, seen: Seen) -> None:
-    for played in play(talk):
+def keeps_its_promises(talk: SessionScript, seen: Seen) -> None:
+    for played in simulate(talk):
         seen.note(played)
-        for promise in PROMISES:
+        for promise in INVARIANTS:
             if played.assembled:
                 promise(played, played.assembled)

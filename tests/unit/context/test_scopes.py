@@ -3,55 +3,55 @@
 import pytest
 
 from parlour.context import scope
-from parlour.context.scope import Scope
-from parlour.context.segment import Item, Lot
-from tests.unit.context.making import item
+from parlour.context.scope import BriefingScope
+from parlour.context.segment import Item, SourceKind
+from tests.unit.context.making import make_item
 
 
-def of(*lots: Lot) -> list[Item]:
-    return [item(lot, "words") for lot in lots]
+def of(*lots: SourceKind) -> list[Item]:
+    return [make_item(lot, "words") for lot in lots]
 
 
 @pytest.mark.parametrize(
     ("name", "lots"),
     [
         ("global", ()),
-        ("global", (Lot.PROJECTS,)),
-        ("project", (Lot.RECORD, Lot.TREE, Lot.PROJECT_FILES, Lot.RECENT)),
-        ("entity", (Lot.PULSE, Lot.RECORD, Lot.LINKED, Lot.NEAREST)),
+        ("global", (SourceKind.PROJECTS,)),
+        ("project", (SourceKind.RECORD, SourceKind.TREE, SourceKind.PROJECT_FILES, SourceKind.RECENT)),
+        ("entity", (SourceKind.PULSE, SourceKind.RECORD, SourceKind.LINKED, SourceKind.NEAREST)),
     ],
 )
-def test_what_belongs_is_taken(name: Scope, lots: tuple[Lot, ...]) -> None:
-    scope.check(name, of(*lots))
+def test_what_belongs_is_taken(name: BriefingScope, lots: tuple[SourceKind, ...]) -> None:
+    scope.check_scope(name, of(*lots))
 
 
 @pytest.mark.parametrize(
     ("name", "lots", "said"),
     [
-        ("project", (Lot.RECORD,), "scope project needs tree"),
-        ("entity", (Lot.LINKED,), "scope entity needs record"),
-        ("global", (Lot.LINKED, Lot.PROJECTS), "scope global must not hold linked"),
-        ("global", (Lot.RECORD,), "scope global must not hold record"),
-        ("project", (Lot.RECORD, Lot.TREE, Lot.PROJECTS), "scope project must not hold projects"),
-        ("entity", (Lot.RECORD, Lot.PROJECTS), "scope entity must not hold projects"),
+        ("project", (SourceKind.RECORD,), "scope project needs tree"),
+        ("entity", (SourceKind.LINKED,), "scope entity needs record"),
+        ("global", (SourceKind.LINKED, SourceKind.PROJECTS), "scope global must not hold linked"),
+        ("global", (SourceKind.RECORD,), "scope global must not hold record"),
+        ("project", (SourceKind.RECORD, SourceKind.TREE, SourceKind.PROJECTS), "scope project must not hold projects"),
+        ("entity", (SourceKind.RECORD, SourceKind.PROJECTS), "scope entity must not hold projects"),
     ],
 )
-def test_what_lacks_or_does_not_belong_is_a_mistake_of_ours(name: Scope, lots: tuple[Lot, ...], said: str) -> None:
+def test_what_lacks_or_does_not_belong_is_a_mistake_of_ours(name: BriefingScope, lots: tuple[SourceKind, ...], said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        scope.check(name, of(*lots))
+        scope.check_scope(name, of(*lots))
 
 
 def test_every_scope_says_both() -> None:
-    assert scope.REQUIRED.keys() == scope.FORBIDDEN.keys()
-    assert not any(scope.REQUIRED[name] & scope.FORBIDDEN[name] for name in scope.REQUIRED)
+    assert scope.REQUIRED_KINDS.keys() == scope.FORBIDDEN_KINDS.keys()
+    assert not any(scope.REQUIRED_KINDS[name] & scope.FORBIDDEN_KINDS[name] for name in scope.REQUIRED_KINDS)
 
 
-@pytest.mark.parametrize("name", scope.REQUIRED)
-def test_every_required_lot_is_asked_for_and_every_forbidden_one_refused(name: Scope) -> None:
-    required = scope.REQUIRED[name]
+@pytest.mark.parametrize("name", scope.REQUIRED_KINDS)
+def test_every_required_lot_is_asked_for_and_every_forbidden_one_refused(name: BriefingScope) -> None:
+    required = scope.REQUIRED_KINDS[name]
     for lot in required:
         with pytest.raises(ValueError, match=f"needs {lot}"):
-            scope.check(name, of(*(required - {lot})))
-    for lot in scope.FORBIDDEN[name]:
+            scope.check_scope(name, of(*(required - {lot})))
+    for lot in scope.FORBIDDEN_KINDS[name]:
         with pytest.raises(ValueError, match=f"must not hold {lot}"):
-            scope.check(name, of(*required, lot))
+            scope.check_scope(name, of(*required, lot))

@@ -4,7 +4,7 @@ import pytest
 
 from parlour.context import stubs
 from parlour.infra.jsonable import Json, JsonObject
-from tests.unit.context.making import SENTENCE, searched
+from tests.unit.context.making import SENTENCE, make_search_round
 
 
 @pytest.mark.parametrize(
@@ -23,17 +23,17 @@ from tests.unit.context.making import SENTENCE, searched
     ],
 )  # fmt: skip
 def test_one_line_says_what_later_turns_lean_on(result: JsonObject, wrote: bool, line: str) -> None:
-    assert stubs.stub("read", result, wrote=wrote) == line
+    assert stubs.result_stub("read", result, is_write=wrote) == line
 
 
 def test_many_handles_are_counted_by_an_ellipsis_and_no_line_is_long() -> None:
     listed: list[Json] = [{"handle": f"task/T-{n}"} for n in range(20)]
-    assert stubs.stub("read", {"items": listed}, wrote=False).count("task/") == 8
-    assert len(stubs.stub("write", {"note": SENTENCE * 90}, wrote=True)) <= 600
+    assert stubs.result_stub("read", {"items": listed}, is_write=False).count("task/") == 8
+    assert len(stubs.result_stub("write", {"note": SENTENCE * 90}, is_write=True)) <= 600
 
 
 def test_what_was_asked_stays_and_what_was_read_goes() -> None:
-    asked, answered = stubs.called([searched(SENTENCE)])
+    asked, answered = stubs.history_messages([make_search_round(SENTENCE)])
     assert [asked["role"], answered["role"]] == ["assistant", "user"]
     assert '"query": "x"' in str(asked).replace("'", '"')
     assert SENTENCE not in str(answered)
@@ -41,7 +41,7 @@ def test_what_was_asked_stays_and_what_was_read_goes() -> None:
 
 
 def test_a_failed_call_is_still_told_as_failed() -> None:
-    (_, answered) = stubs.called([searched("x")][:1])
+    (_, answered) = stubs.history_messages([make_search_round("x")][:1])
     content = answered["content"]
     assert isinstance(content, list)
     assert content[0] == {
@@ -51,8 +51,8 @@ def test_a_failed_call_is_still_told_as_failed() -> None:
 
 
 def test_where_rounds_must_shrink_the_newest_keeps_its_results() -> None:
-    rounds = [searched(SENTENCE, number=n) for n in (1, 2)]
-    first, second = stubs.shrunk(rounds)
+    rounds = [make_search_round(SENTENCE, number=n) for n in (1, 2)]
+    first, second = stubs.stub_older_rounds(rounds)
     assert second == rounds[1]
     assert first.blocks == rounds[0].blocks
     assert first.results[0][1] == {"ok": True, "told": "found [1] Report 1 (searched for: crane slab)"}

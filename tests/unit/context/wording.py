@@ -3,7 +3,7 @@
 import json
 import random
 
-from parlour.context.calls import Round
+from parlour.context.calls import ToolRound
 from parlour.infra.jsonable import Json, JsonObject
 
 
@@ -41,17 +41,17 @@ def prose(draw: random.Random, words: int, vocabulary: list[str] = _ENGLISH) -> 
     return " ".join([said] * -(-words // 160))
 
 
-def sealed(level: int) -> str:
+def classified_text(level: int) -> str:
     """A word that only readers with this clearance may see."""
     return f"sealed-{level}"
 
 
-def from_pulse(draw: random.Random, words: int) -> str:
+def pulse_excerpt(draw: random.Random, words: int) -> str:
     """A text that says nothing that the Pulse does not say."""
     return prose(draw, words, PULSE.split())
 
 
-def asked(draw: random.Random, move: str) -> list[str]:
+def user_texts(draw: random.Random, move: str) -> list[str]:
     """What the user writes in a turn."""
     if move in _SHORT:
         return [prose(draw, draw.choice((3, 30)), _SHORT[move])]
@@ -68,7 +68,7 @@ def asked(draw: random.Random, move: str) -> list[str]:
     return [""] if move == "silent" else [prose(draw, draw.choice((2, 12, 12, 60)))]
 
 
-def tools(count: int, version: int, words: int, *, turned: bool = False) -> tuple[str, ...]:
+def tool_definitions(count: int, version: int, words: int, *, turned: bool = False) -> tuple[str, ...]:
     """Tool definitions as JSON; not in the order of their names, and their keys in any order."""
     described = f"Version {version}. " + "Search. " * words
     defined: list[JsonObject] = [
@@ -78,7 +78,7 @@ def tools(count: int, version: int, words: int, *, turned: bool = False) -> tupl
     return tuple(map(json.dumps, ordered))
 
 
-def round_of(draw: random.Random, move: str, call: str) -> Round:
+def make_tool_round(draw: random.Random, move: str, call: str) -> ToolRound:
     """A step of the model that asks for one or two tools, and what they return."""
     calls = [f"{call}_{n}" for n in range(draw.choice((1, 1, 2)))]
     query = prose(draw, 4_000 if move == "huge_call" and draw.random() < 0.9 else 5)
@@ -87,7 +87,7 @@ def round_of(draw: random.Random, move: str, call: str) -> Round:
     blocks: list[JsonObject] = [
         {"type": "tool_use", "id": one, "name": name, "input": {"query": query}} for one in calls
     ]
-    return Round((said, *blocks), tuple((one, _result(draw, move)) for one in calls))
+    return ToolRound((said, *blocks), tuple((one, _result(draw, move)) for one in calls))
 
 
 def _result(draw: random.Random, move: str) -> JsonObject:

@@ -22,29 +22,29 @@ from parlour.forgetting import echoes
     ],
 )
 def test_words_that_few_others_would_use_tell_of_a_text(text: str, told_by: list[str]) -> None:
-    assert echoes.telling(text) == told_by
+    assert echoes.distinctive_terms(text) == told_by
 
 
 def test_whole_lines_come_first_and_each_once() -> None:
-    found = echoes.needles("the gate code is 4711X\nyes\nthe gate code is 4711X")
+    found = echoes.quote_search_terms("the gate code is 4711X\nyes\nthe gate code is 4711X")
     assert found == ["the gate code is 4711X", "4711X"]
 
 
 def test_a_text_without_anything_of_its_own_is_told_by_nothing() -> None:
-    assert echoes.needles("yes please") == []
+    assert echoes.quote_search_terms("yes please") == []
 
 
 def test_what_is_looked_for_is_bounded_however_long_the_text() -> None:
-    assert len(echoes.needles("\n".join(f"line number {n} of a very long text" for n in range(500)))) == echoes.MOST
-    assert max(map(len, echoes.needles("x" * 5_000))) <= 5_000
+    assert len(echoes.quote_search_terms("\n".join(f"line number {n} of a very long text" for n in range(500)))) == echoes.MAX_SEARCH_TERMS
+    assert max(map(len, echoes.quote_search_terms("x" * 5_000))) <= 5_000
 
 
 def test_patterns_take_signs_of_like_as_they_are_and_find_what_json_escapes() -> None:
-    plain, escaped = echoes.patterns(['50%_off "now"'])
+    plain, escaped = echoes.ilike_patterns(['50%_off "now"'])
     assert plain == '%50\\%\\_off "now"%'
     assert escaped == '%50\\%\\_off \\\\"now\\\\"%'
     assert re.sub(r"\\(.)", r"\1", escaped).strip("%") == '50%_off \\"now\\"'
 
 
 def test_words_that_something_else_says_too_tell_of_nothing() -> None:
-    assert echoes.unsaid(["Anaya", "4711X"], ["It was anaya.", "4711"]) == ["4711X"]
+    assert echoes.terms_not_in(["Anaya", "4711X"], ["It was anaya.", "4711"]) == ["4711X"]

@@ -2,11 +2,11 @@
 
 import pytest
 
-from parlour.forgetting.letters import Known
+from parlour.forgetting.letters import DeadLetterFilter
 from parlour.infra.jsonable import JsonObject
 
 SESSION = "0190b6a0-0000-7000-8000-000000000001"
-KNOWN = Known({"gupshup:desk"}, {"+919800000001"}, {"wamid.1"}, {SESSION})
+KNOWN = DeadLetterFilter({"gupshup:desk"}, {"+919800000001"}, {"wamid.1"}, {SESSION})
 
 
 def envelope(to: str = "gupshup:desk", sender: str = "+910000000000", name: str = "x") -> JsonObject:
@@ -32,4 +32,4 @@ def test_a_letter_counts_by_who_wrote_to_the_tenant_or_by_ids(body: JsonObject, 
 
 
 def test_a_letter_to_another_tenant_is_not_about_the_same_number() -> None:
-    assert not Known({"gupshup:desk"}, {"+919800000001"}).is_about(envelope("web:else", "+919800000001"))
+    assert not DeadLetterFilter({"gupshup:desk"}, {"+919800000001"}).is_about(envelope("web:else", "+919800000001"))

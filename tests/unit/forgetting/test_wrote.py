@@ -9,22 +9,22 @@ CHANGES: Json = [{"state": None}, {"cost": 40}]
 
 def test_values_are_found_wherever_the_arguments_name_them_and_only_while_they_stand() -> None:
     arguments: JsonObject = {"properties": {"note": "by the gate", "other": "x", "state": "closed"}, "more": CHANGES}
-    assert wrote.still(arguments, RECORD) == {"note": "by the gate", "cost": 40}
-    assert wrote.still(arguments, {"note": "somewhere else"}) == {}
+    assert wrote.values_still_written(arguments, RECORD) == {"note": "by the gate", "cost": 40}
+    assert wrote.values_still_written(arguments, {"note": "somewhere else"}) == {}
 
 
 def test_only_texts_that_tell_anything_are_looked_for() -> None:
-    assert wrote.words(["by the gate", "yes", 40, None, "  open  "]) == ["by the gate", "open"]
+    assert wrote.searchable_values(["by the gate", "yes", 40, None, "  open  "]) == ["by the gate", "open"]
 
 
 def test_every_text_among_the_arguments_is_known() -> None:
-    assert wrote.texts({"name": "Gate", "more": [{"name": "Door"}, 4]}) == {"Gate", "Door"}
+    assert wrote.argument_texts({"name": "Gate", "more": [{"name": "Door"}, 4]}) == {"Gate", "Door"}
 
 
 def test_what_any_record_may_say_and_the_names_of_others_tell_of_nothing() -> None:
     values = ["open", "risk/R-03", "in_progress", "Asha", "by the gate", "wisteria-hall", "4711", "ok"]
-    assert wrote.telling(values) == ["Asha", "by the gate", "wisteria-hall", "4711"]
+    assert wrote.distinctive_values(values) == ["Asha", "by the gate", "wisteria-hall", "4711"]
 
 
 def test_of_longer_values_their_telling_words_count_too() -> None:
-    assert wrote.telling(["Call Asha at 5010-22 first."]) == ["Call Asha at 5010-22 first.", "Asha", "5010-22"]
+    assert wrote.distinctive_values(["Call Asha at 5010-22 first."]) == ["Call Asha at 5010-22 first.", "Asha", "5010-22"]

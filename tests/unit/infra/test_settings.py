@@ -3,13 +3,13 @@
 import pytest
 
 from parlour.infra.errors import Misconfigured
-from parlour.infra.settings import InboundSettings, OrchestratorSettings, load
+from parlour.infra.settings import InboundSettings, OrchestratorSettings, load_settings
 
 
 def test_fields_are_the_variables_in_lower_case(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("INTAKE_QUEUE_URL", "https://queue")
     monkeypatch.setenv("WEBHOOK_SECRET", "arn:secret")
-    settings = load(InboundSettings)
+    settings = load_settings(InboundSettings)
     assert (settings.intake_queue_url, settings.webhook_secret) == ("https://queue", "arn:secret")
 
 
@@ -23,4 +23,4 @@ def test_every_missing_or_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("EMBEDDING_DIMENSIONS", "several")
     named = ", ".join(sorted([*missing, "EMBEDDING_DIMENSIONS"]))
     with pytest.raises(Misconfigured, match=named):
-        load(OrchestratorSettings)
+        load_settings(OrchestratorSettings)

@@ -9,13 +9,13 @@ import pytest
 from parlour.infra.errors import DatabaseUnavailable, RetryError
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import runner
-from parlour.jobs.runner import Job, JobFailed
-from parlour.principal import system
+from parlour.jobs.runner import LeasedJob, JobFailed
+from parlour.principal import system_principal
 
 TX = cast(Transaction, object())
 
 
-class Connected:
+class FakeDatabase:
     """Runs each unit of work once; `is_open` while it does."""
 
     is_open = False
@@ -28,11 +28,11 @@ class Connected:
             self.is_open = False
 
 
-class Recorded(Job[int, int, str]):
+class RecordingJob(LeasedJob[int, int, str]):
     """A job that writes down its steps: `rounds` of work, and errors by step."""
 
     def __init__(self, rounds: int = 1, **errors: BaseException) -> None:
-        self.database, self.rounds, self.errors, self.steps = Connected(), rounds, errors, list[str]()
+        self.database, self.rounds, self.errors, self.steps = FakeDatabase(), rounds, errors, list[str]()
         self.is_begun, self.is_lost = True, False
 
     def _step(self, name: str, *, in_transaction: bool = True) -> None:
@@ -77,13 +77,13 @@ class Recorded(Job[int, int, str]):
         self._step("resend", in_transaction=False)
 
 
-def run(job: Recorded, seconds: float = 100.0) -> list[str]:
-    runner.run(job, cast(Database, job.database), system(UUID(int=1)), lambda: seconds, 50.0)
+def run(job: RecordingJob, seconds: float = 100.0) -> list[str]:
+    runner.run(job, cast(Database, job.database), system_principal(UUID(int=1)), lambda: seconds, 50.0)
     return job.steps
 
 
-def failing(step: str, error: BaseException) -> Recorded:
-    job = Recorded()
+def failing(step: str, error: BaseException) -> RecordingJob:
+    job = RecordingJob()
     job.errors[step] = error
     return job
 
@@ -92,30 +92,30 @@ ROUND = ["load", "ask", "commit", "report"]
 
 
 def test_runner_with_work_goes_round_until_nothing_is_loaded() -> None:
-    assert run(Recorded(rounds=2)) == ["begin", *ROUND, *ROUND, "load"]
+    assert run(RecordingJob(rounds=2)) == ["begin", *ROUND, *ROUND, "load"]
 
 
 def test_runner_without_a_lease_does_nothing() -> None:
-    job = Recorded()
+    job = RecordingJob()
     job.is_begun = False
     assert run(job) == ["begin"]
 
 
 def test_runner_that_lost_its_lease_at_the_commit_reports_nothing() -> None:
-    job = Recorded(rounds=2)
+    job = RecordingJob(rounds=2)
     job.is_lost = True
     assert run(job) == ["begin", "load", "ask", "commit"]
 
 
 def test_runner_short_of_time_releases_and_resends() -> None:
     left = iter([100.0, 49.0])
-    job = Recorded(rounds=2)
-    runner.run(job, cast(Database, job.database), system(UUID(int=1)), lambda: next(left), 50.0)
+    job = RecordingJob(rounds=2)
+    runner.run(job, cast(Database, job.database), system_principal(UUID(int=1)), lambda: next(left), 50.0)
     assert job.steps == ["begin", *ROUND, "release", "resend"]
 
 
 def test_runner_without_time_begins_no_round() -> None:
-    assert run(Recorded(), seconds=49.0) == ["begin", "release", "resend"]
+    assert run(RecordingJob(), seconds=49.0) == ["begin", "release", "resend"]
 
 
 @pytest.mark.parametrize("step", ["load", "ask"])
@@ -132,7 +132,7 @@ def test_runner_when_something_is_away_releases_and_raises(step: str) -> None:
 
 
 def test_runner_that_cannot_release_raises_the_first_error() -> None:
-    job = Recorded(ask=DatabaseUnavailable(), release=RetryError())
+    job = RecordingJob(ask=DatabaseUnavailable(), release=RetryError())
     with pytest.raises(DatabaseUnavailable):
         run(job)
 

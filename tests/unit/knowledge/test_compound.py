@@ -4,22 +4,22 @@ import pytest
 
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.tools.compound import Draft, Link, read
+from parlour.knowledge.tools.compound import CreateRequest, LinkRequest, parse_create_requests
 
 RISK: JsonObject = {"kind": "risk", "name": "Late permit"}
 
 
 def test_one_record() -> None:
-    assert read({**RISK, "properties": {"state": "open"}, "sources": [2, 2, 1]}) == [
-        Draft("risk", "Late permit", {"state": "open"}, sources=(2, 1))
+    assert parse_create_requests({**RISK, "properties": {"state": "open"}, "sources": [2, 2, 1]}) == [
+        CreateRequest("risk", "Late permit", {"state": "open"}, sources=(2, 1))
     ]
 
 
 def test_what_is_created_along_takes_kind_and_project_over_and_may_say_otherwise() -> None:
     more: list[JsonObject] = [{"name": "No crane"}, {"kind": "task", "name": "Book it", "project": "project/B"}]
-    _, crane, task = read({**RISK, "project": "project/A", "sources": [1], "more": [*more]})
-    assert crane == Draft("risk", "No crane", project="project/A")
-    assert task == Draft("task", "Book it", project="project/B")
+    _, crane, task = parse_create_requests({**RISK, "project": "project/A", "sources": [1], "more": [*more]})
+    assert crane == CreateRequest("risk", "No crane", project="project/A")
+    assert task == CreateRequest("task", "Book it", project="project/B")
 
 
 def test_links_lead_to_handles_and_to_others_of_the_call() -> None:
@@ -27,8 +27,8 @@ def test_links_lead_to_handles_and_to_others_of_the_call() -> None:
         {"relation": "references", "to": "contract/C-1"},
         {"relation": "depends_on", "to": "#2"},
     ]
-    first, _ = read({**RISK, "links": [*links], "more": [{"name": "Other"}]})
-    assert first.links == (Link("references", "contract/C-1"), Link("depends_on", 1))
+    first, _ = parse_create_requests({**RISK, "links": [*links], "more": [{"name": "Other"}]})
+    assert first.links == (LinkRequest("references", "contract/C-1"), LinkRequest("depends_on", 1))
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_links_lead_to_handles_and_to_others_of_the_call() -> None:
 )
 def test_what_cannot_be_is_told_with_its_place(wrong: JsonObject, told: str) -> None:
     with pytest.raises(InvalidArguments) as refusal:
-        read({**RISK, **wrong})
+        parse_create_requests({**RISK, **wrong})
     assert told in str(refusal.value)
 
 
 def test_a_document_has_text_and_a_place_and_a_project_has_words() -> None:
-    (document,) = read({"kind": "document", "name": "Plan", "text": "# Plan", "parent": "document/top"})
+    (document,) = parse_create_requests({"kind": "document", "name": "Plan", "text": "# Plan", "parent": "document/top"})
     assert (document.text, document.parent) == ("# Plan", "document/top")
-    assert read({"kind": "project", "name": "Wharf", "text": "A new wharf."})[0].text == "A new wharf."
+    assert parse_create_requests({"kind": "project", "name": "Wharf", "text": "A new wharf."})[0].text == "A new wharf."

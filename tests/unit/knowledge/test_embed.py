@@ -18,9 +18,9 @@ from parlour.knowledge.index.embed import (
     BedrockEmbedder,
     OpenAiCompatibleEmbedder,
     Vector,
-    embed_question,
+    embed_query,
     embed_texts,
-    space,
+    space_name,
 )
 
 type Answer = Callable[[httpx2.Request], httpx2.Response]
@@ -225,5 +225,5 @@ def test_nothing_to_embed_asks_nobody() -> None:
 
 
 def test_a_question_lies_in_its_embedders_space() -> None:
-    assert embed_question(Counting(), "abc") == Vector("mini@1", [3.0])
-    assert space(Counting()) == "mini@1"
+    assert embed_query(Counting(), "abc") == Vector("mini@1", [3.0])
+    assert space_name(Counting()) == "mini@1"

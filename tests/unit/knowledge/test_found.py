@@ -5,11 +5,11 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.found import SearchResult
 
 
-def found(metadata: JsonObject, content: str = "[2026-03-02] Report\nPoured.") -> Found:
-    return Found(UUID(int=1), None, None, "document_chunk", "Report", content, metadata, 0.3)
+def found(metadata: JsonObject, content: str = "[2026-03-02] Report\nPoured.") -> SearchResult:
+    return SearchResult(UUID(int=1), None, None, "document_chunk", "Report", content, metadata, 0.3)
 
 
 def test_the_text_comes_without_its_lead() -> None:
@@ -29,4 +29,4 @@ def test_the_text_comes_without_its_lead() -> None:
 )
 def test_the_locator_says_what_is_known(metadata: JsonObject, locator: str, about: str | None) -> None:
     assert found(metadata).locator == locator
-    assert found(metadata).about == (f"contract · {locator}" if about is None else about)
+    assert found(metadata).source_label == (f"contract · {locator}" if about is None else about)

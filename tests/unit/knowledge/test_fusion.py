@@ -5,25 +5,25 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.search.fusion import Placed, fuse
-from parlour.knowledge.search.question import expand
+from parlour.knowledge.search.fusion import PositionedResult, fuse
+from parlour.knowledge.search.question import expand_query
 
 TALK, CONTRACT = UUID(int=1000), UUID(int=2000)
 
 
-def turn(place: int, speaker: str, text: str, score: float) -> Placed:
+def turn(place: int, speaker: str, text: str, score: float) -> PositionedResult:
     lead = f"{speaker}: "
     metadata: JsonObject = {"sender": speaker, "lead": len(lead)}
-    return Placed(
-        UUID(int=place), None, None, "chat_message", "Talk", lead + text, metadata, score, session_id=TALK, place=place
+    return PositionedResult(
+        UUID(int=place), None, None, "chat_message", "Talk", lead + text, metadata, score, session_id=TALK, position=place
     )
 
 
-def piece(number: int, text: str, score: float, document: UUID | None = CONTRACT) -> Placed:
-    return Placed(UUID(int=number), document, None, "document_chunk", "Contract", text, {}, score, place=number)
+def piece(number: int, text: str, score: float, document: UUID | None = CONTRACT) -> PositionedResult:
+    return PositionedResult(UUID(int=number), document, None, "document_chunk", "Contract", text, {}, score, position=number)
 
 
-def order(rows: list[Placed], query: str = "what", most: int = 10) -> list[int]:
+def order(rows: list[PositionedResult], query: str = "what", most: int = 10) -> list[int]:
     return [row.row_id.int for row in fuse(rows, query, most)]
 
 
@@ -70,8 +70,8 @@ def test_every_further_piece_of_one_document_counts_less() -> None:
     assert [row.score for row in found] == pytest.approx([0.30, 0.29 * 0.9, 0.25, 0.28 * 0.81])
 
 
-def of_record(number: int, kind: str, text: str, score: float, record: int = 1) -> Placed:
-    return Placed(UUID(int=number), None, UUID(int=record), kind, "Late permit", text, {}, score)
+def of_record(number: int, kind: str, text: str, score: float, record: int = 1) -> PositionedResult:
+    return PositionedResult(UUID(int=number), None, UUID(int=record), kind, "Late permit", text, {}, score)
 
 
 def test_a_record_comes_before_what_was_changed_of_it() -> None:
@@ -105,8 +105,8 @@ def test_two_short_answers_that_are_the_same_are_two() -> None:
 
 
 def test_a_question_comes_with_the_turn_before_it() -> None:
-    assert expand(" And the second? ", ["Which cranes are there?", "How high is the first? "]) == (
+    assert expand_query(" And the second? ", ["Which cranes are there?", "How high is the first? "]) == (
         "And the second?\nHow high is the first?"
     )
-    assert expand("Alone ", []) == expand("Alone", ["  "]) == "Alone"
-    assert len(expand("short", ["x" * 10_000])) < 1_000
+    assert expand_query("Alone ", []) == expand_query("Alone", ["  "]) == "Alone"
+    assert len(expand_query("short", ["x" * 10_000])) < 1_000

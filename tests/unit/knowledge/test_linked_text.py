@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from parlour.knowledge.records.linked_text import (
     HINT,
     Direction,
-    Kind,
-    Linked,
+    LinkedType,
+    LinkedRecords,
     LinkedRecord,
-    Relation,
-    briefings,
+    DirectedRelation,
+    render_variants,
 )
 
 
@@ -19,18 +19,18 @@ def record(key: str, kind: str = "task", name: str = "", **more: object) -> Link
     return LinkedRecord(f"{kind}/{key}", kind, kind.capitalize(), **plain)  # type: ignore[arg-type]
 
 
-def relation(name: str, direction: Direction = "outgoing") -> Relation:
-    return Relation(name, direction)
+def relation(name: str, direction: Direction = "outgoing") -> DirectedRelation:
+    return DirectedRelation(name, direction)
 
 
-def linked(*records: LinkedRecord, totals: Iterable[tuple[str, int]] = ()) -> Linked:
-    counts = {one.kind: sum(other.kind == one.kind for other in records) for one in records} | dict(totals)
-    kinds = tuple(Kind(key, key.capitalize(), total) for key, total in counts.items())
-    return Linked("task/T-1", "Pour the slab", kinds, records)
+def linked(*records: LinkedRecord, totals: Iterable[tuple[str, int]] = ()) -> LinkedRecords:
+    counts = {one.type: sum(other.type == one.type for other in records) for one in records} | dict(totals)
+    kinds = tuple(LinkedType(key, key.capitalize(), total) for key, total in counts.items())
+    return LinkedRecords("task/T-1", "Pour the slab", kinds, records)
 
 
-def fullest(found: Linked) -> list[str]:
-    return briefings(found, hint=False)[0].splitlines()
+def fullest(found: LinkedRecords) -> list[str]:
+    return render_variants(found, has_tool=False)[0].splitlines()
 
 
 def test_a_line_says_handle_state_type_key_due_date_relation_and_direction() -> None:
@@ -62,18 +62,18 @@ def test_the_context_document_is_marked_and_no_other() -> None:
 
 
 def test_the_hint_comes_last_and_only_to_who_has_the_tool() -> None:
-    assert all(text.endswith(HINT) for text in briefings(linked(record("A")), hint=True))
-    assert not any(HINT in text for text in briefings(linked(record("A")), hint=False))
+    assert all(text.endswith(HINT) for text in render_variants(linked(record("A")), has_tool=True))
+    assert not any(HINT in text for text in render_variants(linked(record("A")), has_tool=False))
 
 
 def test_without_links_there_is_nothing_to_say() -> None:
-    assert briefings(linked(), hint=True) == ()
+    assert render_variants(linked(), has_tool=True) == ()
 
 
 def test_each_text_is_shorter_and_the_last_only_counts() -> None:
     kinds = [f"kind_{letter}" for letter in "abcdefghij"]
     found = linked(*(record(f"{kind}-{n}", kind) for kind in kinds for n in range(3)))
-    texts = briefings(found, hint=False)
+    texts = render_variants(found, has_tool=False)
     assert [len(text) for text in texts] == sorted((len(text) for text in texts), reverse=True)
     assert len(set(texts)) == len(texts) == 6
     assert texts[-1] == "Linked: " + ", ".join(f"{kind.capitalize()} 3" for kind in kinds) + "."

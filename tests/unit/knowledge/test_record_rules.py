@@ -11,22 +11,22 @@ from hypothesis import strategies as st
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.records import cursor, relations
-from parlour.knowledge.records.definition import DEFAULT_LINK, Definition, Settings, is_told_anew
-from parlour.knowledge.records.deltas import delta, differences
-from parlour.knowledge.records.kinds import KINDS
-from parlour.knowledge.records.properties import merged
-from parlour.knowledge.records.record import Entity, EntityKey, check_name, made_keys, named, slug
-from parlour.packs.built_in_kinds import kinds
-from parlour.packs.forms import stored
+from parlour.knowledge.records.definition import DEFAULT_LINK, RecordType, RecordTypeSettings, is_backfill_needed
+from parlour.knowledge.records.deltas import delta_row, diff_records
+from parlour.knowledge.records.kinds import BUILT_IN_TYPES
+from parlour.knowledge.records.properties import merge_properties
+from parlour.knowledge.records.record import Record, RecordKey, validate_name, generate_keys, parse_reference, slug
+from parlour.packs.built_in_kinds import list_built_in_types
+from parlour.packs.forms import to_row
 from parlour.principal import Principal
 
 ID = UUID("019cade2-11c0-7d11-9ecf-9852e9d2ed30")
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-RISK = KINDS["risk"]
+RISK = BUILT_IN_TYPES["risk"]
 
 
-def entity(name: str = "Crane", properties: JsonObject | None = None, classification: int = 0) -> Entity:
-    return Entity(
+def entity(name: str = "Crane", properties: JsonObject | None = None, classification: int = 0) -> Record:
+    return Record(
         ID, "risk", "Risk", "R-1", name, properties or {}, classification, None, None, 1, NOW, NOW, "", "", None, []
     )  # fmt: skip
 
@@ -43,31 +43,31 @@ def entity(name: str = "Crane", properties: JsonObject | None = None, classifica
 )
 def test_a_key_is_made_of_the_names_words(name: str, words: str) -> None:
     assert slug(name) == words
-    assert made_keys(name, ID) == [f"{words}-ed30", f"{words}-e9d2ed30", f"{words}-{ID.hex}"]
+    assert generate_keys(name, ID) == [f"{words}-ed30", f"{words}-e9d2ed30", f"{words}-{ID.hex}"]
 
 
 @given(st.text(max_size=400))
 def test_every_key_that_is_made_can_be_named(name: str) -> None:
-    for key in made_keys(name, ID):
-        assert named(f"risk/{key}") == EntityKey("risk", key)
+    for key in generate_keys(name, ID):
+        assert parse_reference(f"risk/{key}") == RecordKey("risk", key)
 
 
 @given(st.text(max_size=60))
 def test_no_text_breaks_a_reference(text: str) -> None:
-    found = named(text)
+    found = parse_reference(text)
     assert found is None or isinstance(found, UUID) or str(found) == text.strip()
 
 
 def test_a_name_is_one_line() -> None:
-    assert check_name(" Crane\n not\tfree\0 \ud800") == "Crane not free"
+    assert validate_name(" Crane\n not\tfree\0 \ud800") == "Crane not free"
     for name in ("", " \n", "x" * 301, "\ud800"):
         with pytest.raises(InvalidRequest, match="1 to 300"):
-            check_name(name)
+            validate_name(name)
 
 
 def test_every_problem_of_a_record_is_told_at_once() -> None:
     with pytest.raises(InvalidRequest) as refused:
-        merged(RISK.properties, {}, {"severty": "high", "due": "soon", "stale_since": "now", "id": "x"})
+        merge_properties(RISK.properties, {}, {"severty": "high", "due": "soon", "stale_since": "now", "id": "x"})
     assert str(refused.value).count(";") >= 3
     for word in ("did you mean 'severity'", "due: must be an ISO date", "stale_since: is Parlour's own", "id: is"):
         assert word in str(refused.value)
@@ -76,20 +76,20 @@ def test_every_problem_of_a_record_is_told_at_once() -> None:
 def test_what_is_required_cannot_be_taken_away() -> None:
     defined: JsonObject = {"state": {"type": "text", "required": True}}
     with pytest.raises(InvalidRequest, match="state: is missing; a permit requires it"):
-        merged(defined, {"state": "open"}, {"state": None}, "permit")
-    assert merged(defined, {"state": "open", "old": 1}, {}) == {"state": "open", "old": 1}
+        merge_properties(defined, {"state": "open"}, {"state": None}, "permit")
+    assert merge_properties(defined, {"state": "open", "old": 1}, {}) == {"state": "open", "old": 1}
 
 
 @pytest.mark.parametrize("value", [True, float("nan"), float("inf"), 10**40, "3", [1], {"a": 1}])
 def test_a_number_is_a_number(value: object) -> None:
     with pytest.raises(InvalidRequest, match="amount: must be a number"):
-        merged(KINDS["contract"].properties, {}, {"amount": value})  # type: ignore[dict-item]
+        merge_properties(BUILT_IN_TYPES["contract"].properties, {}, {"amount": value})  # type: ignore[dict-item]
 
 
 def test_properties_together_have_a_limit() -> None:
     defined: JsonObject = {f"p{number}": {"type": "text"} for number in range(5)}
     with pytest.raises(InvalidRequest, match="put long text into a document"):
-        merged(defined, {}, dict.fromkeys(defined, "x" * 19000))
+        merge_properties(defined, {}, dict.fromkeys(defined, "x" * 19000))
 
 
 @pytest.mark.parametrize(
@@ -98,29 +98,29 @@ def test_properties_together_have_a_limit() -> None:
 )
 def test_sources_have_one_shape(sources: object) -> None:
     with pytest.raises(InvalidRequest, match="sources: must be a list"):
-        merged(RISK.properties, {}, {"sources": sources})  # type: ignore[dict-item]
+        merge_properties(RISK.properties, {}, {"sources": sources})  # type: ignore[dict-item]
 
 
 def test_sources_are_kept_on_every_kind() -> None:
     given: JsonObject = {"sources": [{"title": "Contract", "locator": "12.3", "page": 9}]}
-    assert merged(RISK.properties, {}, given) == given
+    assert merge_properties(RISK.properties, {}, given) == given
 
 
 def test_a_setting_that_is_not_said_has_its_default() -> None:
-    settings = Settings.of({})
-    assert (settings.context, settings.children, settings.pulse, settings.coalesce_seconds) == (True, False, False, 30)
+    settings = RecordTypeSettings.parse({})
+    assert (settings.is_searchable, settings.is_stale_with_children, settings.has_pulses, settings.coalesce_seconds) == (True, False, False, 30)
     assert (settings.classification, settings.link, settings.budget) == (0, DEFAULT_LINK, None)
-    said = Settings.of({"context": "off", "children": "auto", "classification": "confidential", "budget": 9000})
-    assert (said.context, said.children, said.classification, said.budget) == (False, True, 2, {"tokens": 9000})
-    strange = Settings.of({"coalesce_seconds": True, "classification": "secret", "tracked_properties": "state"})
+    said = RecordTypeSettings.parse({"context": "off", "children": "auto", "classification": "confidential", "budget": 9000})
+    assert (said.is_searchable, said.is_stale_with_children, said.classification, said.budget) == (False, True, 2, {"tokens": 9000})
+    strange = RecordTypeSettings.parse({"coalesce_seconds": True, "classification": "secret", "tracked_properties": "state"})
     assert (strange.coalesce_seconds, strange.classification, strange.tracked_properties) == (30, 0, ())
 
 
 def test_a_record_is_looked_at_where_its_kind_says() -> None:
-    assert Definition("order", "Order", {}, {"link": "https://erp.example/o/{{key}}"}).link_to("7") == (
+    assert RecordType("order", "Order", {}, {"link": "https://erp.example/o/{{key}}"}).link_to_record("7") == (
         "https://erp.example/o/7"
     )
-    assert RISK.link_to("R-1") == "/console/#/records/risk/R-1"
+    assert RISK.link_to_record("R-1") == "/console/#/records/risk/R-1"
 
 
 @pytest.mark.parametrize(
@@ -139,29 +139,29 @@ def test_a_record_is_looked_at_where_its_kind_says() -> None:
 )
 def test_only_what_is_read_has_records_described_anew(change: JsonObject, anew: bool) -> None:
     before: JsonObject = {"display_name": "Risk", "properties": {"a": {"type": "text"}}, "rag": {}}
-    assert is_told_anew(before, {**before, **change}) is anew
+    assert is_backfill_needed(before, {**before, **change}) is anew
 
 
 @pytest.mark.parametrize("change", [{"pulse_prompt": "What holds it up."}, {"status_properties": ["state"]}])
 def test_how_pulses_are_written_is_read_where_there_are_some(change: JsonObject) -> None:
     before: JsonObject = {"display_name": "Risk", "properties": {}, "rag": {"pulse": "auto"}}
-    assert is_told_anew(before, {**before, "rag": {"pulse": "auto", **change}})
+    assert is_backfill_needed(before, {**before, "rag": {"pulse": "auto", **change}})
 
 
-@pytest.mark.parametrize("key", KINDS)
+@pytest.mark.parametrize("key", BUILT_IN_TYPES)
 def test_everybodys_kinds_are_written_as_a_pack_would_have_them_stored(key: str) -> None:
-    kind = KINDS[key]
-    assert stored(kinds()[key]) == {
+    kind = BUILT_IN_TYPES[key]
+    assert to_row(list_built_in_types()[key]) == {
         "display_name": kind.display_name, "properties": kind.properties, "rag": kind.rag
     }  # fmt: skip
 
 
 def test_the_kinds_that_the_sources_name_are_there() -> None:
-    assert set(KINDS) == {
+    assert set(BUILT_IN_TYPES) == {
         "project", "document", "task", "goal", "plan", "milestone", "risk", "requirement", "output", "finding",
         "contract", "conversation",
     }  # fmt: skip
-    assert {"kind", "severity", "status"} <= KINDS["finding"].properties.keys()
+    assert {"kind", "severity", "status"} <= BUILT_IN_TYPES["finding"].properties.keys()
 
 
 def test_the_catalogue_has_every_relation_with_both_its_readings() -> None:
@@ -169,34 +169,34 @@ def test_the_catalogue_has_every_relation_with_both_its_readings() -> None:
         "belongs_to_plan", "supports_goal", "depends_on", "targets_milestone", "references", "produces", "has_task",
         "requires", "achieved_by", "referenced_by", "contains", "produced_by", "relates_to",
     }  # fmt: skip
-    assert relations.reads("depends_on", outgoing=True) == "needs first"
-    assert relations.reads("depends_on", outgoing=False) == "is needed first by"
-    assert relations.reads("stands_on", outgoing=True) == "stands on"
+    assert relations.relation_phrase("depends_on", outgoing=True) == "needs first"
+    assert relations.relation_phrase("depends_on", outgoing=False) == "is needed first by"
+    assert relations.relation_phrase("stands_on", outgoing=True) == "stands on"
 
 
 def test_a_relation_of_ones_own_is_taken_unless_it_looks_misspelt() -> None:
-    assert relations.check("threatens") == "threatens"
-    assert relations.check("belongs_to", frozenset({"belongs_to"})) == "belongs_to"
+    assert relations.validate_relation("threatens") == "threatens"
+    assert relations.validate_relation("belongs_to", frozenset({"belongs_to"})) == "belongs_to"
     for name, message in (("depends", "did you mean 'depends_on'"), ("Depends On", "lower-case"), ("", "lower-case")):
         with pytest.raises(InvalidRequest, match=message):
-            relations.check(name)
+            relations.validate_relation(name)
 
 
 def test_a_cursor_leads_behind_its_record_and_shows_no_id() -> None:
-    text = cursor.behind(entity())
-    assert cursor.place(text) == (NOW, "risk/R-1")
+    text = cursor.encode_cursor(entity())
+    assert cursor.decode_cursor(text) == (NOW, "risk/R-1")
     assert str(ID) not in base64.urlsafe_b64decode(text + "===").decode()
 
 
 def test_a_cursor_of_half_a_character_is_refused() -> None:
     with pytest.raises(InvalidRequest, match="cursor"):
-        cursor.place(base64.urlsafe_b64encode(b'["2026-03-02T09:30:00", "\\ud800"]').decode().rstrip("="))
+        cursor.decode_cursor(base64.urlsafe_b64encode(b'["2026-03-02T09:30:00", "\\ud800"]').decode().rstrip("="))
 
 
 @given(st.text(max_size=500))
 def test_a_made_up_cursor_is_refused_or_only_a_place(text: str) -> None:
     try:
-        at, handle = cursor.place(text)
+        at, handle = cursor.decode_cursor(text)
     except InvalidRequest:
         return
     assert at.tzinfo
@@ -206,18 +206,18 @@ def test_a_made_up_cursor_is_refused_or_only_a_place(text: str) -> None:
 def test_a_difference_says_what_was_and_what_is() -> None:
     before = entity("Crane", {"state": "open", "owner": "Ines"})
     after = entity("Crane late", {"state": "closed", "severity": "high"}, 2)
-    assert [str(one) for one in differences(RISK, before, after)] == [
+    assert [str(one) for one in diff_records(RISK, before, after)] == [
         "name: Crane late (was Crane)",
         "classification: confidential (was public)",
         "owner: removed (was Ines)",
         "severity: high",
         "state: closed (was open)",
     ]
-    assert differences(RISK, before, before) == []
+    assert diff_records(RISK, before, before) == []
 
 
 def test_a_delta_says_when_and_by_whom_without_an_id() -> None:
     principal = Principal(ID, "member", ID)
-    row = delta(principal, RISK, entity(), "created", NOW, 1)
+    row = delta_row(principal, RISK, entity(), "created", NOW, 1)
     assert row.content == "[2026-03-02 09:30] Crane (Risk): created, by a member"
     assert (row.metadata["by"], row.metadata["date"], row.classification) == (f"member:{ID}", "2026-03-02 09:30", 1)

@@ -2,8 +2,8 @@
 
 from uuid import UUID
 
-from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, compare
-from parlour.text.chunking import cut
+from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, diff_rows
+from parlour.text.chunking import chunk_text
 
 
 def draft(content: str, ordinal: int = 0) -> RowDraft:
@@ -15,7 +15,7 @@ def stored(number: int, content: str, *, embedded: bool = True) -> StoredRow:
 
 
 def test_a_row_says_when_who_and_where_before_the_text() -> None:
-    (piece,) = cut("# Slab\n\n<!-- page: 2 -->\nPoured.", date="2026-03-02", author="Meera")
+    (piece,) = chunk_text("# Slab\n\n<!-- page: 2 -->\nPoured.", date="2026-03-02", author="Meera")
     row = chunk_row(piece, 4, "Site report", "site_report", 1)
     assert row.content == "[2026-03-02] Meera: Site report > Slab\nPoured."
     assert row.metadata == {
@@ -31,7 +31,7 @@ def test_a_row_says_when_who_and_where_before_the_text() -> None:
 
 def of(content: str, title: str) -> tuple[str, object]:
     """What is said before the text, and the heading of the only piece."""
-    (piece,) = cut(content)
+    (piece,) = chunk_text(content)
     row = chunk_row(piece, 0, title, "document", 0)
     return row.content.splitlines()[0], row.metadata.get("heading")
 
@@ -60,28 +60,28 @@ def test_a_heading_with_little_of_the_title_is_cited() -> None:
 
 
 def test_the_words_before_the_text_are_bounded() -> None:
-    (piece,) = cut(f"# {'h' * 5_000}\n\nText.", author="a" * 60)
+    (piece,) = chunk_text(f"# {'h' * 5_000}\n\nText.", author="a" * 60)
     row = chunk_row(piece, 0, "t" * 5_000, "document", 0)
     assert len(row.content) < 420
 
 
 def test_unchanged_text_keeps_its_row_wherever_it_moves() -> None:
-    difference = compare([stored(1, "one"), stored(2, "two")], [draft("new"), draft("two", 1), draft("one", 2)])
-    assert [(row.id.int, kept.ordinal) for row, kept in difference.kept] == [(2, 1), (1, 2)]
-    assert [row.content for row in difference.new] == ["new"]
-    assert difference.gone == []
+    difference = diff_rows([stored(1, "one"), stored(2, "two")], [draft("new"), draft("two", 1), draft("one", 2)])
+    assert [(row.id.int, kept.ordinal) for row, kept in difference.unchanged] == [(2, 1), (1, 2)]
+    assert [row.content for row in difference.added] == ["new"]
+    assert difference.removed_ids == []
 
 
 def test_text_that_is_gone_loses_its_row() -> None:
-    difference = compare([stored(1, "one"), stored(2, "two")], [draft("two")])
-    assert difference.gone == [UUID(int=1)]
+    difference = diff_rows([stored(1, "one"), stored(2, "two")], [draft("two")])
+    assert difference.removed_ids == [UUID(int=1)]
 
 
 def test_each_row_stands_for_one_text_only() -> None:
-    difference = compare([stored(1, "same")], [draft("same"), draft("same", 1)])
-    assert (len(difference.kept), len(difference.new)) == (1, 1)
+    difference = diff_rows([stored(1, "same")], [draft("same"), draft("same", 1)])
+    assert (len(difference.unchanged), len(difference.added)) == (1, 1)
 
 
 def test_what_has_no_vector_is_what_is_new_or_was_never_embedded() -> None:
     rows = [stored(1, "one", embedded=False), stored(2, "two")]
-    assert compare(rows, [draft("one"), draft("two"), draft("three")]).texts == ["one", "three"]
+    assert diff_rows(rows, [draft("one"), draft("two"), draft("three")]).texts_to_embed == ["one", "three"]

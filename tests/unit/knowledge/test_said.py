@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from parlour.knowledge.index.said import Said, message_row, spoken_row
+from parlour.knowledge.index.said import UnindexedMessage, message_row, message_text_row
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
-SAID = Said(UUID(int=1), UUID(int=2), "Site desk", "Priya", " The crack is at C4. ", AT, 2, is_speech=True)
+SAID = UnindexedMessage(UUID(int=1), UUID(int=2), "Site desk", "Priya", " The crack is at C4. ", AT, 2, is_searchable=True)
 
 
 def test_a_row_says_who_said_it_and_when_before_what() -> None:
@@ -26,16 +26,16 @@ def test_a_row_says_who_said_it_and_when_before_what() -> None:
 
 @pytest.mark.parametrize(("body", "is_speech"), [("", True), (" \n", True), ("{}", False)])
 def test_what_has_no_words_or_is_no_speech_is_not_found_again(body: str, is_speech: bool) -> None:
-    said = Said(SAID.id, SAID.session_id, "Site desk", "Priya", body, AT, 0, is_speech)
+    said = UnindexedMessage(SAID.id, SAID.session_id, "Site desk", "Priya", body, AT, 0, is_speech)
     assert message_row(said) is None
 
 
 def test_the_date_is_that_of_utc() -> None:
     late = datetime(2026, 3, 3, 1, 0, tzinfo=timezone(timedelta(hours=5, minutes=30)))
-    assert spoken_row("Yes.", "t", "Priya", late).content == "[2026-03-02] Priya: Yes."
+    assert message_text_row("Yes.", "t", "Priya", late).content == "[2026-03-02] Priya: Yes."
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    assert spoken_row("Yes.", "t").content == "Yes."
-    assert spoken_row("Yes.", "t").metadata == {"kind": "message", "lead": 0}
-    assert spoken_row("Yes.", "t", speaker="Priya\n  R").content == "Priya R: Yes."
+    assert message_text_row("Yes.", "t").content == "Yes."
+    assert message_text_row("Yes.", "t").metadata == {"kind": "message", "lead": 0}
+    assert message_text_row("Yes.", "t", speaker="Priya\n  R").content == "Priya R: Yes."

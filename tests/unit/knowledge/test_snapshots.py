@@ -3,9 +3,9 @@
 import pytest
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.records.snapshots import RecordType, placeholders, say, snapshot
+from parlour.knowledge.records.snapshots import SnapshotTemplate, placeholders, format_value, snapshot_row
 
-TASK = RecordType(
+TASK = SnapshotTemplate(
     "task",
     "Task",
     {"status": {"type": "string"}, "due_on": {"label": "Due"}},
@@ -13,8 +13,8 @@ TASK = RecordType(
 )
 
 
-def text(record_type: RecordType, properties: JsonObject) -> str:
-    return snapshot(record_type, "T-7", "Slab pour", properties, 2).content
+def text(record_type: SnapshotTemplate, properties: JsonObject) -> str:
+    return snapshot_row(record_type, "T-7", "Slab pour", properties, 2).content
 
 
 def test_the_template_comes_first_and_then_what_it_does_not_name() -> None:
@@ -28,11 +28,11 @@ def test_a_property_without_a_value_is_unknown() -> None:
 
 @pytest.mark.parametrize("rag", [{}, {"semantic": ""}, {"semantic": 3}])
 def test_without_a_template_name_and_type_begin(rag: JsonObject) -> None:
-    assert text(RecordType("task", "Task", {}, rag), {"status": "open"}) == "Slab pour (Task)\nstatus: open"
+    assert text(SnapshotTemplate("task", "Task", {}, rag), {"status": "open"}) == "Slab pour (Task)\nstatus: open"
 
 
 def test_a_property_cannot_pass_for_the_records_own_name() -> None:
-    assert text(RecordType("t", "Task"), {"name": "other"}).startswith("Slab pour (Task)")
+    assert text(SnapshotTemplate("t", "Task"), {"name": "other"}).startswith("Slab pour (Task)")
 
 
 def test_values_are_not_read_as_templates() -> None:
@@ -40,7 +40,7 @@ def test_values_are_not_read_as_templates() -> None:
 
 
 def test_the_row_is_citable() -> None:
-    row = snapshot(TASK, "T-7", "Slab pour", {}, 2)
+    row = snapshot_row(TASK, "T-7", "Slab pour", {}, 2)
     assert (row.kind, row.title, row.classification) == ("snapshot", "Slab pour", 2)
     assert row.metadata == {"kind": "Task", "heading": "record", "type": "task", "key": "T-7"}
 
@@ -60,7 +60,7 @@ def test_the_row_is_citable() -> None:
     ],
 )
 def test_values_are_said_as_people_write_them(value: Json, expected: str) -> None:
-    assert say(value) == expected
+    assert format_value(value) == expected
 
 
 def test_the_properties_a_template_names() -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.tools.definitions import CREATE_ENTITY, LINK_ENTITIES, LIST_ENTITIES, UPDATE_ENTITY
-from parlour.knowledge.tools.operations import DONE_BEFORE, Operation, operations
+from parlour.knowledge.tools.operations import ALREADY_DONE_NOTE, RecordOperation, read_operations
 from parlour.tools.definition import Tool
 
 EDGE: JsonObject = {"from": "risk/R-1", "relation": "references", "to": "contract/C-1"}
-LINK = Operation("link", "risk/R-1", "references", "contract/C-1")
+LINK = RecordOperation("link", "risk/R-1", "references", "contract/C-1")
 
 
 @pytest.mark.parametrize(
@@ -19,12 +19,12 @@ LINK = Operation("link", "risk/R-1", "references", "contract/C-1")
         (
             CREATE_ENTITY,
             {"entities_created": [{"entity": "risk/R-1", "name": "Wind"}], "edges_created": [EDGE]},
-            [Operation("create", "risk/R-1"), LINK],
+            [RecordOperation("create", "risk/R-1"), LINK],
         ),
-        (CREATE_ENTITY, {"entities_created": [{"entity": "risk/R-1"}, "..."]}, [Operation("create", "risk/R-1")]),
-        (UPDATE_ENTITY, {"entity": "task/T", "changed": {"state": {}}}, [Operation("update", "task/T")]),
-        (UPDATE_ENTITY, {"entity": "task/T", "changed": {}, "text": "written"}, [Operation("update", "task/T")]),
-        (UPDATE_ENTITY, {"entity": "task/T", "note": DONE_BEFORE}, [Operation("update", "task/T")]),
+        (CREATE_ENTITY, {"entities_created": [{"entity": "risk/R-1"}, "..."]}, [RecordOperation("create", "risk/R-1")]),
+        (UPDATE_ENTITY, {"entity": "task/T", "changed": {"state": {}}}, [RecordOperation("update", "task/T")]),
+        (UPDATE_ENTITY, {"entity": "task/T", "changed": {}, "text": "written"}, [RecordOperation("update", "task/T")]),
+        (UPDATE_ENTITY, {"entity": "task/T", "note": ALREADY_DONE_NOTE}, [RecordOperation("update", "task/T")]),
         (UPDATE_ENTITY, {"entity": "task/T", "changed": {}, "note": "It was so already."}, []),
         (LINK_ENTITIES, {"edges_created": [EDGE]}, [LINK]),
         (LINK_ENTITIES, {"edges_removed": [EDGE], "not_there": [EDGE]}, [replace(LINK, action="unlink")]),
@@ -32,5 +32,5 @@ LINK = Operation("link", "risk/R-1", "references", "contract/C-1")
         (replace(CREATE_ENTITY, endpoint="https://example.com"), {"entities_created": [{"entity": "risk/R-1"}]}, []),
     ],
 )  # fmt: skip
-def test_what_was_done_is_read_from_the_result(tool: Tool, result: JsonObject, done: list[Operation]) -> None:
-    assert operations(tool, result) == done
+def test_what_was_done_is_read_from_the_result(tool: Tool, result: JsonObject, done: list[RecordOperation]) -> None:
+    assert read_operations(tool, result) == done

@@ -11,9 +11,9 @@ import pytest
 from rich.console import Console
 
 from local.chaos import report
-from local.chaos.report import Row
-from local.chaos.scenarios import SCENARIOS, boundaries
-from local.chaos.tripwire import WHOLE, Point, Recorded, Tripwire
+from local.chaos.report import ResultRow
+from local.chaos.scenarios import SCENARIOS, list_boundaries
+from local.chaos.tripwire import WHOLE_INVOCATION, KillPoint, RecordedInvocation, Tripwire
 
 PLACES = {"phone.example": "phone"}
 
@@ -29,9 +29,9 @@ def reach(*paths: str) -> str:
 def test_a_clean_run_is_recorded_call_by_call_with_names_that_repeat_numbered() -> None:
     key = "01a200f9-0c89-73ca-8afb-f4d300214114"
     recorded = Tripwire(PLACES)(lambda: reach("/messages", "/messages", f"/by-key/{key}:1:toolu"))
-    assert recorded == Recorded(
+    assert recorded == RecordedInvocation(
         "done",
-        (WHOLE, "phone: POST /messages", "phone: POST /messages (2)", "phone: POST /by-key/..."),
+        (WHOLE_INVOCATION, "phone: POST /messages", "phone: POST /messages (2)", "phone: POST /by-key/..."),
     )
 
 
@@ -58,45 +58,45 @@ def test_the_process_gets_its_signal_just_before_or_just_after_the_call(
             client.post("http://phone.example/a")
             client.post("http://phone.example/b")
 
-    Tripwire(PLACES, Point("phone: POST /b", after))(work)
+    Tripwire(PLACES, KillPoint("phone: POST /b", after))(work)
     assert signals == [(os.getpid(), signal.SIGKILL, sent)]
 
 
 def test_every_port_call_of_the_named_invocation_is_two_boundaries() -> None:
     (scenario,) = [one for one in SCENARIOS if one.name == "receive"]
-    found = boundaries(scenario, {("receiver", 1): ("a", "b"), ("orchestrator", 1): ("c",)})
+    found = list_boundaries(scenario, {("receiver", 1): ("a", "b"), ("orchestrator", 1): ("c",)})
     assert [(one.number, one.point) for one in found] == [
-        (1, Point("a", after=False)),
-        (1, Point("a", after=True)),
-        (2, Point("b", after=False)),
-        (2, Point("b", after=True)),
+        (1, KillPoint("a", is_after=False)),
+        (1, KillPoint("a", is_after=True)),
+        (2, KillPoint("b", is_after=False)),
+        (2, KillPoint("b", is_after=True)),
     ]
 
 
 def test_an_invocation_that_a_clean_run_never_made_is_named() -> None:
     with pytest.raises(LookupError, match=r"receive.*receiver"):
-        boundaries(next(one for one in SCENARIOS if one.name == "receive"), {("orchestrator", 1): ("c",)})
+        list_boundaries(next(one for one in SCENARIOS if one.name == "receive"), {("orchestrator", 1): ("c",)})
 
 
-def rows(*, broken: tuple[str, ...] = ()) -> list[Row]:
+def rows(*, broken: tuple[str, ...] = ()) -> list[ResultRow]:
     return [
-        Row("send", "database: commit", "outbound", 7, after=False, outcome="one reply", redeliveries=1, seconds=12.0),
-        Row("send", "database: commit", "outbound", 7, after=True, outcome="one reply, unknown", broken=broken),
-        Row("database down", "30 s", outcome="60 of 60"),
+        ResultRow("send", "database: commit", "outbound", 7, is_after=False, outcome="one reply", redeliveries=1, seconds=12.0),
+        ResultRow("send", "database: commit", "outbound", 7, is_after=True, outcome="one reply, unknown", broken_guarantees=broken),
+        ResultRow("database down", "30 s", outcome="60 of 60"),
     ]
 
 
-def shown(rows: list[Row], *, verbose: bool) -> str:
+def shown(rows: list[ResultRow], *, verbose: bool) -> str:
     out = StringIO()
     console = Console(file=out, width=160)
-    report.show(rows, console, verbose=verbose)
-    report.conclude(rows, console)
+    report.print_table(rows, console, verbose=verbose)
+    report.print_conclusion(rows, console)
     return out.getvalue()
 
 
 def test_deaths_before_and_after_a_call_stand_beside_each_other() -> None:
-    (pair,) = report.pairs(rows()[:2])
-    assert [row.after for row in pair if row] == [False, True]
+    (pair,) = report.before_and_after(rows()[:2])
+    assert [row.is_after for row in pair if row] == [False, True]
     line = next(line for line in shown(rows(), verbose=True).splitlines() if "database: commit" in line)
     assert "one reply " in line
     assert "one reply, unknown" in line
@@ -104,7 +104,7 @@ def test_deaths_before_and_after_a_call_stand_beside_each_other() -> None:
 
 def test_a_broken_promise_is_named_with_its_row_and_fails_the_suite() -> None:
     broken = rows(broken=("a reply reached the phone 2 times",))
-    assert report.conclude(broken, Console(file=StringIO())) == 1
+    assert report.print_conclusion(broken, Console(file=StringIO())) == 1
     text = shown(broken, verbose=False)
     assert "send, outbound, killed after call 7: database: commit" in text
     assert "a reply reached the phone 2 times" in text
@@ -112,10 +112,10 @@ def test_a_broken_promise_is_named_with_its_row_and_fails_the_suite() -> None:
 
 
 def test_nothing_broken_is_success() -> None:
-    assert report.conclude(rows(), Console(file=StringIO())) == 0
+    assert report.print_conclusion(rows(), Console(file=StringIO())) == 0
 
 
 def test_the_rows_are_written_as_json(tmp_path: Path) -> None:
     file = tmp_path / "chaos.json"
-    report.write(rows(), file)
+    report.write_json(rows(), file)
     assert [row["scenario"] for row in json.loads(file.read_text())] == ["send", "send", "database down"]

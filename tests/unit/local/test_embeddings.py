@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from local import stack
-from local.embeddings import MiniLmEmbedder, build
+from local.embeddings import MiniLmEmbedder, build_app
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +18,7 @@ def embedder() -> MiniLmEmbedder:
 
 @pytest.fixture(scope="module")
 def client(embedder: MiniLmEmbedder) -> TestClient:
-    return TestClient(build(embedder))
+    return TestClient(build_app(embedder))
 
 
 def likeness(one: list[float], other: list[float]) -> float:
@@ -60,7 +60,7 @@ def test_no_text_gives_no_vector(embedder: MiniLmEmbedder) -> None:
 
 
 def test_a_text_longer_than_the_model_reads_is_cut(embedder: MiniLmEmbedder) -> None:
-    assert embedder.tokens(["word " * 10_000]) == 256
+    assert embedder.count_tokens(["word " * 10_000]) == 256
 
 
 def test_the_server_gives_the_same_vectors_as_numbers_and_as_base64(

@@ -66,8 +66,8 @@ def test_the_malformed_event_is_malformed() -> None:
         "outbound_reply",
         "sweep_wakeup",
         "pulse_sweep_wakeup",
-        "pulse_writer_order",
-        "memory_extractor_order",
+        "pulse_writer_job",
+        "memory_extractor_job",
     ],
 )
 def test_queue_events_name_the_tenant_they_are_for(name: str) -> None:

@@ -5,35 +5,35 @@ from pathlib import Path
 import pytest
 
 from local import invoke
-from local.problems import StackProblem
+from local.problems import StackError
 
 
 def test_an_unknown_function_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(StackProblem, match=r"no function inbuond; there are: .*inbound, .*receiver"):
-        invoke.invoke("inbuond", "receiver_text.json", tmp_path)
+    with pytest.raises(StackError, match=r"no function inbuond; there are: .*inbound, .*receiver"):
+        invoke.invoke_function("inbuond", "receiver_text.json", tmp_path)
 
 
 def test_a_missing_event_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(StackProblem, match=r"no event file nothing\.json; in events/ there are: .*receiver_text\.json"):
-        invoke.invoke("receiver", "nothing.json", tmp_path)
+    with pytest.raises(StackError, match=r"no event file nothing\.json; in events/ there are: .*receiver_text\.json"):
+        invoke.invoke_function("receiver", "nothing.json", tmp_path)
 
 
 def test_an_event_that_is_no_json_is_named_with_the_place(tmp_path: Path) -> None:
     file = tmp_path / "event.json"
     file.write_text('{"a": }')
-    with pytest.raises(StackProblem, match=r"event\.json is no JSON: .*line 1 column 7"):
-        invoke.invoke("receiver", str(file), tmp_path)
+    with pytest.raises(StackError, match=r"event\.json is no JSON: .*line 1 column 7"):
+        invoke.invoke_function("receiver", str(file), tmp_path)
 
 
 def test_a_stack_that_was_never_started_has_to_be(tmp_path: Path) -> None:
-    with pytest.raises(StackProblem, match="start it in another terminal with `make run`"):
-        invoke.invoke("receiver", "receiver_text.json", tmp_path)
+    with pytest.raises(StackError, match="start it in another terminal with `make run`"):
+        invoke.invoke_function("receiver", "receiver_text.json", tmp_path)
 
 
 def test_a_stack_that_has_been_stopped_has_to_be_started(tmp_path: Path) -> None:
     (tmp_path / "stack.json").write_text('{"endpoint": "http://127.0.0.1:9", "outputs": {}}')
-    with pytest.raises(StackProblem, match="the stack is not running"):
-        invoke.invoke("receiver", "receiver_text.json", tmp_path)
+    with pytest.raises(StackError, match="the stack is not running"):
+        invoke.invoke_function("receiver", "receiver_text.json", tmp_path)
 
 
 def test_the_command_answers_with_a_line_and_status_two(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import jwt
 import pytest
 from fastapi.testclient import TestClient
 
-from local.issuer import Issuer, build, load_key
+from local.issuer import Issuer, build_app, load_key
 
 URL = "http://127.0.0.1:8704"
 
@@ -19,7 +19,7 @@ def issuer(tmp_path: Path) -> Issuer:
 
 @pytest.fixture
 def client(issuer: Issuer) -> TestClient:
-    return TestClient(build(issuer, lambda: datetime.now(UTC)))
+    return TestClient(build_app(issuer, lambda: datetime.now(UTC)))
 
 
 def verify(client: TestClient, token: str) -> dict[str, object]:

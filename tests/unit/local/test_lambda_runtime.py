@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from local.lambda_runtime import Code, HandlerFailed, Sandbox
+from local.lambda_runtime import FunctionCode, HandlerFailed, Sandbox
 
-type Write = Callable[[str], Code]
+type Write = Callable[[str], FunctionCode]
 
 
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
     """A function made of one file."""
 
-    def write(text: str) -> Code:
+    def write(text: str) -> FunctionCode:
         task = tmp_path / "task"
         task.mkdir()
         (task / "handler.py").write_text(text, "utf-8")
-        return Code(task, ())
+        return FunctionCode(task, ())
 
     return write
 
@@ -54,7 +54,7 @@ def test_what_a_layer_brings_can_be_imported(write: Write, tmp_path: Path) -> No
     code = write("import brought\ndef handler(event, context):\n    return brought.VALUE\n")
     (tmp_path / "layer").mkdir()
     (tmp_path / "layer" / "brought.py").write_text("VALUE = 7\n")
-    with Sandbox(Code(code.task, (tmp_path / "layer",)), {}) as sandbox:
+    with Sandbox(FunctionCode(code.folder, (tmp_path / "layer",)), {}) as sandbox:
         assert sandbox.invoke({}) == 7
 
 

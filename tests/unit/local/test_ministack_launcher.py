@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.ministack_launcher import LayerZip, patient, tidy
+from local.ministack_launcher import LayerZip, wait_for_worker, remove_old_layers
 
 NOW = 1_800_000_000.0
 
@@ -57,7 +57,7 @@ def test_layers_that_nobody_used_for_a_day_go_but_the_latest_stay(shelf: Path) -
     for age in range(6):
         (shelf / f"layer{age}").mkdir()
         os.utime(shelf / f"layer{age}", (NOW, NOW - age * 24 * 3600))
-    tidy(shelf, NOW)
+    remove_old_layers(shelf, NOW)
     assert sorted(copy.name for copy in shelf.iterdir()) == ["layer0", "layer1", "layer2", "layer3"]
 
 
@@ -69,5 +69,5 @@ def test_a_call_waits_for_a_worker_where_the_emulator_would_refuse_it() -> None:
         asked.append(named)
         return next(answers)
 
-    assert patient(acquire)("inbound", {}, b"", qualifier="live") == ("worker", "reused")
+    assert wait_for_worker(acquire)("inbound", {}, b"", qualifier="live") == ("worker", "reused")
     assert asked == [{"qualifier": "live", "max_concurrency": 8}] * 3

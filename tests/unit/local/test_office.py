@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 from fastapi.testclient import TestClient
 
-from local.office import Office, build
+from local.office import Office, build_app
 from parlour.infra.jsonable import JsonObject
 
 type CalledBack = list[tuple[str, JsonObject]]
@@ -19,7 +19,7 @@ def called_back() -> CalledBack:
 @pytest.fixture
 def office(now: datetime, called_back: CalledBack) -> TestClient:
     made = Office(lambda: now, wait=lambda _: None)
-    return TestClient(build(made, lambda url, result: called_back.append((url, result))))
+    return TestClient(build_app(made, lambda url, result: called_back.append((url, result))))
 
 
 def test_what_is_sent_twice_is_done_twice_and_the_first_is_found_by_its_key(office: TestClient) -> None:

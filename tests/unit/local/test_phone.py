@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from local import phone
-from local.phone import Phone
+from local.phone import SimulatedPhone
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 FORM = {
@@ -27,7 +27,7 @@ def reported() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def client(reported: list[dict[str, Any]]) -> TestClient:
-    return TestClient(phone.build(Phone(reported.append, lambda: NOW, lambda _: None)))
+    return TestClient(phone.build_app(SimulatedPhone(reported.append, lambda: NOW, lambda _: None)))
 
 
 def send(client: TestClient, form: dict[str, str], **headers: str) -> Any:

@@ -10,9 +10,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from local.interrupts import Interrupts, Stopped
-from local.problems import StackProblem
-from local.processes import Processes
+from local.interrupts import StopSignals, StopRequested
+from local.problems import StackError
+from local.processes import ProcessGroup
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]
 FAMILY = [
@@ -30,8 +30,8 @@ STUBBORN = [
 
 
 @pytest.fixture
-def processes(tmp_path: Path) -> Iterator[Processes]:
-    processes = Processes(tmp_path, Interrupts())
+def processes(tmp_path: Path) -> Iterator[ProcessGroup]:
+    processes = ProcessGroup(tmp_path, StopSignals())
     yield processes
     processes.stop()
 
@@ -47,7 +47,7 @@ def gone(pid: int) -> bool:
     return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_stopping_ends_what_a_child_started_even_in_a_session_of_its_own(processes: Processes) -> None:
+def test_stopping_ends_what_a_child_started_even_in_a_session_of_its_own(processes: ProcessGroup) -> None:
     child = processes.start("family", FAMILY, {})
     grandchild = int(said(child.log))
     processes.stop()
@@ -55,7 +55,7 @@ def test_stopping_ends_what_a_child_started_even_in_a_session_of_its_own(process
     assert gone(grandchild)
 
 
-def test_one_that_will_not_leave_is_killed(processes: Processes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_will_not_leave_is_killed(processes: ProcessGroup, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("local.processes._PATIENCE_SECONDS", 0.3)
     child = processes.start("stubborn", STUBBORN, {})
     said(child.log)
@@ -63,53 +63,53 @@ def test_one_that_will_not_leave_is_killed(processes: Processes, monkeypatch: py
     assert gone(child.process.pid)
 
 
-def test_a_child_that_ends_by_itself_is_noticed(processes: Processes) -> None:
+def test_a_child_that_ends_by_itself_is_noticed(processes: ProcessGroup) -> None:
     processes.start("steady", SLEEP, {})
     child = processes.start("hasty", [sys.executable, "-c", "raise SystemExit(3)"], {})
     child.process.wait(10)
-    assert processes.fallen() == child
+    assert processes.find_ended() == child
 
 
-def test_a_child_that_cannot_start_is_told_in_one_line_with_its_last_words(processes: Processes) -> None:
+def test_a_child_that_cannot_start_is_told_in_one_line_with_its_last_words(processes: ProcessGroup) -> None:
     child = processes.start("phone", [sys.executable, "-c", "raise SystemExit('the port is taken')"], {})
-    with pytest.raises(StackProblem, match="phone stopped at once: the port is taken"):
-        processes.wait_for(child, lambda: False, 10)
+    with pytest.raises(StackError, match="phone stopped at once: the port is taken"):
+        processes.wait_until_ready(child, lambda: False, 10)
 
 
-def test_a_child_that_is_never_ready_is_given_up(processes: Processes) -> None:
+def test_a_child_that_is_never_ready_is_given_up(processes: ProcessGroup) -> None:
     child = processes.start("slow", SLEEP, {})
-    with pytest.raises(StackProblem, match="slow was not ready within 0 s"):
-        processes.wait_for(child, lambda: False, 0.1)
+    with pytest.raises(StackError, match="slow was not ready within 0 s"):
+        processes.wait_until_ready(child, lambda: False, 0.1)
 
 
 def test_what_a_killed_supervisor_left_is_swept_up_by_the_next(tmp_path: Path) -> None:
-    lost = Processes(tmp_path, Interrupts()).start("lost", SLEEP, {})
-    assert Processes(tmp_path, Interrupts()).sweep() == 1
+    lost = ProcessGroup(tmp_path, StopSignals()).start("lost", SLEEP, {})
+    assert ProcessGroup(tmp_path, StopSignals()).stop_leftovers() == 1
     lost.process.wait(10)
-    assert Processes(tmp_path, Interrupts()).sweep() == 0
+    assert ProcessGroup(tmp_path, StopSignals()).stop_leftovers() == 0
 
 
 def test_a_number_that_now_belongs_to_somebody_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "processes.json").write_text(f"[[{os.getpid()}, 12345.0]]")
-    assert Processes(tmp_path, Interrupts()).sweep() == 0
+    assert ProcessGroup(tmp_path, StopSignals()).stop_leftovers() == 0
 
 
 def test_a_wish_to_stop_waits_for_what_must_not_be_cut_in_two() -> None:
     finished: list[str] = []
 
     def work() -> None:
-        with interrupts.held():
+        with interrupts.deferred():
             os.kill(os.getpid(), signal.SIGTERM)
             finished.append("start and write down")
 
-    with Interrupts() as interrupts, pytest.raises(Stopped):
+    with StopSignals() as interrupts, pytest.raises(StopRequested):
         work()
     assert finished == ["start and write down"]
 
 
 def test_a_second_wish_to_stop_does_not_disturb_the_stopping() -> None:
-    with Interrupts() as interrupts:
-        with pytest.raises(Stopped):
+    with StopSignals() as interrupts:
+        with pytest.raises(StopRequested):
             os.kill(os.getpid(), signal.SIGINT)
-        interrupts.silence()
+        interrupts.ignore()
         os.kill(os.getpid(), signal.SIGINT)

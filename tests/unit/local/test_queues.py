@@ -11,7 +11,7 @@ from parlour.infra.settings import HttpApiSettings
 def test_every_queue_of_the_template_is_made_with_its_order_and_its_dead_letters(resource: str) -> None:
     with mock_aws():
         client = emulator.client("sqs", "https://sqs.us-east-1.amazonaws.com")
-        urls = queues.create(client, "test")
+        urls = queues.create_queues(client, "test")
         made = client.get_queue_attributes(QueueUrl=urls[resource], AttributeNames=["All"])["Attributes"]
     dead = resource.replace("Queue", "DeadLetters")
     assert made["FifoQueue"] == "true"
@@ -20,5 +20,5 @@ def test_every_queue_of_the_template_is_made_with_its_order_and_its_dead_letters
 
 def test_a_queue_is_known_to_the_functions_by_the_variable_of_the_template() -> None:
     wanted = {name.upper() for name in HttpApiSettings.model_fields if name.endswith("_url") and "queue" in name}
-    assert wanted <= {queues.variable(queue.resource) for queue in queues.planned()}
-    assert queues.variable("TurnsWebDeadLetters") == "TURNS_WEB_DEAD_LETTERS_URL"
+    assert wanted <= {queues.environment_variable(queue.resource) for queue in queues.list_queue_definitions()}
+    assert queues.environment_variable("TurnsWebDeadLetters") == "TURNS_WEB_DEAD_LETTERS_URL"

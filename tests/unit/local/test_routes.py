@@ -11,14 +11,14 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from local import routes
-from local.routes import Handset, Places
+from local.routes import ConsolePhone, ConsoleAddresses
 
 START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 NUMBER = "+447700900123"
-PLACES = Places("http://gateway/webhooks/gupshup/token", "http://phone", "Meera", "sandhya")
+PLACES = ConsoleAddresses("http://gateway/webhooks/gupshup/token", "http://phone", "Meera", "sandhya")
 
 
-class World:
+class FakeServers:
     """The webhook and the phone, as far as the routes see them."""
 
     def __init__(self) -> None:
@@ -35,20 +35,20 @@ class World:
 
 
 @pytest.fixture
-def world() -> World:
-    return World()
+def world() -> FakeServers:
+    return FakeServers()
 
 
 @pytest.fixture
-def client(world: World) -> TestClient:
+def client(world: FakeServers) -> TestClient:
     ticks = count()
-    handset = Handset(
+    handset = ConsolePhone(
         PLACES,
         httpx2.Client(transport=httpx2.MockTransport(world.answer)),
         lambda: START + timedelta(seconds=next(ticks)),
     )
     app = FastAPI()
-    app.include_router(routes.build(handset, PLACES, lambda: "signed"))
+    app.include_router(routes.build_router(handset, PLACES, lambda: "signed"))
     return TestClient(app)
 
 
@@ -57,7 +57,7 @@ def reply(text: str, seconds: float, to: str = NUMBER, status: str = "delivered"
     return {"id": text, "to": to, "text": text, "at": at, "status": status}
 
 
-def test_what_is_typed_reaches_the_webhook_as_the_provider_would_send_it(client: TestClient, world: World) -> None:
+def test_what_is_typed_reaches_the_webhook_as_the_provider_would_send_it(client: TestClient, world: FakeServers) -> None:
     answer = client.post("/local/phone", json={"text": "How is the slab?", "from": NUMBER})
     (event,) = world.webhooks
     assert (answer.status_code, event["app"], event["type"]) == (202, "ParlourDemo", "message")
@@ -65,7 +65,7 @@ def test_what_is_typed_reaches_the_webhook_as_the_provider_would_send_it(client:
     assert (event["payload"]["source"], event["payload"]["payload"]) == ("447700900123", {"text": "How is the slab?"})
 
 
-def test_the_conversation_is_shown_in_order_with_both_sides(client: TestClient, world: World) -> None:
+def test_the_conversation_is_shown_in_order_with_both_sides(client: TestClient, world: FakeServers) -> None:
     client.post("/local/phone", json={"text": "one", "from": NUMBER})
     client.post("/local/phone", json={"text": "two", "from": NUMBER})
     world.received = [reply("answer", 0.5), reply("elsewhere", 0.6, to="+919800000002")]
@@ -78,13 +78,13 @@ def test_the_conversation_is_shown_in_order_with_both_sides(client: TestClient, 
     assert (shown["contact"], shown["from"]) == ("Meera", NUMBER)
 
 
-def test_only_a_status_that_says_something_to_a_reader_is_shown(client: TestClient, world: World) -> None:
+def test_only_a_status_that_says_something_to_a_reader_is_shown(client: TestClient, world: FakeServers) -> None:
     world.received = [reply("a", 1, status="submitted"), reply("b", 2, status="delivered")]
     messages = client.get("/local/phone/messages").json()["messages"]
     assert [message["status"] for message in messages] == ["", "delivered"]
 
 
-def test_a_webhook_that_refuses_is_told_and_nothing_is_shown_as_sent(client: TestClient, world: World) -> None:
+def test_a_webhook_that_refuses_is_told_and_nothing_is_shown_as_sent(client: TestClient, world: FakeServers) -> None:
     world.status = 401
     answer = client.post("/local/phone", json={"text": "hello", "from": NUMBER})
     assert (answer.status_code, answer.json()["error"]["code"]) == (502, "webhook_failed")

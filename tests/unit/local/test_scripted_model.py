@@ -7,14 +7,14 @@ from typing import Any
 import httpx2
 import pytest
 
-from local.scripted_model import Script, ScriptedModel, Uses
+from local.scripted_model import Script, ScriptedModel, ToolUse
 from parlour.models.anthropic import AnthropicModel
-from parlour.models.request import Completed, ModelRequest
+from parlour.models.request import Completion, ModelRequest
 
 SCRIPTS = {
-    "plain": Script(then="Noted."),
-    "acts": Script(uses=(Uses("raise_rfi", {"subject": "Crack TAG"}),), then="Raised.", later="It came."),
-    "reads": Script(aside='{"facts": []}'),
+    "plain": Script(reply="Noted."),
+    "acts": Script(tool_uses=(ToolUse("raise_rfi", {"subject": "Crack TAG"}),), reply="Raised.", later_reply="It came."),
+    "reads": Script(background_reply='{"facts": []}'),
 }
 OPENING: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "chaos acts r1: the crack"}]}
 
@@ -26,11 +26,11 @@ def model() -> Iterator[ScriptedModel]:
     server.close()
 
 
-def ask(model: ScriptedModel, *messages: dict[str, Any]) -> Completed:
+def ask(model: ScriptedModel, *messages: dict[str, Any]) -> Completion:
     request = ModelRequest("claude-sonnet-5-5", 1_500, (), (), messages)
     with closing(AnthropicModel("key", model.url)) as claude:
         *_, completed = claude.stream(request, seconds_left=20)
-    assert isinstance(completed, Completed)
+    assert isinstance(completed, Completion)
     return completed
 
 
@@ -51,7 +51,7 @@ def test_it_goes_on_from_what_the_request_shows(model: ScriptedModel) -> None:
 def test_every_request_of_a_signature_is_counted(model: ScriptedModel) -> None:
     ask(model, OPENING)
     ask(model, OPENING)
-    assert (model.asked("r1"), model.asked("r2")) == (2, 0)
+    assert (model.count_requests("r1"), model.count_requests("r2")) == (2, 0)
 
 
 def test_a_request_that_nobody_signed_is_refused(model: ScriptedModel) -> None:
@@ -64,4 +64,4 @@ def test_what_is_asked_without_tools_may_be_answered_aside(model: ScriptedModel)
     asking = {"model": "m", "messages": [{"role": "user", "content": "chaos reads r3: hello"}]}
     for given in (asking, {**asking, "tools": [tool]}):
         httpx2.post(f"{model.url}/v1/messages", json=given).raise_for_status()
-    assert (model.asked("r3", aside=True), model.asked("r3")) == (1, 1)
+    assert (model.count_requests("r3", is_background=True), model.count_requests("r3")) == (1, 1)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from local.problems import StackProblem
-from local.talk import answer_problem, citation_problem, sample, until
+from local.problems import StackError
+from local.talk import answer_problem, citation_problem, sample_payload, wait_until
 
 
 def reply(text: str, *numbers: int) -> dict[str, Any]:
@@ -47,17 +47,17 @@ def test_an_answer_says_what_it_should_from_where_it_stands(text: str, problem: 
 
 
 def test_a_sample_event_is_new_each_time_it_is_sent() -> None:
-    first, second = sample("inbound_gupshup_text"), sample("inbound_gupshup_text")
+    first, second = sample_payload("inbound_gupshup_text"), sample_payload("inbound_gupshup_text")
     assert first["payload"]["id"] != second["payload"]["id"]
     assert first["payload"]["payload"] == second["payload"]["payload"]
 
 
 def test_a_sample_event_can_come_from_another_phone_with_another_text() -> None:
-    payload = sample("inbound_gupshup_text", text="Hello", sender="+15550100200")["payload"]
+    payload = sample_payload("inbound_gupshup_text", text="Hello", sender="+15550100200")["payload"]
     assert (payload["source"], payload["sender"]["phone"]) == ("15550100200", "15550100200")
     assert payload["payload"] == {"text": "Hello"}
 
 
 def test_what_does_not_come_is_named() -> None:
-    with pytest.raises(StackProblem, match="the reply did not come within 0 s"):
-        until(lambda: None, "the reply", 0.1)
+    with pytest.raises(StackError, match="the reply did not come within 0 s"):
+        wait_until(lambda: None, "the reply", 0.1)

@@ -55,4 +55,4 @@ def test_the_wrong_python_is_told_in_one_line(
     ],
 )
 def test_what_pip_says_at_length_is_said_in_short(said: str, told: str) -> None:
-    assert told in venv._reason(["Collecting x", said])
+    assert told in venv._failure_reason(["Collecting x", said])

@@ -6,27 +6,27 @@ from uuid import UUID
 import pytest
 
 from parlour.memory.consolidating import due
-from parlour.memory.consolidating.consolidator import MOST_TURNS, share
-from parlour.memory.consolidating.store import Silent
+from parlour.memory.consolidating.consolidator import MAX_WINDOW_TURNS, next_window_size
+from parlour.memory.consolidating.store import SilentSession
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 ONE, OTHER = UUID(int=1), UUID(int=2)
 
 
 @pytest.mark.parametrize(
-    ("turns", "ready_at"), [(due.TURNS, None), (due.TURNS + 1, NOW + timedelta(hours=24)), (0, None)]
+    ("turns", "ready_at"), [(due.MIN_TURNS, None), (due.MIN_TURNS + 1, NOW + timedelta(hours=24)), (0, None)]
 )
 def test_a_conversation_of_more_than_twenty_turns_is_ready_a_day_after_its_last_word(
     turns: int, ready_at: datetime | None
 ) -> None:
-    assert due.ready_at(Silent(NOW, 4, turns)) == ready_at
+    assert due.consolidation_due_at(SilentSession(NOW, 4, turns)) == ready_at
 
 
 def test_one_that_is_gone_or_that_others_read_is_never_ready() -> None:
-    assert due.ready_at(None) is None
+    assert due.consolidation_due_at(None) is None
 
 
 @pytest.mark.parametrize(("turns", "next_"), [(0, 0), (21, 21), (60, 60), (61, 31), (120, 60), (130, 44)])
 def test_long_conversations_are_gone_through_in_stretches_of_about_the_same_length(turns: int, next_: int) -> None:
-    assert share(turns) == next_
-    assert share(turns) <= MOST_TURNS
+    assert next_window_size(turns) == next_
+    assert next_window_size(turns) <= MAX_WINDOW_TURNS

@@ -7,48 +7,48 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 from parlour.memory.state import deltas, shape
-from parlour.memory.state.deltas import Applied
-from parlour.memory.state.shape import EMPTY, State
+from parlour.memory.state.deltas import UpdateResult
+from parlour.memory.state.shape import EMPTY_STATE, AgentState
 from tests.conftest import NOW
 
 KNOWN = {"plan/pumps", "task/cellar"}
 
 
-def after(state: State, *items: JsonObject, version: int = 1, **updates: Json) -> Applied:
+def after(state: AgentState, *items: JsonObject, version: int = 1, **updates: Json) -> UpdateResult:
     """The notes after one answer of a summariser, which wrote that version of its summary."""
-    return deltas.apply(state, [*items], {**updates}, known=KNOWN, version=version, now=NOW)
+    return deltas.apply_updates(state, [*items], {**updates}, known_handles=KNOWN, summary_version=version, now=NOW)
 
 
 def adds(title: str, **more: Json) -> JsonObject:
     return {"op": "add", "item": {"kind": "task", "title": title, **more}}
 
 
-def reasons(applied: Applied) -> list[str]:
-    return [one.reason for one in applied.refused]
+def reasons(applied: UpdateResult) -> list[str]:
+    return [one.reason for one in applied.rejected]
 
 
 def test_an_item_comes_with_its_records_and_the_moment() -> None:
-    (item,) = after(EMPTY, adds("Pump the cellar", relatedEntityIds=["plan/pumps"])).state.items
+    (item,) = after(EMPTY_STATE, adds("Pump the cellar", relatedEntityIds=["plan/pumps"])).state.items
     assert (item.id, item.status, item.related_entity_ids) == ("i1", "active", ("plan/pumps",))
     assert item.created_at == item.updated_at == NOW.isoformat()
 
 
 def test_an_item_is_changed_only_where_a_patch_says_so() -> None:
-    before = after(EMPTY, adds("Pump the cellar", details="by Friday")).state
+    before = after(EMPTY_STATE, adds("Pump the cellar", details="by Friday")).state
     (item,) = after(before, {"op": "update", "id": "i1", "patch": {"details": "by Monday"}}).state.items
     assert (item.title, item.details) == ("Pump the cellar", "by Monday")
 
 
 def test_an_item_that_is_removed_is_discarded_and_stays() -> None:
-    before = after(EMPTY, adds("Pump the cellar")).state
+    before = after(EMPTY_STATE, adds("Pump the cellar")).state
     (item,) = after(before, {"op": "remove", "id": "i1"}).state.items
     assert item.status == "discarded"
 
 
 def test_an_open_item_that_is_added_again_is_the_same() -> None:
-    before = after(EMPTY, adds("Pump the cellar")).state
+    before = after(EMPTY_STATE, adds("Pump the cellar")).state
     applied = after(before, adds("pump the CELLAR", details="with two pumps"))
     (item,) = applied.state.items
     assert (item.title, item.details) == ("Pump the cellar", "with two pumps")
@@ -70,21 +70,21 @@ def test_an_open_item_that_is_added_again_is_the_same() -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_alone(update: Json, reason: str) -> None:
-    before = after(EMPTY, adds("Pump the cellar")).state
-    applied = deltas.apply(before, [update, adds("Call the owner")], {}, known=KNOWN, version=1, now=NOW)
+    before = after(EMPTY_STATE, adds("Pump the cellar")).state
+    applied = deltas.apply_updates(before, [update, adds("Call the owner")], {}, known_handles=KNOWN, summary_version=1, now=NOW)
     assert reasons(applied) == [reason]
     assert [one.title for one in applied.state.items] == ["Pump the cellar", "Call the owner"]
 
 
 def test_a_model_cannot_say_that_an_item_became_a_record() -> None:
-    applied = after(EMPTY, adds("Pump the cellar", promoted="plan/pumps"))
+    applied = after(EMPTY_STATE, adds("Pump the cellar", promoted="plan/pumps"))
     applied = after(applied.state, {"op": "update", "id": "i1", "patch": {"promoted": "plan/pumps"}})
     assert [one.promoted for one in applied.state.items] == [""]
 
 
 def test_an_assumption_that_is_dropped_stays_and_counts_for_nothing() -> None:
     assumed: list[Json] = [{"id": "a1", "hypothesis": "The permit is through", "confidence": 0.8}]
-    before = after(EMPTY, assumptions=assumed).state
+    before = after(EMPTY_STATE, assumptions=assumed).state
     (one,) = after(before, assumptions=[{"id": "a1", "hypothesis": ""}]).state.assumptions
     assert (one.hypothesis, one.confidence) == ("The permit is through", 0.0)
     (one,) = after(before, assumptions=[]).state.assumptions
@@ -92,7 +92,7 @@ def test_an_assumption_that_is_dropped_stays_and_counts_for_nothing() -> None:
 
 
 def test_an_assumption_is_replaced_by_another_of_its_id() -> None:
-    before = after(EMPTY, assumptions=[{"id": "a1", "hypothesis": "In May", "confidence": 0.8}]).state
+    before = after(EMPTY_STATE, assumptions=[{"id": "a1", "hypothesis": "In May", "confidence": 0.8}]).state
     (one,) = after(before, assumptions=[{"id": "a1", "hypothesis": "In June", "confidence": 0.6}]).state.assumptions
     assert (one.hypothesis, one.confidence) == ("In June", 0.6)
 
@@ -100,24 +100,24 @@ def test_an_assumption_is_replaced_by_another_of_its_id() -> None:
 def test_with_no_room_left_only_what_is_refuted_gives_way_to_an_assumption() -> None:
     many: list[Json] = [
         {"id": f"a{number}", "hypothesis": f"It is {number}", "confidence": 0.7}
-        for number in range(shape.MOST_ASSUMPTIONS)
+        for number in range(shape.MAX_ASSUMPTIONS)
     ]
-    full = after(EMPTY, assumptions=many).state
+    full = after(EMPTY_STATE, assumptions=many).state
     more: list[Json] = [{"id": "b", "hypothesis": "It is another", "confidence": 0.7}]
     assert reasons(after(full, assumptions=more)) == ["full"]
     refuted = after(full, assumptions=[{"id": "a3", "hypothesis": ""}]).state
     after_all = after(refuted, assumptions=more).state.assumptions
-    assert len(after_all) == shape.MOST_ASSUMPTIONS
+    assert len(after_all) == shape.MAX_ASSUMPTIONS
     assert {"a3", "b"} & {one.id for one in after_all} == {"b"}
 
 
 def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open_never() -> None:
-    full = EMPTY
-    for number in range(shape.MOST_ITEMS):
+    full = EMPTY_STATE
+    for number in range(shape.MAX_ITEMS):
         full = after(full, adds(f"Step number {number}")).state
     assert reasons(after(full, adds("One more"))) == ["full"]
-    settled = deltas.apply(
-        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known=KNOWN, version=1,
+    settled = deltas.apply_updates(
+        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known_handles=KNOWN, summary_version=1,
         now=NOW + timedelta(hours=1),
     ).state  # fmt: skip
     names = {one.title for one in after(settled, adds("One more")).state.items}
@@ -131,27 +131,27 @@ def test_only_records_that_the_reader_sees_are_named() -> None:
         "dependencies": [{"from": "plan/pumps", "to": "task/cellar", "rel": "needs"},
                          {"from": "plan/pumps", "to": "plan/secret"}],
     }  # fmt: skip
-    applied = after(EMPTY, current_understanding=understood)
+    applied = after(EMPTY_STATE, current_understanding=understood)
     assert applied.state.handles == KNOWN
     assert reasons(applied) == ["unknown_record", "unknown_record"]
-    assert deltas.proposed([], {"current_understanding": understood}) == {*KNOWN, "plan/secret"}
+    assert deltas.proposed_handles([], {"current_understanding": understood}) == {*KNOWN, "plan/secret"}
 
 
 def test_what_is_expected_is_told_anew_or_taken_back() -> None:
-    before = after(EMPTY, expectations=[{"action": "Order pumps", "expected_outcome": "two come on Friday"}]).state
+    before = after(EMPTY_STATE, expectations=[{"action": "Order pumps", "expected_outcome": "two come on Friday"}]).state
     again = after(before, expectations=[{"action": "order pumps", "expected_outcome": "two come on Monday"}]).state
     assert [one.expected_outcome for one in again.expectations] == ["two come on Monday"]
     assert after(again, expectations=[{"action": "Order pumps", "expected_outcome": ""}]).state.expectations == ()
 
 
 def test_what_may_be_so_and_is_assumed_then_is_no_longer_tentative() -> None:
-    before = after(EMPTY, tentative_hypotheses=[{"id": "h1", "hypothesis": "The pump is broken"}]).state
+    before = after(EMPTY_STATE, tentative_hypotheses=[{"id": "h1", "hypothesis": "The pump is broken"}]).state
     now = after(before, assumptions=[{"id": "a1", "hypothesis": "the pump is broken", "confidence": 0.7}]).state
     assert now.tentative_hypotheses == ()
 
 
 def test_a_note_rests_on_what_its_words_were_taken_from() -> None:
-    before = after(EMPTY, adds("Pump the cellar", details="by Friday")).state
+    before = after(EMPTY_STATE, adds("Pump the cellar", details="by Friday")).state
     settled = after(before, {"op": "update", "id": "i1", "patch": {"status": "resolved"}}, version=2).state
     assert [one.summaries for one in settled.items] == [(1,)]
     longer = after(before, {"op": "update", "id": "i1", "patch": {"details": "by Monday"}}, version=2).state
@@ -162,41 +162,41 @@ def test_a_note_rests_on_what_its_words_were_taken_from() -> None:
 
 
 def test_a_note_that_would_rest_on_too_much_has_to_be_told_anew() -> None:
-    state = after(EMPTY, adds("Pump the cellar", details="day 0")).state
+    state = after(EMPTY_STATE, adds("Pump the cellar", details="day 0")).state
     for day in range(1, 8):
         patch: JsonObject = {"op": "update", "id": "i1", "patch": {"details": f"day {day}"}}
         applied = after(state, patch, version=day + 1)
         state = applied.state
     assert reasons(applied) == ["rests_on_too_much"]
-    assert [len(one.summaries) for one in state.items] == [shape.MOST_SUMMARIES]
+    assert [len(one.summaries) for one in state.items] == [shape.MAX_SUMMARIES]
     assert reasons(after(state, {"op": "remove", "id": "i1"}, version=9)) == []
 
 
 def test_the_same_answer_with_the_same_summary_changes_nothing() -> None:
     assumed: list[Json] = [{"id": "a1", "hypothesis": "The permit is through", "confidence": 0.8}]
-    once = after(EMPTY, adds("Pump the cellar"), assumptions=assumed).state
+    once = after(EMPTY_STATE, adds("Pump the cellar"), assumptions=assumed).state
     assert after(once, adds("Pump the cellar"), assumptions=assumed).state == once
 
 
 def test_what_came_with_a_summary_goes_with_it() -> None:
-    state = after(EMPTY, adds("Pump the cellar")).state
+    state = after(EMPTY_STATE, adds("Pump the cellar")).state
     state = after(state, adds("Call the owner"), version=2).state
-    left = shape.without(state, {1})
+    left = shape.without_summaries(state, {1})
     assert [one.title for one in left.items] == ["Call the owner"]
 
 
 def test_notes_are_kept_and_read_back() -> None:
     state = after(
-        EMPTY, adds("Pump", relatedEntityIds=["plan/pumps"]), current_understanding={"entities": [{"id": "plan/pumps"}]}
+        EMPTY_STATE, adds("Pump", relatedEntityIds=["plan/pumps"]), current_understanding={"entities": [{"id": "plan/pumps"}]}
     ).state
     assert shape.from_json(shape.to_json(state)) == state
-    assert shape.to_json(EMPTY) == {}
+    assert shape.to_json(EMPTY_STATE) == {}
 
 
 def test_text_that_a_database_cannot_keep_is_cleaned_and_no_handle() -> None:
-    (item,) = after(EMPTY, adds("Pump\0 the \ud800cellar")).state.items
+    (item,) = after(EMPTY_STATE, adds("Pump\0 the \ud800cellar")).state.items
     assert item.title == "Pump the cellar"
-    assert deltas.proposed([{"item": {"relatedEntityIds": ["plan/\0", "plan/\ud800", "plan/pumps"]}}], None) == {
+    assert deltas.proposed_handles([{"item": {"relatedEntityIds": ["plan/\0", "plan/\ud800", "plan/pumps"]}}], None) == {
         "plan/pumps"
     }
 
@@ -205,8 +205,8 @@ def test_an_answer_of_lists_within_lists_is_no_trouble() -> None:
     deep: Json = ["plan/pumps"]
     for _ in range(3_000):
         deep = [deep]
-    assert deltas.proposed(deep, deep) == set()
-    assert after(EMPTY, {"op": "add", "item": {"kind": "task", "title": deep}}).state == EMPTY
+    assert deltas.proposed_handles(deep, deep) == set()
+    assert after(EMPTY_STATE, {"op": "add", "item": {"kind": "task", "title": deep}}).state == EMPTY_STATE
 
 
 _TEXTS = st.sampled_from(
@@ -232,13 +232,13 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
 @given(st.lists(st.tuples(_VALUES, _VALUES), max_size=4))
 def test_no_answer_whatever_it_is_breaks_the_notes_or_makes_them_grow(answers: list[tuple[Any, Any]]) -> None:
     state = after(
-        EMPTY, adds("Pump", id="i1"), assumptions=[{"id": "a1", "hypothesis": "It is", "confidence": 1}]
+        EMPTY_STATE, adds("Pump", id="i1"), assumptions=[{"id": "a1", "hypothesis": "It is", "confidence": 1}]
     ).state
     for items, updates in answers:
-        state = deltas.apply(state, items, updates, known=KNOWN, version=2, now=NOW).state
+        state = deltas.apply_updates(state, items, updates, known_handles=KNOWN, summary_version=2, now=NOW).state
         assert state.handles <= KNOWN
         assert shape.from_json(shape.to_json(state)) == state
-        assert "\\u0000" not in canonical(shape.to_json(state)).encode().decode()
+        assert "\\u0000" not in canonical_json(shape.to_json(state)).encode().decode()
     assert any(one.id == "i1" for one in state.items)
     assert any(one.id == "a1" for one in state.assumptions)
-    assert all(len(one.title) <= shape.LONGEST_NAME for one in state.items)
+    assert all(len(one.title) <= shape.MAX_NAME_CHARS for one in state.items)

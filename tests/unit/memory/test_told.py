@@ -6,31 +6,31 @@ from uuid import UUID
 
 import pytest
 
-from parlour.context.ledger import Entry
-from parlour.context.segment import Item, Lot, Source
+from parlour.context.ledger import LedgerEntry
+from parlour.context.segment import Item, SourceKind, Source
 from parlour.memory.recalling import told, used
-from parlour.memory.recalling.told import Episode, Fact
+from parlour.memory.recalling.told import RecalledEpisode, RecalledFact
 from tests.conftest import NOW
 
-DIET = Fact(UUID(int=1), "user", "preference.food", "vegetarian, no onions", 0.9, 0.0)
-EPISODE = Episode(UUID(int=2), "Priya asked for the crane permit KX-4471 and was promised it by Friday.", NOW,
+DIET = RecalledFact(UUID(int=1), "user", "preference.food", "vegetarian, no onions", 0.9, 0.0)
+EPISODE = RecalledEpisode(UUID(int=2), "Priya asked for the crane permit KX-4471 and was promised it by Friday.", NOW,
                   UUID(int=3), 1, 0.6)  # fmt: skip
 
 
 def of(value: str, **changes: object) -> Item:
-    (item,) = told.fact_items([replace(DIET, value=value, **changes)])  # type: ignore[arg-type]
+    (item,) = told.render_facts([replace(DIET, value=value, **changes)])  # type: ignore[arg-type]
     return item
 
 
 def is_used(item: Item, said: str, asked: str = "") -> bool:
-    (one,) = used.judged([item], said, asked)
-    return one.used
+    (one,) = used.measure_usage([item], said, asked)
+    return one.is_used
 
 
 def test_a_fact_is_a_line_with_its_key() -> None:
     item = of("vegetarian,\n no onions")
     assert item.text == "- preference.food: vegetarian, no onions"
-    assert (item.lot, item.source, item.title) == (Lot.FACTS, Source("facts", str(UUID(int=1))), "preference.food")
+    assert (item.kind, item.source, item.title) == (SourceKind.FACTS, Source("facts", str(UUID(int=1))), "preference.food")
 
 
 def test_whose_fact_it_is_and_whether_it_is_sure_is_told() -> None:
@@ -45,15 +45,15 @@ def test_where_there_is_little_room_what_is_asked_about_stays_and_then_what_is_s
 
 def test_facts_are_told_in_one_order_whatever_is_asked() -> None:
     facts = [replace(DIET, key=key, relevance=worth) for key, worth in (("b", 0.9), ("a", 0.1), ("c", 0.5))]
-    assert [one.title for one in told.fact_items(facts)] == ["a", "b", "c"]
+    assert [one.title for one in told.render_facts(facts)] == ["a", "b", "c"]
 
 
 def test_episodes_have_their_day_and_are_closed_with_their_row() -> None:
     earlier = replace(EPISODE, id=UUID(int=4), until_at=NOW - timedelta(days=2))
-    first, second = told.episode_items([EPISODE, earlier])
+    first, second = told.render_episodes([EPISODE, earlier])
     assert first.source.id == str(earlier.id)
     assert second.text.startswith(f"- [{NOW.date().isoformat()}] Priya asked")
-    assert (second.level, second.also) == (1, (Source("context_rows", str(UUID(int=3))),))
+    assert (second.classification, second.further_sources) == (1, (Source("context_rows", str(UUID(int=3))),))
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_the_key_alone_is_no_use_of_a_fact() -> None:
 
 
 def test_an_episode_was_used_where_enough_of_it_is_said() -> None:
-    (item,) = told.episode_items([EPISODE])
+    (item,) = told.render_episodes([EPISODE])
     assert is_used(item, "The crane permit KX-4471 will be there by Friday.")
     assert not is_used(item, "The crane comes tomorrow.")
-    (short,) = told.episode_items([replace(EPISODE, text="The crane permit was promised by Friday.")])
+    (short,) = told.render_episodes([replace(EPISODE, text="The crane permit was promised by Friday.")])
     assert not is_used(short, "The crane needs its permit.")
 
 
 def test_only_what_stood_in_the_prompt_counts() -> None:
-    kept, dropped, other = of("a"), of("b"), replace(of("c"), lot=Lot.STATE)
-    entries = [Entry(kept, 5), Entry(dropped, 5, "over_budget"), Entry(other, 5)]
-    assert used.told(entries) == [kept]
+    kept, dropped, other = of("a"), of("b"), replace(of("c"), kind=SourceKind.STATE)
+    entries = [LedgerEntry(kept, 5), LedgerEntry(dropped, 5, "over_budget"), LedgerEntry(other, 5)]
+    assert used.recalled_items(entries) == [kept]

@@ -4,8 +4,8 @@ import pytest
 
 from parlour.infra.errors import ProviderUnavailable
 from parlour.infra.jsonable import JsonObject
-from parlour.models.claude_events import is_token, parts
-from parlour.models.request import Completed, TextDelta, Usage
+from parlour.models.claude_events import is_content_event, stream_parts
+from parlour.models.request import Completion, TextDelta, TokenUsage
 
 
 def start(**usage: int) -> JsonObject:
@@ -41,19 +41,19 @@ def piece(text: str) -> JsonObject:
     return {"type": "input_json_delta", "partial_json": text}
 
 
-def completed(*events: JsonObject) -> Completed:
-    *_, last = parts(copy.deepcopy(events))
-    assert isinstance(last, Completed)
+def completed(*events: JsonObject) -> Completion:
+    *_, last = stream_parts(copy.deepcopy(events))
+    assert isinstance(last, Completion)
     return last
 
 
 def test_text_comes_as_it_is_written_and_then_as_a_whole() -> None:
     events = [start(input_tokens=12, output_tokens=1), *text("The answer", " is 42."), *stop(output_tokens=9)]
 
-    assert list(parts(events)) == [
+    assert list(stream_parts(events)) == [
         TextDelta("The answer"),
         TextDelta(" is 42."),
-        Completed(({"type": "text", "text": "The answer is 42."},), "end_turn", Usage(12, 9)),
+        Completion(({"type": "text", "text": "The answer is 42."},), "end_turn", TokenUsage(12, 9)),
     ]
 
 
@@ -115,7 +115,7 @@ def test_later_counts_replace_earlier_ones_and_missing_ones_do_not() -> None:
 
     usage = completed(begun, *text("x"), *stop(output_tokens=7, cache_creation_input_tokens=None, input_tokens=4)).usage
 
-    assert usage == Usage(input_tokens=4, output_tokens=7, cache_read_tokens=900, cache_write_tokens=80)
+    assert usage == TokenUsage(input_tokens=4, output_tokens=7, cache_read_tokens=900, cache_write_tokens=80)
 
 
 @pytest.mark.parametrize("kept", range(1, 6))
@@ -123,7 +123,7 @@ def test_a_stream_that_is_cut_anywhere_is_unavailable(kept: int) -> None:
     events = [start(), *text("a", "b"), *stop()]
 
     with pytest.raises(ProviderUnavailable, match="broke off"):
-        list(parts(events[:kept]))
+        list(stream_parts(events[:kept]))
 
 
 def test_an_input_that_the_length_limit_cut_is_empty() -> None:
@@ -140,14 +140,14 @@ def test_an_input_that_cannot_be_read_is_not_passed_on(garbled: str) -> None:
 
 
 def test_text_that_no_database_takes_is_cleaned() -> None:
-    answer = list(parts([start(), *text("a\0b", "\ud83d", "\ude00"), *stop()]))
+    answer = list(stream_parts([start(), *text("a\0b", "\ud83d", "\ude00"), *stop()]))
 
     assert answer[0] == TextDelta("ab")
-    assert answer[-1] == Completed(({"type": "text", "text": "ab😀"},), "end_turn", Usage(0, 0))
+    assert answer[-1] == Completion(({"type": "text", "text": "ab😀"},), "end_turn", TokenUsage(0, 0))
     assert all(part.text.encode() for part in answer if isinstance(part, TextDelta))
 
 
 def test_the_first_token_is_the_first_content() -> None:
     events = [start(), *text("x"), *stop()]
 
-    assert [is_token(event) for event in events] == [False, True, True, True, False, False]
+    assert [is_content_event(event) for event in events] == [False, True, True, True, False, False]

@@ -5,7 +5,7 @@ from collections.abc import Generator
 import pytest
 
 from parlour.infra.errors import ProviderUnavailable
-from parlour.models.deadline import Patience, within
+from parlour.models.deadline import StreamTimeouts, stream_within
 
 LONG = 30.0
 
@@ -18,7 +18,7 @@ def test_items_come_through_in_order() -> None:
     def source() -> Generator[str]:
         yield from ("a", "b", "c")
 
-    assert list(within(Patience(LONG, LONG), source, is_token)) == ["a", "b", "c"]
+    assert list(stream_within(StreamTimeouts(LONG, LONG), source, is_token)) == ["a", "b", "c"]
 
 
 def test_errors_of_the_source_are_raised_to_the_listener() -> None:
@@ -26,7 +26,7 @@ def test_errors_of_the_source_are_raised_to_the_listener() -> None:
         yield "a"
         raise LookupError("broken")
 
-    heard = within(Patience(LONG, LONG), source, is_token)
+    heard = stream_within(StreamTimeouts(LONG, LONG), source, is_token)
 
     assert next(heard) == "a"
     with pytest.raises(LookupError, match="broken"):
@@ -41,7 +41,7 @@ def test_keep_alives_do_not_count_as_a_first_token() -> None:
 
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match=r"within 0\.2 s"):
-        list(within(Patience(0.2, LONG), source, is_token))
+        list(stream_within(StreamTimeouts(0.2, LONG), source, is_token))
     assert time.monotonic() - began < 3
 
 
@@ -51,7 +51,7 @@ def test_after_the_first_token_only_the_whole_counts() -> None:
         time.sleep(0.8)
         yield "b"
 
-    assert list(within(Patience(0.5, LONG), source, is_token)) == ["a", "b"]
+    assert list(stream_within(StreamTimeouts(0.5, LONG), source, is_token)) == ["a", "b"]
 
 
 def test_the_whole_is_cut_off_too() -> None:
@@ -61,7 +61,7 @@ def test_the_whole_is_cut_off_too() -> None:
             time.sleep(0.02)
 
     with pytest.raises(ProviderUnavailable):
-        list(within(Patience(LONG, 0.2), source, is_token))
+        list(stream_within(StreamTimeouts(LONG, 0.2), source, is_token))
 
 
 def test_the_source_is_closed_when_nobody_listens_any_more() -> None:
@@ -75,7 +75,7 @@ def test_the_source_is_closed_when_nobody_listens_any_more() -> None:
         finally:
             closed.set()
 
-    heard = within(Patience(LONG, LONG), source, is_token)
+    heard = stream_within(StreamTimeouts(LONG, LONG), source, is_token)
     next(heard)
     heard.close()  # type: ignore[attr-defined]
 

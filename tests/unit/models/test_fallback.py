@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 import pytest
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
-from parlour.models.fallback import LEAST_SECONDS, ask
-from parlour.models.request import AnyPart, Attempt, Completed, ModelRequest, Part, Reset, TextDelta, Usage
-from parlour.models.route import Choice
+from parlour.models.fallback import MIN_ATTEMPT_SECONDS, ask_with_fallback
+from parlour.models.request import FallbackStreamPart, ModelAttempt, Completion, ModelRequest, StreamPart, StreamReset, TextDelta, TokenUsage
+from parlour.models.route import ModelChoice
 
 REQUEST = ModelRequest("unset", 100, (), (), ({"role": "user", "content": "hello"},))
-DONE = Completed(({"type": "text", "text": "hi"},), "end_turn", Usage(1, 1))
-BIG, SMALL, OTHER = Choice("claude", "big"), Choice("claude", "small"), Choice("gemini", "flash")
+DONE = Completion(({"type": "text", "text": "hi"},), "end_turn", TokenUsage(1, 1))
+BIG, SMALL, OTHER = ModelChoice("claude", "big"), ModelChoice("claude", "small"), ModelChoice("gemini", "flash")
 
 
 @dataclass
@@ -34,10 +34,10 @@ class Scripted:
 
     provider: str
     clock: Clock
-    scripts: list[list[Part | Exception | float]]
+    scripts: list[list[StreamPart | Exception | float]]
     asked: list[tuple[str, float]] = field(default_factory=list)
 
-    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[Part]:
+    def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:
         self.asked.append((request.model, seconds_left))
         for step in self.scripts.pop(0):
             if isinstance(step, Exception):
@@ -48,22 +48,22 @@ class Scripted:
                 yield step
 
 
-def anything(_: Choice) -> None:
+def anything(_: ModelChoice) -> None:
     """Every try is admitted."""
 
 
 def play(
-    *choices: Choice,
+    *choices: ModelChoice,
     clock: Clock,
     seconds: float = 60.0,
-    admit: Callable[[Choice], None] = anything,
+    admit: Callable[[ModelChoice], None] = anything,
     **models: Scripted,
-) -> Iterator[AnyPart]:
+) -> Iterator[FallbackStreamPart]:
     def middle(low: float, high: float) -> float:
         return (low + high) / 2
 
-    return ask(
-        choices, models, REQUEST, seconds_left=seconds, sleep=clock.sleep, jitter=middle, admit=admit, clock=clock
+    return ask_with_fallback(
+        choices, models, REQUEST, seconds_left=seconds, sleep=clock.sleep, jitter=middle, before_attempt=admit, clock=clock
     )
 
 
@@ -73,7 +73,7 @@ def test_an_answer_streams_through_and_says_who_gave_it() -> None:
 
     parts = list(play(BIG, SMALL, clock=clock, claude=claude))
 
-    assert parts == [TextDelta("h"), TextDelta("i"), Attempt("claude", "big", "ok", 750, 250), DONE]
+    assert parts == [TextDelta("h"), TextDelta("i"), ModelAttempt("claude", "big", "ok", 750, 250), DONE]
     assert claude.asked == [("big", 60.0)]
 
 
@@ -84,8 +84,8 @@ def test_an_unavailable_model_is_asked_once_more_after_a_pause() -> None:
     parts = list(play(BIG, clock=clock, claude=claude))
 
     assert parts == [
-        Attempt("claude", "big", "unavailable", 8000, None, "busy"),
-        Attempt("claude", "big", "ok", 0),
+        ModelAttempt("claude", "big", "unavailable", 8000, None, "busy"),
+        ModelAttempt("claude", "big", "ok", 0),
         DONE,
     ]
     assert clock.slept == [pytest.approx(0.55)]
@@ -100,7 +100,7 @@ def test_the_next_model_then_the_next_provider_are_asked() -> None:
 
     parts = list(play(BIG, SMALL, OTHER, clock=clock, claude=claude, gemini=gemini))
 
-    assert [(part.model, part.outcome) for part in parts if isinstance(part, Attempt)] == [
+    assert [(part.model, part.outcome) for part in parts if isinstance(part, ModelAttempt)] == [
         ("big", "unavailable"),
         ("big", "unavailable"),
         ("small", "unavailable"),
@@ -121,10 +121,10 @@ def test_text_of_a_broken_stream_is_taken_back() -> None:
 
     assert parts == [
         TextDelta("The answ"),
-        Attempt("claude", "big", "unavailable", 0, 0, "cut"),
-        Reset(),
+        ModelAttempt("claude", "big", "unavailable", 0, 0, "cut"),
+        StreamReset(),
         TextDelta("The answer"),
-        Attempt("claude", "big", "ok", 0, 0),
+        ModelAttempt("claude", "big", "ok", 0, 0),
         DONE,
     ]
 
@@ -133,7 +133,7 @@ def test_a_stream_that_ends_without_an_answer_counts_as_broken() -> None:
     clock = Clock()
     claude = Scripted("claude", clock, [[TextDelta("The")], [DONE]])
 
-    outcomes = [part.outcome for part in play(BIG, clock=clock, claude=claude) if isinstance(part, Attempt)]
+    outcomes = [part.outcome for part in play(BIG, clock=clock, claude=claude) if isinstance(part, ModelAttempt)]
 
     assert outcomes == ["unavailable", "ok"]
 
@@ -145,7 +145,7 @@ def test_a_rejected_request_goes_to_the_next_choice_without_a_retry() -> None:
     parts = list(play(BIG, SMALL, clock=clock, claude=claude))
 
     assert [asked for asked, _ in claude.asked] == ["big", "small"]
-    assert parts[0] == Attempt("claude", "big", "rejected", 0, None, "400")
+    assert parts[0] == ModelAttempt("claude", "big", "rejected", 0, None, "400")
     assert clock.slept == []
 
 
@@ -155,7 +155,7 @@ def test_a_provider_that_is_not_configured_is_journalled_and_passed_over() -> No
 
     parts = list(play(BIG, OTHER, clock=clock, gemini=gemini))
 
-    assert isinstance(parts[0], Attempt)
+    assert isinstance(parts[0], ModelAttempt)
     assert parts[0].outcome == "rejected"
     assert "claude" in parts[0].problem
     assert parts[-1] == DONE
@@ -182,9 +182,9 @@ def test_no_try_is_begun_that_could_not_finish() -> None:
     clock = Clock()
     claude = Scripted("claude", clock, [[6.0, ProviderUnavailable("slow")], [DONE]])
 
-    parts = play(BIG, clock=clock, seconds=6.0 + LEAST_SECONDS, claude=claude)
+    parts = play(BIG, clock=clock, seconds=6.0 + MIN_ATTEMPT_SECONDS, claude=claude)
 
-    assert next(parts) == Attempt("claude", "big", "unavailable", 6000, None, "slow")
+    assert next(parts) == ModelAttempt("claude", "big", "unavailable", 6000, None, "slow")
     with pytest.raises(ProviderUnavailable, match="too little time"):
         next(parts)
     assert len(claude.asked) == 1
@@ -205,10 +205,10 @@ def test_other_errors_are_not_swallowed() -> None:
 
 def test_every_try_is_admitted_before_it_is_made() -> None:
     clock = Clock()
-    admitted: list[Choice] = []
+    admitted: list[ModelChoice] = []
     claude = Scripted("claude", clock, [[ProviderUnavailable("busy")], [ProviderRejected("no")], [DONE]])
 
-    def admit(choice: Choice) -> None:
+    def admit(choice: ModelChoice) -> None:
         assert len(claude.asked) == len(admitted)
         admitted.append(choice)
 
@@ -221,13 +221,13 @@ def test_a_try_that_is_not_admitted_ends_the_asking() -> None:
     clock = Clock()
     claude = Scripted("claude", clock, [[ProviderUnavailable("busy")]])
 
-    def once(_: Choice) -> None:
+    def once(_: ModelChoice) -> None:
         if claude.asked:
             raise SpendRefused
 
     parts = play(BIG, SMALL, clock=clock, admit=once, claude=claude)
 
-    assert next(parts) == Attempt("claude", "big", "unavailable", 0, None, "busy")
+    assert next(parts) == ModelAttempt("claude", "big", "unavailable", 0, None, "busy")
     with pytest.raises(SpendRefused):
         next(parts)
     assert len(claude.asked) == 1

@@ -4,7 +4,7 @@ import pytest
 
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.models.offline import NOTE, OfflineModel
-from parlour.models.request import Completed, ModelRequest, TextDelta
+from parlour.models.request import Completion, ModelRequest, TextDelta
 
 SEARCH: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
 TAIL: JsonObject = {
@@ -36,10 +36,10 @@ def result(content: object, **more: bool) -> JsonObject:
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": text, **more}, TAIL]}
 
 
-def ask(*messages: JsonObject, tools: tuple[JsonObject, ...] = (SEARCH,)) -> Completed:
+def ask(*messages: JsonObject, tools: tuple[JsonObject, ...] = (SEARCH,)) -> Completion:
     request = ModelRequest("extractive", 500, tools, (), messages)
     *deltas, last = OfflineModel().stream(request, seconds_left=30)
-    assert isinstance(last, Completed)
+    assert isinstance(last, Completion)
     streamed = "".join(part.text for part in deltas if isinstance(part, TextDelta))
     assert streamed == "".join(str(block["text"]) for block in last.blocks if block["type"] == "text")
     return last

@@ -10,9 +10,9 @@ from parlour.context import history
 from parlour.infra.errors import AccessRefused, ObjectsUnavailable, RetryError
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.models import pictures
-from parlour.models.pictures import MOST_BYTES, Pictures
+from parlour.models.pictures import MAX_PROMPT_IMAGE_BYTES, ImageResolver
 from parlour.models.request import ModelRequest
-from parlour.turns.attached import image
+from parlour.turns.attached import image_reference_block
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(8)
 
@@ -31,7 +31,7 @@ class Shelf:
 
 
 def named(key: str, data: bytes = PNG, **more: Json) -> JsonObject:
-    return {**image(key, hashlib.sha256(data).hexdigest(), "image/png", "crack.png", len(data)), **more}
+    return {**image_reference_block(key, hashlib.sha256(data).hexdigest(), "image/png", "crack.png", len(data)), **more}
 
 
 def asked(*blocks: JsonObject) -> ModelRequest:
@@ -47,7 +47,7 @@ def shown(request: ModelRequest) -> list[JsonObject]:
 
 def test_a_picture_is_sent_as_base64_with_its_mark() -> None:
     given = asked(named("k", cache_control={"type": "ephemeral"}))
-    (block,) = shown(Pictures(lambda: Shelf({"k": PNG})).resolved(given))
+    (block,) = shown(ImageResolver(lambda: Shelf({"k": PNG})).resolve_images(given))
     data = base64.b64encode(PNG).decode()
     assert block == {
         "type": "image",
@@ -58,7 +58,7 @@ def test_a_picture_is_sent_as_base64_with_its_mark() -> None:
 
 def test_a_picture_that_is_gone_or_another_one_by_now_is_said_in_words() -> None:
     for kept in ({}, {"k": b"something else"}):
-        (block,) = shown(Pictures(lambda kept=kept: Shelf(kept)).resolved(asked(named("k"))))  # type: ignore[misc]
+        (block,) = shown(ImageResolver(lambda kept=kept: Shelf(kept)).resolve_images(asked(named("k"))))  # type: ignore[misc]
         assert block["type"] == "text"
         assert "cannot be opened" in str(block["text"])
 
@@ -69,15 +69,15 @@ def test_a_store_that_does_not_give_them_keeps_nobody_from_an_answer_and_is_aske
 ) -> None:
     shelf = Shelf({}, problem)
     given = asked(named("k"), named("l", PNG + b"l"))
-    assert [block["type"] for block in shown(Pictures(lambda: shelf).resolved(given))] == ["text", "text"]
+    assert [block["type"] for block in shown(ImageResolver(lambda: shelf).resolve_images(given))] == ["text", "text"]
     assert shelf.asked == 1
     assert "PictureUnavailable" in capsys.readouterr().out
 
 
 def test_a_picture_is_fetched_once_for_all_steps() -> None:
     shelf = Shelf({"k": PNG})
-    both = Pictures(lambda: shelf)
-    assert both.resolved(asked(named("k"))) == both.resolved(asked(named("k")))
+    both = ImageResolver(lambda: shelf)
+    assert both.resolve_images(asked(named("k"))) == both.resolve_images(asked(named("k")))
     assert shelf.asked == 1
 
 
@@ -86,31 +86,31 @@ def test_without_a_picture_nobody_is_asked_for_the_store() -> None:
         raise AssertionError
 
     given = asked({"type": "text", "text": "hello"})
-    assert Pictures(nowhere).resolved(given) is given
+    assert ImageResolver(nowhere).resolve_images(given) is given
 
 
 def test_of_more_pictures_than_a_request_may_hold_the_newest_are_shown() -> None:
-    large = [bytes([number]) * (MOST_BYTES // 2) for number in range(3)]
+    large = [bytes([number]) * (MAX_PROMPT_IMAGE_BYTES // 2) for number in range(3)]
     shelf = Shelf({str(number): data for number, data in enumerate(large)})
-    blocks = shown(Pictures(lambda: shelf).resolved(asked(*(named(str(n), data) for n, data in enumerate(large)))))
+    blocks = shown(ImageResolver(lambda: shelf).resolve_images(asked(*(named(str(n), data) for n, data in enumerate(large)))))
     assert [block["type"] for block in blocks] == ["text", "image", "image"]
 
 
 def test_prompts_are_made_for_what_may_be_shown() -> None:
-    assert MOST_BYTES == history.MOST_PICTURED
+    assert MAX_PROMPT_IMAGE_BYTES == history.MAX_IMAGE_BYTES
 
 
 def test_nothing_older_is_shown_than_the_first_that_does_not_fit() -> None:
     """What stands in words would otherwise come and go with the sizes of what is newer."""
-    sizes = (1, MOST_BYTES // 3, MOST_BYTES // 3, MOST_BYTES // 3, MOST_BYTES // 3)
+    sizes = (1, MAX_PROMPT_IMAGE_BYTES // 3, MAX_PROMPT_IMAGE_BYTES // 3, MAX_PROMPT_IMAGE_BYTES // 3, MAX_PROMPT_IMAGE_BYTES // 3)
     large = [bytes([number]) * size for number, size in enumerate(sizes)]
     shelf = Shelf({str(number): data for number, data in enumerate(large)})
-    blocks = shown(Pictures(lambda: shelf).resolved(asked(*(named(str(n), data) for n, data in enumerate(large)))))
+    blocks = shown(ImageResolver(lambda: shelf).resolve_images(asked(*(named(str(n), data) for n, data in enumerate(large)))))
     assert [block["type"] for block in blocks] == ["text", "text", "image", "image", "image"]
 
 
 def test_a_refused_request_goes_without_its_pictures() -> None:
     request = asked(named("k"))
-    assert pictures.has_any(request)
-    assert not pictures.has_any(pictures.without(request))
-    assert [block["type"] for block in shown(pictures.without(request))] == ["text"]
+    assert pictures.has_images(request)
+    assert not pictures.has_images(pictures.replace_with_placeholders(request))
+    assert [block["type"] for block in shown(pictures.replace_with_placeholders(request))] == ["text"]

@@ -1,5 +1,5 @@
 from parlour.infra.jsonable import JsonObject
-from parlour.models.request import ModelRequest, blocks_of, cache_marks
+from parlour.models.request import ModelRequest, content_blocks, count_cache_breakpoints
 
 MARK: JsonObject = {"type": "ephemeral"}
 
@@ -26,12 +26,12 @@ def test_cache_marks_are_counted_wherever_they_are() -> None:
         ),
     )
 
-    assert cache_marks(request) == 4
+    assert count_cache_breakpoints(request) == 4
 
 
 def test_a_plain_string_is_one_text_block() -> None:
-    assert blocks_of({"role": "user", "content": "hello"}) == [{"type": "text", "text": "hello"}]
-    assert blocks_of({"role": "user", "content": [{"type": "text", "text": "a"}, "not a block"]}) == [
+    assert content_blocks({"role": "user", "content": "hello"}) == [{"type": "text", "text": "hello"}]
+    assert content_blocks({"role": "user", "content": [{"type": "text", "text": "a"}, "not a block"]}) == [
         {"type": "text", "text": "a"}
     ]
-    assert blocks_of({"role": "user"}) == []
+    assert content_blocks({"role": "user"}) == []

@@ -2,7 +2,7 @@ import pytest
 
 from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import JsonObject
-from parlour.models.route import OFFLINE_MODEL, Choice, available, choose, problems
+from parlour.models.route import OFFLINE_MODEL, ModelChoice, filter_available, choose_models, find_routing_problems
 
 SONNET: JsonObject = {"provider": "anthropic", "model": "claude-sonnet-5-5"}
 HAIKU: JsonObject = {"provider": "anthropic", "model": "claude-haiku-5-5"}
@@ -12,24 +12,24 @@ FLASH: JsonObject = {"provider": "gemini", "model": "gemini-2.5-flash"}
 def test_the_default_comes_first_and_the_fallbacks_after_it() -> None:
     routing: JsonObject = {"default": SONNET, "fallback": [HAIKU, FLASH], "strategy": "rule"}
 
-    assert choose(routing) == [
-        Choice("anthropic", "claude-sonnet-5-5"),
-        Choice("anthropic", "claude-haiku-5-5"),
-        Choice("gemini", "gemini-2.5-flash"),
+    assert choose_models(routing) == [
+        ModelChoice("anthropic", "claude-sonnet-5-5"),
+        ModelChoice("anthropic", "claude-haiku-5-5"),
+        ModelChoice("gemini", "gemini-2.5-flash"),
     ]
 
 
 def test_a_purpose_has_its_own_model_or_the_default() -> None:
     routing: JsonObject = {"default": SONNET, "cheap": HAIKU}
 
-    assert choose(routing, "cheap") == [Choice("anthropic", "claude-haiku-5-5")]
-    assert choose(routing, "quality") == [Choice("anthropic", "claude-sonnet-5-5")]
+    assert choose_models(routing, "cheap") == [ModelChoice("anthropic", "claude-haiku-5-5")]
+    assert choose_models(routing, "quality") == [ModelChoice("anthropic", "claude-sonnet-5-5")]
 
 
 def test_a_model_is_tried_once_however_often_it_is_named() -> None:
-    assert choose({"default": SONNET, "fallback": [SONNET, HAIKU, HAIKU]}) == [
-        Choice("anthropic", "claude-sonnet-5-5"),
-        Choice("anthropic", "claude-haiku-5-5"),
+    assert choose_models({"default": SONNET, "fallback": [SONNET, HAIKU, HAIKU]}) == [
+        ModelChoice("anthropic", "claude-sonnet-5-5"),
+        ModelChoice("anthropic", "claude-haiku-5-5"),
     ]
 
 
@@ -52,13 +52,13 @@ def test_a_model_is_tried_once_however_often_it_is_named() -> None:
     ],
 )
 def test_what_is_wrong_is_named_by_its_key(routing: JsonObject, key: str) -> None:
-    assert [problem.key for problem in problems(routing)] == [key]
+    assert [problem.key for problem in find_routing_problems(routing)] == [key]
     with pytest.raises(Misconfigured, match=r"^model_routing\." + key.replace("[", r"\[")):
-        choose(routing)
+        choose_models(routing)
 
 
 def test_every_problem_is_found_at_once() -> None:
-    found = problems({"fallback": [{}], "strategy": "guess"})
+    found = find_routing_problems({"fallback": [{}], "strategy": "guess"})
 
     assert [problem.key for problem in found] == [
         "default",
@@ -69,20 +69,20 @@ def test_every_problem_is_found_at_once() -> None:
 
 
 def test_only_configured_providers_are_asked() -> None:
-    choices = choose({"default": SONNET, "fallback": [FLASH]})
+    choices = choose_models({"default": SONNET, "fallback": [FLASH]})
 
-    assert available(choices, {"gemini", "offline"}) == [Choice("gemini", "gemini-2.5-flash")]
+    assert filter_available(choices, {"gemini", "offline"}) == [ModelChoice("gemini", "gemini-2.5-flash")]
 
 
 def test_the_offline_model_answers_only_where_no_real_provider_is_configured() -> None:
-    choices = choose({"default": SONNET})
+    choices = choose_models({"default": SONNET})
 
-    assert available(choices, {"offline"}) == [OFFLINE_MODEL]
+    assert filter_available(choices, {"offline"}) == [OFFLINE_MODEL]
     with pytest.raises(Misconfigured, match="anthropic"):
-        available(choices, {"gemini", "offline"})
+        filter_available(choices, {"gemini", "offline"})
 
 
 def test_an_agent_may_ask_for_the_offline_model_by_name() -> None:
-    choices = choose({"default": {"provider": "offline", "model": "extractive"}})
+    choices = choose_models({"default": {"provider": "offline", "model": "extractive"}})
 
-    assert available(choices, {"anthropic", "offline"}) == [OFFLINE_MODEL]
+    assert filter_available(choices, {"anthropic", "offline"}) == [OFFLINE_MODEL]

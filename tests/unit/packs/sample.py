@@ -1,6 +1,6 @@
 """A small, valid pack: one of everything."""
 
-TOOL = """\
+SAMPLE_TOOL = """\
 description: Looks things up.
 schema:
   type: object
@@ -11,7 +11,7 @@ endpoint: python:search_knowledge
 auth: search_key
 """
 
-SMALL: dict[str, str] = {
+SMALL_PACK: dict[str, str] = {
     "tenant.yaml": """\
 slug: acme
 display_name: Acme Works
@@ -59,7 +59,7 @@ channels:
   web:
     host: acme.example
 """,
-    "tools/look_up.yaml": TOOL,
+    "tools/look_up.yaml": SAMPLE_TOOL,
     "entity_types/site.yaml": """\
 display_name: Site
 properties:
@@ -114,16 +114,16 @@ In the blue box.
 
 def with_file(path: str, text: str) -> dict[str, str]:
     """The sample with one file added or put in another's place."""
-    return {**SMALL, path: text}
+    return {**SMALL_PACK, path: text}
 
 
-def edited(path: str, old: str, new: str) -> dict[str, str]:
+def with_edit(path: str, old: str, new: str) -> dict[str, str]:
     """The sample with one passage of one file changed."""
-    if SMALL[path].count(old) != 1:
+    if SMALL_PACK[path].count(old) != 1:
         raise ValueError(f"{old!r} is not once in {path}")
-    return with_file(path, SMALL[path].replace(old, new))
+    return with_file(path, SMALL_PACK[path].replace(old, new))
 
 
-def without(*paths: str) -> dict[str, str]:
+def without_files(*paths: str) -> dict[str, str]:
     """The sample without some of its files."""
-    return {path: text for path, text in SMALL.items() if path not in paths}
+    return {path: text for path, text in SMALL_PACK.items() if path not in paths}

@@ -3,8 +3,8 @@ from hypothesis import strategies as st
 
 from parlour.infra.jsonable import Json
 from parlour.packs import front_matter
-from parlour.packs.emit import emit
-from parlour.packs.locate import read
+from parlour.packs.emit import to_yaml
+from parlour.packs.locate import parse_yaml
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t\x85"), max_size=200)
 _NUMBERS = st.integers(-(10**14), 10**14) | st.integers(-(10**8), 10**8).map(lambda n: n / 4)
@@ -18,11 +18,11 @@ _VALUES = st.recursive(
 
 @given(_VALUES)
 def test_what_is_written_is_read_back(value: Json) -> None:
-    assert read("x.yaml", emit({"a": value})).value == {"a": value}
+    assert parse_yaml("x.yaml", to_yaml({"a": value})).value == {"a": value}
 
 
 def test_texts_of_several_lines_are_blocks_and_long_lines_fold() -> None:
-    written = emit({"a": "one\ntwo", "b": ["x"], "c": "word " * 40 + "end"})
+    written = to_yaml({"a": "one\ntwo", "b": ["x"], "c": "word " * 40 + "end"})
 
     assert "a: |-\n  one\n  two\n" in written
     assert "b:\n  - x\n" in written
@@ -32,7 +32,7 @@ def test_texts_of_several_lines_are_blocks_and_long_lines_fold() -> None:
 def test_the_same_thing_twice_is_written_twice() -> None:
     same: Json = {"x": 1}
 
-    assert emit([same, same]) == "- x: 1\n- x: 1\n"
+    assert to_yaml([same, same]) == "- x: 1\n- x: 1\n"
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))

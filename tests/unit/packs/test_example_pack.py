@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from parlour.models.prices import cost
-from parlour.models.request import Usage
-from parlour.packs.folder import read
+from parlour.models.prices import known_cost
+from parlour.models.request import TokenUsage
+from parlour.packs.folder import read_folder
 from parlour.packs.format import Pack
 from parlour.packs.validate import validate
 
 
 @pytest.fixture(scope="module")
 def pack() -> Pack:
-    return validate(read(Path("packs/construction")))
+    return validate(read_folder(Path("packs/construction")))
 
 
 def test_it_shows_every_kind_of_thing(pack: Pack) -> None:
@@ -25,10 +25,10 @@ def test_it_shows_every_kind_of_thing(pack: Pack) -> None:
 
 
 def test_its_models_have_prices(pack: Pack) -> None:
-    usage = Usage(input_tokens=1_000, output_tokens=1_000, cache_read_tokens=0, cache_write_tokens=0)
+    usage = TokenUsage(input_tokens=1_000, output_tokens=1_000, cache_read_tokens=0, cache_write_tokens=0)
     for agent in pack.agents.values():
         for choice in (agent.model_routing.default, *agent.model_routing.fallback):
-            assert cost(choice.provider, choice.model, usage, datetime(2026, 3, 2, tzinfo=UTC))
+            assert known_cost(choice.provider, choice.model, usage, datetime(2026, 3, 2, tzinfo=UTC))
 
 
 def test_no_desk_shows_what_is_restricted(pack: Pack) -> None:

@@ -4,38 +4,38 @@ import pytest
 
 from parlour.infra.errors import InvalidPack, InvalidRequest
 from parlour.packs import folder
-from tests.unit.packs.sample import SMALL
+from tests.unit.packs.sample import SMALL_PACK
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    folder.write(tmp_path, SMALL)
+    folder.write_folder(tmp_path, SMALL_PACK)
 
-    assert folder.read(tmp_path) == SMALL
+    assert folder.read_folder(tmp_path) == SMALL_PACK
 
 
 def test_the_readme_and_what_begins_with_a_dot_are_passed_over(tmp_path: Path) -> None:
-    folder.write(tmp_path, {"README.md": "x", ".git/config": "x", "humans/.mira.yaml.swp": "x", "tenant.yaml": "x"})
+    folder.write_folder(tmp_path, {"README.md": "x", ".git/config": "x", "humans/.mira.yaml.swp": "x", "tenant.yaml": "x"})
 
-    assert folder.read(tmp_path) == {"tenant.yaml": "x"}
+    assert folder.read_folder(tmp_path) == {"tenant.yaml": "x"}
 
 
 def test_a_file_that_is_not_text_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "tenant.yaml").write_bytes(b"slug: \xff\n")
 
     with pytest.raises(InvalidPack) as caught:
-        folder.read(tmp_path)
+        folder.read_folder(tmp_path)
 
     assert caught.value.problems[0].file == "tenant.yaml"
 
 
 def test_there_must_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest):
-        folder.read(tmp_path / "missing")
+        folder.read_folder(tmp_path / "missing")
 
 
 @pytest.mark.parametrize("path", ["../outside.yaml", "/tmp/outside.yaml", "humans/../../outside.yaml"])
 def test_nothing_is_written_when_a_path_leads_out(tmp_path: Path, path: str) -> None:
     with pytest.raises(InvalidRequest):
-        folder.write(tmp_path / "pack", {"tenant.yaml": "x", path: "x"})
+        folder.write_folder(tmp_path / "pack", {"tenant.yaml": "x", path: "x"})
 
     assert not (tmp_path / "pack").exists()

@@ -4,7 +4,7 @@ import pytest
 
 from parlour.infra.errors import InvalidPack
 from parlour.infra.jsonable import Json
-from parlour.packs.locate import read, spell
+from parlour.packs.locate import parse_yaml, format_path
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ from parlour.packs.locate import read, spell
     ],
 )
 def test_only_what_looks_like_json_is_more_than_text(text: str, value: Json) -> None:
-    found = read("x.yaml", f"a: {text}\n").value
+    found = parse_yaml("x.yaml", f"a: {text}\n").value
 
     assert isinstance(found, dict)
     assert found["a"] == value
@@ -42,18 +42,18 @@ def test_only_what_looks_like_json_is_more_than_text(text: str, value: Json) -> 
 
 
 def test_every_value_has_its_line() -> None:
-    located = read("x.yaml", "a:\n  - b: 1\n    c: 2\n\nd: |\n  x\n  y\n", first_line=10)
+    located = parse_yaml("x.yaml", "a:\n  - b: 1\n    c: 2\n\nd: |\n  x\n  y\n", first_line=10)
 
-    assert located.line(("a",)) == 10
-    assert located.line(("a", 0, "c")) == 12
-    assert located.line(("d",)) == 14
-    assert located.line(("a", 0, "missing")) == 11
+    assert located.line_of(("a",)) == 10
+    assert located.line_of(("a", 0, "c")) == 12
+    assert located.line_of(("d",)) == 14
+    assert located.line_of(("a", 0, "missing")) == 11
 
 
 def test_a_place_is_spelt_as_people_write_it() -> None:
-    assert spell(("guardrails", 0, "id")) == "guardrails[0].id"
-    assert spell((2, "links")) == "[2].links"
-    assert spell(()) == "-"
+    assert format_path(("guardrails", 0, "id")) == "guardrails[0].id"
+    assert format_path((2, "links")) == "[2].links"
+    assert format_path(()) == "-"
 
 
 BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -91,11 +91,11 @@ def test_what_cannot_be_read_safely_is_a_problem_soon(text: str) -> None:
     began = time.monotonic()
 
     with pytest.raises(InvalidPack) as caught:
-        read("x.yaml", text)
+        parse_yaml("x.yaml", text)
 
     assert caught.value.problems[0].file == "x.yaml"
     assert time.monotonic() - began < 5
 
 
 def test_a_few_aliases_are_fine() -> None:
-    assert read("x.yaml", "a: &one {x: 1}\nb: *one\n").value == {"a": {"x": 1}, "b": {"x": 1}}
+    assert parse_yaml("x.yaml", "a: &one {x: 1}\nb: *one\n").value == {"a": {"x": 1}, "b": {"x": 1}}

@@ -3,12 +3,12 @@
 import pytest
 
 from parlour.context import budget
-from parlour.context.segment import Layer, Lot
+from parlour.context.segment import Layer, SourceKind
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.packs import export, forms, prompts, weigh
-from parlour.packs.format import Agent, Pack, Rag
+from parlour.packs.format import Agent, Pack, RagSettings
 from parlour.packs.validate import validate
-from tests.unit.packs.sample import SMALL, with_file
+from tests.unit.packs.sample import SMALL_PACK, with_file
 
 AGENT, KIND = "agents/helper.yaml", "entity_types/site.yaml"
 FULL = """\
@@ -31,11 +31,11 @@ def words(text: str) -> int:
 
 
 def agent(text: str) -> dict[str, str]:
-    return with_file(AGENT, SMALL[AGENT] + text)
+    return with_file(AGENT, SMALL_PACK[AGENT] + text)
 
 
 def kind(text: str) -> dict[str, str]:
-    return with_file(KIND, SMALL[KIND] + text)
+    return with_file(KIND, SMALL_PACK[KIND] + text)
 
 
 def problems(files: dict[str, str]) -> tuple[PackProblem, ...]:
@@ -45,22 +45,22 @@ def problems(files: dict[str, str]) -> tuple[PackProblem, ...]:
 
 
 def test_an_agent_says_what_its_prompts_may_come_to() -> None:
-    own = budget.profile(prompts.settings(validate(agent(FULL)).agents["helper"].budget))
-    assert (own.name, own.total) == ("entity", 9_000)
-    assert own.share(Layer.HISTORY) == budget.Share(800, 3_000)
-    assert own.share(Layer.RECALL) == budget.Share(500, 900)
-    assert own.drops == (Lot.NEAREST, Lot.RECALL, Lot.HISTORY)
+    own = budget.resolve_profile(prompts.budget_settings(validate(agent(FULL)).agents["helper"].budget))
+    assert (own.name, own.total_tokens) == ("entity", 9_000)
+    assert own.limits_of(Layer.HISTORY) == budget.TokenLimits(800, 3_000)
+    assert own.limits_of(Layer.RECALL) == budget.TokenLimits(500, 900)
+    assert own.eviction_order == (SourceKind.NEAREST, SourceKind.RECALL, SourceKind.HISTORY)
 
 
 def test_what_a_pack_does_not_say_is_as_it_was() -> None:
-    plain = validate(SMALL).agents["helper"]
-    assert budget.profile(prompts.settings(plain.budget)) == budget.MESSAGING
+    plain = validate(SMALL_PACK).agents["helper"]
+    assert budget.resolve_profile(prompts.budget_settings(plain.budget)) == budget.MESSAGING_PROFILE
     assert (plain.prompt, plain.modes, plain.reminders) == ("system", ("clarify", "inform", "act"), ())
 
 
 def test_what_is_stored_reads_back_as_the_same_part() -> None:
     one = validate(agent(FULL)).agents["helper"]
-    assert export._said(Agent, AGENT, forms.stored(one)) == forms.said(one)
+    assert export._file_fields(Agent, AGENT, forms.to_row(one)) == forms.to_file_fields(one)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_what_is_stored_reads_back_as_the_same_part() -> None:
 )  # fmt: skip
 def test_a_kind_of_record_says_a_total_or_as_much_as_an_agent(said: str, settings: object) -> None:
     rag = validate(kind(said)).entity_types["site"].rag
-    assert isinstance(rag.budget, prompts.OwnBudget)
-    assert prompts.settings(rag.budget) == settings
-    assert Rag.model_validate_json(Rag(budget=rag.budget).model_dump_json(exclude_defaults=True)).budget == rag.budget
+    assert isinstance(rag.budget, prompts.BudgetOverride)
+    assert prompts.budget_settings(rag.budget) == settings
+    assert RagSettings.model_validate_json(RagSettings(budget=rag.budget).model_dump_json(exclude_defaults=True)).budget == rag.budget
 
 
 WRONG = [
     ("budget: {profil: entity}", "budget.profil", "did you mean 'profile'"),
-    ("budget: {total: 9000}", "budget.total", "it is called `tokens`"),
+    ("budget: {total: 9000}", "budget.total", "use `tokens`"),
     ("budget: {tokens: 100}", "budget.tokens", "at least 2000"),
     ("budget: {layers: {histroy: {floor: 1}}}", "budget.layers.histroy", "did you mean 'history'"),
     ("budget: {layers: {tools: {floor: 1}}}", "budget.layers.tools", "only `tokens` limits it"),
@@ -103,7 +103,7 @@ WRONG = [
 @pytest.mark.parametrize(("line", "field", "message"), WRONG)
 def test_an_agents_mistake_is_refused_at_its_line_with_what_to_do(line: str, field: str, message: str) -> None:
     (problem,) = problems(agent(f"{line}\n"))
-    assert (problem.file, problem.line, problem.field) == (AGENT, SMALL[AGENT].count("\n") + 1, field)
+    assert (problem.file, problem.line, problem.field) == (AGENT, SMALL_PACK[AGENT].count("\n") + 1, field)
     assert message in problem.message
 
 
@@ -115,34 +115,34 @@ def test_a_kinds_mistake_is_refused_alike(line: str, field: str, message: str) -
 
 
 def test_a_kinds_budget_is_held_against_the_agents_that_it_is_laid_over() -> None:
-    files = {**kind("  budget: {tokens: 5000}\n"), AGENT: SMALL[AGENT] + "budget: {layers: {history: {floor: 5000}}}\n"}
+    files = {**kind("  budget: {tokens: 5000}\n"), AGENT: SMALL_PACK[AGENT] + "budget: {layers: {history: {floor: 5000}}}\n"}
     (problem,) = problems(files)
     assert (problem.file, problem.field) == (KIND, "rag.budget.layers")
 
 
 def weighed(files: dict[str, str], times: int = 1) -> list[PackProblem]:
-    return list(weigh.problems(validate(files), lambda text: times * words(text)))
+    return list(weigh.find_budget_problems(validate(files), lambda text: times * words(text)))
 
 
 def config() -> int:
     """Words that the sample's tools and persona come to."""
-    pack: Pack = validate(SMALL)
-    return weigh._tools(pack, pack.agents["helper"], words) + words(weigh._text(pack, pack.bindings["front"]))
+    pack: Pack = validate(SMALL_PACK)
+    return weigh._tool_tokens(pack, pack.agents["helper"], words) + words(weigh._persona_text(pack, pack.bindings["front"]))
 
 
 def test_floors_must_leave_room_for_tools_and_persona_as_they_are_measured() -> None:
-    others = budget.MESSAGING.floors - budget.MESSAGING.share(Layer.HISTORY).floor
-    most = budget.MESSAGING.total - others - config()
+    others = budget.MESSAGING_PROFILE.floor_total - budget.MESSAGING_PROFILE.limits_of(Layer.HISTORY).floor
+    most = budget.MESSAGING_PROFILE.total_tokens - others - config()
     line = "budget: {{layers: {{history: {{floor: {0}, cap: 9000}}}}}}\n"
     assert weighed(agent(line.format(most))) == []
     (problem,) = weighed(agent("\n" + line.format(most + 1)))
-    assert (problem.file, problem.line, problem.field) == (AGENT, SMALL[AGENT].count("\n") + 2, "budget")
-    assert f"raise `tokens` to {budget.MESSAGING.total + 1}" in problem.message
+    assert (problem.file, problem.line, problem.field) == (AGENT, SMALL_PACK[AGENT].count("\n") + 2, "budget")
+    assert f"raise `tokens` to {budget.MESSAGING_PROFILE.total_tokens + 1}" in problem.message
 
 
 def test_the_budget_of_a_kind_must_have_that_room_too() -> None:
     (problem,) = weighed(kind("  budget: 2000\n"), times=10)
-    assert (problem.file, problem.line, problem.field) == (KIND, SMALL[KIND].count("\n") + 1, "rag.budget")
+    assert (problem.file, problem.line, problem.field) == (KIND, SMALL_PACK[KIND].count("\n") + 1, "rag.budget")
     assert "binding front" in problem.message
 
 
@@ -157,5 +157,5 @@ def test_reminders_stay_within_their_layer() -> None:
 def test_instructions_that_float_are_weighed_like_those_that_do_not() -> None:
     texts = [agent(f"instructions: Look twice.\nprompt: {where}\n") for where in ("system", "floating")]
     packs = [validate(one) for one in texts]
-    system, floating = (words(weigh._text(pack, pack.bindings["front"])) for pack in packs)
+    system, floating = (words(weigh._persona_text(pack, pack.bindings["front"])) for pack in packs)
     assert system == floating

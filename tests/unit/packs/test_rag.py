@@ -3,10 +3,10 @@
 import pytest
 
 from parlour.infra.errors import InvalidPack, PackProblem
-from parlour.packs.format import Rag
-from parlour.packs.forms import stored
+from parlour.packs.format import RagSettings
+from parlour.packs.forms import to_row
 from parlour.packs.validate import validate
-from tests.unit.packs.sample import SMALL, with_file
+from tests.unit.packs.sample import SMALL_PACK, with_file
 
 EVERYTHING = """\
 display_name: Site
@@ -37,7 +37,7 @@ rag:
 
 def problems(rag: str) -> list[PackProblem]:
     """What is wrong with the sample whose type says this line in its `rag`."""
-    files = with_file("entity_types/site.yaml", SMALL["entity_types/site.yaml"] + f"  {rag}\n")
+    files = with_file("entity_types/site.yaml", SMALL_PACK["entity_types/site.yaml"] + f"  {rag}\n")
     with pytest.raises(InvalidPack) as refused:
         validate(files)
     return list(refused.value.problems)
@@ -45,8 +45,8 @@ def problems(rag: str) -> list[PackProblem]:
 
 def test_every_setting_is_taken() -> None:
     kind = validate(with_file("entity_types/site.yaml", EVERYTHING)).entity_types["site"]
-    assert kind.rag.model_fields_set == set(Rag.model_fields)
-    assert stored(kind)["rag"]["classification"] == "internal"  # type: ignore[index, call-overload]
+    assert kind.rag.model_fields_set == set(RagSettings.model_fields)
+    assert to_row(kind)["rag"]["classification"] == "internal"  # type: ignore[index, call-overload]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_a_wrong_setting_is_refused_with_the_right_one(line: str, field: str, me
 
 @pytest.mark.parametrize("name", ["pulse_text", "stale_since", "version", "key", "created_by", "sources"])
 def test_a_type_cannot_define_what_only_parlour_writes(name: str) -> None:
-    text = SMALL["entity_types/site.yaml"].replace("notes:", f"{name}:")
+    text = SMALL_PACK["entity_types/site.yaml"].replace("notes:", f"{name}:")
     with pytest.raises(InvalidPack) as refused:
         validate(with_file("entity_types/site.yaml", text))
     assert f"properties.{name}" in {problem.field for problem in refused.value.problems}
@@ -91,7 +91,7 @@ def test_a_type_cannot_define_what_only_parlour_writes(name: str) -> None:
     [("site/S-2", "must name a project"), ("project/X", "there is no record 'project/X'")],
 )
 def test_a_record_belongs_to_a_project_that_is_there(project: str, message: str) -> None:
-    text = SMALL["entities/site.yaml"].replace("  name: North yard\n", f"  name: North yard\n  project: {project}\n")
+    text = SMALL_PACK["entities/site.yaml"].replace("  name: North yard\n", f"  name: North yard\n  project: {project}\n")
     with pytest.raises(InvalidPack) as refused:
         validate(with_file("entities/site.yaml", text) | {"entities/project.yaml": "- {key: NRS, name: N}\n"})
     (problem,) = refused.value.problems

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.packs import reading
 from parlour.packs.validate import validate
-from tests.unit.packs.sample import SMALL, TOOL, edited, with_file, without
+from tests.unit.packs.sample import SMALL_PACK, SAMPLE_TOOL, with_edit, with_file, without_files
 
 NOT_READ = "this release does not read it"
 
@@ -19,7 +19,7 @@ def problems(files: dict[str, str]) -> tuple[PackProblem, ...]:
 
 
 def test_a_valid_pack_says_what_its_files_say() -> None:
-    pack = validate(SMALL)
+    pack = validate(SMALL_PACK)
 
     assert pack.tenant.slug == "acme"
     assert pack.humans["mira"].languages == ("en", "hi")
@@ -307,14 +307,14 @@ WRONG = {
 def test_a_problem_names_file_line_and_field_and_says_what_to_do(case: tuple[str, str, str, int, str, str]) -> None:
     file, old, new, line, field, message = case
 
-    (problem,) = problems(edited(file, old, new))
+    (problem,) = problems(with_edit(file, old, new))
 
     assert (problem.file, problem.line, problem.field) == (file, line, field)
     assert message in problem.message
 
 
 def test_tools_that_need_approval_are_refused_for_now() -> None:
-    (problem,) = problems(with_file("tools/look_up.yaml", f"{TOOL}needs_approval: true\n"))
+    (problem,) = problems(with_file("tools/look_up.yaml", f"{SAMPLE_TOOL}needs_approval: true\n"))
 
     assert (problem.line, problem.field) == (9, "needs_approval")
     assert "not available yet" in problem.message
@@ -352,7 +352,7 @@ def test_a_tool_whose_host_the_tenant_does_not_list_is_refused_by_file_line_and_
     "host", ["https://a.example", "A.example", "a.example/x", "a.example:0", "a.example:70000", "a:b"]
 )
 def test_a_tool_host_is_a_host(host: str) -> None:
-    files = {**SMALL, "tenant.yaml": SMALL["tenant.yaml"] + f"tool_hosts: ['{host}']\n"}
+    files = {**SMALL_PACK, "tenant.yaml": SMALL_PACK["tenant.yaml"] + f"tool_hosts: ['{host}']\n"}
 
     (problem,) = problems(files)
 
@@ -374,7 +374,7 @@ def test_a_tool_host_is_a_host(host: str) -> None:
     ],
 )
 def test_what_looks_like_a_secret_is_refused_and_not_repeated(value: str) -> None:
-    (problem,) = problems(edited("tenant.yaml", "parlour/tenants/acme/gupshup", f'"{value}"'))
+    (problem,) = problems(with_edit("tenant.yaml", "parlour/tenants/acme/gupshup", f'"{value}"'))
 
     assert (problem.line, problem.field) == (4, "secrets.gupshup_key")
     assert "never the value itself" in problem.message
@@ -382,7 +382,7 @@ def test_what_looks_like_a_secret_is_refused_and_not_repeated(value: str) -> Non
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_files_and_lines() -> None:
-    files = edited("humans/mira.yaml", "tone: kind", "tune: 1\n  tone: 2") | {"teams/office.yaml": "display_nam: x\n"}
+    files = with_edit("humans/mira.yaml", "tone: kind", "tune: 1\n  tone: 2") | {"teams/office.yaml": "display_nam: x\n"}
 
     found = [(problem.file, problem.line, problem.field) for problem in problems(files)]
 
@@ -394,13 +394,13 @@ def test_all_problems_are_told_at_once_in_the_order_of_files_and_lines() -> None
 
 
 def test_a_file_with_problems_causes_none_in_the_files_that_refer_to_it() -> None:
-    files = edited("humans/mira.yaml", "tone: kind", "tune: kind") | {"entities/site.yaml": "- key: [\n"}
+    files = with_edit("humans/mira.yaml", "tone: kind", "tune: kind") | {"entities/site.yaml": "- key: [\n"}
 
     assert {problem.file for problem in problems(files)} == {"humans/mira.yaml", "entities/site.yaml"}
 
 
 def test_two_bindings_cannot_have_one_routing_key() -> None:
-    second = SMALL["bindings/front.yaml"].replace("AcmeGate", "Other")
+    second = SMALL_PACK["bindings/front.yaml"].replace("AcmeGate", "Other")
 
     (problem,) = problems(with_file("bindings/second.yaml", second))
 
@@ -418,7 +418,7 @@ def test_a_record_needs_its_type() -> None:
 def test_guardrails_of_a_tier_have_different_ids() -> None:
     rule = "  - {id: no-guessing, text: Really.}\n"
 
-    (problem,) = problems(with_file("humans/mira.yaml", SMALL["humans/mira.yaml"] + rule))
+    (problem,) = problems(with_file("humans/mira.yaml", SMALL_PACK["humans/mira.yaml"] + rule))
 
     assert (problem.line, problem.field) == (9, "guardrails[1].id")
 
@@ -439,25 +439,25 @@ def test_guardrails_of_a_tier_have_different_ids() -> None:
     ],
 )
 def test_a_file_in_the_wrong_place_is_a_problem(path: str, message: str) -> None:
-    (problem,) = problems(with_file(path, SMALL["humans/mira.yaml"]))
+    (problem,) = problems(with_file(path, SMALL_PACK["humans/mira.yaml"]))
 
     assert (problem.file, problem.line) == (path, 1)
     assert message in problem.message
 
 
 def test_a_pack_needs_a_tenant() -> None:
-    (problem,) = problems(without("tenant.yaml"))
+    (problem,) = problems(without_files("tenant.yaml"))
 
     assert problem.file == "tenant.yaml"
     assert "is missing" in problem.message
 
 
 def test_the_readme_of_a_pack_is_passed_over() -> None:
-    assert validate(with_file("README.md", "# Anything")) == validate(SMALL)
+    assert validate(with_file("README.md", "# Anything")) == validate(SMALL_PACK)
 
 
 def test_an_agent_may_name_the_built_in_tool_without_defining_it() -> None:
-    pack = validate(edited("agents/helper.yaml", "[look_up]", "[search_knowledge]"))
+    pack = validate(with_edit("agents/helper.yaml", "[look_up]", "[search_knowledge]"))
 
     assert pack.agents["helper"].tools == ("search_knowledge",)
 
@@ -465,11 +465,11 @@ def test_an_agent_may_name_the_built_in_tool_without_defining_it() -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"humans/mira.yaml": "x" * (reading.MOST_YAML_BYTES + 1)}, "262,144 are the most"),
-        ({"documents/a.md": "x" * (reading.MOST_DOCUMENT_BYTES + 1)}, "1,048,576 are the most"),
+        ({"humans/mira.yaml": "x" * (reading.MAX_YAML_BYTES + 1)}, "262,144 are the most"),
+        ({"documents/a.md": "x" * (reading.MAX_DOCUMENT_BYTES + 1)}, "1,048,576 are the most"),
         ({f"humans/{n}.yaml": "x" * 250_000 for n in range(5)}, "1,048,576 bytes of YAML"),
-        ({f"documents/{n}.md": "x" * reading.MOST_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
-        ({f"documents/{n}.md": "x" for n in range(reading.MOST_FILES + 1)}, "at most 1000 files"),
+        ({f"documents/{n}.md": "x" * reading.MAX_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
+        ({f"documents/{n}.md": "x" for n in range(reading.MAX_FILES + 1)}, "at most 1000 files"),
     ],
 )
 def test_a_pack_that_is_too_large_is_refused_before_it_is_read(files: dict[str, str], message: str) -> None:
@@ -479,15 +479,15 @@ def test_a_pack_that_is_too_large_is_refused_before_it_is_read(files: dict[str, 
 
 
 def test_windows_line_ends_and_a_byte_order_mark_do_not_matter() -> None:
-    windows = {path: "\ufeff" + text.replace("\n", "\r\n") for path, text in SMALL.items()}
+    windows = {path: "\ufeff" + text.replace("\n", "\r\n") for path, text in SMALL_PACK.items()}
 
-    assert validate(windows) == validate(SMALL)
+    assert validate(windows) == validate(SMALL_PACK)
 
 
-@given(st.sampled_from(sorted(SMALL)), st.data())
+@given(st.sampled_from(sorted(SMALL_PACK)), st.data())
 @settings(max_examples=300, deadline=None)
 def test_a_mangled_file_is_a_pack_or_a_list_of_problems_never_a_crash(path: str, data: st.DataObject) -> None:
-    text = SMALL[path]
+    text = SMALL_PACK[path]
     begin = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(begin, min(len(text), begin + 20)))
     inserted = data.draw(
@@ -498,7 +498,7 @@ def test_a_mangled_file_is_a_pack_or_a_list_of_problems_never_a_crash(path: str,
         validate(with_file(path, text[:begin] + inserted + text[end:]))
 
 
-@pytest.mark.parametrize("path", sorted(SMALL))
+@pytest.mark.parametrize("path", sorted(SMALL_PACK))
 @pytest.mark.parametrize("text", ["", "\n", "null\n", "[]\n", "{}\n", "7\n", "- 7\n", "- []\n", "x: y\n", "--- a\n"])
 def test_a_file_of_another_shape_is_a_list_of_problems_or_empty(path: str, text: str) -> None:
     with contextlib.suppress(InvalidPack):

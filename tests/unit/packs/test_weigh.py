@@ -4,9 +4,9 @@ import pytest
 
 from parlour.context import budget, tokens
 from parlour.packs import built_in, weigh
-from parlour.packs.folder import read
+from parlour.packs.folder import read_folder
 from parlour.packs.validate import validate
-from tests.unit.packs.sample import SMALL, edited
+from tests.unit.packs.sample import SMALL_PACK, with_edit
 
 
 def words(text: str) -> int:
@@ -14,13 +14,13 @@ def words(text: str) -> int:
 
 
 def test_a_binding_within_its_profile_is_no_problem() -> None:
-    assert list(weigh.problems(validate(SMALL), words)) == []
+    assert list(weigh.find_budget_problems(validate(SMALL_PACK), words)) == []
 
 
 def test_a_tier_that_is_too_long_is_named_with_its_size() -> None:
-    pack = validate(edited("humans/mira.yaml", "You help at the gate.", "Well. " * 1_000))
+    pack = validate(with_edit("humans/mira.yaml", "You help at the gate.", "Well. " * 1_000))
 
-    (problem,) = weigh.problems(pack, lambda text: 4 * words(text))
+    (problem,) = weigh.find_budget_problems(pack, lambda text: 4 * words(text))
 
     assert problem.file == "bindings/front.yaml"
     assert "3500 are the most" in problem.message
@@ -29,14 +29,14 @@ def test_a_tier_that_is_too_long_is_named_with_its_size() -> None:
 
 
 def test_the_example_pack_fits() -> None:
-    pack = built_in.added(validate(read(Path("packs/construction"))))
+    pack = built_in.add_built_in_tools(validate(read_folder(Path("packs/construction"))))
 
-    assert list(weigh.problems(pack, tokens.count)) == []
+    assert list(weigh.find_budget_problems(pack, tokens.count_tokens)) == []
 
 
 @pytest.mark.parametrize("profile", budget.PROFILES.values(), ids=budget.PROFILES)
-def test_the_example_pack_would_fit_either_profile(profile: budget.Profile) -> None:
-    pack = built_in.added(validate(read(Path("packs/construction"))))
+def test_the_example_pack_would_fit_either_profile(profile: budget.BudgetProfile) -> None:
+    pack = built_in.add_built_in_tools(validate(read_folder(Path("packs/construction"))))
     for binding in pack.bindings.values():
-        tools = weigh._tools(pack, pack.agents[binding.agent], tokens.count)
-        assert tools + tokens.count(weigh._text(pack, binding)) <= profile.config
+        tools = weigh._tool_tokens(pack, pack.agents[binding.agent], tokens.count_tokens)
+        assert tools + tokens.count_tokens(weigh._persona_text(pack, binding)) <= profile.config_cap

@@ -4,69 +4,69 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.linked_text import Kind, Linked, LinkedRecord, Relation
-from parlour.pulse.material.documents import Document, documents
-from parlour.pulse.material.gather import Gathered, Subject
-from parlour.pulse.material.store import Change, Count, Row
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.linked_text import LinkedType, LinkedRecords, LinkedRecord, DirectedRelation
+from parlour.pulse.material.documents import NumberedSource, number_sources
+from parlour.pulse.material.gather import SourceMaterial, PulseSubject
+from parlour.pulse.material.store import ChangeRow, ValueCount, NearbyRow
 
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
-KIND = Definition(
+KIND = RecordType(
     "project", "Project", {"status": {"type": "choice"}, "forecast": {"type": "date", "label": "forecast completion"}}
 )
 
 
-def uid(number: int) -> UUID:
+def make_uuid(number: int) -> UUID:
     """An id."""
     return UUID(int=number)
 
 
-def subject(text: str = "Harbour Office: on site.\nforecast completion: 2026-09-30", level: int = 0) -> Subject:
+def make_subject(text: str = "Harbour Office: on site.\nforecast completion: 2026-09-30", level: int = 0) -> PulseSubject:
     properties: JsonObject = {"status": "on site", "forecast": "2026-09-30"}
-    return Subject(uid(1), KIND, "harbour", "Harbour Office", properties, level, text, None)
+    return PulseSubject(make_uuid(1), KIND, "harbour", "Harbour Office", properties, level, text, None)
 
 
-def count(value: str, total: int, level: int = 0) -> Count:
-    return Count("task", "Task", "state", "state", value, total, level, [f"entities/{uid(100 + total)}"])
+def make_count(value: str, total: int, level: int = 0) -> ValueCount:
+    return ValueCount("task", "Task", "state", "state", value, total, level, [f"entities/{make_uuid(100 + total)}"])
 
 
-def change(number: int, text: str = "Crane hire (Task): state: done (was open), by a member") -> Change:
-    return Change(uid(200 + number), "Crane hire", f"[2026-03-02 09:30] {text}", 0, NOW, f"entities/{uid(30)}", None)
+def make_change(number: int, text: str = "Crane hire (Task): state: done (was open), by a member") -> ChangeRow:
+    return ChangeRow(make_uuid(200 + number), "Crane hire", f"[2026-03-02 09:30] {text}", 0, NOW, f"entities/{make_uuid(30)}", None)
 
 
-def row(number: int, text: str, file_place: int = 0, *, is_short: bool = False, page: int = 0) -> Row:
+def make_row(number: int, text: str, file_place: int = 0, *, is_short: bool = False, page: int = 0) -> NearbyRow:
     """A piece of a file, or what it says in short."""
     metadata: JsonObject = {"kind": "file", **({"page": page} if page else {})}
     kind = "file_distillation" if is_short else "file_chunk"
-    return Row(
-        uid(300 + number), kind, f"Report {file_place or number}.pdf", text, metadata, 0, NOW, 0.5, file_place,
-        is_short, number, [f"files/{uid(400 + number)}"],
+    return NearbyRow(
+        make_uuid(300 + number), kind, f"Report {file_place or number}.pdf", text, metadata, 0, NOW, 0.5, file_place,
+        is_short, number, [f"files/{make_uuid(400 + number)}"],
     )  # fmt: skip
 
 
-def linked(*names: str) -> Linked:
+def make_linked_records(*names: str) -> LinkedRecords:
     records = tuple(
-        LinkedRecord(f"task/{name}", "task", "Task", name, (Relation("needs", "outgoing"),)) for name in names
+        LinkedRecord(f"task/{name}", "task", "Task", name, (DirectedRelation("needs", "outgoing"),)) for name in names
     )
-    return Linked("project/harbour", "Harbour Office", (Kind("task", "Task", len(names)),) if names else (), records)
+    return LinkedRecords("project/harbour", "Harbour Office", (LinkedType("task", "Task", len(names)),) if names else (), records)
 
 
-def gathered(**more: object) -> Gathered:
+def make_material(**more: object) -> SourceMaterial:
     """A project of which everything is known that may be."""
     known: dict[str, object] = {
-        "counts": [count("open", 3), count("done", 2)],
-        "changes": [change(1)],
-        "linked": linked("T-1"),
-        "linked_rows": {"task/T-1": f"entities/{uid(50)}"},
+        "counts": [make_count("open", 3), make_count("done", 2)],
+        "changes": [make_change(1)],
+        "linked": make_linked_records("T-1"),
+        "linked_rows": {"task/T-1": f"entities/{make_uuid(50)}"},
         "rows": [
-            row(2, "The crack at C4 is 0.35 mm wide.", 1, page=12),
-            row(3, "A report about the slab.", 1, is_short=True),
-            row(4, "The wind limit of the crane is 38 km/h.", page=3),
+            make_row(2, "The crack at C4 is 0.35 mm wide.", 1, page=12),
+            make_row(3, "A report about the slab.", 1, is_short=True),
+            make_row(4, "The wind limit of the crane is 38 km/h.", page=3),
         ],
     }
-    return Gathered(subject(), 0, **{**known, **more})  # type: ignore[arg-type]
+    return SourceMaterial(make_subject(), 0, **{**known, **more})  # type: ignore[arg-type]
 
 
-def numbered(**more: object) -> dict[int, Document]:
+def make_numbered_sources(**more: object) -> dict[int, NumberedSource]:
     """The documents of that, by number."""
-    return {one.number: one for one in documents(gathered(**more))}
+    return {one.number: one for one in number_sources(make_material(**more))}

@@ -8,40 +8,40 @@ from itertools import pairwise
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.unit.pulse.world_of_marks import LIFE, WINDOWS, Rules, Story, moves
+from tests.unit.pulse.world_of_marks import LIFE, WINDOWS, ReferenceModel, EventSequence, parse_events
 
 
 @settings(max_examples=10_000, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 @given(st.binary(max_size=100))
 def test_every_change_is_told_of_for_a_reason_and_once_per_window(dice: bytes) -> None:
-    world = Rules()
-    story = Story(world)
-    for name, number in moves(dice):
+    world = ReferenceModel()
+    story = EventSequence(world)
+    for name, number in parse_events(dice):
         story.move(name, number)
         check_nothing_is_overdue(world)
     story.settle()
     for record, one in enumerate(world.records):
-        assert one.since is None
+        assert one.stale_since is None
         assert one.causes == {}
-        assert one.told == one.marks
-        assert one.marks == 0 or one.due_at
+        assert one.reflected_mark_count == one.mark_count
+        assert one.mark_count == 0 or one.due_at
         written = [done for done in story.written if done.record == record]
         assert all(done.causes for done in written)
         for before, after in pairwise(written):
             assert "manual" in after.causes or after.read_at - before.read_at >= WINDOWS[record]
 
 
-def check_nothing_is_overdue(world: Rules) -> None:
+def check_nothing_is_overdue(world: ReferenceModel) -> None:
     """What nobody is at, was sent or has to wait is due once the window after its first change is over."""
     for one in world.records:
-        if one.since and one.waiting_for is None and one.held_until is None and not one.asked_at:
+        if one.stale_since and one.waiting_for is None and one.leased_until is None and not one.requested_at:
             assert one.due_at is not None
-            assert one.due_at <= one.since + one.window
+            assert one.due_at <= one.stale_since + one.window
 
 
 def test_constant_change_does_not_put_a_pulse_off() -> None:
-    world = Rules(Decimal(1))
-    story = Story(world)
+    world = ReferenceModel(Decimal(1))
+    story = EventSequence(world)
     for second in range(1, 241):  # something changes every second
         story.move("change", 1)
         story.move("wait", 1)
@@ -57,31 +57,31 @@ def test_constant_change_does_not_put_a_pulse_off() -> None:
 
 
 def test_what_changes_while_its_pulse_is_written_is_told_of_by_the_next_one() -> None:
-    world = Rules()
-    story = Story(world)
+    world = ReferenceModel()
+    story = EventSequence(world)
     story.play([("change", 2), ("wait", 121), ("sweep", 0), ("deliver", 0), ("change", 2), ("finish", 0)])
-    shown = world.show(2)
-    assert (shown.marks, shown.told) == (2, 1)
-    assert shown.since is not None
-    assert story.written[0].read_at < shown.since < story.written[0].at
-    assert shown.due_at == shown.since + WINDOWS[2]
+    shown = world.read_state(2)
+    assert (shown.mark_count, shown.reflected_mark_count) == (2, 1)
+    assert shown.stale_since is not None
+    assert story.written[0].read_at < shown.stale_since < story.written[0].at
+    assert shown.due_at == shown.stale_since + WINDOWS[2]
 
 
 def test_a_writer_that_died_is_followed_by_another_and_writes_nothing_when_it_wakes_up() -> None:
-    world = Rules()
-    story = Story(world)
+    world = ReferenceModel()
+    story = EventSequence(world)
     story.play([("change", 2), ("wait", 121), ("sweep", 0), ("deliver", 0)])
     (asleep,) = story.writers
     story.play([("wait", int(LIFE.total_seconds())), ("sweep", 0), ("deliver", 0)])
     story.writers.remove(asleep)
     story.play([("finish", 0)])
     assert len(story.written) == 1
-    assert not world.written(asleep.record, asleep.seen, asleep.read_at, asleep.until, story.now)
+    assert not world.finish_writing(asleep.record, asleep.seen, asleep.read_at, asleep.until, story.now)
 
 
 def test_a_message_that_comes_twice_is_no_cause_to_write_within_the_next_window() -> None:
-    world = Rules()
-    story = Story(world)
+    world = ReferenceModel()
+    story = EventSequence(world)
     story.play([("change", 2), ("wait", 121), ("sweep", 0), ("repeat", 0), ("deliver", 0), ("finish", 0)])
     story.play([("change", 2), ("deliver", 0), ("finish", 0)])
     assert len(story.written) == 1

@@ -8,8 +8,8 @@ import pytest
 
 from parlour.context import tokens
 from parlour.infra.errors import MalformedPayload
-from parlour.pulse.pulse import Citation, Order, Pulse, Statement
-from parlour.pulse.told import MOST, told
+from parlour.pulse.pulse import Citation, PulseJob, Pulse, Statement
+from parlour.pulse.told import MAX_TOKENS, render_for_briefing
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 ONE, OTHER = UUID(int=1), UUID(int=2)
@@ -21,7 +21,7 @@ def pulse(*statements: Statement) -> Pulse:
 
 
 def test_statements_name_their_sources_and_no_number_of_the_pulses_own() -> None:
-    text = told(pulse(Statement("The crack is 0.45 mm wide.", (3,)), Statement("Nobody cites this.", (9,))), len)
+    text = render_for_briefing(pulse(Statement("The crack is 0.45 mm wide.", (3,)), Statement("Nobody cites this.", (9,))), len)
     assert text.splitlines() == [
         "As of 2026-03-02 09:30 UTC:",
         "- The crack is 0.45 mm wide. (Report 19.pdf, page 12)",
@@ -33,18 +33,18 @@ def test_sources_go_first_where_there_is_little_room_then_the_last_statements() 
     many = [
         Statement(f"Statement {number} says a little about the works on the river bank.", (3,)) for number in range(60)
     ]
-    text = told(pulse(*many), tokens.count)
-    assert tokens.count(text) <= MOST
+    text = render_for_briefing(pulse(*many), tokens.count_tokens)
+    assert tokens.count_tokens(text) <= MAX_TOKENS
     assert "Statement 0 " in text
     assert "Report 19" not in text
 
 
 def test_an_order_is_read_as_it_was_sent() -> None:
-    for order in (Order(ONE, OTHER), Order(ONE, OTHER, UUID(int=3))):
-        assert Order.from_json(order.to_json()) == order
+    for order in (PulseJob(ONE, OTHER), PulseJob(ONE, OTHER, UUID(int=3))):
+        assert PulseJob.from_json(order.to_json()) == order
     for body in ({}, {"tenant_id": "x", "entity_id": str(OTHER)}, {"tenant_id": str(ONE)}):
         with pytest.raises(MalformedPayload):
-            Order.from_json({**body})
+            PulseJob.from_json({**body})
 
 
 def test_statements_and_citations_are_read_as_they_are_kept() -> None:

@@ -4,13 +4,13 @@ import httpx2
 import pytest
 
 from parlour.infra.errors import ProviderUnavailable
-from parlour.tenancy.fetch import JsonFetch
+from parlour.tenancy.fetch import JsonFetcher
 
 URL = "https://id.example.com/keys"
 
 
-def answering(answer: Callable[[httpx2.Request], httpx2.Response]) -> JsonFetch:
-    return JsonFetch(httpx2.MockTransport(answer), clock=lambda: 0.0)
+def answering(answer: Callable[[httpx2.Request], httpx2.Response]) -> JsonFetcher:
+    return JsonFetcher(httpx2.MockTransport(answer), clock=lambda: 0.0)
 
 
 def test_an_object_is_read() -> None:
@@ -48,12 +48,12 @@ def test_anything_else_is_an_issuer_that_does_not_answer(answer: Callable[[httpx
 @pytest.mark.parametrize("url", ["", "not a url", "ftp://id.example.com", "https://[::1", "https://\x00"])
 def test_an_address_that_is_none_is_an_issuer_that_does_not_answer(url: str) -> None:
     with pytest.raises(ProviderUnavailable):
-        JsonFetch()(url)
+        JsonFetcher()(url)
 
 
 def test_a_slow_trickle_is_cut_off_after_five_seconds() -> None:
     seconds = iter(range(0, 100, 2))
     transport = httpx2.MockTransport(lambda _: httpx2.Response(200, content=endless()))
     with pytest.raises(ProviderUnavailable):
-        JsonFetch(transport, clock=lambda: float(next(seconds)))(URL)
+        JsonFetcher(transport, clock=lambda: float(next(seconds)))(URL)
     assert next(seconds) == 8

@@ -12,23 +12,23 @@ TEXT = f"parlour_{TENANT.hex}_{KEY.hex}{'ab' * 32}"
 
 
 def test_the_parts_of_a_key_are_read_from_its_text() -> None:
-    assert keys.presented(TEXT) == keys.Presented(TENANT, KEY, bytes.fromhex("ab" * 32))
+    assert keys.parse_key(TEXT) == keys.PresentedKey(TENANT, KEY, bytes.fromhex("ab" * 32))
 
 
 @pytest.mark.parametrize(
     "text", ["", "parlour_", TEXT[:-1], TEXT + "0", TEXT.upper(), TEXT + "\n", TEXT.replace("ab", "zz"), TEXT[1:]]
 )
 def test_anything_else_is_no_key(text: str) -> None:
-    assert keys.presented(text) is None
+    assert keys.parse_key(text) is None
 
 
 @given(st.text())
 def test_no_text_breaks_the_reading(text: str) -> None:
-    assert keys.presented(text) is None
+    assert keys.parse_key(text) is None
 
 
 def test_only_the_secret_behind_the_hash_matches() -> None:
-    presented = keys.presented(TEXT)
+    presented = keys.parse_key(TEXT)
     assert presented is not None
     assert presented.matches(hashlib.sha256(bytes.fromhex("ab" * 32)).digest())
     assert not presented.matches(hashlib.sha256(b"other").digest())

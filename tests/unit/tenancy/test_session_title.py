@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.tenancy.sessions.title import LONGEST, after
+from parlour.tenancy.sessions.title import MAX_TITLE_CHARS, make_title
 
 
 @pytest.mark.parametrize(
@@ -31,25 +31,25 @@ from parlour.tenancy.sessions.title import LONGEST, after
     ],
 )
 def test_it_is_the_first_sentence_that_says_something(text: str, title: str) -> None:
-    assert after(text) == title
+    assert make_title(text) == title
 
 
 def test_a_long_one_ends_with_a_whole_word() -> None:
-    title = after("Please compare the termination clauses of all three subcontracts with the head contract")
+    title = make_title("Please compare the termination clauses of all three subcontracts with the head contract")
     assert title == "Please compare the termination clauses of all three…"
 
 
 @pytest.mark.parametrize("letter", ["भी", "கு", "న్", "a\u0308"])
 def test_a_script_without_spaces_is_cut_between_letters(letter: str) -> None:
-    title = after(letter * 50).lower()
-    assert len(title) <= LONGEST
+    title = make_title(letter * 50).lower()
+    assert len(title) <= MAX_TITLE_CHARS
     assert title.removesuffix("…") == letter * (len(title) // len(letter))
 
 
 @given(st.text(max_size=300))
 def test_whatever_is_written_the_title_is_one_short_readable_line(text: str) -> None:
-    title = after(text)
-    assert len(title) <= LONGEST
+    title = make_title(text)
+    assert len(title) <= MAX_TITLE_CHARS
     assert title == title.strip()
     assert not any(one in title for one in "\n\r\t\0\x1b")
-    assert title == after(text)
+    assert title == make_title(text)

@@ -5,7 +5,7 @@ import re
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from parlour.text.chunking import LONGEST, cut
+from parlour.text.chunking import MAX_CHUNK_CHARS, chunk_text
 
 REPORT = """\
 # Site report 12
@@ -25,11 +25,11 @@ Seven-day strength was 24.1 MPa.
 
 
 def bodies(content: str) -> list[str]:
-    return [piece.body for piece in cut(content)]
+    return [piece.body for piece in chunk_text(content)]
 
 
 def test_a_piece_knows_the_headings_above_it() -> None:
-    assert [(piece.heading, piece.body) for piece in cut(REPORT)] == [
+    assert [(piece.heading, piece.body) for piece in chunk_text(REPORT)] == [
         (("Site report 12",), "Weather dry. Eleven people on site."),
         (("Site report 12", "Slab"), "The pour went ahead at grid C4."),
         (("Site report 12", "Slab", "Cube tests"), "Seven-day strength was 24.1 MPa."),
@@ -47,12 +47,12 @@ def test_short_paragraphs_of_one_section_share_a_piece() -> None:
 
 
 def test_page_comments_number_the_pieces() -> None:
-    pieces = cut("Before.\n<!-- page: 3 -->\nThree.\n<!-- page: 4 -->\nFour.")
+    pieces = chunk_text("Before.\n<!-- page: 3 -->\nThree.\n<!-- page: 4 -->\nFour.")
     assert [(piece.page, piece.body) for piece in pieces] == [(None, "Before."), (3, "Three."), (4, "Four.")]
 
 
 def test_form_feeds_number_the_pieces_from_one() -> None:
-    assert [(piece.page, piece.body) for piece in cut("One.\fTwo.\f\fFour.")] == [
+    assert [(piece.page, piece.body) for piece in chunk_text("One.\fTwo.\f\fFour.")] == [
         (1, "One."),
         (2, "Two."),
         (4, "Four."),
@@ -133,7 +133,7 @@ No, on Tuesday.
 
 Nobody's.
 """
-    written = [(piece.mail.sender, piece.mail.date, piece.body.splitlines()[-1]) for piece in cut(thread)]
+    written = [(piece.email.sender, piece.email.date, piece.body.splitlines()[-1]) for piece in chunk_text(thread)]
     assert written == [
         ("Anita Rao", "2026-03-02", "Can we start on Monday?"),
         ("Anita Rao", "2026-03-02", "Permit 77."),
@@ -143,12 +143,12 @@ Nobody's.
 
 
 def test_the_documents_own_date_and_author_hold_where_nothing_else_is_said() -> None:
-    (piece,) = cut("Text.", date="2026-02-14T10:00:00+05:30", author="Meera")
-    assert (piece.mail.sender, piece.mail.date) == ("Meera", "2026-02-14")
+    (piece,) = chunk_text("Text.", date="2026-02-14T10:00:00+05:30", author="Meera")
+    assert (piece.email.sender, piece.email.date) == ("Meera", "2026-02-14")
 
 
 def test_an_empty_document_has_no_pieces() -> None:
-    assert cut(" \n\n\f \n---\n") == []
+    assert chunk_text(" \n\n\f \n---\n") == []
 
 
 LINES = st.one_of(
@@ -204,7 +204,7 @@ def is_in_order(needle: str, hay: str) -> bool:
 @example("## Heading\n---")
 def test_no_text_is_lost_and_its_order_is_kept(content: str) -> None:
     text, headings = read(content)
-    pieces = cut(content)
+    pieces = chunk_text(content)
     assert is_in_order(text, "".join(piece.body for piece in pieces))
     assert set(headings) <= {said for piece in pieces for said in (*piece.heading, piece.body)}
 
@@ -212,16 +212,16 @@ def test_no_text_is_lost_and_its_order_is_kept(content: str) -> None:
 @settings(deadline=None)
 @given(DOCUMENTS)
 def test_pieces_are_neither_empty_nor_too_long(content: str) -> None:
-    assert all(0 < len(piece.body.strip()) <= LONGEST for piece in cut(content))
+    assert all(0 < len(piece.body.strip()) <= MAX_CHUNK_CHARS for piece in chunk_text(content))
 
 
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_at_all_can_be_cut(content: str) -> None:
-    assert all(0 < len(piece.body) <= LONGEST for piece in cut(content))
+    assert all(0 < len(piece.body) <= MAX_CHUNK_CHARS for piece in chunk_text(content))
 
 
 @settings(deadline=None)
 @given(DOCUMENTS)
 def test_the_same_text_gives_the_same_pieces(content: str) -> None:
-    assert cut(content) == cut(content)
+    assert chunk_text(content) == chunk_text(content)

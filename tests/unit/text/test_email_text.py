@@ -2,12 +2,12 @@
 
 import pytest
 
-from parlour.text.email_text import Mail, day, header_lines, read_header
+from parlour.text.email_text import EmailOrigin, to_iso_day, count_header_lines, parse_header
 
 
 def test_a_header_ends_where_its_fields_end() -> None:
-    assert header_lines(["From: A", "To: B", "Subject: C", "", "Dear B"]) == 3
-    assert header_lines(["Subject: C", "From: A"]) == 2
+    assert count_header_lines(["From: A", "To: B", "Subject: C", "", "Dear B"]) == 3
+    assert count_header_lines(["Subject: C", "From: A"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -22,16 +22,16 @@ def test_a_header_ends_where_its_fields_end() -> None:
     ],
 )
 def test_prose_and_tables_of_facts_are_no_header(lines: list[str]) -> None:
-    assert header_lines(lines) == 0
+    assert count_header_lines(lines) == 0
 
 
 def test_name_and_day_are_read() -> None:
-    mail = read_header(["From: Anita Rao <anita@example.com>", "Date: Mon, 2 Mar 2026 09:30:00 +0530"])
-    assert mail == Mail("Anita Rao", "2026-03-02")
+    mail = parse_header(["From: Anita Rao <anita@example.com>", "Date: Mon, 2 Mar 2026 09:30:00 +0530"])
+    assert mail == EmailOrigin("Anita Rao", "2026-03-02")
 
 
 def test_without_a_name_the_address_stands_for_it() -> None:
-    assert read_header(["From: anita@example.com", "Subject: x"]) == Mail("anita@example.com", "")
+    assert parse_header(["From: anita@example.com", "Subject: x"]) == EmailOrigin("anita@example.com", "")
 
 
 @pytest.mark.parametrize(
@@ -46,4 +46,4 @@ def test_without_a_name_the_address_stands_for_it() -> None:
     ],
 )
 def test_a_day_is_read_from_what_people_write(text: str, expected: str) -> None:
-    assert day(text) == expected
+    assert to_iso_day(text) == expected

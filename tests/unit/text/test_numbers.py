@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.text.dates import from_value, take_dates
-from parlour.text.numbers import ascii_digits, digit_numbers, figures
+from parlour.text.dates import parse_stored_value, extract_dates
+from parlour.text.numbers import ascii_digits, find_digit_numbers, find_figures
 
 
 def holds(text: str, *sources: str) -> bool:
-    return not figures(text).unsupported(figures("\n".join(sources)))
+    return not find_figures(text).has_unsupported(find_figures("\n".join(sources)))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_every_text_has_its_own_figures(text: str) -> None:
 
 
 def amounts(text: str) -> list[tuple[Decimal, str]]:
-    return [(max(one.exact), one.unit) for one in digit_numbers(ascii_digits(text)) if one.is_amount]
+    return [(max(one.exact_values), one.unit) for one in find_digit_numbers(ascii_digits(text)) if one.is_amount]
 
 
 @pytest.mark.parametrize(
@@ -157,20 +157,20 @@ def test_a_number_of_nothing_that_is_measured_is_no_amount(text: str) -> None:
     ],
 )
 def test_a_date_is_one_in_six_languages(said: str, source: str) -> None:
-    assert not figures(said).unsupported(figures(source))
-    assert figures("Due on 7 March.").unsupported(figures(source))
-    assert figures("Due on 6 April 2026.").unsupported(figures(source))
+    assert not find_figures(said).has_unsupported(find_figures(source))
+    assert find_figures("Due on 7 March.").has_unsupported(find_figures(source))
+    assert find_figures("Due on 6 April 2026.").has_unsupported(find_figures(source))
 
 
 @pytest.mark.parametrize(
     ("text", "value"), [("14 March", "03-14"), ("26.02.2026", "2026-02-26"), ("3/4/2026", "03/04/2026")]
 )
 def test_a_dates_value_is_read_back_as_the_same_date(text: str, value: str) -> None:
-    (found,), rest = take_dates(f"on {text} ok")
-    assert found.date.value == value
-    assert from_value(value) == found.date
+    (found,), rest = extract_dates(f"on {text} ok")
+    assert found.date.stored_value == value
+    assert parse_stored_value(value) == found.date
     assert rest == f"on {' ' * len(text)} ok"
 
 
 def test_two_kinds_of_group_marks_in_one_number_are_read() -> None:
-    assert not figures("0'0,000").unsupported(figures("0"))
+    assert not find_figures("0'0,000").has_unsupported(find_figures("0"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.text.sentences import cut, sentences
+from parlour.text.sentences import split_sentences, stripped_sentences
 
 INSEPARABLE = {
     "en": "Rs. 26|Rs. 4.6 lakh|Dr. Rao|Mr. K. Nair|No. 5|No. INV-2041|e.g. cement|i.e. Monday|1.5 t|1,00,000|26.02.2026"
@@ -48,24 +48,24 @@ def texts(draw: st.DrawFn) -> list[str]:
 
 @given(texts(), st.sampled_from([" ", "  ", "\n", " \n "]))
 def test_sentences_of_six_languages_are_cut_at_their_ends_only(said: list[str], between: str) -> None:
-    assert [piece.strip() for piece in cut(between.join(said))] == said
+    assert [piece.strip() for piece in split_sentences(between.join(said))] == said
 
 
 @pytest.mark.parametrize("inseparable", "|".join(INSEPARABLE.values()).split("|"))
 @pytest.mark.parametrize("after", ["", " ok.", "\nok"])
 def test_nothing_that_belongs_together_is_cut(inseparable: str, after: str) -> None:
-    assert sentences(inseparable + after)[0].startswith(inseparable)
+    assert stripped_sentences(inseparable + after)[0].startswith(inseparable)
 
 
 @given(st.lists(st.sampled_from([*"aB1ß.,!?…।。\"')] \n\tक़ள", "Rs", "Dr", "e.g", "रु"]), max_size=80).map("".join))
 def test_rejoining_loses_nothing(text: str) -> None:
-    assert "".join(cut(text)) == text
-    assert "".join("".join(sentences(text)).split()) == "".join(text.split())
+    assert "".join(split_sentences(text)) == text
+    assert "".join("".join(stripped_sentences(text)).split()) == "".join(text.split())
 
 
 @given(st.text(max_size=400))
 def test_any_text_is_cut_without_loss(text: str) -> None:
-    assert "".join(cut(text)) == text
+    assert "".join(split_sentences(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ def test_any_text_is_cut_without_loss(text: str) -> None:
     ],
 )
 def test_sentences_end_where_readers_end_them(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+    assert stripped_sentences(text) == expected
 
 
 @pytest.mark.parametrize("part", [".", ". ", "Dr. ", "a.'", '..."', "1. "])
 def test_a_long_text_without_sentences_takes_no_long_time(part: str) -> None:
     begin = time.perf_counter()
-    cut(part * 50_000)
+    split_sentences(part * 50_000)
     assert time.perf_counter() - begin < 3

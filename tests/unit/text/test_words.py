@@ -2,7 +2,7 @@
 
 import pytest
 
-from parlour.text.similarity import containment, similarity
+from parlour.text.similarity import containment, jaccard_similarity
 from parlour.text.words import MONTHS, WEEKDAYS, content_words, key_terms, stems, word_parts, words
 
 
@@ -20,7 +20,7 @@ def test_word_parts_are_cut_at_every_mark() -> None:
 
 def test_key_terms_are_long_or_have_a_digit() -> None:
     assert key_terms("The gate A7 of Rao is OPEN") == {"gate", "a7", "open"}
-    assert key_terms("The gate is open", letters=6) == set()
+    assert key_terms("The gate is open", min_letters=6) == set()
 
 
 def test_content_words_leave_stop_words_of_every_language_out() -> None:
@@ -50,6 +50,6 @@ def test_every_language_has_twelve_months_and_seven_days() -> None:
 
 
 def test_likeness_is_the_shared_part() -> None:
-    assert similarity({1, 2, 3}, {2, 3, 4}) == 0.5
+    assert jaccard_similarity({1, 2, 3}, {2, 3, 4}) == 0.5
     assert containment({1, 2}, {2, 3, 4}) == 0.5
-    assert similarity(set(), set()) == containment(set(), {1}) == 0.0
+    assert jaccard_similarity(set(), set()) == containment(set(), {1}) == 0.0

@@ -64,27 +64,27 @@ def test_everything_else_may_not(address: str) -> None:
 
 def test_a_deployment_names_a_tenants_hosts_with_a_port_or_for_every_port() -> None:
     hosts = PrivateHosts.parse(" acme@erp.internal , acme@office.example:8443,")
-    assert hosts.knows("acme", "http://erp.internal/x")
-    assert hosts.knows("acme", "https://ERP.internal:9000/x")
-    assert hosts.knows("acme", "https://office.example:8443/x")
-    assert not hosts.knows("acme", "https://office.example/x")
-    assert not hosts.knows("acme", "https://erp.internal.evil.example/x")
-    assert hosts.at("acme", "https://erp.internal/x") == "https://erp.internal/x"
+    assert hosts.is_allowed("acme", "http://erp.internal/x")
+    assert hosts.is_allowed("acme", "https://ERP.internal:9000/x")
+    assert hosts.is_allowed("acme", "https://office.example:8443/x")
+    assert not hosts.is_allowed("acme", "https://office.example/x")
+    assert not hosts.is_allowed("acme", "https://erp.internal.evil.example/x")
+    assert hosts.target_url("acme", "https://erp.internal/x") == "https://erp.internal/x"
 
 
 def test_a_deployment_may_say_where_a_host_is_answered() -> None:
     hosts = PrivateHosts.parse("acme@office.example=http://127.0.0.1:8707")
-    assert hosts.at("acme", "https://office.example/rfis?a=1") == "http://127.0.0.1:8707/rfis?a=1"
-    assert hosts.at("acme", "https://other.example/rfis") == "https://other.example/rfis"
+    assert hosts.target_url("acme", "https://office.example/rfis?a=1") == "http://127.0.0.1:8707/rfis?a=1"
+    assert hosts.target_url("acme", "https://other.example/rfis") == "https://other.example/rfis"
 
 
 def test_a_host_is_the_tenants_that_is_named_with_it_and_nobody_elses() -> None:
     hosts = PrivateHosts.parse("acme@erp.internal=http://10.0.0.1:80, brick@erp.internal=http://10.0.0.2:80")
-    assert hosts.at("acme", "https://erp.internal/x") == "http://10.0.0.1:80/x"
-    assert hosts.at("brick", "https://erp.internal/x") == "http://10.0.0.2:80/x"
+    assert hosts.target_url("acme", "https://erp.internal/x") == "http://10.0.0.1:80/x"
+    assert hosts.target_url("brick", "https://erp.internal/x") == "http://10.0.0.2:80/x"
     for other in ("acme2", "", "acme@erp.internal"):
-        assert not hosts.knows(other, "https://erp.internal/x")
-        assert hosts.at(other, "https://erp.internal/x") == "https://erp.internal/x"
+        assert not hosts.is_allowed(other, "https://erp.internal/x")
+        assert hosts.target_url(other, "https://erp.internal/x") == "https://erp.internal/x"
 
 
 @pytest.mark.parametrize(
@@ -108,4 +108,4 @@ def test_a_wrong_setting_is_named(text: str) -> None:
 
 
 def test_no_host_is_private_unless_it_is_named() -> None:
-    assert not PrivateHosts.parse("").knows("acme", "http://localhost/")
+    assert not PrivateHosts.parse("").is_allowed("acme", "http://localhost/")

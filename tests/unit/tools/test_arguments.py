@@ -5,7 +5,7 @@ from referencing.exceptions import Unresolvable
 
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.tools.arguments import check
+from parlour.tools.arguments import validate_arguments
 
 SCHEMA: JsonObject = {
     "type": "object",
@@ -22,7 +22,7 @@ SCHEMA: JsonObject = {
 
 
 def test_good_arguments_pass() -> None:
-    check(SCHEMA, {"query": "slab", "limit": 3, "order": "new", "tags": ["a"]})
+    validate_arguments(SCHEMA, {"query": "slab", "limit": 3, "order": "new", "tags": ["a"]})
 
 
 @pytest.mark.parametrize(
@@ -44,20 +44,20 @@ def test_good_arguments_pass() -> None:
 )
 def test_each_mistake_is_named(name: str, value: Json, told: str) -> None:
     with pytest.raises(InvalidArguments) as refused:
-        check(SCHEMA, {"query": "slab", name: value})
+        validate_arguments(SCHEMA, {"query": "slab", name: value})
     assert str(refused.value) == f"{told}. Correct the arguments and call again."
 
 
 def test_what_is_missing_is_named() -> None:
     with pytest.raises(InvalidArguments, match=r"^arguments: missing: query"):
-        check(SCHEMA, {})
+        validate_arguments(SCHEMA, {})
 
 
 def test_several_mistakes_are_told_at_once_and_many_are_not() -> None:
     with pytest.raises(InvalidArguments, match=r"^limit: .*; query: "):
-        check(SCHEMA, {"query": 1, "limit": 0})
+        validate_arguments(SCHEMA, {"query": 1, "limit": 0})
     with pytest.raises(InvalidArguments) as refused:
-        check(
+        validate_arguments(
             {"items": {"type": "string"}, "type": "object", "additionalProperties": {"type": "string"}},
             {f"n{number}": number for number in range(100)},
         )
@@ -66,11 +66,11 @@ def test_several_mistakes_are_told_at_once_and_many_are_not() -> None:
 
 def test_a_huge_mistake_is_quoted_briefly() -> None:
     with pytest.raises(InvalidArguments) as refused:
-        check(SCHEMA, {"query": "slab", "limit": "9" * 10_000, "x" * 10_000: 1})
+        validate_arguments(SCHEMA, {"query": "slab", "limit": "9" * 10_000, "x" * 10_000: 1})
     assert len(str(refused.value)) < 500
 
 
 def test_a_reference_outside_the_schema_is_never_fetched() -> None:
     with pytest.raises(Exception, match="example") as refused:
-        check({"$ref": "http://example.invalid/schema"}, {})
+        validate_arguments({"$ref": "http://example.invalid/schema"}, {})
     assert isinstance(refused.value.__cause__ or refused.value, Unresolvable)

@@ -5,9 +5,9 @@ from typing import Literal
 
 import pytest
 
-from parlour.tools.doubt import Doubt, Move, Sofar, next_move
+from parlour.tools.doubt import DoubtCause, NextAction, EffectStatus, next_action
 
-FRESH = Sofar(repeatable=False, writes=True, can_look=False, calls_left=2)
+FRESH = EffectStatus(is_repeatable=False, writes=True, can_look_up=False, calls_left=2)
 
 type Looked = Literal["absent", "unreachable"] | None
 
@@ -33,34 +33,34 @@ type Looked = Literal["absent", "unreachable"] | None
     ],
 )
 def test_what_comes_next_for_a_write(
-    repeatable: bool, can_look: bool, calls_left: int, doubt: Doubt | None, looked: Looked, expected: Move
+    repeatable: bool, can_look: bool, calls_left: int, doubt: DoubtCause | None, looked: Looked, expected: NextAction
 ) -> None:
-    sofar = Sofar(repeatable, True, can_look, calls_left, doubt=doubt, looked=looked)
-    assert next_move(sofar) == expected
+    sofar = EffectStatus(repeatable, True, can_look, calls_left, doubt_cause=doubt, lookup_result=looked)
+    assert next_action(sofar) == expected
 
 
-def every_state() -> list[Sofar]:
-    doubts: tuple[Doubt | None, ...] = (None, "crashed", "cut", "late")
+def every_state() -> list[EffectStatus]:
+    doubts: tuple[DoubtCause | None, ...] = (None, "crashed", "cut", "late")
     looks: tuple[Looked, ...] = (None, "absent", "unreachable")
     flags = itertools.product((False, True), (False, True), (False, True), range(3), (False, True), doubts, looks)
-    return [Sofar(*flag) for flag in flags]
+    return [EffectStatus(*flag) for flag in flags]
 
 
 def test_what_may_have_been_done_is_never_simply_done_again() -> None:
     for state in every_state():
-        if next_move(state) == "call" and state.doubt is not None:
-            assert state.repeatable or (state.looked == "absent" and state.doubt != "late"), state
+        if next_action(state) == "call" and state.doubt_cause is not None:
+            assert state.is_repeatable or (state.lookup_result == "absent" and state.doubt_cause != "late"), state
 
 
 def test_what_was_given_up_is_not_called_again() -> None:
-    assert all(next_move(state) != "call" for state in every_state() if state.stopped)
+    assert all(next_action(state) != "call" for state in every_state() if state.is_stopped)
 
 
 def test_what_changes_nothing_is_never_in_doubt() -> None:
-    assert all(next_move(state) != "unknown" for state in every_state() if not state.writes)
+    assert all(next_action(state) != "unknown" for state in every_state() if not state.writes)
 
 
 def test_a_write_that_was_called_is_said_to_have_failed_only_on_a_promise() -> None:
     for state in every_state():
-        if state.writes and state.doubt and next_move(state) == "fail":
-            assert state.looked == "absent", state
+        if state.writes and state.doubt_cause and next_action(state) == "fail":
+            assert state.lookup_result == "absent", state

@@ -22,9 +22,9 @@ from parlour.infra.errors import (
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.principal import system
+from parlour.principal import system_principal
 from parlour.tools.definition import Tool
-from parlour.tools.effects import overdue, perform
+from parlour.tools.effects import resolve_overdue, perform_effect
 from parlour.tools.result import ToolResult
 from parlour.tools.run import ToolContext
 
@@ -43,7 +43,7 @@ def no_connection(_: float) -> Any:
 
 @pytest.fixture
 def context(now: datetime, new_id: NewId) -> ToolContext:
-    return ToolContext(system(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fence=1)
+    return ToolContext(system_principal(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fencing_token=1)
 
 
 @dataclass
@@ -89,7 +89,7 @@ def carried_out(
     context: ToolContext, tool: Tool, script: Script, was: Literal["reserved", "running"] = "reserved"
 ) -> tuple[ToolResult, list[str]]:
     notes = Notes()
-    return perform(context, tool, ARGUMENTS, was, {"python": script}, notes), notes.written
+    return perform_effect(context, tool, ARGUMENTS, was, {"python": script}, notes), notes.written
 
 
 def test_a_call_is_begun_made_and_ended(context: ToolContext) -> None:
@@ -99,13 +99,13 @@ def test_a_call_is_begun_made_and_ended(context: ToolContext) -> None:
 
 def test_wrong_arguments_end_it_before_it_is_begun(context: ToolContext) -> None:
     notes = Notes()
-    result = perform(context, POST, {"text": 3}, "reserved", {"python": Script()}, notes)
+    result = perform_effect(context, POST, {"text": 3}, "reserved", {"python": Script()}, notes)
     assert (result.code, notes.written) == ("invalid_arguments", ["failed"])
 
 
 def test_a_tool_that_cannot_be_reached_from_here_is_not_begun(context: ToolContext) -> None:
     notes = Notes()
-    assert perform(context, POST, ARGUMENTS, "reserved", {}, notes).code == "not_available"
+    assert perform_effect(context, POST, ARGUMENTS, "reserved", {}, notes).code == "not_available"
     assert notes.written == ["failed"]
 
 
@@ -113,7 +113,7 @@ def test_nothing_is_called_when_the_book_cannot_be_written(context: ToolContext)
     script = Script([DONE])
     for problem in (DatabaseUnavailable(), LeaseLost()):
         with pytest.raises(type(problem)):
-            perform(context, POST, ARGUMENTS, "reserved", {"python": script}, Notes(broken=problem))
+            perform_effect(context, POST, ARGUMENTS, "reserved", {"python": script}, Notes(broken=problem))
     assert script.log == []
 
 
@@ -163,12 +163,12 @@ def test_what_concerns_the_whole_run_goes_through_and_leaves_the_book_as_it_is(
 ) -> None:
     notes = Notes()
     with pytest.raises(type(problem)):
-        perform(context, POST, ARGUMENTS, "reserved", {"python": Script([problem])}, notes)
+        perform_effect(context, POST, ARGUMENTS, "reserved", {"python": Script([problem])}, notes)
     assert notes.written == ["running"]
 
 
 def test_a_call_that_was_given_up_beforehand_is_not_made(context: ToolContext) -> None:
-    context.line.hang_up()
+    context.connection.cancel()
     result, written = carried_out(context, POST, script := Script())
     assert (result.code, written, script.log) == ("cancelled", ["failed"], [])
 
@@ -176,7 +176,7 @@ def test_a_call_that_was_given_up_beforehand_is_not_made(context: ToolContext) -
 def test_a_repeatable_call_that_was_given_up_is_not_made_again(context: ToolContext) -> None:
     class GivenUp(Script):
         def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
-            context.line.hang_up()
+            context.connection.cancel()
             return super().call(context, tool, arguments)
 
     result, written = carried_out(context, REPEATABLE, script := GivenUp([StillUnderWay()]))
@@ -198,7 +198,7 @@ def test_what_a_tool_took_and_never_answered_is_looked_up_and_not_made_again(
     context: ToolContext, tool: Tool, lookups: Any, state: str, code: str
 ) -> None:
     notes, script = Notes(), Script([], lookups)
-    result = overdue(context, tool, {"python": script}, notes)
+    result = resolve_overdue(context, tool, {"python": script}, notes)
     assert (notes.written, result.code) == ([state], code)
     assert "call" not in script.log
 
@@ -260,7 +260,7 @@ def test_whatever_fails_where_a_write_is_done_at_most_once(context: ToolContext,
         while world.state in {"reserved", "running"}:
             was: Any = world.state
             with suppress(Died):
-                perform(context, tool, ARGUMENTS, was, {"python": world}, world)
+                perform_effect(context, tool, ARGUMENTS, was, {"python": world}, world)
         assert world.done <= 1
         assert world.done == 1 or world.state != "done"
         assert world.state != "failed" or world.done == 0

@@ -19,11 +19,11 @@ from parlour.infra.errors import (
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.principal import system
+from parlour.principal import system_principal
 from parlour.tools.definition import Tool
 from parlour.tools.endpoints import PythonEndpoint
-from parlour.tools.result import LONGEST
-from parlour.tools.run import Builtin, Endpoints, ToolContext, run_named, run_tool
+from parlour.tools.result import MAX_RESULT_CHARS
+from parlour.tools.run import BuiltinTool, Endpoints, ToolContext, run_tool_by_name, run_tool
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 ECHO = Tool("echo", "Says it again.", SCHEMA, "python:echo")
@@ -36,18 +36,18 @@ def no_connection(seconds: float) -> Any:
 @pytest.fixture
 def context(now: datetime, new_id: NewId) -> ToolContext:
     ids = UUID(int=1), UUID(int=2)
-    return ToolContext(system(UUID(int=3)), Database(no_connection), *ids, now, new_id, fence=1)
+    return ToolContext(system_principal(UUID(int=3)), Database(no_connection), *ids, now, new_id, fencing_token=1)
 
 
 def echo(context: ToolContext, arguments: JsonObject) -> JsonObject:
     return {"said": arguments["text"]}
 
 
-def python(builtins: Mapping[str, Builtin]) -> Endpoints:
+def python(builtins: Mapping[str, BuiltinTool]) -> Endpoints:
     return {"python": PythonEndpoint(builtins)}
 
 
-def raising(error: BaseException) -> Builtin:
+def raising(error: BaseException) -> BuiltinTool:
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         raise error
 
@@ -55,12 +55,12 @@ def raising(error: BaseException) -> Builtin:
 
 
 def test_a_call_is_answered(context: ToolContext) -> None:
-    result = run_named(context, "echo", {"text": "hi"}, [ECHO], python({"echo": echo}))
+    result = run_tool_by_name(context, "echo", {"text": "hi"}, [ECHO], python({"echo": echo}))
     assert (result.ok, result.content) == (True, {"said": "hi"})
 
 
 def test_an_unknown_tool_is_answered_with_those_there_are(context: ToolContext) -> None:
-    result = run_named(context, "ehco" * 100, {}, [ECHO], python({"echo": echo}))
+    result = run_tool_by_name(context, "ehco" * 100, {}, [ECHO], python({"echo": echo}))
     assert (result.ok, result.code, result.retryable) == (False, "unknown_tool", False)
     message = str(result.content["message"])
     assert message.endswith("there are: echo")
@@ -117,7 +117,7 @@ def test_an_interruption_goes_through(context: ToolContext) -> None:
 def test_a_long_answer_is_shortened(context: ToolContext) -> None:
     result = run_tool(context, ECHO, {"text": "x" * 100_000}, python({"echo": echo}))
     assert result.ok
-    assert len(result.text) <= LONGEST
+    assert len(result.text) <= MAX_RESULT_CHARS
 
 
 def test_the_context_reaches_the_tool(context: ToolContext) -> None:

@@ -1,34 +1,34 @@
 """What a turn does next follows from what is committed, and from nothing else."""
 
 from parlour.infra.jsonable import JsonObject
-from parlour.turns.journal import Call, CallModel, Journal, Reply, RunTools, Step, ToolRequest, next_step
+from parlour.turns.journal import FinishedCall, CallModel, Journal, Reply, RunTools, ModelStep, ToolRequest, next_step
 
 
-def asking(number: int, *calls: str) -> Step:
+def asking(number: int, *calls: str) -> ModelStep:
     blocks: tuple[JsonObject, ...] = tuple(
         {"type": "tool_use", "id": call, "name": "search_knowledge", "input": {"query": call}} for call in calls
     )
-    return Step(number, ({"type": "text", "text": "Let me look."}, *blocks), "tool_use")
+    return ModelStep(number, ({"type": "text", "text": "Let me look."}, *blocks), "tool_use")
 
 
-def saying(number: int, text: str) -> Step:
-    return Step(number, ({"type": "text", "text": text},), "end_turn")
+def saying(number: int, text: str) -> ModelStep:
+    return ModelStep(number, ({"type": "text", "text": text},), "end_turn")
 
 
-def done(step: int, call_id: str) -> Call:
-    return Call(step, call_id, {"documents": []})
+def done(step: int, call_id: str) -> FinishedCall:
+    return FinishedCall(step, call_id, {"documents": []})
 
 
-def journal(*steps: Step, calls: tuple[Call, ...] = (), most: int = 4) -> Journal:
+def journal(*steps: ModelStep, calls: tuple[FinishedCall, ...] = (), most: int = 4) -> Journal:
     return Journal(steps, calls, most)
 
 
 def test_a_new_turn_asks_the_model() -> None:
-    assert next_step(journal()) == CallModel(1, again=False)
+    assert next_step(journal()) == CallModel(1, is_retry=False)
 
 
 def test_a_step_whose_answer_was_never_committed_is_asked_again() -> None:
-    assert next_step(journal(Step(1, None, None))) == CallModel(1, again=True)
+    assert next_step(journal(ModelStep(1, None, None))) == CallModel(1, is_retry=True)
 
 
 def test_requested_tools_are_run() -> None:
@@ -43,7 +43,7 @@ def test_a_tool_that_has_its_result_is_not_run_again() -> None:
 
 
 def test_with_all_results_the_model_is_asked_again() -> None:
-    assert next_step(journal(asking(1, "a"), calls=(done(1, "a"),))) == CallModel(2, again=False)
+    assert next_step(journal(asking(1, "a"), calls=(done(1, "a"),))) == CallModel(2, is_retry=False)
 
 
 def test_the_same_call_id_in_another_step_is_another_call() -> None:
@@ -56,17 +56,17 @@ def test_words_without_requests_are_the_reply() -> None:
 
 
 def test_a_model_that_says_nothing_leaves_no_answer() -> None:
-    assert next_step(journal(Step(1, (), "end_turn"))) == Reply(None)
+    assert next_step(journal(ModelStep(1, (), "end_turn"))) == Reply(None)
 
 
 def test_tools_may_be_asked_for_as_often_as_allowed_and_not_once_more() -> None:
     steps = tuple(asking(number, f"c{number}") for number in range(1, 5))
     calls = tuple(done(number, f"c{number}") for number in range(1, 5))
-    assert next_step(journal(*steps, calls=calls)) == CallModel(5, again=False)
+    assert next_step(journal(*steps, calls=calls)) == CallModel(5, is_retry=False)
     assert next_step(journal(*steps, asking(5, "c5"), calls=calls)) == Reply(None)
 
 
 def test_arguments_that_are_no_object_become_none() -> None:
     odd: JsonObject = {"type": "tool_use", "id": "a", "name": "search_knowledge", "input": "liability"}
-    step = next_step(journal(Step(1, (odd,), "tool_use")))
+    step = next_step(journal(ModelStep(1, (odd,), "tool_use")))
     assert step == RunTools(1, (ToolRequest("a", "search_knowledge", {}),))

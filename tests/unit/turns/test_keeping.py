@@ -5,7 +5,7 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.turns.prompts import store
-from parlour.turns.prompts.store import Asking, Kept, LedgerRow, PromptWrites
+from parlour.turns.prompts.store import StepRequest, StoredCacheState, LedgerRow, PromptWrites
 from tests.conftest import NOW
 
 _ID = UUID(int=1)
@@ -24,11 +24,11 @@ class Recording:
 
 def test_texts_are_written_in_one_order_whatever_the_prompts() -> None:
     """Two turns that write the same new texts in different orders would wait for each other."""
-    asking, row = Asking(_ID, _ID, "anthropic", "m", NOW), LedgerRow(1, NOW.date(), NOW, "m", "h", None, b"")
+    asking, row = StepRequest(_ID, _ID, "anthropic", "m", NOW), LedgerRow(1, NOW.date(), NOW, "m", "h", None, b"")
     written = []
     for blobs in ({"b": "second", "a": "first"}, {"a": "first", "b": "second"}):
         recording = Recording()
-        writes = PromptWrites(asking, row, blobs, Kept({}, None), anew=False, look_at=NOW)
-        store.keep_prompt(cast("Transaction", recording), writes)
+        writes = PromptWrites(asking, row, blobs, StoredCacheState({}, None), anew=False, look_at=NOW)
+        store.insert_prompt_record(cast("Transaction", recording), writes)
         written.append(list(recording.parameters["texts"].obj.items()))
     assert written == [[("a", "first"), ("b", "second")]] * 2

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import pytest
 
-from parlour.channels.outgoing import as_parameter
+from parlour.channels.outgoing import to_template_parameter
 from parlour.infra.errors import InvalidRequest
 from parlour.turns.linking import codes
 
@@ -21,7 +21,7 @@ ONE, OTHER = UUID(int=1), UUID(int=2)
     ],
 )
 def test_a_number_may_be_written_as_people_write_it(written: str, number: str) -> None:
-    assert codes.phone(written) == number
+    assert codes.parse_phone_number(written) == number
 
 
 @pytest.mark.parametrize(
@@ -29,31 +29,31 @@ def test_a_number_may_be_written_as_people_write_it(written: str, number: str) -
 )
 def test_what_is_no_number_with_a_country_code_is_refused(written: str) -> None:
     with pytest.raises(InvalidRequest, match="country code"):
-        codes.phone(written)
+        codes.parse_phone_number(written)
 
 
 @pytest.mark.parametrize(("drawn", "code"), [(0, "000000"), (7, "000007"), (999_999, "999999")])
 def test_every_code_has_six_digits(drawn: int, code: str) -> None:
-    assert codes.fresh(lambda below: min(drawn, below - 1)) == code
+    assert codes.generate_code(lambda below: min(drawn, below - 1)) == code
 
 
 def test_a_code_is_drawn_from_a_million() -> None:
-    assert codes.fresh(lambda below: below - 1) == "999999"
-    assert len({codes.fresh(lambda below, at=at: at % below) for at in range(2_000)}) == 2_000  # type: ignore[misc]
+    assert codes.generate_code(lambda below: below - 1) == "999999"
+    assert len({codes.generate_code(lambda below, at=at: at % below) for at in range(2_000)}) == 2_000  # type: ignore[misc]
 
 
 def test_a_seal_is_of_one_code_of_one_link_under_one_secret() -> None:
-    seal = codes.seal("secret", ONE, "123456")
-    assert codes.is_same(seal, codes.seal("secret", ONE, " 123 456 "))
+    seal = codes.hash_code("secret", ONE, "123456")
+    assert codes.hashes_equal(seal, codes.hash_code("secret", ONE, " 123 456 "))
     for other in (
-        codes.seal("secret", ONE, "123457"), codes.seal("secret", OTHER, "123456"), codes.seal("other", ONE, "123456"),
+        codes.hash_code("secret", ONE, "123457"), codes.hash_code("secret", OTHER, "123456"), codes.hash_code("other", ONE, "123456"),
     ):  # fmt: skip
-        assert not codes.is_same(seal, other)
+        assert not codes.hashes_equal(seal, other)
     assert b"123456" not in seal
 
 
 def test_what_is_sent_says_the_code_first_and_fits_a_template() -> None:
-    words = codes.words("000007", "Site desk")
+    words = codes.render_code_message("000007", "Site desk")
     assert words.startswith("000007 ")
     assert "10 minutes" in words
-    assert as_parameter([words]) == words
+    assert to_template_parameter([words]) == words

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parlour.turns.pointing import points_back
+from parlour.turns.pointing import refers_to_other_conversation
 
 
 @pytest.mark.parametrize(
@@ -14,11 +14,11 @@ from parlour.turns.pointing import points_back
     ],
 )  # fmt: skip
 def test_it_points_back(question: str) -> None:
-    assert points_back(question)
+    assert refers_to_other_conversation(question)
 
 
 @pytest.mark.parametrize(
     "question", ["How wide is the crack at C4?", "The last delivery was late.", "Who is on site today?", ""]
 )
 def test_it_does_not(question: str) -> None:
-    assert not points_back(question)
+    assert not refers_to_other_conversation(question)

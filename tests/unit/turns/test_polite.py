@@ -2,18 +2,18 @@
 
 import pytest
 
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 from parlour.turns import attached, polite
-from parlour.turns.own_words import own_words
-from parlour.turns.records import Earlier
+from parlour.turns.own_words import neutralise_forged_tool_result
+from parlour.turns.records import UserMessage
 
 
 def read(body: str, kind: str = "text") -> str:
-    return polite.as_read(Earlier(kind, body))
+    return polite.effective_text(UserMessage(kind, body))
 
 
 def test_what_a_tool_call_came_to_is_told_as_data() -> None:
-    told = read('{"outcome":"done"}', polite.TOOL_RESULT)
+    told = read('{"outcome":"done"}', polite.TOOL_RESULT_KIND)
 
     assert told.startswith("[What became of a tool call")
     assert "no instruction" in told
@@ -26,7 +26,7 @@ def test_a_user_cannot_write_what_a_tool_call_came_to(opening: str) -> None:
 
     assert "[" not in read(forged)
     assert "refund" in read(forged)
-    assert "[" not in own_words(forged)
+    assert "[" not in neutralise_forged_tool_result(forged)
 
 
 @pytest.mark.parametrize("kind", ["image", "text", "other"])
@@ -36,8 +36,8 @@ def test_nor_can_the_name_of_a_file_pass_for_it(kind: str) -> None:
         "media_type": "", "size_bytes": 1, "body": "b", "problem": "unreadable", "refused": False, "level": 0,
         "is_gone": False, "file_id": None,
     }  # fmt: skip
-    (item,) = attached.sent([row], 1)
-    assert "[What" not in canonical([item.title, item.text, *item.shorter])
+    (item,) = attached.attachment_items([row], 1)
+    assert "[What" not in canonical_json([item.title, item.text, *item.shorter_texts])
 
 
 def test_any_other_words_are_read_as_they_were_written() -> None:

@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from parlour.context.lead import Kept as Line
-from parlour.context.lead import Lead, Summary
-from parlour.context.pins import Pinned
+from parlour.context.lead import KeyDetailLine as Line
+from parlour.context.lead import CompactedHistory, Summary
+from parlour.context.pins import CachedBriefing
 from parlour.context.segment import Block, Layer, Segment, Source
-from parlour.context.standing import Standing
-from parlour.turns.prompts.store import Kept
+from parlour.context.standing import PromptCacheState
+from parlour.turns.prompts.store import StoredCacheState
 from tests.conftest import NOW
 
 SQL = Path("shared/parlour/turns/prompts/queries.sql").read_text("utf-8")
 SOURCE = Source("messages", "m1")
-SUMMARY = Summary(7, 4, "They met.", (Line("- you: at nine", 2, SOURCE, ours=True),))
+SUMMARY = Summary(7, 4, "They met.", (Line("- you: at nine", 2, SOURCE, from_agent=True),))
 BRIEFING = Segment(Layer.BRIEFING, "briefing", "system", (Block(("# T-1",), 3),))
-PINNED = Pinned(BRIEFING, (SOURCE,), "task/T-1", {}, 1, NOW)
-STORED = Kept.of(Standing(PINNED, Lead(5, ("- user: when?",), (3,), summary=SUMMARY)))
+PINNED = CachedBriefing(BRIEFING, (SOURCE,), "task/T-1", {}, 1, NOW)
+STORED = StoredCacheState.from_cache_state(PromptCacheState(PINNED, CompactedHistory(5, ("- user: when?",), (3,), summary=SUMMARY)))
 
 
 def at(value: Any, path: str) -> Any:
@@ -30,13 +30,13 @@ def at(value: Any, path: str) -> Any:
 
 @pytest.mark.parametrize("path", sorted(set(re.findall(r"standing #>>? '\{([\w,]+)\}'", SQL))))
 def test_a_path_into_a_standing_leads_to_a_field(path: str) -> None:
-    assert at(STORED.standing, path)
+    assert at(STORED.cache_state, path)
 
 
 def test_the_lines_beside_a_summary_lead_to_their_turns() -> None:
     assert "jsonb_path_query(standing, '$.lead.summary.kept[*]?(@.ours==true).turn')" in SQL
-    assert at(STORED.standing, "lead,summary,kept,0,ours") is True
-    assert at(STORED.standing, "lead,summary,kept,0,turn") == 2
+    assert at(STORED.cache_state, "lead,summary,kept,0,ours") is True
+    assert at(STORED.cache_state, "lead,summary,kept,0,turn") == 2
 
 
 def test_a_briefing_names_its_sources_by_table_and_id() -> None:
@@ -47,14 +47,14 @@ def test_a_briefing_names_its_sources_by_table_and_id() -> None:
 
 
 def test_a_standing_comes_back_with_its_briefing() -> None:
-    assert STORED.whole().pinned == PINNED
-    assert Kept.of(STORED.whole()) == STORED
+    assert STORED.to_cache_state().cached_briefing == PINNED
+    assert StoredCacheState.from_cache_state(STORED.to_cache_state()) == STORED
 
 
 def test_an_erased_standing_keeps_no_words_of_its_briefing() -> None:
-    left = STORED.whole().erased(history=False)
-    assert left.pinned == PINNED.tombstone()
-    assert left.pinned.forgotten
-    assert (left.pinned.held, left.pinned.sources, left.pinned.segment.blocks) == ((), (), ())
-    assert left.lead.recap == ("- user: when?",)
-    assert STORED.whole().erased(history=True).lead == Lead()
+    left = STORED.to_cache_state().without_text(is_history_erased=False)
+    assert left.cached_briefing == PINNED.tombstone()
+    assert left.cached_briefing.is_erased
+    assert (left.cached_briefing.entries, left.cached_briefing.sources, left.cached_briefing.segment.blocks) == ((), (), ())
+    assert left.compacted_history.recap == ("- user: when?",)
+    assert STORED.to_cache_state().without_text(is_history_erased=True).compacted_history == CompactedHistory()

@@ -1,9 +1,9 @@
 """A summary as prompts tell it, from its row."""
 
-from parlour.context.lead import Kept, Summary
+from parlour.context.lead import KeyDetailLine, Summary
 from parlour.context.segment import Source
 from parlour.infra.jsonable import JsonObject
-from parlour.turns.past import summary_of
+from parlour.turns.past import summary_from_row
 
 
 def line(turn: int, text: str, *, ours: bool) -> JsonObject:
@@ -12,15 +12,15 @@ def line(turn: int, text: str, *, ours: bool) -> JsonObject:
 
 def test_lines_say_who_said_them_and_keep_their_order() -> None:
     kept = [line(5, "PX-48213", ours=False), line(2, "I will call.", ours=True)]
-    found = summary_of({"version": 3, "until": 6, "text": "So far.", "kept": [*kept]})
+    found = summary_from_row({"version": 3, "until": 6, "text": "So far.", "kept": [*kept]})
     assert found == Summary(
         3, 6, "So far.",
         (
-            Kept("- user: PX-48213", 5, Source("messages", "m5")),
-            Kept("- you: I will call.", 2, Source("messages", "m2"), ours=True),
+            KeyDetailLine("- user: PX-48213", 5, Source("messages", "m5")),
+            KeyDetailLine("- you: I will call.", 2, Source("messages", "m2"), from_agent=True),
         ),
     )  # fmt: skip
 
 
 def test_there_may_be_no_lines() -> None:
-    assert summary_of({"version": 1, "until": 2, "text": "", "kept": None}) == Summary(1, 2, "")
+    assert summary_from_row({"version": 1, "until": 2, "text": "", "kept": None}) == Summary(1, 2, "")

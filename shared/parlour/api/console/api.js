@@ -1,7 +1,7 @@
 // Talking to Parlour. Every address is relative to this page, so a stage prefix in front of it changes nothing.
 
 const ROOT = new URL("../", document.baseURI);
-const UNREACHABLE = "Parlour cannot be reached just now. Check that it is running; your text is kept.";
+const UNREACHABLE = "Cannot reach Parlour. Check that it is running; your text is kept.";
 
 /** Something the server refused or could not do, in words for people. */
 export class Problem extends Error {
@@ -121,7 +121,7 @@ export function newId() {
 
 /** What went wrong, as one would say it to a visitor. */
 export function kindly(error) {
-  if (error.status === 401 || error.status === 404) return "This conversation has ended. Send your message again to begin a new one.";
-  if (error.status === 503) return "Parlour is busy just now. Your message is kept here: try again in a moment.";
-  return error instanceof Problem ? error.message : "Something in this page went wrong. Reload it and try again.";
+  if (error.status === 401 || error.status === 404) return "This conversation has ended. Send your message again to start a new one.";
+  if (error.status === 503) return "Parlour is busy. Your message is kept; try again in a moment.";
+  return error instanceof Problem ? error.message : "An error occurred in this page. Reload it and try again.";
 }

@@ -17,9 +17,9 @@ export class Attaching {
   constructor(form, say) {
     this.say = say;
     this.pieces = [];
-    this.tray = h("ul", { class: "tray", "aria-label": "To be sent along", hidden: true });
+    this.tray = h("ul", { class: "tray", "aria-label": "Attachments", hidden: true });
     const pick = h("input", { type: "file", multiple: true, accept: ACCEPT, class: "hidden-label", id: "chat-pick", on: { change: (event) => { this.take(event.target.files); event.target.value = ""; } } });
-    const button = h("label", { class: "attach", for: "chat-pick", title: "Send a picture or a text along" }, glyph("clip"), h("span", { class: "hidden-label" }, "Send a picture or a text along"));
+    const button = h("label", { class: "attach", for: "chat-pick", title: "Attach an image or a text file" }, glyph("clip"), h("span", { class: "hidden-label" }, "Attach an image or a text file"));
     form.prepend(pick, button);
     form.before(this.tray);
     this.around(form.closest("section"));
@@ -36,7 +36,7 @@ export class Attaching {
   take(files) {
     const large = [...files].filter((file) => file.size > LARGEST).map(({ name }) => `${name} is larger than 16 MB.`);
     const fit = [...files].filter((file) => file.size && file.size <= LARGEST);
-    const many = this.pieces.length + fit.length > MOST ? [`A message can have ${MOST} files with it.`] : [];
+    const many = this.pieces.length + fit.length > MOST ? [`A message can have at most ${MOST} attachments.`] : [];
     this.pieces.push(...fit.slice(0, MOST - this.pieces.length).map(piece));
     this.say([...large, ...many].join(" "));
     this.draw();
@@ -52,7 +52,7 @@ export class Attaching {
 
   draw() {
     const leave = (one) => { this.pieces = this.pieces.filter((other) => other !== one); this.draw(); };
-    this.tray.replaceChildren(...this.pieces.map((one) => h("li", {}, along(one), h("button", { type: "button", "aria-label": `Leave ${one.name} out`, on: { click: () => leave(one) } }, "×"))));
+    this.tray.replaceChildren(...this.pieces.map((one) => h("li", {}, along(one), h("button", { type: "button", "aria-label": `Remove ${one.name}`, on: { click: () => leave(one) } }, "×"))));
     this.tray.hidden = !this.pieces.length;
   }
 }

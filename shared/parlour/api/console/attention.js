@@ -12,39 +12,39 @@ const KINDS = {
   spend: {
     draw: spending,
     actions: [
-      { path: "v1/costs/resume", label: "Switch on again", confirm: "From the next message on models are called again, and cost money.", yes: "Switch them on", told: "Model calls are on again.", only: "stopped" },
+      { path: "v1/costs/resume", label: "Turn model calls on", confirm: "The next message calls a model again, which costs money.", yes: "Turn on", told: "Model calls are on.", only: "stopped" },
     ],
   },
   tool_calls: {
     path: "tool-calls",
     draw: toolCall,
     actions: [
-      { how: "done", label: "Done", confirm: "The agent will be told that this was done, and the conversation goes on.", yes: "Yes, it was done" },
-      { how: "run_again", label: "Run again", confirm: "This runs once more with the same arguments. If it was done after all, it may be done twice.", yes: "Run it again" },
+      { how: "done", label: "Done", confirm: "Marks the call as done. The agent continues the conversation.", yes: "Mark as done" },
+      { how: "run_again", label: "Run again", confirm: "Runs the call once more with the same arguments. If the first call succeeded, it is done twice.", yes: "Run again" },
     ],
   },
   sends: {
     path: "sends",
     draw: send,
     actions: [
-      { how: "arrived", label: "It arrived", confirm: "The reply counts as sent. Nothing is sent again.", yes: "Yes, it arrived", only: "unknown" },
-      { how: "send_again", label: "Send again", confirm: "The reply is sent once more. If it arrived after all, the person gets it twice.", yes: "Send it again", only: "unknown" },
-      { how: "send_again", label: "Send now", confirm: "The reply is sent now, as it is. The channel may refuse it once more; then it comes back here.", yes: "Send it now", only: "held" },
-      { how: "dismiss", label: "Dismiss", confirm: "The reply is not sent, and this leaves the list.", yes: "Dismiss it" },
+      { how: "arrived", label: "It arrived", confirm: "Marks the reply as sent. Nothing is sent again.", yes: "Mark as arrived", only: "unknown" },
+      { how: "send_again", label: "Send again", confirm: "Sends the reply once more. If the first one arrived, the user gets it twice.", yes: "Send again", only: "unknown" },
+      { how: "send_again", label: "Send now", confirm: "Sends the reply now, unchanged. If the channel refuses it again, it returns to this list.", yes: "Send now", only: "held" },
+      { how: "dismiss", label: "Dismiss", confirm: "The reply will not be sent. This item is removed from the list.", yes: "Dismiss" },
     ],
   },
   failed: {
     draw: failed,
     actions: [
-      { path: "v1/attention/failed-sends/{id}/redrive", label: "Send now", confirm: "The reply is sent after all, with new tries. Mend first what was in its way.", yes: "Send it now" },
+      { path: "v1/attention/failed-sends/{id}/redrive", label: "Send now", confirm: "Retry sending. Fix the cause first.", yes: "Send now" },
     ],
   },
   turns: {
     path: "turns",
     draw: turn,
     actions: [
-      { how: "redrive", label: "Answer now", confirm: "The turn goes on from what it had done: nothing that it did is done again.", yes: "Answer it now" },
-      { how: "dismiss", label: "Dismiss", confirm: "What was written stays unanswered, and this leaves the list.", yes: "Dismiss it" },
+      { how: "redrive", label: "Answer now", confirm: "Resumes where it stopped; completed steps are not repeated.", yes: "Answer now" },
+      { how: "dismiss", label: "Dismiss", confirm: "The message stays unanswered. This item is removed from the list.", yes: "Dismiss" },
     ],
   },
 };
@@ -125,7 +125,7 @@ export class Attention {
     badge.textContent = total > 99 ? "99+" : String(total);
     badge.hidden = !total;
     byId("attention-open").classList.toggle("pressing", total > 0);
-    byId("attention-open").title = total ? `${total} ${total === 1 ? "thing needs" : "things need"} a person` : "Nothing needs a person";
+    byId("attention-open").title = total ? `${total} ${total === 1 ? "item needs" : "items need"} attention` : "Nothing needs attention";
   }
 }
 
@@ -140,7 +140,7 @@ class Card {
     this.foot = h("div", { class: "card-foot" });
     const actions = list.decides ? this.kind.actions.filter(({ only }) => !only || only === item.state) : [];
     this.actions = actions;
-    const see = item.session_id && h("button", { class: "link", type: "button", on: { click: () => list.reveal(item) } }, "Show its turn");
+    const see = item.session_id && h("button", { class: "link", type: "button", on: { click: () => list.reveal(item) } }, "Show turn");
     this.element = h("article", { class: "card", data: { id: item.id } }, ...this.kind.draw(item), see, this.foot);
     this.offer();
   }
@@ -148,7 +148,7 @@ class Card {
   offer(problem) {
     this.foot.replaceChildren(
       problem ? h("p", { class: "bad", role: "alert" }, problem) : "",
-      this.list.decides ? "" : h("p", { class: "detail" }, "An administrator of the tenant decides about this."),
+      this.list.decides ? "" : h("p", { class: "detail" }, "Only an administrator of the tenant can resolve this."),
       h("div", { class: "buttons" }, ...this.actions.map((action) => h("button", { class: "quiet", type: "button", on: { click: () => this.confirm(action) } }, action.label))));
   }
 
@@ -193,34 +193,34 @@ function spendItems(spend) {
 }
 
 function toolCall({ tool, arguments: given, at, runs }) {
-  const times = runs > 1 ? ` It was tried ${runs} times.` : "";
+  const times = runs > 1 ? ` It was run ${runs} times.` : "";
   return [
     head("Outcome unknown", at),
-    h("p", { class: "happened" }, "The agent used ", h("b", {}, tool), ", and nobody knows whether it was done: find out there, then say so here.", times),
+    h("p", { class: "happened" }, "The agent called ", h("b", {}, tool), ", but the result is unknown. Check the other system, then choose what happened.", times),
     h("pre", { class: "arguments", tabindex: "0", "aria-label": `Arguments of ${tool}` }, JSON.stringify(given, null, 2)),
   ];
 }
 
 function send({ state, text, recipient, why, at }) {
   const held = state === "held";
-  const sentence = held ? "This reply was held back and waits for your decision." : "Nobody knows whether this reply arrived: look at the provider's side, or ask.";
-  return [head(held ? "Reply held" : "Reply in doubt", at), h("p", { class: "happened" }, sentence), h("blockquote", {}, text), h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : "")];
+  const sentence = held ? "This reply is on hold until you decide." : "It is unknown whether this reply arrived. Check with the provider or ask the user.";
+  return [head(held ? "Reply on hold" : "Delivery unknown", at), h("p", { class: "happened" }, sentence), h("blockquote", {}, text), h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : "")];
 }
 
 function failed({ text, recipient, why, at }) {
   return [
     head("Reply not sent", at),
-    h("p", { class: "happened" }, "This reply could not be sent, and is not tried again by itself."),
+    h("p", { class: "happened" }, "This reply could not be sent and is not retried automatically."),
     h("blockquote", {}, text),
     h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : ""),
   ];
 }
 
 function turn({ texts, problem, attempts, binding, at }) {
-  const tries = attempts === 1 ? "one try" : `${attempts} tries`;
+  const tries = attempts === 1 ? "one attempt" : `${attempts} attempts`;
   return [
     head("Not answered", at),
-    h("p", { class: "happened" }, h("b", {}, binding), ` could not answer this after ${tries}; the person was told that it did not work.`),
+    h("p", { class: "happened" }, h("b", {}, binding), ` could not answer this after ${tries}. The user was told that something went wrong.`),
     ...texts.map((text) => h("blockquote", {}, text || "(no text)")),
     problem ? h("p", { class: "detail" }, problem) : null,
   ];
@@ -235,11 +235,11 @@ function spending({ stopped, problem }) {
 }
 
 function blank() {
-  return h("p", { class: "blank", data: { id: "blank" } }, h("b", {}, "All is well"), "Nothing waits for a person: every effect has an outcome, every reply left, and nobody was left without an answer.");
+  return h("p", { class: "blank", data: { id: "blank" } }, h("b", {}, "No open items"), "Every tool call has a result, every reply was sent and every message was answered.");
 }
 
 function more() {
-  return h("p", { class: "detail", data: { id: "more" } }, "There is more. It is shown once some of this is settled.");
+  return h("p", { class: "detail", data: { id: "more" } }, "More items exist. They appear when some of these are resolved.");
 }
 
 /** The nodes of `wanted` in their order; those that stay are not touched, so that focus and open questions stay too. */
@@ -251,7 +251,7 @@ function keep(list, wanted) {
 }
 
 function spent({ spent_usd: so_far, reserved_usd: reserved, cap_usd: cap }) {
-  const under = Number(reserved) > 0 ? `, up to ${dollars(reserved)} under way` : "";
+  const under = Number(reserved) > 0 ? `, ${dollars(reserved)} reserved` : "";
   return `Today ${dollars(so_far)} of ${dollars(cap)}${under}`;
 }
 

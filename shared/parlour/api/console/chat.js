@@ -107,7 +107,7 @@ export class Chat {
     const place = byId("chat-about");
     place.hidden = !record;
     if (!record) return;
-    const end = h("button", { class: "link", type: "button", on: { click: () => this.about() } }, "Leave it");
+    const end = h("button", { class: "link", type: "button", on: { click: () => this.about() } }, "Remove");
     place.replaceChildren(h("span", { title: record.handle }, "About ", h("b", {}, record.name)), end);
   }
 
@@ -145,7 +145,7 @@ export class Chat {
   tooLong() {
     const length = [...this.say.value.trim()].length;
     const over = length > LONGEST;
-    if (over || this.warned) notice(byId("chat-notice"), over ? `This has ${length.toLocaleString("en")} characters, and a message may have ${LONGEST.toLocaleString("en")}. Shorten it, or send it in parts; nothing was sent.` : "");
+    if (over || this.warned) notice(byId("chat-notice"), over ? `This message has ${length.toLocaleString("en")} characters; the limit is ${LONGEST.toLocaleString("en")}. Shorten it or send it in parts. Nothing was sent.` : "");
     this.warned = over;
     return over;
   }
@@ -187,7 +187,7 @@ export class Chat {
     const again = h("button", { class: "again", type: "button", on: { click: () => this.post(bubble, said, clientId) } }, "Not sent. Try again");
     bubble.classList.add("failed");
     bubble.append(again);
-    notice(byId("chat-notice"), unseen ? `${this.binding.name} may not see ${this.subject.name}. Leave it, or choose somebody who may.` : kindly(error));
+    notice(byId("chat-notice"), unseen ? `${this.binding.name} has no access to ${this.subject.name}. Remove the record, or choose another agent.` : kindly(error));
     this.toEnd(true);
   }
 
@@ -287,8 +287,8 @@ export class Chat {
     this.reply ??= this.begun();
     clearTimeout(this.slow);
     clearTimeout(this.late);
-    this.slow = setTimeout(() => this.reply?.doing("Still working on it; this one takes longer than usual"), SLOW);
-    this.late = setTimeout(() => this.lost(new Problem(0, "late", "No answer has come so far. It is kept, and will be here when it does: reload later, or ask again.")), GIVE_UP);
+    this.slow = setTimeout(() => this.reply?.doing("Still working; this takes longer than usual"), SLOW);
+    this.late = setTimeout(() => this.lost(new Problem(0, "late", "No answer yet. It will appear here when it is ready; reload later or ask again.")), GIVE_UP);
   }
 
   begun() {
@@ -336,7 +336,7 @@ export class Chat {
     this.following?.abort();
     this.following = null;
     this.pending.clear();
-    this.reply?.stop("The line was lost before the answer was complete.");
+    this.reply?.stop("The connection was lost before the answer was complete.");
     this.reply = null;
     if (error.status === 401 || error.status === 404) this.expired();
     notice(byId("chat-notice"), kindly(error));

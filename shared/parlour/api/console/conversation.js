@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { rich } from "./richtext.js";
 import { path as address } from "./said.js";
 
-const SEEN = { shared: "Every member of the tenant whose clearance covers it may read this.", role_gated: "Viewers and editors whose clearance covers it may read this." };
+const SEEN = { shared: "Visible to all members of the tenant with sufficient clearance.", role_gated: "Visible to viewers and editors with sufficient clearance." };
 
 /** The page of one conversation, with the message that the address names in view. */
 export async function conversation(room, [id], asked) {
@@ -16,11 +16,11 @@ export async function conversation(room, [id], asked) {
   return [
     h("h3", { class: "page-title" }, title || "Conversation"),
     about ? h("p", { class: "detail" }, "About ", h("a", { href: `#/records/${address(about.handle)}` }, about.name)) : "",
-    user && room.may("viewer") ? h("p", { class: "detail" }, h("a", { href: `#/memory/${user}` }, "What is remembered of this person")) : "",
+    user && room.may("viewer") ? h("p", { class: "detail" }, h("a", { href: `#/memory/${user}` }, "Memory of this user")) : "",
     SEEN[visibility] ? h("p", { class: "detail" }, SEEN[visibility]) : "",
-    messages.length ? "" : h("div", { class: "blank" }, h("b", {}, "Nothing was said yet"), "Messages stand here once there are some."),
+    messages.length ? "" : h("div", { class: "blank" }, h("b", {}, "No messages yet"), "Messages appear here."),
     h("div", { class: "transcript" }, ...messages.map((one) => said(one, one.id === chosen))),
-    chosen && !messages.some((one) => one.id === chosen) ? h("p", { class: "detail" }, "The message is further back than what is shown here.") : "",
+    chosen && !messages.some((one) => one.id === chosen) ? h("p", { class: "detail" }, "The message is older than the ones shown here.") : "",
   ];
 }
 

@@ -19,7 +19,7 @@ async function tree(room, project) {
 }
 
 function node({ handle, title, description, length, depth, is_context: context }) {
-  const line = h("a", { class: "record-line", href: `#/records/${path(handle)}` }, h("span", { class: "record-name" }, title, context ? h("span", { class: "kind" }, "in the user's words") : null), h("span", { class: "detail" }, [description, `${length.toLocaleString("en")} characters`].filter(Boolean).join(" · ")));
+  const line = h("a", { class: "record-line", href: `#/records/${path(handle)}` }, h("span", { class: "record-name" }, title, context ? h("span", { class: "kind" }, "context document") : null), h("span", { class: "detail" }, [description, `${length.toLocaleString("en")} characters`].filter(Boolean).join(" · ")));
   const item = h("li", {}, line);
   item.style.setProperty("--depth", String(Math.min(depth ?? 0, 6)));
   return item;
@@ -33,10 +33,10 @@ async function text(room, record, asked) {
     panel.querySelector("textarea").focus();
   };
   const read = () => {
-    const body = h("div", { class: "prose paper" }, found.content ? rich(found.content) : h("p", { class: "soft" }, "Nothing is written yet."));
+    const body = h("div", { class: "prose paper" }, found.content ? rich(found.content) : h("p", { class: "soft" }, "No text yet."));
     point(body, asked.get("heading"));
     // What came with a pack is no record, and is changed in the pack.
-    const change = !record.document && room.may("editor") ? h("p", { class: "buttons" }, h("button", { class: "quiet", type: "button", on: { click: edit } }, "Edit the text")) : "";
+    const change = !record.document && room.may("editor") ? h("p", { class: "buttons" }, h("button", { class: "quiet", type: "button", on: { click: edit } }, "Edit text")) : "";
     panel.replaceChildren(h("h4", {}, "Text"), body, change);
   };
   read();

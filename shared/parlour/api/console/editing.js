@@ -16,7 +16,7 @@ export async function creation(room, _parts, asked) {
   room.record = null;
   room.offerScopes();
   const kinds = choice(types.map(({ key, name }) => [key, name]), type.key);
-  const chosen = field({ name: "type", label: "Kind", ...kinds });
+  const chosen = field({ name: "type", label: "Type", ...kinds });
   kinds.input.remove(0); // a record is always of a kind
   kinds.input.addEventListener("change", () => room.go(`#/new?${new URLSearchParams({ type: types[kinds.input.selectedIndex].key, ...(asked.get("project") ? { project: asked.get("project") } : {}) })}`));
   const form = new Editor(room, type, { project: asked.get("project") ?? "", cancel: () => history.back() });
@@ -49,16 +49,16 @@ class Editor {
   all({ name, properties, classification = null, project }) {
     const isNew = !this.record;
     const levels = [0, 1, 2, 3].filter((number) => number <= this.room.me.clearance).map((number) => [number, level(number)]);
-    const seen = choice(levels, classification, isNew ? "As its kind or project says" : "—");
+    const seen = choice(levels, classification, isNew ? "Default of its type or project" : "—");
     if (!isNew) seen.input.options[0].disabled = true;
     const kind = this.definition.key;
     return [
       field({ name: "name", label: "Name", required: true, wide: true, ...typed(h("input", { type: "text", maxlength: 300, autocomplete: "off" }), name) }),
-      isNew ? field({ name: "key", label: "Key", hint: "Left out, it is made from the name.", ...typed(h("input", { type: "text", maxlength: 100, autocomplete: "off", spellcheck: "false" }), "") }) : null,
-      isNew && kind === "project" ? field({ name: "words", label: "What it is for, in your words", ...typed(h("textarea", { rows: 3, maxlength: 100000 }), "") }) : null,
+      isNew ? field({ name: "key", label: "Key", hint: "Optional; generated from the name", ...typed(h("input", { type: "text", maxlength: 100, autocomplete: "off", spellcheck: "false" }), "") }) : null,
+      isNew && kind === "project" ? field({ name: "words", label: "Purpose (in your words)", ...typed(h("textarea", { rows: 3, maxlength: 100000 }), "") }) : null,
       ...propertyFields(this.definition, properties),
       kind === "project" ? null : this.projectField(project ?? ""),
-      field({ name: "classification", label: "May be seen by", ...seen }),
+      field({ name: "classification", label: "Visible at", ...seen }),
     ].filter(Boolean);
   }
 
@@ -98,7 +98,7 @@ class Editor {
 
   async refused(error) {
     if (this.record && error.status === CONFLICT) return this.merge().catch((problem) => this.say(problem.message));
-    if (this.record && error.status === 404) return this.say("This record is not there any more. What you typed is still here, to be copied.");
+    if (this.record && error.status === 404) return this.say("This record was deleted. Your text is still here; copy it if you need it.");
     this.say(error.message);
     const parts = error.message.split("; ").map((part) => part.match(/^(?:properties\.)?(\w+): (.*)$/)).filter(Boolean);
     const wrong = this.fields.filter((one) => parts.some(([, name]) => name === one.name));
@@ -115,19 +115,19 @@ class Editor {
       if (there === one.began) continue;
       if (!one.touched()) one.write(there);
       else if (there !== one.read()) {
-        one.say(`Meanwhile saved: ${one.name === "classification" ? level(there) : one.told(there)}`, "meanwhile");
+        one.say(`Saved by someone else: ${one.name === "classification" ? level(there) : one.told(there)}`, "meanwhile");
         both += 1;
       }
       one.began = there;
     }
     this.record = now;
-    const told = both ? "Where you both typed, theirs stands below yours: saving again keeps yours." : "Theirs is taken over and yours is kept: look through it and save again.";
-    this.say(`Somebody saved this record meanwhile; it is at version ${now.version} now. ${told}`);
+    const told = both ? "Where you both changed a field, their value is shown below yours. Save again to keep yours." : "Their changes were merged with yours. Review them and save again.";
+    this.say(`Someone else saved this record (version ${now.version}). ${told}`);
   }
 
   removal() {
     const { handle, name, type } = this.record;
-    return asking("Delete", `Delete “${name}”? It leaves every list and every search at once.`, "Delete it", async () => {
+    return asking("Delete", `Delete “${name}”? It is removed from all lists and searches immediately.`, "Delete it", async () => {
       await this.room.ask("DELETE", `v1/entities/${path(handle)}?version=${this.record.version}`);
       this.left();
       this.room.go(`#/records?type=${encodeURIComponent(type)}`);

@@ -11,7 +11,7 @@ const LARGEST = 50 * 1024 * 1024; // bytes, as the API takes them
 const EVERY = 1500; // between two looks at files that are on their way
 const SELDOM = 20_000; // the same when nothing moves
 const UNDER_WAY = new Set(["uploading", "queued", "parsing", "embedding"]);
-const STATES = { uploading: "Uploading", queued: "Waiting to be read", parsing: "Being read", embedding: "Being made searchable", ready: "Ready", failed: "Not taken" };
+const STATES = { uploading: "Uploading", queued: "Queued", parsing: "Reading", embedding: "Indexing", ready: "Ready", failed: "Failed" };
 
 /** The panel of a record's files; one that the address names is marked. */
 export async function files(room, record, asked) {
@@ -30,7 +30,7 @@ export async function file(room, [id], asked) {
   const page = asked.get("page");
   const trouble = h("p", { class: "bad", role: "alert" });
   const rows = [["State", [STATES[state], problem].filter(Boolean).join(": ")], ["Found on", page ? `page ${page}` : ""], ["About", about ? h("a", { href: `#/records/${path(about)}` }, about) : ""],
-    ["Team", team], ["Pages", pages ? String(pages) : ""], ["Size", size(bytes)], ["May be seen by", level(classification)], ["Version", String(version)], ["Changed", ago(at)]].filter(([, value]) => value);
+    ["Team", team], ["Pages", pages ? String(pages) : ""], ["Size", size(bytes)], ["Visible at", level(classification)], ["Version", String(version)], ["Changed", ago(at)]].filter(([, value]) => value);
   return [
     h("header", { class: "record-head" }, sign({ type: "document", icon: "file" }), h("div", { class: "record-title" }, h("p", { class: "soft" }, "File"), h("h3", { class: "page-title" }, name))),
     h("section", { class: "panel" }, h("dl", { class: "record-facts" }, ...rows.flatMap(([label, value]) => [h("dt", {}, label), h("dd", {}, value)])), download(room, found, (text) => trouble.replaceChildren(text)), trouble),
@@ -93,7 +93,7 @@ class Files {
   }
 
   removal(id, name) {
-    return asking("Delete", `Delete ${name} and everything read from it?`, "Delete it", async () => {
+    return asking("Delete", `Delete ${name} and everything derived from it?`, "Delete it", async () => {
       await this.room.ask("DELETE", `v1/files/${id}`);
       this.list.replaceChildren();
       await this.look();
@@ -103,7 +103,7 @@ class Files {
   async take(chosen) {
     this.say("");
     const large = chosen.filter((file) => file.size > LARGEST).map((file) => file.name);
-    if (large.length) this.say(`${large.join(", ")}: larger than 50 MB. Send it in parts.`);
+    if (large.length) this.say(`${large.join(", ")}: larger than 50 MB. Split it.`);
     await Promise.all(chosen.filter((file) => file.size <= LARGEST).map((file) => this.tried(() => this.send(file), file.name)));
     await this.look();
   }

@@ -99,11 +99,11 @@ export class Inspector {
 }
 
 function blank() {
-  return h("p", { class: "blank" }, h("b", {}, "No turns yet"), "Write a message on the left. When it is answered, this shows how long each stage took, what each layer of the prompt cost in tokens, and which sources were cited.");
+  return h("p", { class: "blank" }, h("b", {}, "No turns yet"), "Write a message on the left. After the reply, this panel shows the time per stage, the tokens per layer and the cited sources.");
 }
 
 function summary(turn) {
-  const asked = turn.inputs.map((input) => input.text.trim() || `(${input.kind ?? "no text"})`).join(" / ") || "(nothing)";
+  const asked = turn.inputs.map((input) => input.text.trim() || `(${input.kind ?? "no text"})`).join(" / ") || "(no text)";
   const took = turn.finished_at ? milliseconds(Date.parse(turn.finished_at) - Date.parse(turn.frozen_at)) : "";
   const state = turn.degraded ? "degraded" : turn.state;
   const words = { answered: "", open: "running", failed: "failed", degraded: "degraded" };
@@ -121,8 +121,8 @@ function body(turn, seePrompt) {
     turn.problem ? h("p", { class: "bad" }, turn.problem) : null,
     h("dl", { class: "facts" }, fact("Cost", cost(turn.cost_usd)), fact("Tokens in", count(input)), fact("Tokens out", count(output))),
     chart("Time by stage", stages, milliseconds, "time"),
-    chart("Tokens by layer, as budgeted", layers, count, "tokens"),
-    turn.calls.length ? h("button", { type: "button", class: "quiet see-prompt", on: { click: seePrompt } }, "See the prompt") : null,
+    chart("Budgeted tokens by layer", layers, count, "tokens"),
+    turn.calls.length ? h("button", { type: "button", class: "quiet see-prompt", on: { click: seePrompt } }, "Show prompt") : null,
     list("Model", turn.calls.map(inference), `${turn.calls.length} ${turn.calls.length === 1 ? "call" : "calls"}`),
     list("Tools", turn.tools.map(tool)),
     list("Sent", turn.sending ? [h("li", {}, h("span", {}, turn.sending.state), h("span", {}, turn.sending.sent_at ? at(turn.sending.sent_at) : ""))] : []),
@@ -168,8 +168,8 @@ function inference(one) {
   const written = one.cache_write_tokens ? `, ${count(one.cache_write_tokens)} to cache` : "";
   const detail = one.outcome === "ok"
     ? `${count(one.input_tokens)} in${cached}${written}, ${count(one.output_tokens)} out`
-    : `${one.outcome}: tried again or passed on`;
-  const first = one.first_token_ms === null || one.first_token_ms === undefined ? "" : `, first words ${milliseconds(one.first_token_ms)}`;
+    : `${one.outcome}: retried or passed to the fallback model`;
+  const first = one.first_token_ms === null || one.first_token_ms === undefined ? "" : `, first token ${milliseconds(one.first_token_ms)}`;
   return h("li", {}, h("span", { class: one.outcome === "ok" ? null : "bad" }, `${one.provider} · ${one.model}`, h("span", { class: "detail" }, detail + first)), h("span", {}, milliseconds(one.latency_ms)));
 }
 
@@ -193,7 +193,7 @@ function milliseconds(value) {
 }
 
 function cost(dollars) {
-  if (dollars === null || dollars === undefined) return "not known";
+  if (dollars === null || dollars === undefined) return "unknown";
   const value = Number(dollars);
   if (value === 0) return "$0";
   return value < 0.01 ? `$${value.toPrecision(2)}` : `$${value.toFixed(3)}`;

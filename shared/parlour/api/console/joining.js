@@ -5,7 +5,7 @@ import { h } from "./dom.js";
 /** The form, or a line where both are one already; nothing where the agent is not on WhatsApp. */
 export function joining(chat, threads, isJoined) {
   if (!chat.binding.channels?.includes("whatsapp") || !chat.session) return "";
-  if (isJoined) return h("p", { class: "detail" }, "What you write here and on WhatsApp is one conversation.");
+  if (isJoined) return h("p", { class: "detail" }, "Web and WhatsApp share this conversation.");
   return new Joining(chat, threads).element;
 }
 
@@ -17,7 +17,7 @@ class Joining {
     this.said = h("p", { class: "detail", role: "status" });
     this.wrong = h("p", { class: "bad", role: "alert", hidden: true });
     this.form = h("div");
-    this.element = h("details", { class: "joining" }, h("summary", {}, "Go on with this on WhatsApp"), this.form, this.said, this.wrong);
+    this.element = h("details", { class: "joining" }, h("summary", {}, "Continue on WhatsApp"), this.form, this.said, this.wrong);
     this.number();
   }
 
@@ -29,8 +29,8 @@ class Joining {
       event.preventDefault();
       this.tried(send, () => this.ask(phone.value, agreed.checked));
     } } },
-    h("label", { for: "joining-phone" }, "Your number, with its country code"), phone,
-    h("label", { class: "agreed", for: "joining-agreed" }, agreed, h("span", {}, `I agree that what I write here and on WhatsApp is one conversation: ${this.chat.binding.name} sees and remembers both.`)),
+    h("label", { for: "joining-phone" }, "Your number with country code"), phone,
+    h("label", { class: "agreed", for: "joining-agreed" }, agreed, h("span", {}, `I agree to link my web and WhatsApp messages into one conversation. ${this.chat.binding.name} sees and remembers both.`)),
     send));
   }
 
@@ -42,12 +42,12 @@ class Joining {
 
   code(link) {
     const code = h("input", { id: "joining-code", inputmode: "numeric", autocomplete: "one-time-code", required: true, maxlength: 12 });
-    const join = h("button", { class: "solid", type: "submit" }, "Join");
-    const other = h("button", { class: "quiet", type: "button", on: { click: () => { this.say(""); this.said.textContent = ""; this.number(); } } }, "Another number");
+    const join = h("button", { class: "solid", type: "submit" }, "Link");
+    const other = h("button", { class: "quiet", type: "button", on: { click: () => { this.say(""); this.said.textContent = ""; this.number(); } } }, "Use another number");
     this.form.replaceChildren(h("form", { class: "joining-form", on: { submit: (event) => {
       event.preventDefault();
       this.tried(join, () => this.join(link, code.value));
-    } } }, h("label", { for: "joining-code" }, "The code that came, good for ten minutes"), code, h("div", { class: "buttons" }, join, other)));
+    } } }, h("label", { for: "joining-code" }, "Code from WhatsApp (valid for ten minutes)"), code, h("div", { class: "buttons" }, join, other)));
     code.focus();
   }
 

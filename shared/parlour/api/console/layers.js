@@ -3,7 +3,7 @@
 export const LAYERS = {
   tools: "definitions of the tools",
   tiers: "human, team and agent",
-  briefing: "what is going on",
+  briefing: "what the conversation is about",
   summary: "the conversation so far, summarised",
   history: "the conversation so far, verbatim",
   recall: "older messages and other sessions",
@@ -11,45 +11,45 @@ export const LAYERS = {
   deltas: "what changed since the briefing",
   state: "the agent's own notes",
   heartbeat: "time, locale, channel",
-  reminder: "what must not be forgotten",
+  reminder: "standing reminders",
   message: "the user's messages",
   calls: "tool calls and results of this turn",
 };
 
 export const REASONS = {
-  over_budget: "no room for it",
-  covered_by_pulse: "the Pulse says it already",
-  below_floor: "scored too low to help",
-  unreadable: "only its name could be told",
-  duplicate: "another one says the same",
-  clearance: "its reader may not see it",
-  too_large: "larger than its layer may be",
-  cut: "cut from the history, the recap speaks for it",
+  over_budget: "no room in the budget",
+  covered_by_pulse: "already covered by the Pulse",
+  below_floor: "relevance score too low",
+  unreadable: "unreadable; only its name is included",
+  duplicate: "duplicate of another candidate",
+  clearance: "above the user's clearance",
+  too_large: "larger than its layer's cap",
+  cut: "compacted: the recap replaces it",
 };
 
 export const CAUSES = {
-  first: "the conversation began",
-  focus: "it is about another record now",
-  config: "the agent or its tools were changed",
-  clearance: "its reader may see more or less than before",
-  classification: "something in it was reclassified or deleted",
-  forget: "something in it was forgotten",
-  cut: "the history was cut",
-  deltas: "too much had changed since",
+  first: "first turn of the conversation",
+  focus: "the conversation is about another record now",
+  config: "the agent or its tools changed",
+  clearance: "the user's clearance changed",
+  classification: "a source was reclassified or deleted",
+  forget: "a source was erased",
+  cut: "the history was compacted",
+  deltas: "too many changes since",
   age: "it was older than 30 minutes",
-  cold: "the cache had gone cold",
-  budget: "the rest of the prompt left it less room",
-  model: "another model was asked",
+  cold: "the prompt cache had expired",
+  budget: "the rest of the prompt left less room",
+  model: "another model was used",
   refit: "tool results had to be shortened",
-  unnamed: "nobody knows why",
+  unnamed: "unknown cause",
 };
 
 export const STAYS = {
   config: "stays until the configuration changes",
-  briefing: "stays until the briefing is rendered anew",
-  until_cut: "stays until the history is cut",
+  briefing: "stays until the briefing is rebuilt",
+  until_cut: "stays until the history is compacted",
   append_only: "only grows",
-  turn: "for this turn alone",
+  turn: "this turn only",
 };
 
 export const spaced = (name) => name.replaceAll("_", " ");

@@ -25,7 +25,7 @@ class Links {
     this.edits = room.may("editor");
     this.list = h("div");
     this.foot = h("div", { class: "linking" });
-    this.element = h("section", { class: "panel" }, h("h4", {}, "Linked"), this.list, this.foot);
+    this.element = h("section", { class: "panel" }, h("h4", {}, "Links"), this.list, this.foot);
     if (this.edits) this.offer();
   }
 
@@ -37,7 +37,7 @@ class Links {
     this.total = found.kinds.reduce((sum, { total }) => sum + total, 0);
     const groups = found.kinds.map(({ kind, name, total }) => this.group(kind, name, records.filter((one) => one.kind === kind), total));
     const more = number < found.pages ? h("button", { class: "quiet", type: "button", on: { click: () => this.look(number + 1).catch((error) => this.say(error.message)) } }, "Show more") : "";
-    this.list.replaceChildren(...(this.total ? groups : [h("p", { class: "soft" }, "Linked to nothing yet.")]), more);
+    this.list.replaceChildren(...(this.total ? groups : [h("p", { class: "soft" }, "No links yet.")]), more);
   }
 
   group(key, name, records, total) {
@@ -50,7 +50,7 @@ class Links {
     const how = (one.relations ?? []).map(({ reads }) => reads).join(", ");
     const state = [one.state, one.due ? `due ${said(one.due)}` : ""].filter(Boolean).join(" · ");
     const there = h("a", { class: "record-line", href: `#/records/${path(one.handle)}` }, sign({ type: one.kind, icon, colour }),
-      h("span", { class: "record-name" }, one.name, one.is_context ? h("span", { class: "kind" }, "in the user's words") : null),
+      h("span", { class: "record-name" }, one.name, one.is_context ? h("span", { class: "kind" }, "context document") : null),
       h("span", { class: "detail" }, [how, state].filter(Boolean).join(" · ")));
     if (!this.edits) return there;
     return h("div", { class: "linked-line" }, there, ...(one.relations ?? []).map((relation) => this.unlink(one, relation)));
@@ -58,8 +58,8 @@ class Links {
 
   unlink(other, { relation, direction, reads }) {
     const [source, target] = direction === "incoming" ? [other.handle, this.record.handle] : [this.record.handle, other.handle];
-    const label = `Take away: ${reads} ${other.name}`;
-    return asking("×", `${this.record.name} ${reads} ${other.name}: take this link away?`, "Take it away", async () => {
+    const label = `Remove link: ${reads} ${other.name}`;
+    return asking("×", `${this.record.name} ${reads} ${other.name}: remove this link?`, "Remove link", async () => {
       await this.room.ask("DELETE", `v1/edges?${new URLSearchParams({ source, target, relation })}`);
       await this.look();
       this.foot.querySelector("button")?.focus();

@@ -40,7 +40,7 @@ async function more(room, wanted, rows, foot, types, cursor = "") {
 function kinds(types, chosen, isViewer) {
   const all = h("a", { class: "chip", href: "#/records", "aria-current": chosen ? null : "page" }, "All");
   const each = types.map((one) => h("a", { class: "chip", href: `#/records?type=${encodeURIComponent(one.key)}`, "aria-current": one.key === chosen ? "page" : null }, sign({ ...one, type: one.key }), one.name));
-  return h("nav", { class: "chips kinds", "aria-label": "Kinds of records" }, all, ...each, isViewer ? h("a", { class: "chip", href: "#/memory" }, sign({ type: "person", icon: "person", colour: "teal" }), "What is remembered") : null);
+  return h("nav", { class: "chips kinds", "aria-label": "Record types" }, all, ...each, isViewer ? h("a", { class: "chip", href: "#/memory" }, sign({ type: "person", icon: "person", colour: "teal" }), "Memory") : null);
 }
 
 function line(one, definition) {
@@ -55,9 +55,9 @@ function line(one, definition) {
 }
 
 function empty(types, type, edits) {
-  const own = edits ? "Make the first one here. " : "";
+  const own = edits ? "Create the first one here. " : "";
   return h("div", { class: "blank" }, h("b", {}, `No ${named(types, type)} yet`), own,
-    "Records also come with a pack, over the API, or from an agent that was asked to write something down.");
+    "Packs, the API and agents can also create records.");
 }
 
 /** A kind as one says it in a sentence. */

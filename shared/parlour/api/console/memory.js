@@ -20,12 +20,12 @@ export async function memory(room, [id], asked) {
 async function people(room, text) {
   const given = new URLSearchParams({ most: MOST, ...(text ? { text } : {}) });
   const [{ users }, { facts }] = await Promise.all([room.ask("GET", `v1/users?${given}`), room.ask("GET", "v1/memory/common")]);
-  const words = h("input", { type: "search", value: text, placeholder: "A name, or how a number ends", maxlength: 200, autocomplete: "off", "aria-label": "Find somebody" });
+  const words = h("input", { type: "search", value: text, placeholder: "Name or last digits", maxlength: 200, autocomplete: "off", "aria-label": "Find a user" });
   const find = (event) => { event.preventDefault(); room.go(words.value.trim() ? `#/memory?text=${encodeURIComponent(words.value.trim())}` : "#/memory"); };
   return [
-    h("h3", { class: "page-title" }, "What is remembered"),
+    h("h3", { class: "page-title" }, "Memory"),
     h("form", { class: "pulse-ask", role: "search", on: { submit: find } }, words, h("button", { class: "quiet", type: "submit" }, "Find")),
-    users.length ? h("ul", { class: "records-list people" }, ...users.map((one) => h("li", {}, line(one)))) : h("div", { class: "blank" }, h("b", {}, "Nobody is here"), text ? "Nobody is called so." : "Whoever talks to an agent stands here then."),
+    users.length ? h("ul", { class: "records-list people" }, ...users.map((one) => h("li", {}, line(one)))) : h("div", { class: "blank" }, h("b", {}, "No users"), text ? "No user matches." : "Users appear here when they talk to an agent."),
     facts.length ? common(facts) : "",
   ];
 }
@@ -38,11 +38,11 @@ function line(one) {
     h("time", { datetime: one.last_active_at }, ago(one.last_active_at)));
 }
 
-const called = ({ name, digits }) => name || (digits ? `Somebody on …${digits}` : "A visitor");
+const called = ({ name, digits }) => name || (digits ? `Number ending in ${digits}` : "A visitor");
 
 /** What is told to everybody whom a persona or a team talks to. */
 function common(facts) {
-  return h("section", { class: "panel" }, h("h4", {}, "Known whoever is talked to"),
+  return h("section", { class: "panel" }, h("h4", {}, "Shared facts"),
     h("ul", { class: "plain" }, ...facts.map((one) => h("li", { class: "fact" }, h("p", { class: "fact-said" }, h("span", { class: "fact-key" }, sentence(spaced(one.key))), h("b", {}, one.value)), h("p", { class: "detail" }, `${one.whose}, since ${ago(one.since)}`)))));
 }
 
@@ -54,7 +54,7 @@ async function person(room, id) {
   const where = user.channels.map((name) => CHANNELS[name] ?? name).join(" and ");
   return [
     h("header", { class: "record-head" }, sign({ type: "person", icon: "person", colour: "teal" }),
-      h("div", { class: "record-title" }, h("p", { class: "soft" }, h("a", { href: "#/memory" }, "What is remembered"), where ? ` · ${where}` : "", user.digits && user.name ? ` · …${user.digits}` : ""), h("h3", { class: "page-title" }, called(user)))),
+      h("div", { class: "record-title" }, h("p", { class: "soft" }, h("a", { href: "#/memory" }, "Memory"), where ? ` · ${where}` : "", user.digits && user.name ? ` · …${user.digits}` : ""), h("h3", { class: "page-title" }, called(user)))),
     h("div", { class: "record-body memory" },
       h("div", { class: "record-main" }, ...remembrance(found, context)),
       h("div", { class: "record-side" }, conversations(sessions), room.may("admin") ? everything(room, user) : "")),
@@ -64,15 +64,15 @@ async function person(room, id) {
 function conversations(sessions) {
   if (!sessions.length) return "";
   return h("section", { class: "panel" }, h("h4", {}, "Conversations"), h("ul", { class: "plain" }, ...sessions.map((one) => h("li", {},
-    h("a", { href: `#/conversations/${one.id}` }, one.title || "Without a title"),
+    h("a", { href: `#/conversations/${one.id}` }, one.title || "Untitled"),
     h("span", { class: "detail" }, [CHANNELS[one.channel] ?? one.channel, ago(one.last_active_at)].join(" · "))))));
 }
 
 /** Forget somebody with everything that they left. */
 function everything(room, user) {
-  return h("section", { class: "panel" }, h("h4", {}, "Forget this person"),
-    h("p", { class: "detail" }, "Their conversations, what is remembered of them, and all that came of it."),
-    asking("Forget everything", `Forget ${called(user)} with everything that was said? Nobody can bring it back.`, "Forget them", async () => {
+  return h("section", { class: "panel" }, h("h4", {}, "Erase this user"),
+    h("p", { class: "detail" }, "Deletes their conversations, their memory and everything derived from them."),
+    asking("Erase user data", `Erase all data of ${called(user)}? This cannot be undone.`, "Erase", async () => {
       await room.ask("POST", "v1/forgettings", { kind: "user", id: user.id });
       room.go("#/memory");
     }));

@@ -85,7 +85,7 @@ export class Phone {
 
   hint() {
     const chips = this.samples.slice(0, 2).map((text) => h("button", { class: "chip", type: "button", on: { click: () => this.send(text) } }, text));
-    return h("div", { class: "phone-hint" }, "Write as a customer would on WhatsApp. The reply comes through the webhook, the queues and the provider's send API.", h("div", { class: "chips" }, ...chips));
+    return h("div", { class: "phone-hint" }, "Write as a customer on WhatsApp. The reply takes the real path: webhook, queues and the provider's send API.", h("div", { class: "chips" }, ...chips));
   }
 }
 

@@ -11,7 +11,7 @@ export function picture(step, total, chosen, choose) {
   const place = scale(step.segments.map(({ tokens }) => tokens), Math.max(total, step.tokens));
   const unused = Math.max(0, total - step.tokens);
   const parts = step.segments.map((segment, number) => part(segment, number, place, step, chosen, choose));
-  const left = h("span", { class: "part left", title: `${count(unused)} tokens of the budget were not used` });
+  const left = h("span", { class: "part left", title: `${count(unused)} tokens of the budget are unused` });
   const bar = h("div", { class: "stack", role: "group", "aria-label": "The prompt by layer, in the order of its bytes" }, ...parts, left);
   bar.addEventListener("keydown", walk);
   return h("figure", { class: "picture" }, cached(step, place), bar, marks(step, place),
@@ -67,10 +67,10 @@ function cached({ cached: { tokens } }, place) {
 function marks(step, place) {
   if (!step.marks.length) return null;
   return h("div", { class: "marks" }, ...step.marks.map(({ tokens }) => {
-    const mark = h("i", { title: `marked for the cache after ${count(tokens)} tokens` });
+    const mark = h("i", { title: `cache breakpoint after ${count(tokens)} tokens` });
     mark.style.setProperty("--part", String(place.until(tokens)));
     return mark;
-  }), h("span", { class: "hidden-label" }, `Marked for the cache after ${step.marks.map(({ tokens }) => count(tokens)).join(", ")} tokens`));
+  }), h("span", { class: "hidden-label" }, `Cache breakpoints after ${step.marks.map(({ tokens }) => count(tokens)).join(", ")} tokens`));
 }
 
 /** All layers with their tokens, their share, floor and cap; those that are in the prompt can be read. */

@@ -36,7 +36,7 @@ export class PromptInspector {
       this.show(found.steps.at(-1).step);
     } catch (error) {
       notice(byId("prompt-notice"), error.message);
-      if (!this.found) byId("prompt-title").textContent = "No prompt";
+      if (!this.found) byId("prompt-title").textContent = "No stored prompt";
     }
   }
 
@@ -76,7 +76,7 @@ export class PromptInspector {
   drawn() {
     const { step, found } = this;
     const choose = (place) => this.choose(place);
-    this.reader = h("section", { class: "prompt-reader", tabindex: "0", "aria-label": "What the chosen part says" });
+    this.reader = h("section", { class: "prompt-reader", tabindex: "0", "aria-label": "Text of the selected segment" });
     return [
       picture(step, found.profile.total, this.chosen, choose),
       ...remarks(step),
@@ -106,7 +106,7 @@ export class PromptInspector {
     const { found: { turn }, step } = this;
     const first = step.step === turn.steps[0];
     if (first && !turn.previous) {
-      this.page.replaceChildren(h("p", { class: "blank" }, h("b", {}, "The first prompt of its session"), "There is none before it to compare it with."));
+      this.page.replaceChildren(h("p", { class: "blank" }, h("b", {}, "First prompt of the session"), "There is no earlier prompt to compare with."));
       return;
     }
     const before = first ? `with=${turn.previous}` : `with=${turn.id}`;
@@ -122,16 +122,16 @@ export class PromptInspector {
 /** What is to be said of the cache and of the briefing. */
 function remarks({ anew, miss, causes, cached, reported, briefing, marks, candidates }) {
   const said = [];
-  if (anew) said.push(h("p", { class: "prompt-remark" }, "The turn was begun anew with this step: it was redriven, or what it told of was closed meanwhile."));
-  if (miss) said.push(h("p", { class: "miss" }, h("b", {}, "Cache miss"), ` from the layer ${miss.layer} on: ${CAUSES[miss.cause] ?? miss.cause}. ${count(miss.tokens)} tokens were read anew${miss.cost_usd ? `, ${dollars(miss.cost_usd)} more than from the cache` : ""}.`));
+  if (anew) said.push(h("p", { class: "prompt-remark" }, "The turn restarted with this step: it was redriven, or one of its sources was restricted meanwhile."));
+  if (miss) said.push(h("p", { class: "miss" }, h("b", {}, "Cache miss"), ` from the layer ${miss.layer} on: ${CAUSES[miss.cause] ?? miss.cause}. ${count(miss.tokens)} tokens were processed again${miss.cost_usd ? `, ${dollars(miss.cost_usd)} more than from the cache` : ""}.`));
   const about = [];
-  if (cached.tokens) about.push(`The first ${count(cached.tokens)} tokens were in the cache when this was sent${reported?.cache_read_tokens ? `; the provider reports ${count(reported.cache_read_tokens)}` : ""}.`);
-  else if (!miss) about.push("Nothing of it was in the cache yet.");
-  if (!marks.length) about.push("It is not marked for the cache: that would not have paid.");
-  if (causes.length) about.push(`The briefing was rendered anew: ${causes.map((one) => CAUSES[one] ?? one).join("; ")}.`);
-  else if (briefing) about.push(`The briefing is the one of ${new Date(briefing.rendered_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })}, made of ${briefing.sources.length} ${briefing.sources.length === 1 ? "source" : "sources"}.`);
+  if (cached.tokens) about.push(`The first ${count(cached.tokens)} tokens were cached${reported?.cache_read_tokens ? `; the provider reports ${count(reported.cache_read_tokens)}` : ""}.`);
+  else if (!miss) about.push("Nothing was cached yet.");
+  if (!marks.length) about.push("No cache breakpoint was set, because caching would not have saved money.");
+  if (causes.length) about.push(`The briefing was rebuilt: ${causes.map((one) => CAUSES[one] ?? one).join("; ")}.`);
+  else if (briefing) about.push(`The briefing from ${new Date(briefing.rendered_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })} was reused; it has ${briefing.sources.length} ${briefing.sources.length === 1 ? "source" : "sources"}.`);
   const out = candidates.filter((one) => !one.in).length;
-  about.push(out ? `${out} of ${candidates.length} candidates were left out.` : "Every candidate had room.");
+  about.push(out ? `${out} of ${candidates.length} candidates were left out.` : "Every candidate fits.");
   return [...said, h("p", { class: "prompt-remark" }, about.join(" "))];
 }
 

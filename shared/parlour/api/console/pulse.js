@@ -9,7 +9,7 @@ import { ago, level, path, spaced } from "./said.js";
 const SOON = 4000; // between two looks while something is to come
 const SELDOM = 10_000; // the same when nothing is
 const LOOKS = 60; // for an answer
-const WAITS = { budget: "for the day's budget: the next one begins at midnight UTC", backoff: "for another try" };
+const WAITS = { budget: "for the daily Pulse budget, which resets at midnight UTC", backoff: "for the next retry" };
 
 /** The panel of a record's Pulse; none where its kind has none. */
 export async function pulse(room, record, definition) {
@@ -56,7 +56,7 @@ class Pulse {
   }
 
   draw(found) {
-    this.body.replaceChildren(...(found.pulse ? cited(found.pulse) : [h("p", { class: "soft" }, found.withheld ? "Something it was written from has been closed. It is withheld until it is written anew." : "No Pulse has been written yet.")]));
+    this.body.replaceChildren(...(found.pulse ? cited(found.pulse) : [h("p", { class: "soft" }, found.withheld ? "One of its sources was restricted. The Pulse is hidden until it is rewritten." : "No Pulse yet.")]));
     this.state.replaceChildren(...states(found));
     this.history.hidden = !found.pulse || found.pulse.version < 2;
     if (this.history.open) this.tried(() => this.compare());
@@ -70,7 +70,7 @@ class Pulse {
   /** What it said before: what changed with the newest text, read when somebody opens it. */
   before() {
     this.changes = h("div");
-    this.history = h("details", { hidden: true, on: { toggle: () => this.history.open && this.tried(() => this.compare()) } }, h("summary", {}, "What changed with this text"), this.changes);
+    this.history = h("details", { hidden: true, on: { toggle: () => this.history.open && this.tried(() => this.compare()) } }, h("summary", {}, "Changes in this version"), this.changes);
     return this.history;
   }
 
@@ -81,7 +81,7 @@ class Pulse {
       ...changed.flatMap((one) => [h("li", {}, h("del", {}, one.before)), h("li", {}, h("ins", {}, one.after))]),
       ...added.map((text) => h("li", {}, h("ins", {}, text))),
     ];
-    this.changes.replaceChildren(h("ul", { class: "plain" }, ...lines), h("p", { class: "detail" }, `${kept.length} ${kept.length === 1 ? "statement stayed" : "statements stayed"} as before`));
+    this.changes.replaceChildren(h("ul", { class: "plain" }, ...lines), h("p", { class: "detail" }, `${kept.length} ${kept.length === 1 ? "statement" : "statements"} unchanged`));
   }
 
   asking() {
@@ -89,7 +89,7 @@ class Pulse {
     return h("form", { class: "pulse-ask", on: { submit: (event) => {
       event.preventDefault();
       if (words.value.trim()) this.tried(() => this.ask(words));
-    } } }, h("label", { class: "hidden-label", for: "pulse-question" }, "A question about this record; the answer is for you alone"), words, h("button", { class: "quiet", type: "submit" }, "Ask"));
+    } } }, h("label", { class: "hidden-label", for: "pulse-question" }, "Ask about this record (only you see the answer)"), words, h("button", { class: "quiet", type: "submit" }, "Ask"));
   }
 
   /** Ask, and look for the answer until there is one; it is the asker's alone. */
@@ -97,10 +97,10 @@ class Pulse {
     const question = words.value.trim();
     const { question_id: id } = await this.room.ask("POST", `${this.at}/refresh`, { question });
     words.value = "";
-    this.answer.replaceChildren(h("p", { class: "question" }, question), h("p", { class: "doing" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Reading what there is"));
+    this.answer.replaceChildren(h("p", { class: "question" }, question), h("p", { class: "doing" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Searching"));
     const found = await this.answered(id);
     if (!this.element.isConnected || !found) return;
-    const told = found.answered_at && found.markdown ? cited(found) : [h("p", { class: "soft" }, found.problem ? `There is no answer: ${spaced(found.problem)}.` : "No answer came yet. Ask again in a while.")];
+    const told = found.answered_at && found.markdown ? cited(found) : [h("p", { class: "soft" }, found.problem ? `No answer: ${spaced(found.problem)}.` : "No answer yet. Try again later.")];
     this.answer.replaceChildren(h("p", { class: "question" }, question), ...told);
   }
 
@@ -152,10 +152,10 @@ function cited({ markdown, citations }) {
 function states({ pulse: text, stale_since: stale, causes, since, waiting_for: waits, problem, failures, dead }) {
   const why = causes.map(({ cause }) => spaced(cause)).join(", ");
   const lines = [
-    text ? h("p", { class: "detail" }, `Written ${ago(text.generated_at)}, for whoever may see what is ${level(text.level).toLowerCase()}`) : null,
-    stale ? h("p", { class: "since" }, since || `Changes wait for it since ${ago(stale)}${why ? `: ${why}` : ""}`) : null,
-    waits ? h("p", { class: "detail" }, `It waits ${WAITS[waits] ?? spaced(waits)}.`) : null,
-    problem ? h("p", { class: "detail bad" }, `${failures === 1 ? "A try" : `${failures} tries`} came to nothing: ${spaced(problem)}${dead ? "; it was given up until it is asked for, or changes" : ""}.`) : null,
+    text ? h("p", { class: "detail" }, `Updated ${ago(text.generated_at)} · visible at: ${level(text.level)}`) : null,
+    stale ? h("p", { class: "since" }, since || `Stale since ${ago(stale)}${why ? `: ${why}` : ""}`) : null,
+    waits ? h("p", { class: "detail" }, `Waiting ${WAITS[waits] ?? spaced(waits)}.`) : null,
+    problem ? h("p", { class: "detail bad" }, `${failures === 1 ? "One attempt" : `${failures} attempts`} failed: ${spaced(problem)}${dead ? "; no further retries until a refresh or a change" : ""}.`) : null,
   ];
   return lines.filter(Boolean);
 }

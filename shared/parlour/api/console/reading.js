@@ -15,17 +15,17 @@ export function reading(step, segment, words) {
     h("h3", {}, h("i", { class: "swatch", data: { layer: segment.layer }, "aria-hidden": "true" }), sentence(segment.layer)),
     h("p", { class: "detail" }, [sentence(LAYERS[segment.layer] ?? ""), `${count(segment.tokens)} tokens`, room(limits), STAYS[segment.stability]].filter(Boolean).join(" · ")),
     ...segment.blocks.map((block) => said(block, words)),
-    inside.length ? h("details", { class: "inside" }, h("summary", {}, `What it is made of (${inside.length})`), h("ul", { class: "candidates" }, ...inside.map(candidate))) : null,
+    inside.length ? h("details", { class: "inside" }, h("summary", {}, `Sources (${inside.length})`), h("ul", { class: "candidates" }, ...inside.map(candidate))) : null,
   ].filter(Boolean);
 }
 
 function said(block, words) {
-  const about = [WHO[block.role], `${count(block.tokens)} tokens`, block.cached ? "cached" : "", block.marked ? "mark after it" : ""].filter(Boolean).join(" · ");
+  const about = [WHO[block.role], `${count(block.tokens)} tokens`, block.cached ? "cached" : "", block.marked ? "cache breakpoint" : ""].filter(Boolean).join(" · ");
   return h("div", { class: block.marked ? "block marked" : "block" }, h("p", { class: "detail" }, about), block.is_json ? whole(block, words) : h("pre", {}, ...block.words.map((hash) => piece(words.get(hash)))));
 }
 
 function piece(text) {
-  return typeof text === "string" ? shortened(text) : h("span", { class: "tombstone" }, "forgotten");
+  return typeof text === "string" ? shortened(text) : h("span", { class: "tombstone" }, "erased");
 }
 
 /** A tool's definition, a call, a result or an image; what is withheld has plain words in its place. */
@@ -50,7 +50,7 @@ function opened(text) {
   }
 }
 
-const shortened = (text) => (text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}\n… ${count(text.length - SHOWN)} more letters`);
+const shortened = (text) => (text.length <= SHOWN ? text : `${text.slice(0, SHOWN)}\n… ${count(text.length - SHOWN)} more characters`);
 
 /** What was left out, by reason, and what is in with fewer words. */
 export function dropped({ candidates }) {
@@ -59,9 +59,9 @@ export function dropped({ candidates }) {
   const less = candidates.filter((one) => one.in && one.shortened);
   return h("section", { class: "dropped" },
     h("h3", {}, "Left out", h("span", {}, `${out.length} of ${candidates.length}`)),
-    out.length ? null : h("p", { class: "soft" }, "Nothing: every candidate had room."),
+    out.length ? null : h("p", { class: "soft" }, "None: every candidate fits."),
     ...groups.map(([reason, some]) => group(sentence(REASONS[reason]), some)),
-    less.length ? group("In, in fewer words", less) : null);
+    less.length ? group("Included, shortened", less) : null);
 }
 
 function group(title, some) {
@@ -69,36 +69,36 @@ function group(title, some) {
 }
 
 function candidate(one) {
-  const title = one.title || (one.forgotten ? "forgotten" : spaced(one.lot));
+  const title = one.title || (one.forgotten ? "erased" : spaced(one.lot));
   const about = [spaced(one.lot), one.score ? `score ${one.score.toFixed(2)}` : "", `${spaced(one.source.table)} ${one.source.id.slice(0, 13)}`].filter(Boolean).join(" · ");
   return h("li", {}, h("i", { class: "swatch", data: { layer: one.layer }, "aria-hidden": "true" }),
     h("span", { class: one.withheld || (one.forgotten && !one.title) ? "name tombstone" : "name" }, title, h("span", { class: "detail" }, about)),
     h("span", { class: "amount" }, count(one.tokens)));
 }
 
-const CHANGES = { same: "same bytes", grown: "grew at its end", changed: "other bytes", added: "new", removed: "gone" };
+const CHANGES = { same: "unchanged", grown: "appended", changed: "changed", added: "added", removed: "removed" };
 
 /** Two prompts compared, layer by layer and candidate by candidate. */
 export function changes({ before, after, segments, first_change: first, ...sides }) {
-  const lists = [["New", sides.added], ["Gone", sides.removed], ["In now, was out", sides.now_in], ["Out now, was in", sides.now_out]].filter(([, some]) => some.length);
+  const lists = [["Added", sides.added], ["Removed", sides.removed], ["Included now, left out before", sides.now_in], ["Left out now, included before", sides.now_out]].filter(([, some]) => some.length);
   return [
     h("p", { class: "prompt-remark" }, `${place(before)}, ${count(before.tokens)} tokens → ${place(after)}, ${count(after.tokens)} tokens (${signed(after.tokens - before.tokens)})`),
-    first ? parted(first) : h("p", { class: "soft" }, "Not a byte changed."),
+    first ? parted(first) : h("p", { class: "soft" }, "No change."),
     h("div", { class: "prompt-body even" },
       h("section", { class: "legend" }, h("h3", {}, "Layers", h("span", {}, "tokens")), h("ul", {}, ...segments.map(change))),
-      h("section", { class: "dropped" }, h("h3", {}, "Candidates"), ...lists.map(([title, some]) => group(title, some)), lists.length ? null : h("p", { class: "soft" }, "The same ones."))),
+      h("section", { class: "dropped" }, h("h3", {}, "Candidates"), ...lists.map(([title, some]) => group(title, some)), lists.length ? null : h("p", { class: "soft" }, "Unchanged."))),
   ];
 }
 
 function parted(first) {
   return h("section", { class: "parted" },
-    h("h3", {}, h("i", { class: "swatch", data: { layer: first.layer }, "aria-hidden": "true" }), `The first change is in ${spaced(first.layer)}`, h("span", {}, `byte ${count(first.byte)}, block ${first.block}`)),
-    h("pre", { class: "was" }, h("span", { class: "hidden-label" }, "before: "), first.before || "(nothing)"),
-    h("pre", { class: "is" }, h("span", { class: "hidden-label" }, "after: "), first.after || "(nothing)"));
+    h("h3", {}, h("i", { class: "swatch", data: { layer: first.layer }, "aria-hidden": "true" }), `First change in ${spaced(first.layer)}`, h("span", {}, `byte ${count(first.byte)}, block ${first.block}`)),
+    h("pre", { class: "was" }, h("span", { class: "hidden-label" }, "before: "), first.before || "(empty)"),
+    h("pre", { class: "is" }, h("span", { class: "hidden-label" }, "after: "), first.after || "(empty)"));
 }
 
 function change({ layer, placement, change: what, after, delta }) {
-  const name = placement === "last" ? `${spaced(layer)}, again` : spaced(layer);
+  const name = placement === "last" ? `${spaced(layer)} (repeated)` : spaced(layer);
   return h("li", { class: what }, h("span", { class: "layer-row" }, h("i", { class: "swatch", data: { layer }, "aria-hidden": "true" }),
     h("span", { class: "name" }, h("b", {}, name), h("span", { class: "detail" }, CHANGES[what])),
     h("span", { class: "amount" }, count(after)), h("span", { class: "limits" }, delta ? signed(delta) : "")));

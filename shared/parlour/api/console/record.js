@@ -57,7 +57,7 @@ async function paper(room, handle) {
 function head(room, found, definition, edit) {
   const link = found.link && !found.link.startsWith(OWN) ? h("a", { class: "quiet", href: found.link, target: "_blank", rel: "noreferrer" }, "Open") : null;
   const change = found.document || !room.may("editor") ? null : h("button", { class: "quiet edit", type: "button", on: { click: edit } }, "Edit");
-  const talk = found.document ? null : h("button", { class: "solid talk", type: "button", on: { click: () => discuss(room, found, definition) } }, glyph("chat"), "Talk about it");
+  const talk = found.document ? null : h("button", { class: "solid talk", type: "button", on: { click: () => discuss(room, found, definition) } }, glyph("chat"), "Start a conversation");
   return h("header", { class: "record-head" },
     sign({ type: found.type, icon: definition.icon, colour: definition.colour }),
     h("div", { class: "record-title" },
@@ -69,7 +69,7 @@ function head(room, found, definition, edit) {
 /** Open a talk about the record, with the agent that its kind names, if it names one. */
 function discuss(room, found, { name, chat_agent: agent, talk }) {
   if (agent && !talk) {
-    const told = `${name} records are talked about with the agent “${agent}”, and none of its bindings is open on the web: one has to be, in the tenant's pack.`;
+    const told = `Conversations about ${name} records use the agent “${agent}”, but none of its bindings has a web channel. Add one in the tenant's pack.`;
     return notice(byId("records-notice"), told);
   }
   room.chat.about(found, talk && { ...talk, tenant: room.me.tenant });
@@ -92,10 +92,10 @@ function properties(found, definition) {
 function facts(found) {
   const rows = [
     ["Project", found.project ? h("a", { href: `#/records/${path(found.project)}` }, found.project) : null],
-    ["May be seen by", level(found.classification)],
+    ["Visible at", level(found.classification)],
     ["Version", found.version ? String(found.version) : null],
     ["Changed", found.updated_at ? `${ago(found.updated_at)}${by(found.updated_by)}` : null],
-    ["Made", found.created_at ? `${ago(found.created_at)}${by(found.created_by)}` : null],
+    ["Created", found.created_at ? `${ago(found.created_at)}${by(found.created_by)}` : null],
   ].filter(([, value]) => value);
   return h("section", { class: "panel" }, h("h4", {}, "About this record"), h("dl", { class: "record-facts" }, ...rows.flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])));
 }
@@ -112,5 +112,5 @@ function sources(found) {
   const listed = Array.isArray(found.properties[SOURCES]) ? found.properties[SOURCES].filter((one) => one?.title) : [];
   if (!listed.length) return "";
   const each = listed.map(({ title, locator, page }) => h("li", {}, h("b", {}, title), h("span", { class: "detail" }, [locator, page && !String(locator ?? "").includes("page") ? `page ${page}` : ""].filter(Boolean).join(" · "))));
-  return h("section", { class: "panel" }, h("h4", {}, "Made from"), h("ul", { class: "plain" }, ...each));
+  return h("section", { class: "panel" }, h("h4", {}, "Sources"), h("ul", { class: "plain" }, ...each));
 }

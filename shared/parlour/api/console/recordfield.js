@@ -31,7 +31,7 @@ export function recordField(room, { id, value = "", type = "", placeholder = "Na
     const exact = records.filter(({ name, key }) => [name, key].some((one) => one.toLowerCase() === said.toLowerCase()));
     const meant = exact.length === 1 ? exact : records;
     if (meant.length === 1) return meant[0].handle;
-    throw new Error(meant.length ? `“${said}” fits several records: choose one of those offered.` : `No record is called “${said}”.`);
+    throw new Error(meant.length ? `Several records match “${said}”. Choose one from the list.` : `No record is named “${said}”.`);
   };
   return { input, nodes: [input, list], named };
 }

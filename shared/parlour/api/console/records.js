@@ -74,7 +74,7 @@ export class Records {
     notice(byId("records-notice"), "");
     if (!this.signedIn) return this.page.replaceChildren(unsigned(() => this.show("turns")));
     this.page.setAttribute("aria-busy", "true");
-    if (!this.page.children.length) this.page.replaceChildren(h("p", { class: "doing loading", role: "status" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Looking it up"));
+    if (!this.page.children.length) this.page.replaceChildren(h("p", { class: "doing loading", role: "status" }, h("span", { class: "dots", "aria-hidden": "true" }, h("i"), h("i"), h("i")), "Loading"));
     try {
       const nodes = await (PAGES[name] ?? PAGES.records)(this, parts, asked);
       if (mine !== this.visit) return;
@@ -115,7 +115,7 @@ export class Records {
   stays() {
     if (!this.unsaved?.()) return false;
     if (location.hash === this.at) return true;
-    if (window.confirm("What you typed is not saved. Leave it?")) return false;
+    if (window.confirm("You have unsaved changes. Leave the page?")) return false;
     history.replaceState(null, "", this.at);
     return true;
   }
@@ -145,7 +145,7 @@ export class Records {
     }
     const session = this.chat.session?.session_id;
     if (session) offered.push([`conversation=${session}`, "In this conversation"]);
-    for (const { key, name } of this.types ?? []) offered.push([`type=${key}`, `Only: ${name}`]);
+    for (const { key, name } of this.types ?? []) offered.push([`type=${key}`, `Type: ${name}`]);
     if (!offered.some(([value]) => value === chosen)) offered.push([chosen, SCOPES[chosen.split("=")[0]]?.(chosen.split("=")[1]) ?? "Everywhere"]);
     this.scope.replaceChildren(...offered.map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
   }
@@ -188,15 +188,15 @@ function shorten(name) {
 }
 
 function unsigned(toKey) {
-  return h("div", { class: "blank" }, h("b", {}, "Sign in to see records"), "Paste a key or a member token beside the turns; this page is shown then.",
+  return h("div", { class: "blank" }, h("b", {}, "Sign in to see records"), "Paste an API key or a member token in the Turns panel to open this page.",
     h("p", { class: "buttons" }, h("button", { class: "solid", type: "button", on: { click: toKey } }, "Sign in")));
 }
 
 function missing() {
-  return h("div", { class: "blank" }, h("b", {}, "Nothing is here"), "It was deleted, or it is not for you to see. ", h("a", { href: HOME }, "All records"));
+  return h("div", { class: "blank" }, h("b", {}, "Not found"), "It was deleted, or you do not have access. ", h("a", { href: HOME }, "All records"));
 }
 
 function failed(error, again) {
-  return h("div", { class: "blank", role: "alert" }, h("b", {}, "This did not come"), error.message,
+  return h("div", { class: "blank", role: "alert" }, h("b", {}, "Couldn't load this"), error.message,
     h("p", { class: "buttons" }, h("button", { class: "quiet", type: "button", on: { click: again } }, "Try again")));
 }

@@ -6,9 +6,9 @@ import { h } from "./dom.js";
 import { ago, sentence, spaced } from "./said.js";
 
 const CHANNELS = { web: "on the web", whatsapp: "on WhatsApp" };
-const ORIGINS = { said: "said so", extracted: "gathered from what was said", consolidated: "gathered from older conversations" };
-const EDITORS = { user: "put right by themselves", member: "put right by a member", key: "put right with a key", operator: "put right by the operator" };
-const ENDS = { refined: "told more exactly since", contradicted: "said otherwise since", retracted: "taken back", edited: "put right", deleted: "deleted", merged: "known otherwise from the other channel", crowded_out: "of too little use" };
+const ORIGINS = { said: "stated", extracted: "extracted from the conversation", consolidated: "consolidated from older conversations" };
+const EDITORS = { user: "edited by the user", member: "edited by a member", key: "edited with an API key", operator: "edited by the operator" };
+const ENDS = { refined: "refined", contradicted: "contradicted", retracted: "retracted", edited: "edited", deleted: "deleted", merged: "replaced when channels were linked", crowded_out: "evicted (rarely used)" };
 
 /**
  * The nodes for what the API told. `edits`: whether facts may be changed; `again()`: draw it anew; `mine`: the reader is
@@ -16,7 +16,7 @@ const ENDS = { refined: "told more exactly since", contradicted: "said otherwise
  */
 export function remembrance({ facts, episodes }, { ask, edits, again, mine, show, link }) {
   const agents = [...new Set([...facts, ...episodes].map(({ agent }) => agent))].sort();
-  if (!agents.length) return [h("div", { class: "blank" }, h("b", {}, "Nothing is remembered"), mine ? "What you say of yourself, and want, is remembered for next time; it stands here then." : "What this person says of themselves is remembered for next time; it stands here then.")];
+  if (!agents.length) return [h("div", { class: "blank" }, h("b", {}, "No memory yet"), mine ? "Facts that you state about yourself are remembered and listed here." : "Facts that this user states about themselves are remembered and listed here.")];
   return agents.map((agent) => h("section", { class: "panel" },
     mine ? "" : h("h4", {}, agent),
     list("facts", facts.filter((one) => one.agent === agent).map((one) => new Fact(one, { ask, edits, again, mine, show, link }).element)),
@@ -46,16 +46,16 @@ class Fact {
       h("p", { class: "detail" }, about(one, context.mine)),
       ...(one.said.length || one.earlier.length ? [this.from()] : []),
       context.edits ? h("div", { class: "fact-acts" },
-        h("button", { class: "link", type: "button", "aria-label": `Put right: ${this.label}`, on: { click: () => this.edit() } }, "Put right"),
-        asking("Forget", `Forget “${this.label}: ${one.value}”, with everything that came of it? Nobody can bring it back.`, "Forget it", () => this.forget(), { class: "link", "aria-label": `Forget: ${this.label}` })) : "");
+        h("button", { class: "link", type: "button", "aria-label": `Edit: ${this.label}`, on: { click: () => this.edit() } }, "Edit"),
+        asking("Erase", `Erase “${this.label}: ${one.value}” and everything derived from it? This cannot be undone.`, "Erase", () => this.forget(), { class: "link", "aria-label": `Erase: ${this.label}` })) : "");
   }
 
   from() {
     const { one, context } = this;
-    return h("details", {}, h("summary", {}, "Where it came from"),
-      ...one.said.map((said) => h("blockquote", {}, said.text || (said.is_archived ? "(put into the archive)" : "(without words)"),
+    return h("details", {}, h("summary", {}, "Source"),
+      ...one.said.map((said) => h("blockquote", {}, said.text || (said.is_archived ? "(archived)" : "(no text)"),
         h("span", { class: "detail" }, [`${ago(said.at)} ${CHANNELS[said.channel] ?? said.channel}`].join(""), " ", way(context, said.session_id, said.id)))),
-      one.earlier.length ? h("p", { class: "detail" }, "Before that") : "",
+      one.earlier.length ? h("p", { class: "detail" }, "Previous values") : "",
       one.earlier.length ? h("ul", { class: "plain" }, ...one.earlier.map((was) => h("li", {}, h("del", {}, was.value), h("span", { class: "detail" }, ` ${ago(was.from)} to ${ago(was.until)}, ${ENDS[was.ended] ?? was.ended}`)))) : "");
   }
 
@@ -86,9 +86,9 @@ class Fact {
 }
 
 function about({ origin, by_person: editor, sure_at: at, confidence, recalled, used }, mine) {
-  const how = origin === "edited" ? (mine && editor === "user" ? "put right by you" : EDITORS[editor] ?? "put right") : ORIGINS[origin] ?? origin;
-  const sure = confidence < 1 ? `${Math.round(confidence * 100)} % sure` : "";
-  const use = recalled ? `told to the agent ${times(recalled)}, used in ${used === 1 ? "one reply" : `${used} replies`}` : "never told to the agent so far";
+  const how = origin === "edited" ? (mine && editor === "user" ? "edited by you" : EDITORS[editor] ?? "edited") : ORIGINS[origin] ?? origin;
+  const sure = confidence < 1 ? `${Math.round(confidence * 100)}% confidence` : "";
+  const use = recalled ? `recalled ${times(recalled)}, used in ${used === 1 ? "one reply" : `${used} replies`}` : "never recalled";
   return [`${sentence(how)} ${ago(at)}`, sure, mine ? "" : use].filter(Boolean).join(" · ");
 }
 
@@ -96,11 +96,11 @@ const times = (number) => (number === 1 ? "once" : `${number} times`);
 
 function episode(one, context) {
   const when = ago(one.from) === ago(one.until) ? ago(one.from) : `${ago(one.from)} to ${ago(one.until)}`;
-  return h("li", { class: "fact" }, h("p", {}, one.text), h("p", { class: "detail" }, when, one.folded ? `, and ${times(one.folded)} more like it ` : " ", way(context, one.session_id)));
+  return h("li", { class: "fact" }, h("p", {}, one.text), h("p", { class: "detail" }, when, one.folded ? `, repeated ${times(one.folded)} ` : " ", way(context, one.session_id)));
 }
 
 /** The way to the conversation. */
 function way({ show, link }, session, message) {
-  if (link) return h("a", { href: link(session, message) }, "Show it");
-  return show ? h("button", { class: "link", type: "button", on: { click: () => show(session, message) } }, "Show it") : "";
+  if (link) return h("a", { href: link(session, message) }, "Show");
+  return show ? h("button", { class: "link", type: "button", on: { click: () => show(session, message) } }, "Show") : "";
 }

@@ -3,7 +3,7 @@
 import { h } from "./dom.js";
 import { rich } from "./richtext.js";
 
-const DOING = { search_knowledge: "Looking through the documents" };
+const DOING = { search_knowledge: "Searching the documents" };
 
 const DID = { create: "Created", update: "Changed", link: "Linked", unlink: "Unlinked" };
 
@@ -26,7 +26,7 @@ export class Reply {
     if (kind === "text_delta") this.write(this.text + payload.text);
     else if (kind === "text_reset") this.again();
     else if (kind === "tool_call") this.doing(DOING[payload.name] ?? `Using ${payload.name.replaceAll("_", " ")}`);
-    else if (kind === "tool_result") this.doing(payload.ok ? "Reading what was found" : "That did not work; trying another way");
+    else if (kind === "tool_result") this.doing(payload.ok ? "Reading the results" : "That failed; trying another way");
     else if (kind === "operation") this.did(payload);
     else if (kind === "error") this.stop(payload.message);
   }
@@ -45,7 +45,7 @@ export class Reply {
 
   again() {
     this.write("");
-    this.doing("The model broke off; asking again");
+    this.doing("The model stopped early; asking again");
   }
 
   /** Draw it as it was stored: the text is final, and its citations have titles. */

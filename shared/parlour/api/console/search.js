@@ -12,7 +12,7 @@ const COMMON = new Set("about does from have into that their them then there the
 export const SCOPES = {
   project: (handle) => `In ${handle}`,
   record: (handle) => `Around ${handle}`,
-  type: (type) => `Only: ${type.replaceAll("_", " ")}`,
+  type: (type) => `Type: ${type.replaceAll("_", " ")}`,
   conversation: () => "In a conversation",
 };
 
@@ -74,7 +74,7 @@ export function chip(one) {
 }
 
 function nothing(words) {
-  return h("div", { class: "blank" }, h("b", {}, `Nothing was found for “${words}”`), "Try other words, or search everywhere. What is above your clearance is never shown, and not counted.");
+  return h("div", { class: "blank" }, h("b", {}, `No results for “${words}”`), "Try other words or search everywhere. Results above your clearance are never shown or counted.");
 }
 
 /** The words worth marking: not those that are in every sentence. */

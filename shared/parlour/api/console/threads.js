@@ -10,7 +10,7 @@ import { remembrance } from "./remembering.js";
 import { ago } from "./said.js";
 
 const MOST = 100;
-const READERS = { private: "Private", role_gated: "Open to editors", shared: "Open to everybody here" };
+const READERS = { private: "Private", role_gated: "Visible to editors", shared: "Visible to all members" };
 
 export class Threads {
   /** `chat` shows what is chosen here, and says whom it talks to. */
@@ -90,11 +90,11 @@ export class Threads {
     const rows = sessions.map((one) => new Thread(this, one).element);
     this.page.replaceChildren(
       this.head(),
-      rows.length ? h("ul", { class: "threads-list" }, ...rows) : h("p", { class: "blank" }, this.archived ? "Nothing is put away." : "Nothing was said yet."),
+      rows.length ? h("ul", { class: "threads-list" }, ...rows) : h("p", { class: "blank" }, this.archived ? "No archived conversations." : "No conversations yet."),
       this.archived ? "" : h("div", { class: "threads-foot" },
-        h("button", { class: "quiet", type: "button", on: { click: () => this.memory() } }, `What ${this.chat.binding.name} remembers of you`),
+        h("button", { class: "quiet", type: "button", on: { click: () => this.memory() } }, `What ${this.chat.binding.name} remembers about you`),
         joining(this.chat, this, isJoined),
-        h("button", { class: "quiet", type: "button", on: { click: () => this.leave() } }, "Forget me in this browser")));
+        h("button", { class: "quiet", type: "button", on: { click: () => this.leave() } }, "Sign out on this browser")));
     this.page.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
   }
 
@@ -109,15 +109,15 @@ export class Threads {
   head() {
     const turn = () => { this.archived = !this.archived; this.list(); };
     return h("header", { class: "threads-head" },
-      h("h2", {}, this.archived ? "Put away" : "Conversations"),
-      h("button", { class: "link", type: "button", on: { click: turn } }, this.archived ? "All others" : "Those put away"));
+      h("h2", {}, this.archived ? "Archived" : "Conversations"),
+      h("button", { class: "link", type: "button", on: { click: turn } }, this.archived ? "Active" : "Archived"));
   }
 
   /** What the agent remembers of the visitor, to be read, put right and forgotten. */
   async memory() {
     const back = h("button", { class: "link", type: "button", on: { click: () => this.list() } }, "Conversations");
-    const head = h("header", { class: "threads-head" }, h("h2", {}, "Remembered of you"), back);
-    this.page.replaceChildren(head, h("p", { class: "doing" }, "Looking it up"));
+    const head = h("header", { class: "threads-head" }, h("h2", {}, "Remembered about you"), back);
+    this.page.replaceChildren(head, h("p", { class: "doing" }, "Loading"));
     const redraw = async () => {
       try {
         const found = await this.ask("GET", "v1/memory");
@@ -142,12 +142,12 @@ class Thread {
   }
 
   get name() {
-    return this.one.title || (this.one.is_main ? "WhatsApp" : this.one.last ? "A conversation" : "Nothing said yet"); // a greeting makes no title
+    return this.one.title || (this.one.is_main ? "WhatsApp" : this.one.last ? "Conversation" : "Empty conversation"); // a greeting makes no title
   }
 
   draw() {
     const { one } = this;
-    const about = [one.entity?.name, one.is_main ? "Web and WhatsApp" : null, one.visibility === "private" ? null : "others may read it"].filter(Boolean).join(" · ");
+    const about = [one.entity?.name, one.is_main ? "Web and WhatsApp" : null, one.visibility === "private" ? null : "visible to others"].filter(Boolean).join(" · ");
     const open = h("button", { class: "thread-open", type: "button", on: { click: () => this.show() } },
       h("span", { class: "thread-name" }, one.pinned ? h("span", { class: "pin", "aria-label": "Pinned" }, glyph("pin")) : null, this.name),
       h("time", { datetime: one.last_active_at }, ago(one.last_active_at)),
@@ -155,8 +155,8 @@ class Thread {
       h("span", { class: "thread-last" }, one.last));
     this.element.replaceChildren(open, h("div", { class: "thread-acts" },
       this.act(one.pinned ? "Unpin" : "Pin", "pin", () => this.change({ pinned: !one.pinned })),
-      this.act("Rename or open to others", "pen", () => this.edit()),
-      this.act(one.archived ? "Bring back" : "Put away", "archive", () => this.change({ archived: !one.archived }))));
+      this.act("Rename or share", "pen", () => this.edit()),
+      this.act(one.archived ? "Restore" : "Archive", "archive", () => this.change({ archived: !one.archived }))));
   }
 
   act(label, sign, work) {
@@ -180,8 +180,8 @@ class Thread {
   /** What it is called, and who else reads it; what that means for memory is said beside it. */
   edit() {
     const { title, visibility } = this.one;
-    const words = h("input", { value: title, maxlength: 200, "aria-label": "What this conversation is called", autocomplete: "off" });
-    const readers = h("select", { "aria-label": "Who may read this conversation" },
+    const words = h("input", { value: title, maxlength: 200, "aria-label": "Title of the conversation", autocomplete: "off" });
+    const readers = h("select", { "aria-label": "Visibility of the conversation" },
       ...Object.entries(READERS).map(([name, told]) => h("option", { value: name, selected: name === visibility }, told)));
     const save = () => {
       const named = words.value.trim();
@@ -190,7 +190,7 @@ class Thread {
     this.element.replaceChildren(h("form", { class: "thread-form", on: {
       submit: (event) => { event.preventDefault(); save(); },
       keydown: ({ key }) => { if (key === "Escape") this.draw(); },
-    } }, words, readers, h("p", { class: "detail" }, "Nothing that you say while others may read it is remembered of you."),
+    } }, words, readers, h("p", { class: "detail" }, "While others can read the conversation, nothing you say in it is remembered."),
     h("button", { class: "solid", type: "submit" }, "Save"), h("button", { class: "quiet", type: "button", on: { click: () => this.draw() } }, "Cancel")));
     words.focus();
     words.select();

@@ -8,8 +8,8 @@ export function post({ url, fields }, file, told = () => {}) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest(); // fetch does not tell how much is sent
     request.upload.addEventListener("progress", ({ loaded, total }) => told(total ? loaded / total : 0));
-    request.addEventListener("load", () => (request.status < 300 ? resolve() : reject(new Error("it was refused where files are kept; try again"))));
-    request.addEventListener("error", () => reject(new Error("it did not get through; try again")));
+    request.addEventListener("load", () => (request.status < 300 ? resolve() : reject(new Error("the file storage refused it; try again"))));
+    request.addEventListener("error", () => reject(new Error("the upload failed; try again")));
     request.open("POST", url);
     request.send(form);
   });

@@ -16,9 +16,9 @@ export function writing(room, found, done) {
   const merge = async () => {
     const now = await room.ask("GET", `v1/documents/${path(found.handle)}`);
     version = now.version;
-    theirs.replaceChildren(h("h5", {}, "As it was saved meanwhile"), h("pre", { tabindex: 0 }, now.content));
+    theirs.replaceChildren(h("h5", {}, "Version saved by someone else"), h("pre", { tabindex: 0 }, now.content));
     theirs.hidden = false;
-    say(`Somebody saved this text meanwhile; it is at version ${version} now. Yours is kept above, theirs stands below. Saving again keeps yours.`);
+    say(`Someone else saved this text (version ${version}). Your text is above, theirs is below. Save again to keep yours.`);
   };
   const form = h("form", { class: "form", on: { submit: async (event) => {
     event.preventDefault();

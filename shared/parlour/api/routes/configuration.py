@@ -4,10 +4,10 @@ from datetime import datetime
 
 from fastapi import APIRouter
 
-from parlour.api.access import Admin, AnyServices, GivenCredentials, Viewer, embed_soon
-from parlour.api.edge import PACK_BYTES
-from parlour.api.schemas import BindingShown, PackFiles, StatusChange, TenantShown
-from parlour.api.services import Services
+from parlour.api.access import Admin, AppDependencies, RequestCredentials, Viewer, request_embedding
+from parlour.api.edge import MAX_PACK_BYTES
+from parlour.api.schemas import BindingView, PackFiles, StatusChange, TenantView
+from parlour.api.services import ApiDependencies
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
@@ -22,60 +22,62 @@ from parlour.tenancy.sign_in import Credentials
 router = APIRouter(prefix="/v1", tags=["configuration"])
 
 
-@router.put("/pack", max_body_size=PACK_BYTES)
-def put_pack(pack: PackFiles, services: AnyServices, given: GivenCredentials) -> JsonObject:
+@router.put("/pack", max_body_size=MAX_PACK_BYTES)
+def put_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentials) -> JsonObject:
     """Apply a pack, in one transaction; twice changes nothing. The operator's key makes a tenant that is not there."""
     now = services.clock()
-    with services.connections.rent() as database:
-        principal = _applier(services, database, given, now)
-        roles.require(principal, "admin")
+    with services.databases.borrow() as database:
+        principal = _authenticate_applier(services, database, given, now)
+        roles.require_role(principal, "admin")
         read = validate(pack.files)
         if given.tenant not in {"", read.tenant.slug}:
-            raise InvalidRequest(f"this is the pack of {read.tenant.slug}; name that tenant, or send its own pack")
-        embedder = services.spaces.embedder(database, principal.tenant_id)
-        done = apply(principal, database, embedder, read, now, services.new_id, services.measure)
-    embed_soon(services, principal.tenant_id)
+            raise InvalidRequest(
+                f"this pack is for tenant '{read.tenant.slug}'; run: parlour --tenant {read.tenant.slug} apply ..."
+            )
+        embedder = services.embedding_spaces.tenant_embedder(database, principal.tenant_id)
+        done = apply(principal, database, embedder, read, now, services.new_id, services.count_tokens)
+    request_embedding(services, principal.tenant_id)
     return done.to_json()
 
 
 @router.get("/pack")
 def get_pack(caller: Admin) -> dict[str, dict[str, str]]:
     """The tenant's configuration as a pack that, applied, changes nothing."""
-    with caller.services.connections.rent() as database:
+    with caller.dependencies.databases.borrow() as database:
         return {"files": export(caller.principal, database)}
 
 
 @router.get("/bindings")
-def list_bindings(caller: Viewer) -> dict[str, list[BindingShown]]:
+def list_bindings(caller: Viewer) -> dict[str, list[BindingView]]:
     """The agents that are switched on."""
     with caller.transaction() as tx:
-        return {"bindings": [_shown(binding) for binding in bindings.list_active(tx)]}
+        return {"bindings": [_binding_view(binding) for binding in bindings.list_active_bindings(tx)]}
 
 
 @router.get("/tenant")
-def get_tenant(caller: Viewer) -> TenantShown:
+def get_tenant(caller: Viewer) -> TenantView:
     """The tenant that the caller acts in."""
-    return TenantShown.model_validate(caller.signed_in.tenant)
+    return TenantView.model_validate(caller.signed_in.tenant)
 
 
 @router.put("/tenant/status")
-def put_status(change: StatusChange, caller: Admin) -> TenantShown:
+def put_status(change: StatusChange, caller: Admin) -> TenantView:
     """Pause, resume or close the tenant."""
     with caller.transaction() as tx:
-        tenant = tenants.set_status(caller.principal, tx, change.status, caller.now, caller.services.new_id)
-    return TenantShown.model_validate(tenant)
+        tenant = tenants.set_tenant_status(caller.principal, tx, change.status, caller.now, caller.dependencies.new_id)
+    return TenantView.model_validate(tenant)
 
 
-def _applier(services: Services, database: Database, given: Credentials, now: datetime) -> Principal:
+def _authenticate_applier(services: ApiDependencies, database: Database, given: Credentials, now: datetime) -> Principal:
     """Who applies: somebody signed in, or the operator as the tenant that the pack is about to make."""
     try:
-        return services.sign_in.authenticate(given, database, now).principal
+        return services.authenticator.authenticate(given, database, now).principal
     except NotFound:  # told to the operator only: there is no tenant of that name so far
-        return roles.operator(services.new_id(now))
+        return roles.operator_principal(services.new_id(now))
 
 
-def _shown(binding: Binding) -> BindingShown:
-    return BindingShown(
+def _binding_view(binding: Binding) -> BindingView:
+    return BindingView(
         id=binding.id,
         slug=binding.slug,
         display_name=binding.display_name,

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 
-from parlour.api.access import AnyServices
-from parlour.api.routes.sessions import is_buffered
+from parlour.api.access import AppDependencies
+from parlour.api.routes.sessions import is_response_buffered
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
 from parlour.tenancy import bindings, routes, tenants
@@ -18,7 +18,7 @@ from parlour.tenancy.tenants import Tenant
 router = APIRouter(tags=["console"])
 
 
-def pages() -> StaticFiles:
+def console_files() -> StaticFiles:
     """The console's files, as they are."""
     return StaticFiles(directory=Path(__file__).parents[1] / "console", html=True)
 
@@ -31,48 +31,48 @@ def health() -> dict[str, str]:
 
 @router.get("/", include_in_schema=False)
 @router.get("/console", include_in_schema=False)
-def to_console() -> RedirectResponse:
+def redirect_to_console() -> RedirectResponse:
     """Relative, so that a stage's prefix in front of the path stays where it is."""
     return RedirectResponse("console/")
 
 
 @router.get("/console/settings.json")
-def settings(request: Request, services: AnyServices) -> JsonObject:
+def get_console_settings(request: Request, services: AppDependencies) -> JsonObject:
     """Whom a visitor can talk to at this address, and how replies can be followed."""
-    with services.connections.rent() as database:
-        here = _tenants_at(database, request.headers.get("host", ""))
-        shown = [slug for slug in services.showcase if slug not in {tenant.slug for tenant in here}]
-        found = [*here, *filter(None, (tenants.by_slug(database, slug) for slug in shown))]
-        offered = [_offer(tenant, binding) for tenant in found for binding in _public(database, tenant)]
+    with services.databases.borrow() as database:
+        here = _list_tenants_of_host(database, request.headers.get("host", ""))
+        shown = [slug for slug in services.showcase_tenants if slug not in {tenant.slug for tenant in here}]
+        found = [*here, *filter(None, (tenants.find_tenant_by_slug(database, slug) for slug in shown))]
+        offered = [_agent_json(tenant, binding) for tenant in found for binding in _list_public_bindings(database, tenant)]
     return {
         "environment": services.environment,
-        "local": services.local,
-        "stream": not is_buffered(request),
+        "local": services.is_local,
+        "stream": not is_response_buffered(request),
         "bindings": [*offered],
     }
 
 
-def _tenants_at(database: Database, host: str) -> list[Tenant]:
+def _list_tenants_of_host(database: Database, host: str) -> list[Tenant]:
     """The tenant that the console's own address leads to, if it leads to one."""
     with database.transaction(None) as tx:
-        route = routes.resolve(tx, routes.web_key(host))
-    tenant = _tenant(database, route.tenant_id) if route else None
+        route = routes.find_routing_key(tx, routes.web_key(host))
+    tenant = _get_tenant(database, route.tenant_id) if route else None
     return [tenant] if tenant else []
 
 
-def _tenant(database: Database, tenant_id: UUID) -> Tenant | None:
+def _get_tenant(database: Database, tenant_id: UUID) -> Tenant | None:
     with database.transaction(tenant_id) as tx:
-        return tenants.get(tx)
+        return tenants.find_own_tenant(tx)
 
 
-def _public(database: Database, tenant: Tenant) -> list[Binding]:
+def _list_public_bindings(database: Database, tenant: Tenant) -> list[Binding]:
     if tenant.status == "archived":
         return []
     with database.transaction(tenant.tenant_id) as tx:
-        return [binding for binding in bindings.list_active(tx) if binding.open_to_visitors]
+        return [binding for binding in bindings.list_active_bindings(tx) if binding.is_open_to_visitors]
 
 
-def _offer(tenant: Tenant, binding: Binding) -> JsonObject:
+def _agent_json(tenant: Tenant, binding: Binding) -> JsonObject:
     web = binding.channels.get("web")
     samples = web.get("samples") if isinstance(web, dict) else None
     return {

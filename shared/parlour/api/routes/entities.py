@@ -7,63 +7,63 @@ from fastapi import APIRouter, Header, Query, Request, Response
 
 from parlour.api.access import Caller, Editor, Reader
 from parlour.api.record_shapes import (
-    KindShown,
-    LinkShown,
+    RecordTypeView,
+    LinkView,
     NewLink,
     NewRecord,
-    RecordChange,
-    RecordShown,
-    RecordsPage,
-    RelationShown,
+    RecordPatchBody,
+    RecordView,
+    RecordPageView,
+    RelationView,
 )
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import projects, written
 from parlour.knowledge.records import edges, entities, registry
-from parlour.knowledge.records.entities import Entity, NewEntity, Patch, Ref
-from parlour.knowledge.records.record import PROJECT
+from parlour.knowledge.records.entities import Record, RecordInput, RecordPatch, RecordRef
+from parlour.knowledge.records.record import PROJECT_TYPE
 from parlour.tenancy import bindings
 
 router = APIRouter(prefix="/v1", tags=["entities"])
 
-_WHERE = "where."
+_FILTER_PREFIX = "where."
 
-Most = Annotated[int, Query(ge=1, le=entities.MOST)]
+Limit = Annotated[int, Query(ge=1, le=entities.MAX_PAGE_SIZE)]
 Cursor = Annotated[str, Query(max_length=400)]
-Short = Annotated[str, Query(max_length=200)]
-Again = Annotated[str, Header(pattern=r"^[\x21-\x7e]{0,100}$", description="the same again makes no second record")]
-Match = Annotated[str, Header(pattern=r'^("?[0-9]{1,9}"?)?$', description="the version that was read")]
-Version = Annotated[int | None, Query(ge=1, description="the version that was read")]
+ShortQuery = Annotated[str, Query(max_length=200)]
+IdempotencyKey = Annotated[str, Header(pattern=r"^[\x21-\x7e]{0,100}$", description="the same key creates no second record")]
+IfMatch = Annotated[str, Header(pattern=r'^("?[0-9]{1,9}"?)?$', description="the version you read")]
+Version = Annotated[int | None, Query(ge=1, description="the version you read")]
 
 
 @router.get("/entity-types")
-def list_kinds(caller: Reader) -> dict[str, list[KindShown]]:
+def list_record_types(caller: Reader) -> dict[str, list[RecordTypeView]]:
     """Every kind of record that the tenant has, its own and everybody's."""
     with caller.transaction() as tx:
-        kinds = [*registry.definitions(tx).values()]
+        kinds = [*registry.list_record_types(tx).values()]
         agents = {kind.settings.chat_agent for kind in kinds} - {""}
-        talks = {agent: bindings.on_the_web(tx, agent) for agent in sorted(agents)}
-    return {"types": [KindShown.of(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]}
+        talks = {agent: bindings.find_web_binding(tx, agent) for agent in sorted(agents)}
+    return {"types": [RecordTypeView.from_record_type(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]}
 
 
 @router.get("/relations")
-def list_relations(caller: Reader) -> dict[str, list[RelationShown]]:
+def list_relations(caller: Reader) -> dict[str, list[RelationView]]:
     """Every relation that a link can have: the catalogue's, then those that the tenant's links have besides."""
     with caller.transaction() as tx:
-        known = edges.relations_known(caller.principal, tx)
-    return {"relations": [RelationShown.model_validate(relation) for relation in known]}
+        known = edges.list_relations(caller.principal, tx)
+    return {"relations": [RelationView.model_validate(relation) for relation in known]}
 
 
 @router.post("/entities", status_code=201)
-def create_entity(wanted: NewRecord, caller: Editor, response: Response, idempotency_key: Again = "") -> RecordShown:
+def create_entity(wanted: NewRecord, caller: Editor, response: Response, idempotency_key: IdempotencyKey = "") -> RecordView:
     """Make a record. A project gets its context document with it, a document an empty text and a place in its tree."""
-    if wanted.words and wanted.type != PROJECT:
-        raise InvalidRequest("words: only a project has them; put what a record says into its properties")
-    new = NewEntity(**wanted.model_dump(exclude={"words"}))
+    if wanted.context_text and wanted.type != PROJECT_TYPE:
+        raise InvalidRequest("context_text: only projects have it; put the text into a property")
+    new = RecordInput(**wanted.model_dump(exclude={"words"}))
     origin = f"{caller.principal.name}:{idempotency_key}" if idempotency_key else None
     with caller.transaction() as tx:
-        shown = _shown(tx, _created(caller, tx, new, wanted.words, origin), response)
-    caller.embed_soon()
+        shown = _record_view(tx, _create(caller, tx, new, wanted.context_text, origin), response)
+    caller.request_embedding()
     return shown
 
 
@@ -71,133 +71,133 @@ def create_entity(wanted: NewRecord, caller: Editor, response: Response, idempot
 def list_entities(
     request: Request,
     caller: Reader,
-    type: Short = "",  # noqa: A002 - the word for it
-    project: Short = "",
-    text: Short = "",
+    type: ShortQuery = "",  # noqa: A002 - the word for it
+    project: ShortQuery = "",
+    text: ShortQuery = "",
     cursor: Cursor = "",
-    most: Most = 20,
-) -> RecordsPage:
+    limit: Limit = 20,
+) -> RecordPageView:
     """Records, the newest change first. `where.NAME=VALUE` asks for the value of a property, as often as needed."""
-    where = {name.removeprefix(_WHERE): value for name, value in request.query_params.items() if _asks(name)}
+    where = {name.removeprefix(_FILTER_PREFIX): value for name, value in request.query_params.items() if _is_property_filter(name)}
     with caller.transaction() as tx:
-        page = entities.browse(
+        page = entities.list_records(
             caller.principal, tx, type=type or None, project=project or None, where=where, text=text, cursor=cursor,
-            most=most,
+            limit=limit,
         )  # fmt: skip
-        kinds = registry.definitions(tx)
-    shown = [RecordShown.of(entity, kinds[entity.type]) for entity in page.entities]
-    return RecordsPage(entities=shown, next_cursor=page.next_cursor)
+        kinds = registry.list_record_types(tx)
+    shown = [RecordView.from_record(entity, kinds[entity.type]) for entity in page.records]
+    return RecordPageView(entities=shown, next_cursor=page.next_cursor)
 
 
 @router.get("/entities/{record_id:uuid}")
-def read_entity_by_id(record_id: UUID, caller: Reader, response: Response) -> RecordShown:
+def get_entity_by_id(record_id: UUID, caller: Reader, response: Response) -> RecordView:
     """One record by its id."""
-    return _read(caller, record_id, response)
+    return _get(caller, record_id, response)
 
 
 @router.get("/entities/{type_key}/{key}")
-def read_entity(type_key: str, key: str, caller: Reader, response: Response) -> RecordShown:
+def get_entity(type_key: str, key: str, caller: Reader, response: Response) -> RecordView:
     """One record by its handle."""
-    return _read(caller, f"{type_key}/{key}", response)
+    return _get(caller, f"{type_key}/{key}", response)
 
 
 @router.patch("/entities/{record_id:uuid}")
-def change_entity_by_id(
-    record_id: UUID, change: RecordChange, caller: Editor, response: Response, if_match: Match = ""
-) -> RecordShown:
+def update_entity_by_id(
+    record_id: UUID, change: RecordPatchBody, caller: Editor, response: Response, if_match: IfMatch = ""
+) -> RecordView:
     """Change a record named by its id."""
-    return _changed(caller, record_id, change, if_match, response)
+    return _update(caller, record_id, change, if_match, response)
 
 
 @router.patch("/entities/{type_key}/{key}")
-def change_entity(
-    type_key: str, key: str, change: RecordChange, caller: Editor, response: Response, if_match: Match = ""
-) -> RecordShown:
+def update_entity(
+    type_key: str, key: str, change: RecordPatchBody, caller: Editor, response: Response, if_match: IfMatch = ""
+) -> RecordView:
     """Change a record named by its handle."""
-    return _changed(caller, f"{type_key}/{key}", change, if_match, response)
+    return _update(caller, f"{type_key}/{key}", change, if_match, response)
 
 
 @router.delete("/entities/{record_id:uuid}", status_code=204)
-def delete_entity_by_id(record_id: UUID, caller: Editor, version: Version = None, if_match: Match = "") -> None:
+def delete_entity_by_id(record_id: UUID, caller: Editor, version: Version = None, if_match: IfMatch = "") -> None:
     """Take a record, named by its id, out of every list and search at once."""
-    _deleted(caller, record_id, version, if_match)
+    _delete(caller, record_id, version, if_match)
 
 
 @router.delete("/entities/{type_key}/{key}", status_code=204)
-def delete_entity(type_key: str, key: str, caller: Editor, version: Version = None, if_match: Match = "") -> None:
+def delete_entity(type_key: str, key: str, caller: Editor, version: Version = None, if_match: IfMatch = "") -> None:
     """Take a record, named by its handle, out of every list and search at once."""
-    _deleted(caller, f"{type_key}/{key}", version, if_match)
+    _delete(caller, f"{type_key}/{key}", version, if_match)
 
 
 @router.post("/edges", status_code=201)
-def create_edge(wanted: NewLink, caller: Editor) -> LinkShown:
+def create_link(wanted: NewLink, caller: Editor) -> LinkView:
     """Link two records; linking them so again gives the link that is there."""
     with caller.transaction() as tx:
         edge = edges.link(
-            caller.principal, tx, wanted.source, wanted.target, wanted.relation, caller.now, caller.services.new_id
+            caller.principal, tx, wanted.source, wanted.target, wanted.relation, caller.now, caller.dependencies.new_id
         )
-    caller.embed_soon()
-    return LinkShown.model_validate(edge)
+    caller.request_embedding()
+    return LinkView.model_validate(edge)
 
 
 @router.delete("/edges", status_code=204)
-def delete_edge(source: Short, target: Short, relation: Short, caller: Editor) -> None:
+def delete_link(source: ShortQuery, target: ShortQuery, relation: ShortQuery, caller: Editor) -> None:
     """Take a link away."""
     with caller.transaction() as tx:
-        edges.unlink(caller.principal, tx, source, target, relation, caller.now, caller.services.new_id)
-    caller.embed_soon()
+        edges.unlink(caller.principal, tx, source, target, relation, caller.now, caller.dependencies.new_id)
+    caller.request_embedding()
 
 
-def _asks(name: str) -> bool:
-    return name.startswith(_WHERE) and len(name) > len(_WHERE)
+def _is_property_filter(name: str) -> bool:
+    return name.startswith(_FILTER_PREFIX) and len(name) > len(_FILTER_PREFIX)
 
 
-def _created(caller: Caller, tx: Transaction, new: NewEntity, words: str, origin: str | None) -> Entity:
-    now, new_id = caller.now, caller.services.new_id
-    if new.type == PROJECT:
-        return projects.create_project(caller.principal, tx, new, words, now, new_id, origin).project
-    if new.type == written.KIND:
-        document = written.create(
+def _create(caller: Caller, tx: Transaction, new: RecordInput, context_text: str, origin: str | None) -> Record:
+    now, new_id = caller.now, caller.dependencies.new_id
+    if new.type == PROJECT_TYPE:
+        return projects.create_project(caller.principal, tx, new, context_text, now, new_id, origin).project
+    if new.type == written.DOCUMENT_TYPE:
+        document = written.create_document(
             caller.principal, tx, new.project, new.name, key=new.key, classification=new.classification,
             properties=new.properties, state="", origin=origin, now=now, new_id=new_id,
         )  # fmt: skip
-        return entities.read(caller.principal, tx, document.handle)
-    return entities.create(caller.principal, tx, new, now, new_id, origin)
+        return entities.get_record(caller.principal, tx, document.handle)
+    return entities.create_record(caller.principal, tx, new, now, new_id, origin)
 
 
-def _read(caller: Caller, ref: Ref, response: Response) -> RecordShown:
+def _get(caller: Caller, ref: RecordRef, response: Response) -> RecordView:
     with caller.transaction() as tx:
-        return _shown(tx, entities.read(caller.principal, tx, ref), response)
+        return _record_view(tx, entities.get_record(caller.principal, tx, ref), response)
 
 
-def _changed(caller: Caller, ref: Ref, change: RecordChange, if_match: str, response: Response) -> RecordShown:
+def _update(caller: Caller, ref: RecordRef, change: RecordPatchBody, if_match: str, response: Response) -> RecordView:
     given = change.model_dump(exclude_unset=True, exclude={"version"})
-    version = _version(change.version, if_match)
+    version = _expected_version(change.version, if_match)
     with caller.transaction() as tx:
-        entity = written.change(
-            caller.principal, tx, ref, Patch(**given), version, caller.now, caller.services.new_id
+        entity = written.update_record_and_document(
+            caller.principal, tx, ref, RecordPatch(**given), version, caller.now, caller.dependencies.new_id
         )  # fmt: skip
-        shown = _shown(tx, entity, response)
-    caller.embed_soon()
+        shown = _record_view(tx, entity, response)
+    caller.request_embedding()
     return shown
 
 
-def _deleted(caller: Caller, ref: Ref, version: int | None, if_match: str) -> None:
+def _delete(caller: Caller, ref: RecordRef, version: int | None, if_match: str) -> None:
     with caller.transaction() as tx:
-        written.delete(
-            caller.principal, tx, ref, _version(version, if_match), caller.now, caller.services.new_id
+        written.delete_record_and_document(
+            caller.principal, tx, ref, _expected_version(version, if_match), caller.now, caller.dependencies.new_id
         )  # fmt: skip
-    caller.embed_soon()
+    caller.request_embedding()
 
 
-def _version(given: int | None, if_match: str) -> int | None:
+def _expected_version(given: int | None, if_match: str) -> int | None:
     """The version that the caller has read, wherever they say it."""
     matched = int(if_match.strip('"')) if if_match else None
     if given is not None and matched is not None and given != matched:
-        raise InvalidRequest(f"version: is {given} here and {matched} in If-Match; say one of them")
+        raise InvalidRequest(f"version: {given} differs from {matched} in If-Match; send only one of them")
     return matched if given is None else given
 
 
-def _shown(tx: Transaction, entity: Entity, response: Response) -> RecordShown:
+def _record_view(tx: Transaction, entity: Record, response: Response) -> RecordView:
     response.headers["ETag"] = f'"{entity.version}"'
-    return RecordShown.of(entity, registry.definition(tx, entity.type))
+    return RecordView.from_record(entity, registry.get_record_type(tx, entity.type))

@@ -9,134 +9,134 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.access import AnyCaller, Caller, Editor, Viewer
-from parlour.api.routes.forgetting import forgotten
-from parlour.api.schemas import CommonFactTold, FactChange
+from parlour.api.routes.forgetting import run_erasure
+from parlour.api.schemas import SharedFactChange, FactChange
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.memory.facts import everybody
-from parlour.memory.facts.everybody import Common
+from parlour.memory.facts.everybody import NewSharedFact
 from parlour.memory.known import edit, read
-from parlour.memory.known.read import CommonFact, EpisodeRow, FactRow, Memory, OnePerson, Person
+from parlour.memory.known.read import CommonFact, EpisodeRow, FactRow, UserMemory, OnePerson, Person
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 
-Text = Annotated[str, Query(max_length=200, description="part of a name, or how a number ends")]
-Most = Annotated[int, Query(ge=1, le=read.MOST)]
+SearchText = Annotated[str, Query(max_length=200, description="part of a name, or the last digits of a number")]
+Limit = Annotated[int, Query(ge=1, le=read.MAX_USERS)]
 
 
 @router.get("/memory")
-def show_own_memory(caller: AnyCaller) -> JsonObject:
+def get_own_memory(caller: AnyCaller) -> JsonObject:
     """What the agent of a visitor's `visitor_token` remembers of them."""
-    binding_id = caller.visitor().binding_id
+    binding_id = caller.require_visitor().binding_id
     with caller.transaction() as tx:
-        return _memory(read.own(caller.principal, tx, binding_id))
+        return _memory_json(read.read_own_memory(caller.principal, tx, binding_id))
 
 
 @router.get("/users")
-def list_users(caller: Viewer, text: Text = "", most: Most = 50) -> JsonObject:
+def list_users(caller: Viewer, text: SearchText = "", limit: Limit = 50) -> JsonObject:
     """Who talks to the tenant's agents, those heard of last first, and how much is remembered of each."""
     with caller.transaction() as tx:
-        return {"users": [_person(one) for one in read.users(caller.principal, tx, text, most)]}
+        return {"users": [_user_summary_json(one) for one in read.list_users(caller.principal, tx, text, limit)]}
 
 
 @router.get("/users/{user_id}/memory")
-def show_memory(user_id: UUID, caller: Viewer) -> JsonObject:
+def get_user_memory(user_id: UUID, caller: Viewer) -> JsonObject:
     """What is remembered of a user by all agents, as far as the caller's clearance goes."""
     with caller.transaction() as tx:
-        return _memory(read.of(caller.principal, tx, user_id))
+        return _memory_json(read.read_user_memory(caller.principal, tx, user_id))
 
 
 @router.get("/memory/common")
-def show_common_memory(caller: Viewer) -> JsonObject:
+def list_shared_facts(caller: Viewer) -> JsonObject:
     """What is known to whole personas and teams, and told to everybody whom they talk to."""
     with caller.transaction() as tx:
-        return {"facts": [_common(one) for one in read.common(caller.principal, tx)]}
+        return {"facts": [_shared_fact_json(one) for one in read.list_shared_facts(caller.principal, tx)]}
 
 
 @router.put("/memory/common")
-def know_in_common(told: CommonFactTold, caller: Editor) -> JsonObject:
+def set_shared_fact(told: SharedFactChange, caller: Editor) -> JsonObject:
     """Have something known to a whole persona or team; what was known under the key is kept as what was before."""
-    wanted = Common(told.scope, told.slug, told.key, told.value)
+    wanted = NewSharedFact(told.scope, told.slug, told.key, told.value)
     with caller.transaction() as tx:
-        made = everybody.know(caller.principal, tx, wanted, caller.now, caller.services.new_id)
+        made = everybody.set(caller.principal, tx, wanted, caller.now, caller.dependencies.new_id)
     return {"id": str(made)}
 
 
 @router.patch("/memory/facts/{fact_id}")
-def change_fact(fact_id: UUID, wanted: FactChange, caller: AnyCaller) -> JsonObject:
+def update_fact(fact_id: UUID, wanted: FactChange, caller: AnyCaller) -> JsonObject:
     """Put a fact right: a visitor one of their own, an editor any. What was there is kept as what was known before."""
     with caller.transaction() as tx:
-        edited = edit.edit(
-            caller.principal, tx, fact_id, wanted.value, _own_binding(caller), caller.now, caller.services.new_id
+        edited = edit.edit_fact(
+            caller.principal, tx, fact_id, wanted.value, _visitor_binding(caller), caller.now, caller.dependencies.new_id
         )  # fmt: skip
     return {"id": str(edited)}
 
 
 @router.delete("/memory/facts/{fact_id}")
-def forget_fact(fact_id: UUID, caller: AnyCaller) -> JsonObject:
+def erase_fact(fact_id: UUID, caller: AnyCaller) -> JsonObject:
     """Forget a fact and what was known before it: a visitor one of their own, an administrator any. What it was taken
     from still says it; forgetting a message, or a user, reaches that."""
     who = caller.principal
     with caller.transaction() as tx:
-        rows = edit.with_earlier(who, tx, fact_id, _own_binding(caller))
+        rows = edit.fact_with_history(who, tx, fact_id, _visitor_binding(caller))
     entitled = replace(who, roles=frozenset({"admin"})) if who.kind == "user" else who
-    return {"forgotten": [forgotten(caller, "fact", one, asked_by=entitled)["id"] for one in rows]}
+    return {"forgotten": [run_erasure(caller, "fact", one, requested_by=entitled)["id"] for one in rows]}
 
 
-def _own_binding(caller: Caller) -> UUID | None:
+def _visitor_binding(caller: Caller) -> UUID | None:
     """The agent whose memory of themselves a visitor may change; None for people of the tenant."""
-    return caller.visitor().binding_id if caller.principal.kind == "user" else None
+    return caller.require_visitor().binding_id if caller.principal.kind == "user" else None
 
 
-def _memory(found: Memory) -> JsonObject:
+def _memory_json(found: UserMemory) -> JsonObject:
     return {
-        "user": _one(found.user) if found.user else None,
-        "facts": [_fact(one) for one in found.facts],
-        "episodes": [_episode(one) for one in found.episodes],
+        "user": _user_json(found.user) if found.user else None,
+        "facts": [_fact_json(one) for one in found.facts],
+        "episodes": [_episode_json(one) for one in found.episodes],
     }
 
 
-def _person(one: Person) -> JsonObject:
+def _user_summary_json(one: UserSummaryRow) -> JsonObject:
     return {
-        "id": str(one.id), "name": one.display_name or "", "digits": one.digits or "",
-        "channels": _list(one.channels), "sessions": one.sessions, "facts": one.facts, "episodes": one.episodes,
+        "id": str(one.id), "name": one.display_name or "", "digits": one.phone_last_digits or "",
+        "channels": _as_list(one.channels), "sessions": one.session_count, "facts": one.fact_count, "episodes": one.episode_count,
         "last_active_at": one.last_active_at.isoformat(),
     }  # fmt: skip
 
 
-def _one(one: OnePerson) -> JsonObject:
+def _user_json(one: UserRow) -> JsonObject:
     return {
-        "id": str(one.id), "name": one.display_name or "", "digits": one.digits or "",
-        "channels": _list(one.channels), "created_at": one.created_at.isoformat(),
+        "id": str(one.id), "name": one.display_name or "", "digits": one.phone_last_digits or "",
+        "channels": _as_list(one.channels), "created_at": one.created_at.isoformat(),
     }  # fmt: skip
 
 
-def _fact(one: FactRow) -> JsonObject:
+def _fact_json(one: FactRow) -> JsonObject:
     return {
         "id": str(one.id), "key": one.key, "value": one.value, "confidence": one.confidence, "origin": one.origin,
         "by_person": (one.edited_by or "").partition(":")[0], "since": one.valid_from.isoformat(),
-        "sure_at": one.sure_at.isoformat(), "recalled": one.recalled, "used": one.used,
+        "sure_at": one.last_confirmed_at.isoformat(), "recalled": one.recall_count, "used": one.use_count,
         "last_used_at": _iso(one.last_used_at), "session_id": str(one.session_id) if one.session_id else None,
-        "binding": one.binding, "agent": one.agent, "said": [*one.said], "earlier": [*one.earlier],
+        "binding": one.binding_slug, "agent": one.agent_name, "said": [*one.evidence_messages], "earlier": [*one.previous_values],
     }  # fmt: skip
 
 
-def _episode(one: EpisodeRow) -> JsonObject:
+def _episode_json(one: EpisodeRow) -> JsonObject:
     return {
         "id": str(one.id), "text": one.text, "from": one.from_at.isoformat(), "until": one.until_at.isoformat(),
-        "folded": one.folded, "recalled": one.recalled, "used": one.used, "session_id": str(one.session_id),
-        "binding": one.binding, "agent": one.agent,
+        "folded": one.merged_count, "recalled": one.recall_count, "used": one.use_count, "session_id": str(one.session_id),
+        "binding": one.binding_slug, "agent": one.agent_name,
     }  # fmt: skip
 
 
-def _common(one: CommonFact) -> JsonObject:
+def _shared_fact_json(one: SharedFactRow) -> JsonObject:
     return {
-        "id": str(one.id), "scope": one.scope, "whose": one.whose, "key": one.key, "value": one.value,
+        "id": str(one.id), "scope": one.scope, "whose": one.owner_name, "key": one.key, "value": one.value,
         "confidence": one.confidence, "origin": one.origin, "since": one.valid_from.isoformat(),
-        "sure_at": one.sure_at.isoformat(), "recalled": one.recalled, "used": one.used,
+        "sure_at": one.last_confirmed_at.isoformat(), "recalled": one.recall_count, "used": one.use_count,
     }  # fmt: skip
 
 
-def _list(names: Sequence[str] | None) -> list[Json]:
+def _as_list(names: Sequence[str] | None) -> list[Json]:
     return [*(names or ())]
 
 

@@ -2,8 +2,8 @@
 
 from fastapi import APIRouter
 
-from parlour.api.access import Operated
-from parlour.api.schemas import Redrive
+from parlour.api.access import OperatorDependencies
+from parlour.api.schemas import RedriveRequest
 from parlour.infra import log
 from parlour.infra.jsonable import JsonObject
 
@@ -11,14 +11,14 @@ router = APIRouter(prefix="/v1/operations", tags=["operations"])
 
 
 @router.get("/dead-letters")
-def count_dead_letters(services: Operated) -> dict[str, dict[str, int]]:
+def count_dead_letters(services: OperatorDependencies) -> dict[str, dict[str, int]]:
     """About how many messages each queue gave up on and still keeps."""
     return {"dead_letters": {name: letters.count() for name, letters in services.dead_letters.items()}}
 
 
 @router.post("/redrive")
-def redrive(wanted: Redrive, services: Operated) -> JsonObject:
+def redrive_dead_letters(wanted: RedriveRequest, services: OperatorDependencies) -> JsonObject:
     """Move a queue's dead letters back to it, oldest first; what is left takes another call."""
-    done = services.dead_letters[wanted.queue].redrive(wanted.most)
-    log.info("dead_letters_redriven", queue=wanted.queue, moved=done.moved, left=done.left)
-    return {"queue": wanted.queue, "moved": done.moved, "left": done.left}
+    done = services.dead_letters[wanted.queue].redrive(wanted.limit)
+    log.info("dead_letters_redriven", queue=wanted.queue, moved=done.moved_count, left=done.remaining_count)
+    return {"queue": wanted.queue, "moved": done.moved_count, "left": done.remaining_count}

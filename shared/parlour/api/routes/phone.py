@@ -6,74 +6,74 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from parlour.api.access import AnyCaller, Caller
-from parlour.api.session_shapes import CodeGiven, PhoneAsked, PhoneJoined, PhoneWanted
+from parlour.api.session_shapes import PhoneLinkCode, PhoneLinkStarted, PhoneLinked, PhoneLinkRequest
 from parlour.channels import outbox
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, NotFound, QueueUnavailable
 from parlour.tenancy import bindings
 from parlour.tenancy.bindings import Binding
-from parlour.tenancy.sign_in import Visitor
+from parlour.tenancy.sign_in import VisitorClaims
 from parlour.turns.linking import codes
-from parlour.turns.linking.ask import Asked, ask
-from parlour.turns.linking.join import join
+from parlour.turns.linking.ask import RequestedCode, request_code
+from parlour.turns.linking.join import merge_user
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
-_SENT = (
-    "If this number can be reached, a code is on its way to it by WhatsApp. If none comes, write to the agent there "
-    "first and ask again."
+_CODE_SENT = (
+    "If this number can be reached, it gets a code by WhatsApp. If no code arrives, write to the agent on WhatsApp "
+    "first and try again."
 )
 
 
 @router.post("/{session_id}/phone", status_code=202)
-def ask_for_code(session_id: UUID, wanted: PhoneWanted, caller: AnyCaller) -> PhoneAsked:
+def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCaller) -> PhoneLinkStarted:
     """Have a code sent to a number that the visitor says is theirs. Needs the `visitor_token`."""
     if not wanted.consent:
-        raise InvalidRequest("consent: without it nothing is joined, and nothing is sent")
-    binding, services = _binding(caller, session_id), caller.services
-    with services.connections.rent() as database:
-        asked = ask(
-            caller.principal, database, binding, session_id, wanted.phone, code=codes.fresh(secrets.randbelow),
+        raise InvalidRequest("consent: must be true; without it no code is sent and nothing is linked")
+    binding, services = _visitor_binding(caller, session_id), caller.dependencies
+    with services.databases.borrow() as database:
+        asked = request_code(
+            caller.principal, database, binding, session_id, wanted.phone, code=codes.generate_code(secrets.randbelow),
             secret=services.token_secret(), now=caller.now, new_id=services.new_id,
         )  # fmt: skip
-    _send(caller, asked)
-    return PhoneAsked(link_id=asked.link_id, expires_at=asked.expires_at, message=_SENT)
+    _send_code(caller, asked)
+    return PhoneLinkStarted(link_id=asked.link_id, expires_at=asked.expires_at, message=_CODE_SENT)
 
 
 @router.post("/{session_id}/phone/{link_id}")
-def give_code(session_id: UUID, link_id: UUID, given: CodeGiven, caller: AnyCaller) -> PhoneJoined:
+def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, caller: AnyCaller) -> PhoneLinked:
     """Give the code back: what was said here and on the phone is one from now on. Needs the `visitor_token`."""
-    binding, services = _binding(caller, session_id), caller.services
-    with services.connections.rent() as database:
-        joined = join(
+    binding, services = _visitor_binding(caller, session_id), caller.dependencies
+    with services.databases.borrow() as database:
+        joined = merge_user(
             caller.principal, database, link_id, given.code, secret=services.token_secret(), now=caller.now,
             new_id=services.new_id,
         )  # fmt: skip
     tenant_id = caller.principal.tenant_id
-    token = services.sign_in.issue(Visitor(tenant_id, joined.user_id, binding.id, joined.session_id), caller.now)
-    whole = services.sign_in.issue(Visitor(tenant_id, joined.user_id, binding.id, None), caller.now)
-    return PhoneJoined(
+    token = services.authenticator.issue_visitor_token(VisitorClaims(tenant_id, joined.user_id, binding.id, joined.session_id), caller.now)
+    whole = services.authenticator.issue_visitor_token(VisitorClaims(tenant_id, joined.user_id, binding.id, None), caller.now)
+    return PhoneLinked(
         session_id=joined.session_id, token=token.text, visitor_token=whole.text, visitor_expires_at=whole.expires_at,
         expires_at=token.expires_at,
     )  # fmt: skip
 
 
-def _binding(caller: Caller, session_id: UUID) -> Binding:
+def _visitor_binding(caller: Caller, session_id: UUID) -> Binding:
     """The binding of the visitor's token, whose session this is."""
-    visitor = caller.visitor()
+    visitor = caller.require_visitor()
     with caller.transaction() as tx:
-        caller.check_session(tx, session_id)
-        binding = bindings.by_id(tx, visitor.binding_id)
+        caller.get_session(tx, session_id)
+        binding = bindings.find_binding(tx, visitor.binding_id)
     if binding is None or not binding.is_active:
-        raise NotFound("this agent is not here any more")
+        raise NotFound("this agent is no longer available")
     return binding
 
 
-def _send(caller: Caller, asked: Asked) -> None:
+def _send_code(caller: Caller, asked: RequestedCode) -> None:
     """Should the queue be away, the sweep sends it; by then the code may be over, and another is asked for."""
-    if asked.unsent is None:
+    if asked.pending_reply is None:
         return
     try:
-        outbox.wake(caller.services.outbox, caller.principal.tenant_id, asked.unsent.session_id, asked.unsent.id)
+        outbox.send_wakeup(caller.dependencies.outbox_queue, caller.principal.tenant_id, asked.pending_reply.session_id, asked.pending_reply.id)
     except QueueUnavailable as problem:
         log.error("code_not_sent_yet", problem)

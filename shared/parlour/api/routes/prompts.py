@@ -9,7 +9,7 @@ from parlour.api.access import Viewer
 from parlour.infra.jsonable import JsonObject
 from parlour.turns.prompts import difference, explain, rebuild
 
-_LARGEST = 1_000_000
+_MAX_BUDGET = 1_000_000
 
 router = APIRouter(prefix="/v1/turns/{turn_id}/prompt", tags=["turns"])
 Step = Annotated[int | None, Query(ge=1, le=1_000)]
@@ -19,16 +19,16 @@ Step = Annotated[int | None, Query(ge=1, le=1_000)]
 def explain_prompt(turn_id: UUID, caller: Viewer, step: Step = None) -> JsonObject:
     """Where the tokens of a turn's prompts went, by layer, and every candidate with the reason why it is out."""
     with caller.transaction() as tx:
-        return explain.explain(caller.principal, tx, turn_id, step)
+        return explain.explain_turn(caller.principal, tx, turn_id, step)
 
 
 @router.get("/words")
-def show_words(
-    turn_id: UUID, caller: Viewer, hashes: Annotated[list[str], Query(alias="hash", max_length=explain.MOST_WORDS)]
+def get_prompt_texts(
+    turn_id: UUID, caller: Viewer, hashes: Annotated[list[str], Query(alias="hash", max_length=explain.MAX_TEXTS)]
 ) -> JsonObject:
     """Texts of the turn's prompts by their hashes; null for one that was forgotten."""
     with caller.transaction() as tx:
-        return {"words": {**explain.words(caller.principal, tx, turn_id, hashes)}}
+        return {"words": {**explain.read_texts(caller.principal, tx, turn_id, hashes)}}
 
 
 @router.get("/diff")
@@ -41,13 +41,13 @@ def compare_prompts(
 ) -> JsonObject:
     """What changed since a prompt of another turn, or of another step of this one."""
     with caller.transaction() as tx:
-        return difference.diff(caller.principal, tx, turn_id, before, step, with_step)
+        return difference.compare_turn_prompts(caller.principal, tx, turn_id, before, step, with_step)
 
 
 @router.get("/rebuilt")
 def rebuild_prompt(
-    turn_id: UUID, caller: Viewer, step: Step = None, budget: Annotated[int | None, Query(ge=1, le=_LARGEST)] = None
+    turn_id: UUID, caller: Viewer, step: Step = None, budget: Annotated[int | None, Query(ge=1, le=_MAX_BUDGET)] = None
 ) -> JsonObject:
     """A prompt made again byte for byte; with a budget, from the same candidates under another total."""
     with caller.transaction() as tx:
-        return rebuild.rebuild(caller.principal, tx, turn_id, step, budget)
+        return rebuild.rebuild_turn_prompt(caller.principal, tx, turn_id, step, budget)

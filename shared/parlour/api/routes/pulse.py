@@ -9,7 +9,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query, Request
 
 from parlour.api.access import Admin, Caller, Reader, Viewer
-from parlour.api.schemas import PulseCapChange, RefreshWanted
+from parlour.api.schemas import PulseCapChange, PulseRefresh
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.jsonable import JsonObject
@@ -19,90 +19,90 @@ from parlour.pulse.reading import asking, history, numbers, read
 from parlour.pulse.writing import why
 from parlour.tenancy import audit
 
-Watching = Annotated[bool, Query(description="a page that looks by itself: it does not count as somebody looking")]
-Most = Annotated[int, Query(ge=1, le=history.MOST)]
+Poll = Annotated[bool, Query(description="a background poll; it does not count as a read")]
+Limit = Annotated[int, Query(ge=1, le=history.MAX_VERSIONS)]
 Version = Annotated[int | None, Query(ge=1)]
 Days = Annotated[int, Query(ge=1, le=numbers.MOST_DAYS)]
 
 
-def _by_id(record_id: UUID) -> None:
+def _declare_record_id(record_id: UUID) -> None:
     """The path names a record by its id; `_record` takes it from there."""
 
 
-def _by_handle(type_key: str, key: str) -> None:
+def _declare_handle(type_key: str, key: str) -> None:
     """The path names a record by its handle; so does this."""
 
 
-def _record(request: Request) -> UUID | str:
+def _record_reference(request: Request) -> UUID | str:
     """The record that the path names, one way or the other."""
     named = request.path_params
     return named["record_id"] if "record_id" in named else f"{named['type_key']}/{named['key']}"
 
 
-Record = Annotated[UUID | str, Depends(_record)]
-of_a_record = APIRouter()
+PathRecord = Annotated[UUID | str, Depends(_record_reference)]
+record_router = APIRouter()
 
 
-@of_a_record.get("")
-def read_pulse(record: Record, caller: Reader, watching: Watching = False) -> JsonObject:
+@record_router.get("")
+def get_pulse(record: PathRecord, caller: Reader, poll: Poll = False) -> JsonObject:
     """The Pulse as far as the caller may see it, since when it is stale and why, and what changed since in one line."""
     with caller.transaction() as tx:
-        seen = read.read(caller.principal, tx, record, caller.now, looked=not watching)
-    if seen.closed:  # it was found to tell of too much, and is to be written anew
-        caller.embed_soon()
+        seen = read.read_pulse(caller.principal, tx, record, caller.now, counts_as_read=not poll)
+    if seen.has_restricted_level:  # it was found to tell of too much, and is to be written anew
+        caller.request_embedding()
     return seen.to_json()
 
 
-@of_a_record.post("/refresh", status_code=202)
-def refresh_pulse(record: Record, caller: Reader, wanted: RefreshWanted | None = None) -> JsonObject:
+@record_router.post("/refresh", status_code=202)
+def refresh_pulse(record: PathRecord, caller: Reader, wanted: PulseRefresh | None = None) -> JsonObject:
     """Have it written now. With a question it stays as it is, and the answer is read under `questions`."""
     question = wanted.question if wanted else ""
-    question_id = caller.services.new_id(caller.now)
+    question_id = caller.dependencies.new_id(caller.now)
     with caller.transaction() as tx:
-        asked = asking.refresh(caller.principal, tx, record, question, question_id, caller.now)
-    _send(caller, asked)
-    of = asked.order.question_id
+        asked = asking.request_refresh(caller.principal, tx, record, question, question_id, caller.now)
+    _enqueue(caller, asked)
+    of = asked.job.question_id
     return {"record": asked.handle, "question_id": str(of) if of else None}
 
 
-@of_a_record.get("/questions/{question_id}")
-def read_answer(record: Record, question_id: UUID, caller: Reader) -> JsonObject:
+@record_router.get("/questions/{question_id}")
+def get_answer(record: PathRecord, question_id: UUID, caller: Reader) -> JsonObject:
     """A question of the caller's own, and its answer once it has one."""
     with caller.transaction() as tx:
-        return asking.answer(caller.principal, tx, record, question_id)
+        return asking.read_answer(caller.principal, tx, record, question_id)
 
 
-@of_a_record.get("/history")
-def list_versions(record: Record, caller: Reader, most: Most = 20, before: Version = None) -> JsonObject:
-    """What it said before, the newest first."""
+@record_router.get("/history")
+def list_versions(record: PathRecord, caller: Reader, limit: Limit = 20, before: Version = None) -> JsonObject:
+    """List earlier versions, newest first."""
     with caller.transaction() as tx:
-        return history.history(caller.principal, tx, record, most=most, before=before)
+        return history.list_versions(caller.principal, tx, record, limit=limit, before_version=before)
 
 
-@of_a_record.get("/diff")
-def compare_versions(record: Record, caller: Reader, before: Version = None, after: Version = None) -> JsonObject:
+@record_router.get("/diff")
+def compare_versions(record: PathRecord, caller: Reader, before: Version = None, after: Version = None) -> JsonObject:
     """What changed between two of its texts, statement by statement; the newest two unless others are named."""
     with caller.transaction() as tx:
-        return history.diff(caller.principal, tx, record, before, after)
+        return history.diff_versions(caller.principal, tx, record, before, after)
 
 
-@of_a_record.get("/why")
-def explain_pulse(record: Record, caller: Viewer, version: Version = None) -> JsonObject:
+@record_router.get("/why")
+def explain_pulse(record: PathRecord, caller: Viewer, version: Version = None) -> JsonObject:
     """The prompt that it came of: every candidate, in or out and why, and the prompt made again."""
     with caller.transaction() as tx:
-        return why.why(caller.principal, tx, record, version)
+        return why.explain_prompt(caller.principal, tx, record, version)
 
 
 router = APIRouter(prefix="/v1", tags=["pulse"])
-router.include_router(of_a_record, prefix="/entities/{record_id:uuid}/pulse", dependencies=[Depends(_by_id)])
-router.include_router(of_a_record, prefix="/entities/{type_key}/{key}/pulse", dependencies=[Depends(_by_handle)])
+router.include_router(record_router, prefix="/entities/{record_id:uuid}/pulse", dependencies=[Depends(_declare_record_id)])
+router.include_router(record_router, prefix="/entities/{type_key}/{key}/pulse", dependencies=[Depends(_declare_handle)])
 
 
 @router.get("/pulses")
-def show_numbers(caller: Viewer, days: Days = 7) -> JsonObject:
+def get_pulse_statistics(caller: Viewer, days: Days = 7) -> JsonObject:
     """What Pulses were written for how many changes, day by day (UTC), what that cost, and how fresh they were read."""
     with caller.transaction() as tx:
-        return _numbers(caller, tx, days)
+        return _statistics_json(caller, tx, days)
 
 
 @router.put("/pulses/cap")
@@ -113,23 +113,23 @@ def put_pulse_cap(change: PulseCapChange, caller: Admin) -> JsonObject:
         if budget.set_cap(caller.principal, tx, cap, caller.now):
             told: JsonObject = {"pulse_daily_cap_usd": None if cap is None else f"{cap:f}"}
             target = f"tenant:{caller.principal.tenant_id}"
-            audit.record(
-                caller.principal, tx, "pulse_cap.changed", target, told, caller.now, caller.services.new_id
+            audit.add_entry(
+                caller.principal, tx, "pulse_cap.changed", target, told, caller.now, caller.dependencies.new_id
             )  # fmt: skip
-        told_now = _numbers(caller, tx, 1)
-    caller.embed_soon()  # what waited for room is due now
+        told_now = _statistics_json(caller, tx, 1)
+    caller.request_embedding()  # what waited for room is due now
     return told_now
 
 
-def _numbers(caller: Caller, tx: Transaction, days: int) -> JsonObject:
-    return numbers.numbers(caller.principal, tx, days, caller.services.pulse_cap, caller.now)
+def _statistics_json(caller: Caller, tx: Transaction, days: int) -> JsonObject:
+    return numbers.read_statistics(caller.principal, tx, days, caller.dependencies.default_pulse_cap, caller.now)
 
 
-def _send(caller: Caller, asked: asking.Asked) -> None:
+def _enqueue(caller: Caller, asked: asking.PulseRequest) -> None:
     """A Pulse that nobody hears of now the sweep finds; a question would wait for ever, so its asker is told."""
     try:
-        caller.services.pulse.send(asked.order.to_json(), 0)
+        caller.dependencies.pulse_queue.send(asked.job.to_json(), 0)
     except QueueUnavailable as problem:
-        if asked.order.question_id:
+        if asked.job.question_id:
             raise
         log.error("pulse_not_woken", problem)

@@ -3,36 +3,36 @@
 from fastapi import APIRouter, status
 
 from parlour.api.access import Admin, Viewer
-from parlour.api.schemas import ModelChosen
+from parlour.api.schemas import EmbeddingModelChoice
 from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.index import reembed
-from parlour.knowledge.index.store import Moving
+from parlour.knowledge.index.store import Reembedding
 
 router = APIRouter(prefix="/v1/reembedding", tags=["operations"])
 
 
 @router.post("", status_code=status.HTTP_202_ACCEPTED)
-def start(chosen: ModelChosen, caller: Admin) -> JsonObject:
+def start_reembedding(chosen: EmbeddingModelChoice, caller: Admin) -> JsonObject:
     """Embed everything with another model; searches go on, and look there once all of it is. Twice is once."""
     with caller.transaction() as tx:
-        services = caller.services
-        moving = reembed.start(caller.principal, tx, services.spaces, chosen.model, caller.now, services.new_id)
-    caller.embed_soon()
-    return _shown(moving)
+        services = caller.dependencies
+        moving = reembed.start_reembedding(caller.principal, tx, services.embedding_spaces, chosen.model, caller.now, services.new_id)
+    caller.request_embedding()
+    return _reembedding_json(moving)
 
 
 @router.get("")
-def show(caller: Viewer) -> JsonObject:
+def get_reembedding(caller: Viewer) -> JsonObject:
     """How far the last move is: `done` of `total` rows; `finished_at`: since when searches look there."""
     with caller.transaction() as tx:
-        moving = reembed.progress(caller.principal, tx)
+        moving = reembed.read_progress(caller.principal, tx)
     if moving is None:
-        raise NotFound("this tenant was never moved to another model: POST /v1/reembedding does that")
-    return _shown(moving)
+        raise NotFound("this tenant was never re-embedded; start it with POST /v1/reembedding")
+    return _reembedding_json(moving)
 
 
-def _shown(moving: Moving) -> JsonObject:
+def _reembedding_json(moving: Reembedding) -> JsonObject:
     return {
         "space": moving.space, "done": moving.done, "total": moving.total,
         "started_at": moving.started_at.isoformat(),

@@ -11,243 +11,243 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from parlour.api import stream
-from parlour.api.access import AnyCaller, AnyServices, Caller, GivenCredentials
-from parlour.api.file_shapes import AttachmentStarted, Form, NewAttachment
+from parlour.api.access import AnyCaller, AppDependencies, Caller, RequestCredentials
+from parlour.api.file_shapes import AttachmentStarted, UploadFormView, NewAttachment
 from parlour.api.schemas import (
-    Greeter,
-    Message,
+    PublicAgent,
+    MessageView,
     NewMessage,
-    OpenSession,
-    RecordNamed,
-    Taken,
+    NewSession,
+    RecordLabel,
+    MessageAccepted,
 )
-from parlour.api.services import Services
-from parlour.api.session_shapes import SessionOpened, SessionShown
-from parlour.api.stream import Event, Tail
+from parlour.api.services import ApiDependencies
+from parlour.api.session_shapes import OpenedSession, SessionView
+from parlour.api.stream import Event, EventReader
 from parlour.infra.errors import Forbidden, NotFound
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.records import registry
-from parlour.knowledge.records.entities import Entity, read, read_many
+from parlour.knowledge.records.entities import Record, get_record, find_records
 from parlour.principal import Principal
 from parlour.tenancy import bindings, people, routes, tenants
 from parlour.tenancy.bindings import Binding
 from parlour.tenancy.sessions import listed
-from parlour.tenancy.sign_in import SignedIn, Visitor
+from parlour.tenancy.sign_in import AuthenticatedCaller, VisitorClaims
 from parlour.turns import attaching, receive
 from parlour.turns import events as turn_events
 from parlour.turns import read as turns_read
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
-_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_NOBODY = "there is no agent to talk to under that name; ask for the list at /console/settings.json"
+_UUID_PATTERN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_NO_SUCH_AGENT = "no public agent has that name; /console/settings.json lists them"
 
-Number = Annotated[int, Query(ge=0, le=2**62, description="the number of the last event that was seen")]
-Seen = Annotated[str, Header(pattern=r"^[0-9]{0,18}$", description="as EventSource sends it")]
-Most = Annotated[int, Query(ge=1, le=200)]
+EventNumber = Annotated[int, Query(ge=0, le=2**62, description="number of the last event that you have")]
+LastEventId = Annotated[str, Header(pattern=r"^[0-9]{0,18}$", description="as EventSource sends it")]
+Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 @router.post("", status_code=201)
-def open_session(wanted: OpenSession, services: AnyServices, given: GivenCredentials) -> SessionOpened:
+def open_session(wanted: NewSession, services: AppDependencies, given: RequestCredentials) -> OpenedSession:
     """Begin a conversation, or go on with the latest: with a visitor's token the same visitor's, else a new one's."""
     now = services.clock()
-    with services.connections.rent() as database:
-        known = services.sign_in.authenticate(given, database, now) if given.authorization else None
-        tenant_id, named = _place(database, wanted)
+    with services.databases.borrow() as database:
+        known = services.authenticator.authenticate(given, database, now) if given.authorization else None
+        tenant_id, named = _find_binding(database, wanted)
         with database.transaction(tenant_id) as tx:
-            binding = _open_binding(tx, named)
-            visitor = _visitor(known, tenant_id)
-            about = _about(tx, tenant_id, visitor, binding, wanted.entity) if wanted.entity else None
-            latest = _latest(tx, known, visitor, binding.id, about) if wanted.resume else None
-            user_id, session_id = latest or _begun(services, tx, visitor, binding.id, about, now)
-    whom = Visitor(tenant_id, user_id, binding.id, session_id)
-    token = services.sign_in.issue(whom, now)
+            binding = _get_public_binding(tx, named)
+            visitor = _visitor_of(known, tenant_id)
+            about = _get_record(tx, tenant_id, visitor, binding, wanted.entity) if wanted.entity else None
+            latest = _find_latest_session(tx, known, visitor, binding.id, about) if wanted.resume else None
+            user_id, session_id = latest or _create_session(services, tx, visitor, binding.id, about, now)
+    whom = VisitorClaims(tenant_id, user_id, binding.id, session_id)
+    token = services.authenticator.issue_visitor_token(whom, now)
     for_all = replace(whom, session_id=None)
-    whole = services.sign_in.issue(for_all, now) if _is_whole(known, visitor, binding.id) else None
-    greeter = Greeter(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
-    return SessionOpened(
+    whole = services.authenticator.issue_visitor_token(for_all, now) if _can_get_visitor_token(known, visitor, binding.id) else None
+    greeter = PublicAgent(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
+    return OpenedSession(
         session_id=session_id, token=token.text, visitor_token=whole.text if whole else None,
         visitor_expires_at=whole.expires_at if whole else None, expires_at=token.expires_at, binding=greeter,
-        entity=_named(about) if about else None, resumed=latest is not None,
+        entity=_record_label(about) if about else None, resumed=latest is not None,
     )  # fmt: skip
 
 
 @router.get("/{session_id}")
-def read_session(session_id: UUID, caller: AnyCaller) -> SessionShown:
+def get_session(session_id: UUID, caller: AnyCaller) -> SessionView:
     """One session, and the record that it is about."""
     with caller.transaction() as tx:
-        found = caller.check_session(tx, session_id)
-        about = read_many(caller.principal, tx, [found.entity_id]) if found.entity_id else []
-    return SessionShown.of(caller.principal, found, about[0] if about else None)
+        found = caller.get_session(tx, session_id)
+        about = find_records(caller.principal, tx, [found.entity_id]) if found.entity_id else []
+    return SessionView.from_session(caller.principal, found, about[0] if about else None)
 
 
 @router.post("/{session_id}/attachments", status_code=201)
 def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller) -> AttachmentStarted:
     """Say what will be sent along with a message; the answer is a form to POST it with, and the id that the message
     names it by."""
-    _check_own(caller, session_id)
-    services = caller.services
+    _check_own_session(caller, session_id)
+    services = caller.dependencies
     upload_id = services.new_id(caller.now)
     with caller.transaction() as tx:
-        started = attaching.start(
-            caller.principal, tx, services.media, session_id, wanted.name, wanted.size_bytes, caller.now, upload_id
+        started = attaching.start_upload(
+            caller.principal, tx, services.media_bucket, session_id, wanted.name, wanted.size_bytes, caller.now, upload_id
         )  # fmt: skip
-    form = Form(url=started.form.url, fields=started.form.fields)
+    form = UploadFormView(url=started.upload_form.url, fields=started.upload_form.fields)
     return AttachmentStarted(id=started.id, name=started.name, upload=form)
 
 
 @router.post("/{session_id}/messages", status_code=202)
-def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Taken:
+def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> MessageAccepted:
     """Write in one's own session. The answer comes as events; posting again with the same id is harmless."""
-    _check_own(caller, session_id)
-    services = caller.services
-    named = [attaching.Named(one.upload, one.file) for one in message.attachments]
-    name = receive.web_name(session_id, message.client_message_id or "")
-    with services.connections.rent() as database:
-        gathered = attaching.gather(
-            caller.principal, database, services.media, session_id, named, name, caller.now, services.new_id
+    _check_own_session(caller, session_id)
+    services = caller.dependencies
+    named = [attaching.AttachmentReference(one.upload, one.file) for one in message.attachments]
+    name = receive.web_message_id(session_id, message.client_message_id or "")
+    with services.databases.borrow() as database:
+        gathered = attaching.resolve_attachments(
+            caller.principal, database, services.media_bucket, session_id, named, name, caller.now, services.new_id
         )
-        message_id = receive.receive_web(
-            caller.principal, database, services.turns, session_id, message.text, message.client_message_id,
+        message_id = receive.receive_web_message(
+            caller.principal, database, services.turns_web_queue, session_id, message.text, message.client_message_id,
             caller.now, services.new_id, gathered,
         )  # fmt: skip
-    return Taken(message_id=message_id, received_at=caller.now)
+    return MessageAccepted(message_id=message_id, received_at=caller.now)
 
 
-def _check_own(caller: Caller, session_id: UUID) -> None:
+def _check_own_session(caller: Caller, session_id: UUID) -> None:
     if caller.principal.kind != "user":
-        raise Forbidden("only the visitor whom a session belongs to may write in it")
-    caller.check_token(session_id)
+        raise Forbidden("only the visitor who owns the session may write in it")
+    caller.check_session_token(session_id)
     if caller.signed_in.visitor and caller.signed_in.visitor.session_id is None:
         with caller.transaction() as tx:
-            caller.check_session(tx, session_id)
+            caller.get_session(tx, session_id)
 
 
 @router.get("/{session_id}/messages")
-def list_messages(session_id: UUID, caller: AnyCaller, most: Most = 100) -> dict[str, list[Message]]:
+def list_messages(session_id: UUID, caller: AnyCaller, limit: Limit = 100) -> dict[str, list[MessageView]]:
     """The newest messages of a session, oldest first."""
     with caller.transaction() as tx:
-        caller.check_session(tx, session_id)
-        rows = turns_read.transcript(caller.principal, tx, session_id, most)
-    return {"messages": [Message.model_validate(row) for row in rows]}
+        caller.get_session(tx, session_id)
+        rows = turns_read.read_transcript(caller.principal, tx, session_id, limit)
+    return {"messages": [MessageView.model_validate(row) for row in rows]}
 
 
 @router.get("/{session_id}/events")
-def list_events(session_id: UUID, caller: AnyCaller, after: Number = 0) -> JsonObject:
+def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> JsonObject:
     """The events after a number, at most 200, in order: the way to follow a turn that works everywhere."""
     with caller.transaction() as tx:
-        caller.check_session(tx, session_id)
-        found = turn_events.after(caller.principal, tx, session_id, after)
-    return {"events": [stream.shown(event) for event in found]}
+        caller.get_session(tx, session_id)
+        found = turn_events.list_events(caller.principal, tx, session_id, after)
+    return {"events": [stream.event_json(event) for event in found]}
 
 
 @router.get("/{session_id}/stream", response_class=StreamingResponse)
 def stream_events(
-    request: Request, session_id: UUID, caller: AnyCaller, after: Number = 0, last_event_id: Seen = ""
+    request: Request, session_id: UUID, caller: AnyCaller, after: EventNumber = 0, last_event_id: LastEventId = ""
 ) -> StreamingResponse:
     """The same events as they come (text/event-stream); resumes after `Last-Event-ID`, or after `after`."""
     with caller.transaction() as tx:
-        caller.check_session(tx, session_id)
-    tail = Tail(lambda number: _events(caller, session_id, number), int(last_event_id or after))
-    pace = stream.BUFFERED if is_buffered(request) else stream.PATIENT
-    return StreamingResponse(stream.paced(tail, pace), media_type="text/event-stream")
+        caller.get_session(tx, session_id)
+    tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
+    pace = stream.BUFFERED_TIMING if is_response_buffered(request) else stream.LIVE_TIMING
+    return StreamingResponse(stream.stream_events(tail, pace), media_type="text/event-stream")
 
 
-def is_buffered(request: Request) -> bool:
+def is_response_buffered(request: Request) -> bool:
     """Whether the response will leave as a whole: behind API Gateway, where Mangum leaves its event in the scope."""
     return "aws.event" in request.scope
 
 
-def _events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event]:
+def _read_events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event]:
     """One look of a stream, whose reader was checked when it began."""
     with caller.transaction() as tx:
-        return turn_events.after(caller.principal, tx, session_id, after)
+        return turn_events.list_events(caller.principal, tx, session_id, after)
 
 
-def _place(database: Database, wanted: OpenSession) -> tuple[UUID, str | UUID]:
+def _find_binding(database: Database, wanted: NewSession) -> tuple[UUID, str | UUID]:
     """The tenant that is meant, and its binding by slug or id."""
     if wanted.host is not None:
         with database.transaction(None) as tx:
-            route = routes.resolve(tx, routes.web_key(wanted.host))
+            route = routes.find_routing_key(tx, routes.web_key(wanted.host))
         if route is None or route.binding_id is None:
-            raise NotFound(_NOBODY)
+            raise NotFound(_NO_SUCH_AGENT)
         return route.tenant_id, route.binding_id
-    tenant = tenants.by_slug(database, wanted.tenant or "")
+    tenant = tenants.find_tenant_by_slug(database, wanted.tenant or "")
     if tenant is None or wanted.binding is None:
-        raise NotFound(_NOBODY)
-    return tenant.tenant_id, _id(wanted.binding) or wanted.binding
+        raise NotFound(_NO_SUCH_AGENT)
+    return tenant.tenant_id, _parse_uuid(wanted.binding) or wanted.binding
 
 
-def _id(text: str) -> UUID | None:
+def _parse_uuid(text: str) -> UUID | None:
     """`text` as an id, when it is written as one: no slug of a person's making looks like that."""
-    return UUID(text) if _ID.fullmatch(text) else None
+    return UUID(text) if _UUID_PATTERN.fullmatch(text) else None
 
 
-def _open_binding(tx: Transaction, named: str | UUID) -> Binding:
+def _get_public_binding(tx: Transaction, named: str | UUID) -> Binding:
     """The binding, when its tenant is not closed and it is one that visitors may talk to."""
-    tenant = tenants.get(tx)
-    binding = bindings.by_id(tx, named) if isinstance(named, UUID) else bindings.by_slug(tx, named)
-    if tenant is None or tenant.status == "archived" or binding is None or not binding.open_to_visitors:
-        raise NotFound(_NOBODY)
+    tenant = tenants.find_own_tenant(tx)
+    binding = bindings.find_binding(tx, named) if isinstance(named, UUID) else bindings.find_binding_by_slug(tx, named)
+    if tenant is None or tenant.status == "archived" or binding is None or not binding.is_open_to_visitors:
+        raise NotFound(_NO_SUCH_AGENT)
     return binding
 
 
-def _visitor(known: SignedIn | None, tenant_id: UUID) -> Principal | None:
+def _visitor_of(known: AuthenticatedCaller | None, tenant_id: UUID) -> Principal | None:
     """Who asks for one more session, when they are a visitor of that tenant."""
     if known is None or known.principal.kind != "user" or known.principal.tenant_id != tenant_id:
         return None
     return known.principal
 
 
-def _is_whole(known: SignedIn | None, visitor: Principal | None, binding_id: UUID) -> bool:
+def _can_get_visitor_token(known: AuthenticatedCaller | None, visitor: Principal | None, binding_id: UUID) -> bool:
     """Whether whoever asks may have a token for all of the visitor's sessions with the binding: it is a new visitor's,
     or they showed one already."""
     held = known.visitor if known and visitor else None
     return held is None or (held.session_id is None and held.binding_id == binding_id)
 
 
-def _latest(
-    tx: Transaction, known: SignedIn | None, visitor: Principal | None, binding_id: UUID, about: Entity | None
+def _find_latest_session(
+    tx: Transaction, known: AuthenticatedCaller | None, visitor: Principal | None, binding_id: UUID, about: Record | None
 ) -> tuple[UUID, UUID] | None:
     """The visitor and their latest session about that, where their token is good for all of them."""
-    if visitor is None or visitor.id is None or not _is_whole(known, visitor, binding_id):
+    if visitor is None or visitor.id is None or not _can_get_visitor_token(known, visitor, binding_id):
         return None
-    found = listed.latest(visitor, tx, binding_id, about.id if about else None)
+    found = listed.find_latest_session(visitor, tx, binding_id, about.id if about else None)
     return (visitor.id, found) if found else None
 
 
-def _about(tx: Transaction, tenant_id: UUID, visitor: Principal | None, binding: Binding, ref: str) -> Entity:
+def _get_record(tx: Transaction, tenant_id: UUID, visitor: Principal | None, binding: Binding, ref: str) -> Record:
     """The record that is meant, as whoever will talk about it through that binding may see it; else NotFound."""
     if visitor and visitor.id:
-        reader = people.principal_of(tx, visitor.id, binding.id)
+        reader = people.load_user_principal(tx, visitor.id, binding.id)
     else:
         reader = Principal(tenant_id, "user", clearance=binding.clearance)
-    return read(reader, tx, ref)
+    return get_record(reader, tx, ref)
 
 
-def _named(entity: Entity) -> RecordNamed:
-    return RecordNamed(handle=entity.handle, name=entity.name)
+def _record_label(entity: Record) -> RecordLabel:
+    return RecordLabel(handle=entity.handle, name=entity.name)
 
 
-def _begun(
-    services: Services,
+def _create_session(
+    services: ApiDependencies,
     tx: Transaction,
     visitor: Principal | None,
     binding_id: UUID,
-    about: Entity | None,
+    about: Record | None,
     now: datetime,
 ) -> tuple[UUID, UUID]:
     """A user and their new session: a known visitor's, or a new one's."""
     new_id, entity_id = services.new_id, about.id if about else None
-    seen = registry.definition(tx, about.type).settings.chat_visibility if about else "private"
+    seen = registry.get_record_type(tx, about.type).settings.chat_visibility if about else "private"
     if visitor and visitor.id:
-        reader = people.principal_of(tx, visitor.id, binding_id)
+        reader = people.load_user_principal(tx, visitor.id, binding_id)
         session = people.open_session(
             reader, tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
         )
         return visitor.id, session.id
-    opened = people.open_visitor(
+    opened = people.create_visitor(
         tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
     )
     return opened.user_id, opened.session_id

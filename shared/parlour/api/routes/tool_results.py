@@ -6,18 +6,18 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from parlour.api.access import AnyServices
+from parlour.api.access import AppDependencies
 from parlour.infra import log
 from parlour.infra.postgres import Transaction
-from parlour.principal import system
+from parlour.principal import system_principal
 from parlour.tools import callbacks, calls
 from parlour.tools.records import EndedCall
-from parlour.turns.resume import ToWake, tool_ended
+from parlour.turns.resume import PendingWakeup, store_tool_result
 
-router = APIRouter(prefix=callbacks.PATH, tags=["tools"])
+router = APIRouter(prefix=callbacks.CALLBACK_PATH, tags=["tools"])
 
 
-class ResultTaken(BaseModel):
+class ToolResultAccepted(BaseModel):
     """How the call ended: with this result, or before it came, and then nothing was changed."""
 
     tool_call_id: UUID
@@ -25,18 +25,18 @@ class ResultTaken(BaseModel):
 
 
 @router.post("/{token}")
-def post_result(token: str, result: dict[str, Any], services: AnyServices) -> ResultTaken:
+def post_result(token: str, result: dict[str, Any], services: AppDependencies) -> ToolResultAccepted:
     """End a call with the tool's JSON answer, or with {"error": "why not"}. Sending it twice is harmless."""
     now = services.clock()
-    callback = callbacks.read(token, services.token_secret(), now)
+    callback = callbacks.verify_callback_token(token, services.token_secret(), now)
 
-    def settle(tx: Transaction) -> tuple[EndedCall, ToWake | None]:
-        ended = calls.called_back(tx, callback.call_id, callback.run, callbacks.result_of(result), now)
-        return ended, tool_ended(tx, callback.tenant_id, ended, services.new_id, now)
+    def settle(tx: Transaction) -> tuple[EndedCall, PendingWakeup | None]:
+        ended = calls.record_callback(tx, callback.call_id, callback.run_token, callbacks.parse_result(result), now)
+        return ended, store_tool_result(tx, callback.tenant_id, ended, services.new_id, now)
 
-    with services.connections.rent() as database:
-        ended, told = database.run(system(callback.tenant_id), settle)
+    with services.databases.borrow() as database:
+        ended, told = database.run(system_principal(callback.tenant_id), settle)
     if told is not None:
-        services.by_channel[told.channel].send([told.message])
+        services.turn_queues[told.queue_channel].send([told.message])
     log.info("tool_called_back", tenant_id=callback.tenant_id, tool_call_id=callback.call_id, state=ended.state)
-    return ResultTaken(tool_call_id=ended.id, state=ended.state)
+    return ToolResultAccepted(tool_call_id=ended.id, state=ended.state)

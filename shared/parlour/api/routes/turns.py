@@ -14,15 +14,15 @@ router = APIRouter(prefix="/v1/turns", tags=["turns"])
 
 @router.get("")
 def list_turns(
-    caller: Viewer, session_id: UUID | None = None, most: Annotated[int, Query(ge=1, le=100)] = 20
+    caller: Viewer, session_id: UUID | None = None, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> JsonObject:
     """The newest turns of the tenant, or of one session, newest first: times, tokens by layer, cost, citations."""
     with caller.transaction() as tx:
-        return {"turns": [view.to_json() for view in read.latest(caller.principal, tx, most, session_id)]}
+        return {"turns": [view.to_json() for view in read.list_turns(caller.principal, tx, limit, session_id)]}
 
 
 @router.get("/{turn_id}")
-def show_turn(turn_id: UUID, caller: Viewer) -> JsonObject:
+def get_turn(turn_id: UUID, caller: Viewer) -> JsonObject:
     """One turn."""
     with caller.transaction() as tx:
-        return read.turn(caller.principal, tx, turn_id).to_json()
+        return read.get_turn(caller.principal, tx, turn_id).to_json()

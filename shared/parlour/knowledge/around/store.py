@@ -7,13 +7,13 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.records.changes import PACK
+from parlour.knowledge.records.changes import PACK_ORIGIN
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class Neighbour:
     """Something that stands around a record.
 
     part        distillation, file, recent, nearest, change, project; seen and hidden: nothing but what is there, and
@@ -24,7 +24,7 @@ class Near:
     owners      what a context row belongs to, as table/id: it goes with them, and is written anew with them.
     """
 
-    part: str
+    category: str
     id: UUID
     title: str
     content: str
@@ -34,30 +34,30 @@ class Near:
     owners: list[str]
 
 
-def around(
+def find_neighbours(
     tx: Transaction, entity_id: UUID, *, clearance: int, team_id: UUID, is_project: bool, nearest: int, recent: int,
-    distilled: int, file_tokens: int, few: int,
-) -> list[Near]:  # fmt: skip
+    file_summaries: int, file_tokens: int, max_exact_vectors: int,
+) -> list[Neighbour]:  # fmt: skip
     """Everything around the record, in no order."""
     return tx.all(
-        SQL["around"], Near, entity_id=entity_id, clearance=clearance, team_id=team_id, is_project=is_project,
-        nearest=nearest, recent=recent, distilled=distilled,
-        file_tokens=file_tokens, few=few, pack=PACK,
+        SQL["around"], Neighbour, entity_id=entity_id, clearance=clearance, team_id=team_id, is_project=is_project,
+        nearest=nearest, recent=recent, distilled=file_summaries,
+        file_tokens=file_tokens, few=max_exact_vectors, pack=PACK_ORIGIN,
     )  # fmt: skip
 
 
-def since(
-    tx: Transaction, since: datetime, *, clearance: int, most: int, follows: bool, entities: Sequence[str],
+def find_changes_since(
+    tx: Transaction, since: datetime, *, clearance: int, limit: int, includes_changes: bool, entities: Sequence[str],
     handles: Sequence[str], rows: Sequence[str], files: Sequence[str], documents: Sequence[str],
-) -> list[Near]:  # fmt: skip
+) -> list[Neighbour]:  # fmt: skip
     """What changed on these records if it `follows` them, newest first; in `seen` those of all these that are there, in
     `hidden` those of the rows that the reader may not see."""
     return tx.all(
-        SQL["since"], Near, clearance=clearance, since=since, most=most, follows=follows, entities=list(entities),
+        SQL["since"], Neighbour, clearance=clearance, since=since, most=limit, follows=includes_changes, entities=list(entities),
         handles=list(handles), rows=list(rows), files=list(files), documents=list(documents),
     )  # fmt: skip
 
 
-def projects(tx: Transaction, *, clearance: int, most: int) -> list[Near]:
+def list_newest_projects(tx: Transaction, *, clearance: int, limit: int) -> list[Neighbour]:
     """The tenant's projects, the ones changed last first."""
-    return tx.all(SQL["projects"], Near, clearance=clearance, most=most)
+    return tx.all(SQL["projects"], Neighbour, clearance=clearance, most=limit)

@@ -6,13 +6,13 @@ from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.found import SearchResult
 from parlour.text.words import content_words, key_terms
 
-PREVIEW = 240
+PREVIEW_CHARS = 240
 """Characters of a preview: about two lines of a card."""
 
-RELATIONS = 3
+MAX_RELATIONS = 3
 """Links that are told of a related record: enough to see why it is there."""
 
 _BEFORE = 70
@@ -20,7 +20,7 @@ _BEFORE = 70
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(type|key)\s*\}\}")
 
-KINDS = {
+BADGES = {
     "snapshot": "Record",
     "delta": "Change",
     "document_chunk": "Document",
@@ -34,7 +34,7 @@ KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ResultOrigin:
     """What a row is of, as far as its reader may see that: a record with its type, a document, a file, a message.
 
     link: the type's default link, a template with `{{type}}` and `{{key}}`.
@@ -64,7 +64,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class SearchCard:
     """One result for a reader. `score` compares with the best of the same search: 1 is the best, and nothing else is
     said by it. `handle` is the record's, or else the document's; `document` the document's also when there is a record.
     `link` is the way inside the console; `default_link` the one that the record's type names, or None."""
@@ -90,7 +90,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Related:
+class RelatedRecord:
     """A record that what was found is linked to. `relations`: `{"relation", "direction", "of"}` for each link, the best
     first: of which record found, and whether it runs from that one (outgoing) or to it (incoming)."""
 
@@ -109,16 +109,16 @@ class Related:
     def to_json(self) -> JsonObject:
         return {
             "handle": self.handle, "type": self.type, "type_name": self.type_name, "name": self.name,
-            "icon": self.icon, "colour": self.colour, "relations": [*self.relations[:RELATIONS]],
+            "icon": self.icon, "colour": self.colour, "relations": [*self.relations[:MAX_RELATIONS]],
         }  # fmt: skip
 
 
-def card(found: Found, origin: Origin, query: str, best: float) -> Card:
+def make_card(found: SearchResult, origin: ResultOrigin, query: str, best_score: float) -> SearchCard:
     """The card of a row; `best` is the score of the first row of its search."""
     title = origin.file_name or origin.document_title or origin.name or found.title
-    return Card(
+    return SearchCard(
         kind=found.kind,
-        badge=KINDS.get(found.kind, found.kind.replace("_", " ")),
+        badge=BADGES.get(found.kind, found.kind.replace("_", " ")),
         title=title,
         type=origin.type or ("document" if origin.document else None),
         type_name=origin.type_name or ("Document" if origin.document else None),
@@ -128,28 +128,28 @@ def card(found: Found, origin: Origin, query: str, best: float) -> Card:
         icon=origin.icon,
         colour=origin.colour,
         locator="" if found.kind == "snapshot" else found.locator,
-        preview=preview(found.body, query),
-        score=round(found.score / best, 3) if best > 0 else 1.0,
+        preview=make_preview(found.body, query),
+        score=round(found.score / best_score, 3) if best_score > 0 else 1.0,
         link=_deep_link(found, origin),
         default_link=_default_link(origin),
     )
 
 
-def preview(body: str, query: str, most: int = PREVIEW) -> str:
+def make_preview(body: str, query: str, max_chars: int = PREVIEW_CHARS) -> str:
     """About `most` characters of the text in one line, from shortly before the first word that was asked for."""
     line = " ".join(body.split())
-    if len(line) <= most:
+    if len(line) <= max_chars:
         return line
-    start = max(0, min(_first_word(line, query) - _BEFORE, len(line) - most))
+    start = max(0, min(_first_match(line, query) - _BEFORE, len(line) - max_chars))
     if start:
         start = line.find(" ", start) + 1 or start
-    end = start + most
+    end = start + max_chars
     if end < len(line):
-        end = max(line.rfind(" ", start, end), start + most // 2)
+        end = max(line.rfind(" ", start, end), start + max_chars // 2)
     return f"{'… ' if start else ''}{line[start:end]}{' …' if end < len(line) else ''}"
 
 
-def _first_word(line: str, query: str) -> int:
+def _first_match(line: str, query: str) -> int:
     """Where the first word of the question stands in the text; 0 when none does."""
     places = [
         match.start()
@@ -159,34 +159,34 @@ def _first_word(line: str, query: str) -> int:
     return min(places, default=0)
 
 
-def _deep_link(found: Found, origin: Origin) -> str | None:
+def _deep_link(found: SearchResult, origin: ResultOrigin) -> str | None:
     """The console's address of where the row stands: its message, its document at the heading, its file at the page,
     or its record."""
     if origin.session_id and origin.message_id:
         return f"#/conversations/{origin.session_id}?message={origin.message_id}"
     if origin.document:
-        return _address("document", origin.document, heading=_said(found, "heading"), page=_said(found, "page"))
+        return _record_address("document", origin.document, heading=_metadata_text(found, "heading"), page=_metadata_text(found, "page"))
     if origin.type and origin.key:
-        where = {"file": str(origin.file_id), "page": _said(found, "page")} if origin.file_id else {}
-        return _address(origin.type, origin.key, **where)
-    return _at(f"#/files/{origin.file_id}", page=_said(found, "page")) if origin.file_id else None
+        where = {"file": str(origin.file_id), "page": _metadata_text(found, "page")} if origin.file_id else {}
+        return _record_address(origin.type, origin.key, **where)
+    return _with_query(f"#/files/{origin.file_id}", page=_metadata_text(found, "page")) if origin.file_id else None
 
 
-def _address(record_type: str, key: str, **where: str) -> str:
-    return _at(f"#/records/{quote(record_type, safe='')}/{quote(key, safe='')}", **where)
+def _record_address(record_type: str, key: str, **where: str) -> str:
+    return _with_query(f"#/records/{quote(record_type, safe='')}/{quote(key, safe='')}", **where)
 
 
-def _at(address: str, **where: str) -> str:
+def _with_query(address: str, **where: str) -> str:
     given = {name: value for name, value in where.items() if value}
     return f"{address}?{urlencode(given)}" if given else address
 
 
-def _said(found: Found, name: str) -> str:
+def _metadata_text(found: SearchResult, name: str) -> str:
     value = found.metadata.get(name)
     return str(value) if isinstance(value, str | int) else ""
 
 
-def _default_link(origin: Origin) -> str | None:
+def _default_link(origin: ResultOrigin) -> str | None:
     if not (origin.link and origin.type and origin.key):
         return None
     parts = {"type": quote(origin.type, safe=""), "key": quote(origin.key, safe="")}

@@ -5,16 +5,16 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.cards.card import Origin, Related
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.cards.card import ResultOrigin, RelatedRecord
+from parlour.knowledge.search.found import SearchResult
 
-SQL = Queries.beside(__file__)
-
-
-def origins(tx: Transaction, row_ids: Sequence[UUID], clearance: int) -> list[Origin]:
-    return tx.all(SQL["origins"], Origin, row_ids=list(row_ids), clearance=clearance)
+SQL = Queries.for_module(__file__)
 
 
-def related(tx: Transaction, found: Sequence[Found], clearance: int, most: int) -> list[Related]:
+def find_origins(tx: Transaction, row_ids: Sequence[UUID], clearance: int) -> list[ResultOrigin]:
+    return tx.all(SQL["origins"], ResultOrigin, row_ids=list(row_ids), clearance=clearance)
+
+
+def find_related_records(tx: Transaction, found: Sequence[SearchResult], clearance: int, limit: int) -> list[RelatedRecord]:
     rows, scores = [row.row_id for row in found], [row.score for row in found]
-    return tx.all(SQL["related"], Related, row_ids=rows, scores=scores, clearance=clearance, most=most)
+    return tx.all(SQL["related"], RelatedRecord, row_ids=rows, scores=scores, clearance=clearance, most=limit)

@@ -6,30 +6,30 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.jsonable import canonical
+from parlour.infra.jsonable import canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import pages, store, tree
-from parlour.knowledge.documents.pages import Page
-from parlour.knowledge.documents.store import Document, ProjectDocument, Sight
-from parlour.knowledge.documents.tree import Line, Node, Placed
+from parlour.knowledge.documents.pages import TextPage
+from parlour.knowledge.documents.store import Document, TreeDocument, ReaderAccess
+from parlour.knowledge.documents.tree import OutlineLine, TreeNode, VisibleNode
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.cursor import place
-from parlour.knowledge.records.record import Entity, Ref, shown
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.records.cursor import decode_cursor
+from parlour.knowledge.records.record import Record, RecordRef, printable_reference
+from parlour.knowledge.search.found import SearchResult
 from parlour.principal import Principal
 
 __all__ = ["Document", "Listed", "Sight", "Tree"]
 
-PROJECT = "project"
+PROJECT_TYPE = "project"
 """The kind of record that has a tree of documents."""
 
 _HANDLE = "document/"
-_TELLING = 80
+_IDENTIFYING_CHARS = 80
 """Characters by which a piece is known in a text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class DocumentPage:
     """Some documents, newest change first, and where to read on: "" when these are the last."""
 
     documents: Sequence[Document]
@@ -37,7 +37,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Tree:
+class DocumentTree:
     """A project's documents as a reader sees them.
 
     placed   the tree, every parent before what stands under it.
@@ -46,119 +46,119 @@ class Tree:
     nodes    every place, also of documents that the reader may not see.
     """
 
-    project: Entity
-    placed: Sequence[Placed]
-    others: Sequence[Document]
+    project: Record
+    entries: Sequence[VisibleNode]
+    unplaced: Sequence[Document]
     by_id: Mapping[UUID, Document]
-    nodes: Mapping[UUID, Node]
+    nodes: Mapping[UUID, TreeNode]
 
-    def lines(self) -> list[Line]:
+    def outline_lines(self) -> list[OutlineLine]:
         """What an outline says of each, in order."""
-        return _lines(self.placed, self.others, self.by_id)
+        return _outline_lines(self.entries, self.unplaced, self.by_id)
 
 
-def sight(principal: Principal, team_id: UUID | None = None) -> Sight:
+def reader_access(principal: Principal, team_id: UUID | None = None) -> ReaderAccess:
     """What the principal may see, in a conversation of that team's: whoever works for the tenant sees every team's
     documents, its users those of the team that they talk to."""
-    return Sight(principal.clearance, team_id, principal.kind != "user")
+    return ReaderAccess(principal.clearance, team_id, principal.kind != "user")
 
 
-def find(principal: Principal, tx: Transaction, ref: Ref, team_id: UUID | None = None) -> Document:
+def get_document(principal: Principal, tx: Transaction, ref: RecordRef, team_id: UUID | None = None) -> Document:
     """A document by its handle, key or id; NotFound also when the reader may not see it."""
-    found, missing = find_many(principal, tx, [ref], team_id)
+    found, missing = find_documents(principal, tx, [ref], team_id)
     if missing:
-        raise NotFound(f"there is no document {shown(ref)}; list the documents for their names")
+        raise NotFound(f"document {printable_reference(ref)} not found; list the documents for their handles")
     return found[0]
 
 
-def find_many(
-    principal: Principal, tx: Transaction, refs: Sequence[Ref], team_id: UUID | None = None
+def find_documents(
+    principal: Principal, tx: Transaction, refs: Sequence[RecordRef], team_id: UUID | None = None
 ) -> tuple[list[Document], list[str]]:
     """The documents so named, in order, and the names of which there is none (for this reader)."""
-    keys = {ref: _named(ref) for ref in refs}
+    keys = {ref: _parse_reference(ref) for ref in refs}
     ids = [key for key in keys.values() if isinstance(key, UUID)]
     names = [key for key in keys.values() if isinstance(key, str)]
-    rows = store.named_documents(tx, sight(principal, team_id), ids, names)
+    rows = store.find_documents(tx, reader_access(principal, team_id), ids, names)
     known: dict[UUID | str, Document] = {row.id: row for row in rows} | {row.key: row for row in rows}
     found = dict.fromkeys(known[key] for key in keys.values() if key in known)
-    return list(found), [shown(ref) for ref, key in keys.items() if key not in known]
+    return list(found), [printable_reference(ref) for ref, key in keys.items() if key not in known]
 
 
-def newest(
-    principal: Principal, tx: Transaction, cursor: str = "", most: int = 20, team_id: UUID | None = None
-) -> Listed:
+def list_newest_documents(
+    principal: Principal, tx: Transaction, cursor: str = "", limit: int = 20, team_id: UUID | None = None
+) -> DocumentPage:
     """Documents of the whole tenant, those changed last first; InvalidRequest for a cursor that is none."""
-    after = place(cursor) if cursor else None
-    rows = store.newest_documents(tx, sight(principal, team_id), after, most + 1)
-    return Listed(rows[:most], _behind(rows[most - 1]) if len(rows) > most else "")
+    after = decode_cursor(cursor) if cursor else None
+    rows = store.list_newest_documents(tx, reader_access(principal, team_id), after, limit + 1)
+    return DocumentPage(rows[:limit], _encode_cursor(rows[limit - 1]) if len(rows) > limit else "")
 
 
-def project(principal: Principal, tx: Transaction, ref: Ref) -> Entity:
+def get_project(principal: Principal, tx: Transaction, ref: RecordRef) -> Record:
     """A project; NotFound when there is none that the principal may see, InvalidRequest for another kind of record."""
-    found = entities.read(principal, tx, ref)
-    if found.type != PROJECT:
+    found = entities.get_record(principal, tx, ref)
+    if found.type != PROJECT_TYPE:
         raise InvalidRequest(f"project: {found.handle} is a {found.type}; only a project has a tree of documents")
     return found
 
 
-def of_project(principal: Principal, tx: Transaction, ref: Ref, team_id: UUID | None = None) -> Tree:
+def read_project_tree(principal: Principal, tx: Transaction, ref: RecordRef, team_id: UUID | None = None) -> DocumentTree:
     """A project's documents with their places. Errors as for `project`."""
-    return tree_of(principal, tx, project(principal, tx, ref), team_id)
+    return read_tree(principal, tx, get_project(principal, tx, ref), team_id)
 
 
-def tree_of(principal: Principal, tx: Transaction, home: Entity, team_id: UUID | None = None) -> Tree:
+def read_tree(principal: Principal, tx: Transaction, project: Record, team_id: UUID | None = None) -> DocumentTree:
     """The documents of a project that was read already: one query, and no text."""
-    rows = store.project_documents(tx, sight(principal, team_id), home.id)
-    placed, others, known, nodes = _placed(rows)
-    return Tree(home, placed, others, known, nodes)
+    rows = store.list_tree_documents(tx, reader_access(principal, team_id), project.id)
+    placed, others, known, nodes = _build_tree(rows)
+    return DocumentTree(project, placed, others, known, nodes)
 
 
-def lines_of(principal: Principal, tx: Transaction, project_id: UUID, team_id: UUID | None = None) -> list[Line]:
+def read_outline_lines(principal: Principal, tx: Transaction, project_id: UUID, team_id: UUID | None = None) -> list[OutlineLine]:
     """What an outline says of each document of a project that the principal is known to see, in order: one query."""
-    placed, others, known, _ = _placed(store.project_documents(tx, sight(principal, team_id), project_id))
-    return _lines(placed, others, known)
+    placed, others, known, _ = _build_tree(store.list_tree_documents(tx, reader_access(principal, team_id), project_id))
+    return _outline_lines(placed, others, known)
 
 
-def _placed(
-    rows: Sequence[ProjectDocument],
-) -> tuple[Sequence[Placed], Sequence[Document], dict[UUID, Document], dict[UUID, Node]]:
+def _build_tree(
+    rows: Sequence[TreeDocument],
+) -> tuple[Sequence[VisibleNode], Sequence[Document], dict[UUID, Document], dict[UUID, TreeNode]]:
     """The tree as its reader sees it, what has no place in it, all of these by id, and every place."""
     nodes = _nodes(rows)
-    known: dict[UUID, Document] = {row.id: row for row in rows if row.visible}
-    return tree.seen(nodes, known), _by_change([row for row in rows if row.position is None]), known, nodes
+    known: dict[UUID, Document] = {row.id: row for row in rows if row.is_visible}
+    return tree.visible_nodes(nodes, known), _newest_first([row for row in rows if row.position is None]), known, nodes
 
 
-def _lines(placed: Sequence[Placed], others: Sequence[Document], known: Mapping[UUID, Document]) -> list[Line]:
-    tops = [Placed(document.id, None, 0, 0, 0) for document in others]
-    return [_line(known[one.document_id], one.depth) for one in (*placed, *tops)]
+def _outline_lines(placed: Sequence[VisibleNode], others: Sequence[Document], known: Mapping[UUID, Document]) -> list[OutlineLine]:
+    tops = [VisibleNode(document.id, None, 0, 0, 0) for document in others]
+    return [_outline_line(known[one.document_id], one.depth) for one in (*placed, *tops)]
 
 
-def places(principal: Principal, tx: Transaction, project_id: UUID) -> dict[UUID, Node]:
+def read_tree_nodes(principal: Principal, tx: Transaction, project_id: UUID) -> dict[UUID, TreeNode]:
     """Every place of a project's tree, whoever may see what stands there."""
-    return _nodes(store.project_documents(tx, sight(principal), project_id))
+    return _nodes(store.list_tree_documents(tx, reader_access(principal), project_id))
 
 
-def text(tx: Transaction, document: Document) -> str:
+def read_text(tx: Transaction, document: Document) -> str:
     """The whole text of a document that was found."""
-    return store.content(tx, document.id)
+    return store.read_text(tx, document.id)
 
 
-def piece_of(principal: Principal, tx: Transaction, document: Document, page: Page) -> Found | None:
+def find_row_on_page(principal: Principal, tx: Transaction, document: Document, page: TextPage) -> SearchResult | None:
     """The first searchable piece of a document that stands on a page, to cite the page by; its very first piece when
     none is told from the others."""
-    pieces = store.pieces(tx, document.id, principal.clearance)
-    names = {*page.heading[-1:], *(heading.text for heading in pages.headings(page.contents))}
-    there = [piece for piece in pieces if _tells(piece) and _tells(piece) in page.contents]
+    pieces = store.list_document_rows(tx, document.id, principal.clearance)
+    names = {*page.heading[-1:], *(heading.text for heading in pages.find_headings(page.text))}
+    there = [piece for piece in pieces if _last_line(piece) and _last_line(piece) in page.text]
     under = [piece for piece in there if str(piece.metadata.get("heading") or "").rpartition(" > ")[2] in names]
     return next(iter(under or there or pieces), None)
 
 
-def _tells(piece: Found) -> str:
+def _last_line(piece: SearchResult) -> str:
     """What a piece is known by in its text: how it ends. It may begin with a header or a line that is repeated."""
-    return piece.body.strip().rpartition("\n")[2][-_TELLING:]
+    return piece.body.strip().rpartition("\n")[2][-_IDENTIFYING_CHARS:]
 
 
-def _named(ref: Ref) -> UUID | str:
+def _parse_reference(ref: RecordRef) -> UUID | str:
     """An id, or the key that the document has."""
     if isinstance(ref, UUID):
         return ref
@@ -168,21 +168,21 @@ def _named(ref: Ref) -> UUID | str:
         return ref.strip().removeprefix(_HANDLE).replace("\0", "").encode(errors="ignore").decode()
 
 
-def _nodes(rows: Sequence[ProjectDocument]) -> dict[UUID, Node]:
-    return {row.id: Node(row.id, row.parent_id, row.position) for row in rows if row.position is not None}
+def _nodes(rows: Sequence[TreeDocument]) -> dict[UUID, TreeNode]:
+    return {row.id: TreeNode(row.id, row.parent_id, row.position) for row in rows if row.position is not None}
 
 
-def _by_change(rows: Sequence[ProjectDocument]) -> list[Document]:
+def _newest_first(rows: Sequence[TreeDocument]) -> list[Document]:
     return sorted(rows, key=lambda row: row.updated_at, reverse=True)
 
 
-def _behind(document: Document) -> str:
+def _encode_cursor(document: Document) -> str:
     """The cursor behind a document; read with `place`, as those of records."""
-    told = canonical([document.updated_at.isoformat(), document.key])
+    told = canonical_json([document.updated_at.isoformat(), document.key])
     return base64.urlsafe_b64encode(told.encode()).decode().rstrip("=")
 
 
-def _line(document: Document, depth: int) -> Line:
-    return Line(
+def _outline_line(document: Document, depth: int) -> OutlineLine:
+    return OutlineLine(
         document.handle, document.title, document.description, document.length, depth, document.is_context
     )  # fmt: skip

@@ -11,22 +11,22 @@ from datetime import datetime
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject, digest
+from parlour.infra.jsonable import JsonObject, canonical_digest
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import store
 from parlour.knowledge.documents.store import StoredDocument
 from parlour.knowledge.index import store as index
 from parlour.knowledge.index.embed import Vectors
-from parlour.knowledge.index.reindex import Entry, by_owner, refuse_repeated, reindex
-from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, compare
-from parlour.knowledge.index.store import Owner
+from parlour.knowledge.index.reindex import OwnerRows, group_by_owner, reject_duplicate_keys, sync_rows
+from parlour.knowledge.index.rows import RowDraft, StoredRow, chunk_row, diff_rows
+from parlour.knowledge.index.store import RowOwner
 from parlour.knowledge.records import stale
-from parlour.knowledge.records.changes import Changes
-from parlour.knowledge.records.entities import EntityKey, find_entities
+from parlour.knowledge.records.changes import WriteCounts
+from parlour.knowledge.records.entities import RecordKey, resolve_record_ids
 from parlour.principal import Principal
-from parlour.text.chunking import cut
+from parlour.text.chunking import chunk_text
 
-_RULES = 1
+_CHUNKING_VERSION = 1
 """Counts the changes to how documents are cut; part of the hash, so that applying again cuts them anew."""
 
 
@@ -45,20 +45,20 @@ class DocumentDraft:
     content: str
     kind: str = "document"
     classification: int = 0
-    entity: EntityKey | None = None
+    record_key: RecordKey | None = None
     metadata: JsonObject = field(default_factory=dict)
 
     @property
     def content_hash(self) -> str:
         """Changes with anything that the stored document or its rows are made from."""
-        entity = [self.entity.type, self.entity.key] if self.entity else None
-        parts = [_RULES, self.title, self.kind, self.content, self.classification, entity, self.metadata]
-        return digest(parts)
+        entity = [self.record_key.type, self.record_key.key] if self.record_key else None
+        parts = [_CHUNKING_VERSION, self.title, self.kind, self.content, self.classification, entity, self.metadata]
+        return canonical_digest(parts)
 
     def rows(self) -> list[RowDraft]:
         """The searchable pieces, in order."""
         written = {name: str(self.metadata.get(name) or "") for name in ("date", "author")}
-        pieces = cut(self.content, **written)
+        pieces = chunk_text(self.content, **written)
         return [
             chunk_row(piece, ordinal, self.title, self.kind, self.classification)
             for ordinal, piece in enumerate(pieces)
@@ -66,33 +66,33 @@ class DocumentDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class DocumentsPlan:
+class DocumentImportPlan:
     """Documents cut into rows, and the texts among them that have no vector yet."""
 
     drafts: Sequence[tuple[DocumentDraft, Sequence[RowDraft]]]
-    texts: Sequence[str]
+    texts_to_embed: Sequence[str]
 
 
-def prepare_documents(tx: Transaction, drafts: Sequence[DocumentDraft], space: str) -> DocumentsPlan:
+def prepare_document_import(tx: Transaction, drafts: Sequence[DocumentDraft], space: str) -> DocumentImportPlan:
     """Cut the documents and compare them with what is stored; writes nothing. `space` is the embedder's.
 
     InvalidRequest when two documents have one key.
     """
-    refuse_repeated([draft.key for draft in drafts])
+    reject_duplicate_keys([draft.key for draft in drafts])
     stored = _stored(tx, drafts)
-    rows = by_owner(index.document_rows(tx, [document.id for document in stored.values()], space))
+    rows = group_by_owner(index.list_document_rows(tx, [document.id for document in stored.values()], space))
     cut_drafts = [(draft, draft.rows()) for draft in drafts]
     texts = [
         text
         for draft, wanted in cut_drafts
-        for text in compare(rows[stored[draft.key].id] if draft.key in stored else [], wanted).texts
+        for text in diff_rows(rows[stored[draft.key].id] if draft.key in stored else [], wanted).texts_to_embed
     ]
-    return DocumentsPlan(cut_drafts, texts)
+    return DocumentImportPlan(cut_drafts, texts)
 
 
-def write_documents(
-    principal: Principal, tx: Transaction, plan: DocumentsPlan, vectors: Vectors, now: datetime, new_id: NewId
-) -> Changes:
+def import_documents(
+    principal: Principal, tx: Transaction, plan: DocumentImportPlan, vectors: Vectors, now: datetime, new_id: NewId
+) -> WriteCounts:
     """Write what is new or changed, and mark the Pulse of what it is about; a document that is stored as drafted is
     not touched, one that was deleted is made anew.
 
@@ -100,37 +100,37 @@ def write_documents(
     here; Conflict when the tenant's documents changed since they were prepared, in a way that leaves a text without
     its vector.
     """
-    index.hold_tenant(tx)
+    index.lock_tenant(tx)
     drafts = [draft for draft, _ in plan.drafts]
-    store.free_keys(tx, [draft.key for draft in drafts])
+    store.free_deleted_keys(tx, [draft.key for draft in drafts])
     stored = _stored(tx, drafts)
-    rows = by_owner(index.document_rows(tx, [document.id for document in stored.values()], vectors.space))
-    entities = find_entities(tx, [draft.entity for draft in drafts if draft.entity])
-    entries: list[tuple[Entry, Sequence[StoredRow]]] = []
+    rows = group_by_owner(index.list_document_rows(tx, [document.id for document in stored.values()], vectors.space))
+    entities = resolve_record_ids(tx, [draft.record_key for draft in drafts if draft.record_key])
+    entries: list[tuple[OwnerRows, Sequence[StoredRow]]] = []
     puts: list[Mapping[str, object]] = []
     for draft, wanted in plan.drafts:
-        there = _replaceable(stored.get(draft.key))
-        owner = Owner(there.id if there else new_id(now), entities[draft.entity] if draft.entity else None)
+        there = _check_not_authored(stored.get(draft.key))
+        owner = RowOwner(there.id if there else new_id(now), entities[draft.record_key] if draft.record_key else None)
         changed = there is None or (there.content_hash, there.entity_id) != (draft.content_hash, owner.entity_id)
         if changed:
             puts.append(_columns(draft, owner, now))
-        entries.append((Entry(owner, wanted, changed), rows[there.id] if there else []))
-    store.put_documents(tx, puts)
-    reindex(tx, entries, vectors, now, new_id)
-    about = [entry.owner.entity_id for entry, _ in entries if entry.changed and entry.owner.entity_id]
-    stale.mark_all(tx, list(dict.fromkeys(about)), "document_changed", now)
-    changes = Changes.tally(len(drafts), len(stored), len(puts))
+        entries.append((OwnerRows(owner, wanted, changed), rows[there.id] if there else []))
+    store.upsert_documents(tx, puts)
+    sync_rows(tx, entries, vectors, now, new_id)
+    about = [entry.owner.entity_id for entry, _ in entries if entry.is_owner_changed and entry.owner.entity_id]
+    stale.mark_many_stale(tx, list(dict.fromkeys(about)), "document_changed", now)
+    changes = WriteCounts.from_totals(len(drafts), len(stored), len(puts))
     log.info("documents_written", principal=principal.name, added=changes.created, changed=changes.changed)
     return changes
 
 
-def left_documents(tx: Transaction, drafts: Sequence[DocumentDraft]) -> list[str]:
+def list_documents_not_in_pack(tx: Transaction, drafts: Sequence[DocumentDraft]) -> list[str]:
     """The handles of what packs brought and is not among these."""
     drafted = {draft.key for draft in drafts}
-    return [f"document/{document.key}" for document in store.pack_documents(tx) if document.key not in drafted]
+    return [f"document/{document.key}" for document in store.list_pack_documents(tx) if document.key not in drafted]
 
 
-def read_documents(principal: Principal, tx: Transaction) -> list[DocumentDraft]:
+def export_documents(principal: Principal, tx: Transaction) -> list[DocumentDraft]:
     """Every document that the principal may see, by key, as it was drafted."""
     return [
         DocumentDraft(
@@ -139,27 +139,27 @@ def read_documents(principal: Principal, tx: Transaction) -> list[DocumentDraft]
             content=document.content,
             kind=document.kind,
             classification=document.classification,
-            entity=EntityKey(document.entity_type, document.entity_key)
+            record_key=RecordKey(document.entity_type, document.entity_key)
             if document.entity_type and document.entity_key
             else None,
             metadata=document.metadata,
         )
-        for document in store.all_documents(tx, principal.clearance)
+        for document in store.list_all_documents(tx, principal.clearance)
     ]
 
 
 def _stored(tx: Transaction, drafts: Sequence[DocumentDraft]) -> dict[str, StoredDocument]:
-    return {document.key: document for document in store.stored_documents(tx, [draft.key for draft in drafts])}
+    return {document.key: document for document in store.find_stored_documents(tx, [draft.key for draft in drafts])}
 
 
-def _replaceable(there: StoredDocument | None) -> StoredDocument | None:
+def _check_not_authored(there: StoredDocument | None) -> StoredDocument | None:
     """What is stored, unless people wrote it: a pack does not take their text away."""
-    if there is not None and there.written:
-        raise InvalidRequest(f"document/{there.key} was written here by somebody; name the pack's document otherwise")
+    if there is not None and there.is_authored:
+        raise InvalidRequest(f"document/{there.key} exists and does not come from a pack; rename the pack's document")
     return there
 
 
-def _columns(draft: DocumentDraft, owner: Owner, now: datetime) -> Mapping[str, object]:
+def _columns(draft: DocumentDraft, owner: RowOwner, now: datetime) -> Mapping[str, object]:
     return {
         "id": owner.document_id,
         "entity_id": owner.entity_id,

@@ -4,16 +4,16 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import catalogue, store, tree
-from parlour.knowledge.records.record import Entity, Ref
+from parlour.knowledge.records.record import Record, RecordRef
 from parlour.principal import Principal
 
 
-def put(
+def place_document(
     principal: Principal,
     tx: Transaction,
-    home: Entity,
+    project: Record,
     document_id: UUID,
-    parent: Ref | None = None,
+    parent: RecordRef | None = None,
     position: int | None = None,
     team_id: UUID | None = None,
 ) -> None:
@@ -21,20 +21,20 @@ def put(
 
     NotFound for a parent that the principal does not see, InvalidRequest for a place that cannot be.
     """
-    store.hold_project(tx, home.id)
-    seen = catalogue.tree_of(principal, tx, home, team_id)
-    above = None if parent is None else catalogue.find(principal, tx, parent, team_id).id
-    place = tree.move if document_id in seen.nodes else tree.insert
+    store.lock_project(tx, project.id)
+    seen = catalogue.read_tree(principal, tx, project, team_id)
+    above = None if parent is None else catalogue.get_document(principal, tx, parent, team_id).id
+    place = tree.move_node if document_id in seen.nodes else tree.insert_node
     after = place(seen.nodes, document_id, above, position, seen.by_id.keys())
-    store.place_nodes(tx, home.id, tree.changed(seen.nodes, after))
+    store.move_nodes(tx, project.id, tree.find_moved_nodes(seen.nodes, after))
     if document_id not in seen.nodes:
-        store.add_node(tx, home.id, after[document_id])
+        store.add_node(tx, project.id, after[document_id])
 
 
-def take_out(principal: Principal, tx: Transaction, project_id: UUID, document_id: UUID) -> None:
+def remove_from_tree(principal: Principal, tx: Transaction, project_id: UUID, document_id: UUID) -> None:
     """Take a document out of a tree, if it is in it; what stood under it takes its place."""
-    store.hold_project(tx, project_id)
-    nodes = catalogue.places(principal, tx, project_id)
+    store.lock_project(tx, project_id)
+    nodes = catalogue.read_tree_nodes(principal, tx, project_id)
     if document_id in nodes:
-        store.place_nodes(tx, project_id, tree.changed(nodes, tree.remove(nodes, document_id)))
+        store.move_nodes(tx, project_id, tree.find_moved_nodes(nodes, tree.remove_node(nodes, document_id)))
         store.remove_node(tx, project_id, document_id)

@@ -8,42 +8,42 @@ from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import written
 from parlour.knowledge.documents.store import Document
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.record import Entity, NewEntity
+from parlour.knowledge.records.record import Record, RecordInput
 from parlour.principal import Principal
 
-TITLE = "Project context"
+CONTEXT_TITLE = "Project context"
 _DESCRIPTION = "What the project is for, in the words of whoever asked for it."
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class CreatedProject:
     """A new project, and the document that says what it is for."""
 
-    project: Entity
-    context: Document
+    project: Record
+    context_document: Document
 
 
 def create_project(
     principal: Principal,
     tx: Transaction,
-    new: NewEntity,
-    words: str,
+    new: RecordInput,
+    context_text: str,
     now: datetime,
     new_id: NewId,
     origin: str | None = None,
-) -> Begun:
+) -> CreatedProject:
     """Make a project, and with it its context document, which says `words` and nothing else ("": what the project's
     own description says). The same `origin` again gives what was made the first time.
 
     Errors as for a record and for a document.
     """
-    project = entities.create(principal, tx, new, now, new_id, origin)
-    said = words.strip() or str(project.properties.get("description") or "")
-    context = written.create(
+    project = entities.create_record(principal, tx, new, now, new_id, origin)
+    said = context_text.strip() or str(project.properties.get("description") or "")
+    context = written.create_document(
         principal,
         tx,
         project=project.id,
-        title=f"{TITLE}: {project.name}"[:300],
+        title=f"{CONTEXT_TITLE}: {project.name}"[:300],
         description=_DESCRIPTION,
         content=said,
         position=0,
@@ -54,4 +54,4 @@ def create_project(
         now=now,
         new_id=new_id,
     )
-    return Begun(entities.read(principal, tx, project.id), context)
+    return CreatedProject(entities.get_record(principal, tx, project.id), context)

@@ -8,10 +8,10 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.documents.tree import Node
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.documents.tree import TreeNode
+from parlour.knowledge.search.found import SearchResult
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class StoredDocument:
     key: str
     content_hash: str
     entity_id: UUID | None
-    written: bool
+    is_authored: bool
 
 
 @dataclass(frozen=True, slots=True)
-class WholeDocument:
+class DocumentWithText:
     """A document with its text, and the entity it is about, if any."""
 
     key: str
@@ -41,16 +41,16 @@ class WholeDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ReaderAccess:
     """What a reader may see: up to a clearance, and the documents of one team or of every team besides everybody's."""
 
     clearance: int
     team_id: UUID | None
-    every_team: bool
+    sees_all_teams: bool
 
     @property
     def parameters(self) -> dict[str, object]:
-        return {"clearance": self.clearance, "team_id": self.team_id, "every_team": self.every_team}
+        return {"clearance": self.clearance, "team_id": self.team_id, "every_team": self.sees_all_teams}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +76,8 @@ class Document:
     state: str
     is_context: bool
     team_id: UUID | None
-    record_id: UUID | None
-    record_version: int | None
+    own_entity_id: UUID | None
+    own_entity_version: int | None
     project_id: UUID | None
     project: str | None
     updated_at: datetime
@@ -89,22 +89,22 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectDocument(Document):
+class TreeDocument(Document):
     """A document about a project with its place in the tree; `position` is None without one. What is not `visible`
     is a place only."""
 
     parent_id: UUID | None
     position: int | None
-    visible: bool
+    is_visible: bool
 
 
 @dataclass(frozen=True, slots=True)
-class OwnDocument:
+class RecordDocument:
     """A record's own document: whose tree it is in, and `home_id`, the project that the record is in."""
 
     id: UUID
     project_id: UUID | None
-    home_id: UUID | None
+    record_project_id: UUID | None
     is_context: bool
     description: str
     content_hash: str
@@ -121,48 +121,48 @@ class _Id:
     id: UUID
 
 
-def stored_documents(tx: Transaction, keys: Sequence[str]) -> list[StoredDocument]:
+def find_stored_documents(tx: Transaction, keys: Sequence[str]) -> list[StoredDocument]:
     return tx.all(SQL["stored_documents"], StoredDocument, keys=list(keys))
 
 
-def pack_documents(tx: Transaction) -> list[StoredDocument]:
+def list_pack_documents(tx: Transaction) -> list[StoredDocument]:
     return tx.all(SQL["pack_documents"], StoredDocument)
 
 
-def free_keys(tx: Transaction, keys: Sequence[str]) -> int:
+def free_deleted_keys(tx: Transaction, keys: Sequence[str]) -> int:
     """Let what was deleted go on under other names. How many that were."""
     return tx.run(SQL["free_document_keys"], keys=list(keys))
 
 
-def put_documents(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
+def upsert_documents(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
     tx.run_many(SQL["put_document"], rows)
 
 
-def all_documents(tx: Transaction, clearance: int) -> list[WholeDocument]:
-    return tx.all(SQL["all_documents"], WholeDocument, clearance=clearance)
+def list_all_documents(tx: Transaction, clearance: int) -> list[DocumentWithText]:
+    return tx.all(SQL["all_documents"], DocumentWithText, clearance=clearance)
 
 
-def named_documents(tx: Transaction, sight: Sight, ids: Sequence[UUID], keys: Sequence[str]) -> list[Document]:
+def find_documents(tx: Transaction, sight: ReaderAccess, ids: Sequence[UUID], keys: Sequence[str]) -> list[Document]:
     return tx.all(SQL["named_documents"], Document, ids=list(ids), keys=list(keys), **sight.parameters)
 
 
-def newest_documents(tx: Transaction, sight: Sight, after: tuple[datetime, str] | None, most: int) -> list[Document]:
+def list_newest_documents(tx: Transaction, sight: ReaderAccess, after: tuple[datetime, str] | None, limit: int) -> list[Document]:
     at, key = after or (None, None)
     return tx.all(
-        SQL["newest_documents"], Document, after_at=at, after_key=key, most=most, **sight.parameters
+        SQL["newest_documents"], Document, after_at=at, after_key=key, most=limit, **sight.parameters
     )  # fmt: skip
 
 
-def project_documents(tx: Transaction, sight: Sight, project_id: UUID) -> list[ProjectDocument]:
-    return tx.all(SQL["project_documents"], ProjectDocument, project_id=project_id, **sight.parameters)
+def list_tree_documents(tx: Transaction, sight: ReaderAccess, project_id: UUID) -> list[TreeDocument]:
+    return tx.all(SQL["project_documents"], TreeDocument, project_id=project_id, **sight.parameters)
 
 
-def content(tx: Transaction, document_id: UUID) -> str:
+def read_text(tx: Transaction, document_id: UUID) -> str:
     return tx.one(SQL["document_content"], _Text, id=document_id).content
 
 
-def document_of_record(tx: Transaction, record_id: UUID) -> OwnDocument | None:
-    return tx.first(SQL["document_of_record"], OwnDocument, record_id=record_id)
+def find_document_of_record(tx: Transaction, record_id: UUID) -> RecordDocument | None:
+    return tx.first(SQL["document_of_record"], RecordDocument, record_id=record_id)
 
 
 def move_document(tx: Transaction, document_id: UUID, project_id: UUID | None, now: datetime) -> None:
@@ -173,26 +173,26 @@ def add_document(tx: Transaction, columns: Mapping[str, object]) -> bool:
     return tx.run(SQL["add_document"], **columns) > 0
 
 
-def revise_document(tx: Transaction, columns: Mapping[str, object]) -> bool:
+def update_document(tx: Transaction, columns: Mapping[str, object]) -> bool:
     return tx.run(SQL["revise_document"], **columns) > 0
 
 
-def pieces(tx: Transaction, document_id: UUID, clearance: int) -> list[Found]:
-    return tx.all(SQL["document_pieces"], Found, document_id=document_id, clearance=clearance)
+def list_document_rows(tx: Transaction, document_id: UUID, clearance: int) -> list[SearchResult]:
+    return tx.all(SQL["document_pieces"], SearchResult, document_id=document_id, clearance=clearance)
 
 
-def hold_project(tx: Transaction, project_id: UUID) -> None:
+def lock_project(tx: Transaction, project_id: UUID) -> None:
     tx.one(SQL["hold_project"], _Id, project_id=project_id)
 
 
-def add_node(tx: Transaction, project_id: UUID, node: Node) -> None:
+def add_node(tx: Transaction, project_id: UUID, node: TreeNode) -> None:
     tx.run(
         SQL["add_node"], project_id=project_id, document_id=node.document_id, parent_id=node.parent_id,
         position=node.position,
     )  # fmt: skip
 
 
-def place_nodes(tx: Transaction, project_id: UUID, nodes: Sequence[Node]) -> None:
+def move_nodes(tx: Transaction, project_id: UUID, nodes: Sequence[TreeNode]) -> None:
     if nodes:
         tx.run(
             SQL["place_nodes"],

@@ -11,16 +11,16 @@ from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest
 
-DEEPEST = 12
+MAX_DEPTH = 12
 """Levels of a tree; people find nothing below five."""
 
-_TOO_DEEP = f"parent: a tree has at most {DEEPEST} levels; choose one further up"
+_TOO_DEEP = f"parent: a tree has at most {MAX_DEPTH} levels; choose one further up"
 _LONGEST_DESCRIPTION = 160
 _MORE = "... and {} more; list_documents shows them"
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class TreeNode:
     """A document's place. `parent_id` is None at the top; `position` counts from 0 among siblings."""
 
     document_id: UUID
@@ -29,18 +29,18 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class VisibleNode:
     """A place as some reader sees it: `depth` and `position` count from 0, `children` what stands right under it."""
 
     document_id: UUID
     parent_id: UUID | None
     depth: int
     position: int
-    children: int
+    child_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OutlineLine:
     """What the outline says of a document."""
 
     handle: str
@@ -51,16 +51,16 @@ class Line:
     is_context: bool = False
 
 
-type Nodes = Mapping[UUID, Node]
+type Nodes = Mapping[UUID, TreeNode]
 
 
-def insert(
+def insert_node(
     nodes: Nodes,
     document_id: UUID,
     parent_id: UUID | None,
     position: int | None = None,
-    visible: Collection[UUID] | None = None,
-) -> dict[UUID, Node]:
+    visible_ids: Collection[UUID] | None = None,
+) -> dict[UUID, TreeNode]:
     """The tree with one document more, at `position` under `parent_id` (None: at the top); None is behind the last.
 
     `visible`: the documents that whoever says the position can see, and counts; None is all of them.
@@ -68,16 +68,16 @@ def insert(
     """
     if parent_id is not None and parent_id not in nodes:
         raise InvalidRequest("parent: that document is not in this project's tree; list its documents first")
-    if len(_above(nodes, parent_id)) >= DEEPEST:
+    if len(_ancestors(nodes, parent_id)) >= MAX_DEPTH:
         raise InvalidRequest(_TOO_DEEP)
     ids = [node.document_id for node in _children(nodes)[parent_id]]
-    counted = _position(nodes, nodes if visible is None else visible, parent_id, position)
+    counted = _position(nodes, nodes if visible_ids is None else visible_ids, parent_id, position)
     at = len(ids) if counted is None else counted
-    placed = {**nodes, document_id: Node(document_id, parent_id, at)}
-    return _numbered(placed, parent_id, [*ids[:at], document_id, *ids[at:]])
+    placed = {**nodes, document_id: TreeNode(document_id, parent_id, at)}
+    return _renumber(placed, parent_id, [*ids[:at], document_id, *ids[at:]])
 
 
-def remove(nodes: Nodes, document_id: UUID) -> dict[UUID, Node]:
+def remove_node(nodes: Nodes, document_id: UUID) -> dict[UUID, TreeNode]:
     """The tree without that document; what stood under it takes its place, in order."""
     gone = nodes[document_id]
     children = _children(nodes)
@@ -86,56 +86,56 @@ def remove(nodes: Nodes, document_id: UUID) -> dict[UUID, Node]:
         lifted = children[document_id] if sibling.document_id == document_id else [sibling]
         order += [node.document_id for node in lifted]
     rest = {one: node for one, node in nodes.items() if one != document_id}
-    return _numbered(rest, gone.parent_id, order)
+    return _renumber(rest, gone.parent_id, order)
 
 
-def move(
+def move_node(
     nodes: Nodes,
     document_id: UUID,
     parent_id: UUID | None,
     position: int | None = None,
-    visible: Collection[UUID] | None = None,
-) -> dict[UUID, Node]:
+    visible_ids: Collection[UUID] | None = None,
+) -> dict[UUID, TreeNode]:
     """The tree with a document, and all that stands under it, elsewhere. `position` counts without the document.
 
     InvalidRequest when it would stand under itself, and as for `insert`.
     """
-    if document_id in _above(nodes, parent_id):
-        raise InvalidRequest("parent: a document cannot stand under itself or under what stands below it")
-    if len(_above(nodes, parent_id)) + _height(nodes, document_id) > DEEPEST:
+    if document_id in _ancestors(nodes, parent_id):
+        raise InvalidRequest("parent: a document cannot be moved under itself or one of its descendants")
+    if len(_ancestors(nodes, parent_id)) + _subtree_height(nodes, document_id) > MAX_DEPTH:
         raise InvalidRequest(_TOO_DEEP)
     leaving = nodes[document_id]
     siblings = [node.document_id for node in _children(nodes)[leaving.parent_id] if node.document_id != document_id]
-    rest = _numbered({one: node for one, node in nodes.items() if one != document_id}, leaving.parent_id, siblings)
-    return insert(rest, document_id, parent_id, position, visible)
+    rest = _renumber({one: node for one, node in nodes.items() if one != document_id}, leaving.parent_id, siblings)
+    return insert_node(rest, document_id, parent_id, position, visible_ids)
 
 
-def changed(before: Nodes, after: Nodes) -> list[Node]:
+def find_moved_nodes(before: Nodes, after: Nodes) -> list[TreeNode]:
     """The nodes of `after` that stand elsewhere than before; not those that are new."""
     return [node for one, node in after.items() if one in before and before[one] != node]
 
 
-def seen(nodes: Nodes, visible: Collection[UUID]) -> list[Placed]:
+def visible_nodes(nodes: Nodes, visible_ids: Collection[UUID]) -> list[VisibleNode]:
     """The tree as a reader of the `visible` documents sees it, every parent before its children."""
     children = _children(nodes)
 
     def shown(parent_id: UUID | None) -> Iterator[UUID]:
         for node in children[parent_id]:
-            if node.document_id in visible:
+            if node.document_id in visible_ids:
                 yield node.document_id
             else:
                 yield from shown(node.document_id)
 
-    def walk(parent_id: UUID | None, depth: int) -> Iterator[Placed]:
+    def walk(parent_id: UUID | None, depth: int) -> Iterator[VisibleNode]:
         for position, document_id in enumerate(shown(parent_id)):
             below = sum(1 for _ in shown(document_id))
-            yield Placed(document_id, parent_id, depth, position, below)
+            yield VisibleNode(document_id, parent_id, depth, position, below)
             yield from walk(document_id, depth + 1)
 
     return list(walk(None, 0))
 
 
-def outline(lines: Sequence[Line], tokens: int, measure: Callable[[str], int]) -> str:
+def render_outline(lines: Sequence[OutlineLine], max_tokens: int, count_tokens: Callable[[str], int]) -> str:
     """The tree for a briefing, in at most `tokens` as `measure` counts them; "" when not even a line fits.
 
     What does not fit goes in this order: descriptions, the deepest levels, the last lines (with their number).
@@ -145,28 +145,28 @@ def outline(lines: Sequence[Line], tokens: int, measure: Callable[[str], int]) -
     deepest = max(line.depth for line in lines)
     attempts = [(deepest, True), *((depth, False) for depth in range(deepest, -1, -1))]
     for depth, described in attempts:
-        text = _written([line for line in lines if line.depth <= depth], len(lines), described=described)
-        if measure(text) <= tokens:
+        text = _render_lines([line for line in lines if line.depth <= depth], len(lines), described=described)
+        if count_tokens(text) <= max_tokens:
             return text
-    return _first_lines([line for line in lines if line.depth == 0], len(lines), tokens, measure)
+    return _first_lines([line for line in lines if line.depth == 0], len(lines), max_tokens, count_tokens)
 
 
-def _first_lines(lines: Sequence[Line], total: int, tokens: int, measure: Callable[[str], int]) -> str:
+def _first_lines(lines: Sequence[OutlineLine], total: int, tokens: int, measure: Callable[[str], int]) -> str:
     """As many of the lines as fit, found by halving: a tree may have thousands."""
     low, high = 0, len(lines)
     while low < high:
         middle = (low + high + 1) // 2
-        fits = measure(_written(lines[:middle], total, described=False)) <= tokens
+        fits = measure(_render_lines(lines[:middle], total, described=False)) <= tokens
         low, high = (middle, high) if fits else (low, middle - 1)
-    return _written(lines[:low], total, described=False) if low else ""
+    return _render_lines(lines[:low], total, described=False) if low else ""
 
 
-def _written(lines: Sequence[Line], total: int, *, described: bool) -> str:
-    texts = [_line(line, described=described) for line in lines]
+def _render_lines(lines: Sequence[OutlineLine], total: int, *, described: bool) -> str:
+    texts = [_render_line(line, described=described) for line in lines]
     return "\n".join([*texts, _MORE.format(total - len(lines))] if total > len(lines) else texts)
 
 
-def _line(line: Line, *, described: bool) -> str:
+def _render_line(line: OutlineLine, *, described: bool) -> str:
     about = f": {line.description[:_LONGEST_DESCRIPTION]}" if described and line.description else ""
     context = ", the project's context in the user's words" if line.is_context else ""
     return f"{'  ' * line.depth}- {line.title} ({line.handle}, {line.length:,} characters{context}){about}"
@@ -174,7 +174,7 @@ def _line(line: Line, *, described: bool) -> str:
 
 def _position(nodes: Nodes, visible: Collection[UUID], parent_id: UUID | None, position: int | None) -> int | None:
     """Where a reader's `position` under `parent_id` is, counted with the siblings that they do not see."""
-    siblings = [placed.document_id for placed in seen(nodes, visible) if placed.parent_id == parent_id]
+    siblings = [placed.document_id for placed in visible_nodes(nodes, visible) if placed.parent_id == parent_id]
     if position is None or position >= len(siblings):
         return None
     node = nodes[siblings[max(position, 0)]]
@@ -183,15 +183,15 @@ def _position(nodes: Nodes, visible: Collection[UUID], parent_id: UUID | None, p
     return node.position
 
 
-def _children(nodes: Nodes) -> dict[UUID | None, list[Node]]:
+def _children(nodes: Nodes) -> dict[UUID | None, list[TreeNode]]:
     """Nodes by their parents, in order."""
-    found: dict[UUID | None, list[Node]] = defaultdict(list)
+    found: dict[UUID | None, list[TreeNode]] = defaultdict(list)
     for node in sorted(nodes.values(), key=lambda node: node.position):
         found[node.parent_id].append(node)
     return found
 
 
-def _above(nodes: Nodes, document_id: UUID | None) -> list[UUID]:
+def _ancestors(nodes: Nodes, document_id: UUID | None) -> list[UUID]:
     """A document and all that it stands under."""
     found: list[UUID] = []
     while document_id is not None:
@@ -200,14 +200,14 @@ def _above(nodes: Nodes, document_id: UUID | None) -> list[UUID]:
     return found
 
 
-def _height(nodes: Nodes, document_id: UUID) -> int:
+def _subtree_height(nodes: Nodes, document_id: UUID) -> int:
     """Levels that a document takes with what stands under it."""
-    return max(len(_above(nodes, one)) for one in nodes if document_id in _above(nodes, one)) - (
-        len(_above(nodes, document_id)) - 1
+    return max(len(_ancestors(nodes, one)) for one in nodes if document_id in _ancestors(nodes, one)) - (
+        len(_ancestors(nodes, document_id)) - 1
     )
 
 
-def _numbered(nodes: Nodes, parent_id: UUID | None, order: Sequence[UUID]) -> dict[UUID, Node]:
+def _renumber(nodes: Nodes, parent_id: UUID | None, order: Sequence[UUID]) -> dict[UUID, TreeNode]:
     """The nodes with these as the parent's children, in this order."""
     places = {one: replace(nodes[one], parent_id=parent_id, position=at) for at, one in enumerate(order)}
     return {**nodes, **places}

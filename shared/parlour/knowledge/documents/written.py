@@ -16,31 +16,31 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import catalogue, pages, places, store
 from parlour.knowledge.documents.documents import DocumentDraft
-from parlour.knowledge.documents.store import Document, OwnDocument
+from parlour.knowledge.documents.store import Document, RecordDocument
 from parlour.knowledge.index import pending
 from parlour.knowledge.index import store as index
-from parlour.knowledge.index.reindex import Entry, rewrite
-from parlour.knowledge.index.store import Owner
+from parlour.knowledge.index.reindex import OwnerRows, sync_rows_without_vectors
+from parlour.knowledge.index.store import RowOwner
 from parlour.knowledge.records import edges, entities, registry, stale
-from parlour.knowledge.records.deltas import Difference
+from parlour.knowledge.records.deltas import FieldChange
 from parlour.knowledge.records.properties import choices_of
-from parlour.knowledge.records.record import Entity, NewEntity, Patch, Ref
+from parlour.knowledge.records.record import Record, RecordInput, RecordPatch, RecordRef
 from parlour.principal import Principal
 
-KIND = "document"
-LONGEST = 200_000
+DOCUMENT_TYPE = "document"
+MAX_CONTENT_CHARS = 200_000
 """Characters of a document, about 50,000 tokens of English; what is longer is uploaded as a file."""
 
 _LONGEST_TITLE = 300
 _LONGEST_DESCRIPTION = 1_000
 _SCRATCH = "scratch"
 _CONTAINS = "contains"
-_OUR_STATES = frozenset({"draft", "published"})
+_DEFAULT_STATES = frozenset({"draft", "published"})
 """What a document's state is when nobody says."""
 
 
 @dataclass(frozen=True, slots=True)
-class Revision:
+class DocumentPatch:
     """What to change of a document; None stays as it is."""
 
     title: str | None = None
@@ -51,7 +51,7 @@ class Revision:
 
 
 @dataclass(frozen=True, slots=True)
-class _Text:
+class _DocumentText:
     """What a document says, checked."""
 
     title: str
@@ -59,15 +59,15 @@ class _Text:
     content: str
 
 
-def create(
+def create_document(
     principal: Principal,
     tx: Transaction,
-    project: Ref | None,
+    project: RecordRef | None,
     title: str,
     description: str = "",
     content: str = "",
     *,
-    parent: Ref | None = None,
+    parent: RecordRef | None = None,
     position: int | None = None,
     state: str = "draft",
     is_context: bool = False,
@@ -90,31 +90,31 @@ def create(
     InvalidRequest for a title, text or place that cannot be, NotFound for a project or parent that is not there,
     Conflict when another document has the key.
     """
-    said = _checked(title, description, content)
-    home = None if project is None else catalogue.project(principal, tx, project)
+    said = _validated(title, description, content)
+    home = None if project is None else catalogue.get_project(principal, tx, project)
     if home is None and parent is not None:
-        raise InvalidRequest("parent: only a project's document stands under another; name the project, too")
+        raise InvalidRequest("parent: only a project's document can have a parent; name the project, too")
     told = {**_properties(tx, said.description, state), **(properties or {})}
-    new = NewEntity(KIND, said.title, key, told, classification, home.handle if home else None)
-    record = entities.create(principal, tx, new, now, new_id, origin)
-    if (there := store.document_of_record(tx, record.id)) is not None:
-        return catalogue.find(principal, tx, there.id, team_id)
+    new = RecordInput(DOCUMENT_TYPE, said.title, key, told, classification, home.handle if home else None)
+    record = entities.create_record(principal, tx, new, now, new_id, origin)
+    if (there := store.find_document_of_record(tx, record.id)) is not None:
+        return catalogue.get_document(principal, tx, there.id, team_id)
     own = {"project_id": home.id if home else None, "is_context": is_context}
     document_id = new_id(now)
-    _add(tx, record, {"id": document_id, **own, **_columns(said, record.classification, state, now)})
+    _insert(tx, record, {"id": document_id, **own, **_columns(said, record.classification, state, now)})
     if home is not None:
-        places.put(principal, tx, home, document_id, parent, position, team_id)
+        places.place_document(principal, tx, home, document_id, parent, position, team_id)
         edges.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
-    _index(principal, tx, Owner(document_id, record.id), said, record, now, new_id)
+    _index_text(principal, tx, RowOwner(document_id, record.id), said, record, now, new_id)
     log.info("document_written", principal=principal.name, document_id=document_id, characters=len(said.content))
-    return catalogue.find(principal, tx, document_id, team_id)
+    return catalogue.get_document(principal, tx, document_id, team_id)
 
 
-def revise(
+def revise_document(
     principal: Principal,
     tx: Transaction,
-    ref: Ref,
-    revision: Revision,
+    ref: RecordRef,
+    revision: DocumentPatch,
     version: int | None,
     now: datetime,
     new_id: NewId,
@@ -126,9 +126,9 @@ def revise(
 
     Conflict when it has another version by now, InvalidRequest for a document that came with a pack.
     """
-    before, record_id = _held(principal, tx, ref, version, team_id)
-    old = catalogue.text(tx, before)
-    said = _checked(
+    before, record_id = _lock_document(principal, tx, ref, version, team_id)
+    old = catalogue.read_text(tx, before)
+    said = _validated(
         before.title if revision.title is None else revision.title,
         before.description if revision.description is None else revision.description,
         old if revision.content is None else revision.content,
@@ -137,24 +137,24 @@ def revise(
     told: JsonObject = {}
     if (said.description, state) != (before.description, before.state):
         told = _properties(tx, said.description, state)
-    patch = Patch(said.title if said.title != before.title else None, told, revision.classification)
-    also = [] if said.content == old else [Difference("content", "text", "", f"revised{pages.told(old, said.content)}")]
-    record = entities.change(principal, tx, record_id, patch, None, now, new_id, also, origin)
+    patch = RecordPatch(said.title if said.title != before.title else None, told, revision.classification)
+    also = [] if said.content == old else [FieldChange("content", "text", "", f"revised{pages.format_changed_sections(old, said.content)}")]
+    record = entities.update_record(principal, tx, record_id, patch, None, now, new_id, also, origin)
     if also:
-        stale.mark(tx, record_id, "document_changed", now)
+        stale.mark_stale(tx, record_id, "document_changed", now)
     columns = _columns(said, record.classification, state, now)
-    if not store.revise_document(tx, {"id": before.id, "version": before.version, **columns}):
-        raise Conflict(f"{before.handle} was changed by somebody else just now; read it again")
-    _index(principal, tx, Owner(before.id, record_id), said, record, now, new_id)
+    if not store.update_document(tx, {"id": before.id, "version": before.version, **columns}):
+        raise Conflict(f"{before.handle} was changed by someone else; read it again")
+    _index_text(principal, tx, RowOwner(before.id, record_id), said, record, now, new_id)
     log.info("document_revised", principal=principal.name, document_id=before.id, characters=len(said.content))
-    return catalogue.find(principal, tx, before.id, team_id)
+    return catalogue.get_document(principal, tx, before.id, team_id)
 
 
-def move(
+def move_document(
     principal: Principal,
     tx: Transaction,
-    ref: Ref,
-    parent: Ref | None,
+    ref: RecordRef,
+    parent: RecordRef | None,
     position: int | None,
     team_id: UUID | None = None,
 ) -> Document:
@@ -162,18 +162,18 @@ def move(
 
     InvalidRequest for one that is in no tree, or for a place under itself.
     """
-    document = catalogue.find(principal, tx, ref, team_id)
+    document = catalogue.get_document(principal, tx, ref, team_id)
     if document.project_id is None or document.project is None:
-        raise InvalidRequest(f"{document.handle} is in no project's tree; it has no place to change")
-    home = catalogue.project(principal, tx, document.project_id)
-    places.put(principal, tx, home, document.id, parent, position, team_id)
+        raise InvalidRequest(f"{document.handle} is in no project's tree and cannot be moved")
+    home = catalogue.get_project(principal, tx, document.project_id)
+    places.place_document(principal, tx, home, document.id, parent, position, team_id)
     return document
 
 
-def remove(
+def delete_document(
     principal: Principal,
     tx: Transaction,
-    ref: Ref,
+    ref: RecordRef,
     version: int | None,
     now: datetime,
     new_id: NewId,
@@ -183,115 +183,115 @@ def remove(
 
     Conflict and InvalidRequest as for `revise`.
     """
-    document, record_id = _held(principal, tx, ref, version, team_id)
-    delete(principal, tx, record_id, None, now, new_id)
+    document, record_id = _lock_document(principal, tx, ref, version, team_id)
+    delete_record_and_document(principal, tx, record_id, None, now, new_id)
     log.info("document_removed", principal=principal.name, document_id=document.id)
 
 
-def change(
-    principal: Principal, tx: Transaction, ref: Ref, patch: Patch, version: int | None, now: datetime, new_id: NewId
-) -> Entity:
+def update_record_and_document(
+    principal: Principal, tx: Transaction, ref: RecordRef, patch: RecordPatch, version: int | None, now: datetime, new_id: NewId
+) -> Record:
     """Change a record, whatever its kind. What a document is besides follows its record: its pieces read the title that
     it has now, and in another project it stands last in the tree.
 
     Errors as for a record; InvalidRequest when a project's context document would leave it.
     """
-    after = entities.change(principal, tx, ref, patch, version, now, new_id)
-    own = store.document_of_record(tx, after.id) if after.type == KIND else None
+    after = entities.update_record(principal, tx, ref, patch, version, now, new_id)
+    own = store.find_document_of_record(tx, after.id) if after.type == DOCUMENT_TYPE else None
     if own is None:
         return after
-    if patch.project is not ... and own.project_id != own.home_id:
-        _take_along(principal, tx, own, after, now, new_id)
-    _say_as_recorded(principal, tx, own, after, patch, now, new_id)
-    return entities.read(principal, tx, after.id)
+    if patch.project is not ... and own.project_id != own.record_project_id:
+        _move_to_record_project(principal, tx, own, after, now, new_id)
+    _follow_record(principal, tx, own, after, patch, now, new_id)
+    return entities.get_record(principal, tx, after.id)
 
 
-def delete(principal: Principal, tx: Transaction, ref: Ref, version: int | None, now: datetime, new_id: NewId) -> None:
+def delete_record_and_document(principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, now: datetime, new_id: NewId) -> None:
     """Take a record away, whatever its kind; what stood under a document takes its place. Errors as for a record."""
-    record = entities.hold(principal, tx, ref, version)
-    own = store.document_of_record(tx, record.id) if record.type == KIND else None
-    entities.delete(principal, tx, record.id, None, now, new_id)
+    record = entities.lock_record(principal, tx, ref, version)
+    own = store.find_document_of_record(tx, record.id) if record.type == DOCUMENT_TYPE else None
+    entities.delete_record(principal, tx, record.id, None, now, new_id)
     if own is not None and own.project_id is not None:
-        places.take_out(principal, tx, own.project_id, own.id)
+        places.remove_from_tree(principal, tx, own.project_id, own.id)
 
 
-def _add(tx: Transaction, record: Entity, columns: Mapping[str, object]) -> None:
+def _insert(tx: Transaction, record: Record, columns: Mapping[str, object]) -> None:
     """A new document; the key of one that was deleted is free."""
     row = {**columns, "record_id": record.id, "key": record.key}
-    if not store.add_document(tx, row) and not (store.free_keys(tx, [record.key]) and store.add_document(tx, row)):
-        raise Conflict(f"there is a document {record.handle} already; choose another key")
+    if not store.add_document(tx, row) and not (store.free_deleted_keys(tx, [record.key]) and store.add_document(tx, row)):
+        raise Conflict(f"document {record.handle} already exists; choose another key")
 
 
-def _held(
-    principal: Principal, tx: Transaction, ref: Ref, version: int | None, team_id: UUID | None
+def _lock_document(
+    principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, team_id: UUID | None
 ) -> tuple[Document, UUID]:
     """A document that may be changed here, with its record, at the version that its reader saw; nobody else changes
     it until the transaction ends."""
-    there = catalogue.find(principal, tx, ref, team_id)
-    if there.record_id is None:
-        raise InvalidRequest(f"{there.handle} came with the tenant's pack; change it there")
-    entities.hold(principal, tx, there.record_id, None)
-    found = catalogue.find(principal, tx, there.id, team_id)
+    there = catalogue.get_document(principal, tx, ref, team_id)
+    if there.own_entity_id is None:
+        raise InvalidRequest(f"{there.handle} belongs to the tenant's pack; change it in the pack")
+    entities.lock_record(principal, tx, there.own_entity_id, None)
+    found = catalogue.get_document(principal, tx, there.id, team_id)
     if version is not None and version != found.version:
         raise Conflict(f"{found.handle} is at version {found.version}, not {version}; read it again")
-    return found, there.record_id
+    return found, there.own_entity_id
 
 
-def _take_along(
-    principal: Principal, tx: Transaction, own: OwnDocument, record: Entity, now: datetime, new_id: NewId
+def _move_to_record_project(
+    principal: Principal, tx: Transaction, own: RecordDocument, record: Record, now: datetime, new_id: NewId
 ) -> None:
     """Out of the tree that the document was in, and behind the last of the project that its record is in now."""
     if own.is_context:
-        raise InvalidRequest(f"project: {record.handle} says what its project is for; it stays there")
+        raise InvalidRequest(f"project: {record.handle} is the context document of its project and cannot be moved")
     if own.project_id is not None:
-        places.take_out(principal, tx, own.project_id, own.id)
-        edges.drop(principal, tx, own.project_id, record.id, _CONTAINS, now, new_id)
-    store.move_document(tx, own.id, own.home_id, now)
-    if own.home_id is not None:
-        home = catalogue.project(principal, tx, own.home_id)
-        places.put(principal, tx, home, own.id)
+        places.remove_from_tree(principal, tx, own.project_id, own.id)
+        edges.remove_derived_link(principal, tx, own.project_id, record.id, _CONTAINS, now, new_id)
+    store.move_document(tx, own.id, own.record_project_id, now)
+    if own.record_project_id is not None:
+        home = catalogue.get_project(principal, tx, own.record_project_id)
+        places.place_document(principal, tx, home, own.id)
         edges.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
 
 
-def _say_as_recorded(
-    principal: Principal, tx: Transaction, own: OwnDocument, record: Entity, patch: Patch, now: datetime, new_id: NewId
+def _follow_record(
+    principal: Principal, tx: Transaction, own: RecordDocument, record: Record, patch: RecordPatch, now: datetime, new_id: NewId
 ) -> None:
     """The document, and every piece of it, is called, described and classified as its record is."""
     named = patch.properties.get("description") or "" if "description" in patch.properties else own.description
-    said = _Text(record.name, str(named)[:_LONGEST_DESCRIPTION], store.content(tx, own.id))
+    said = _DocumentText(record.name, str(named)[:_LONGEST_DESCRIPTION], store.read_text(tx, own.id))
     columns = _columns(said, record.classification, str(record.properties.get("state") or ""), now)
     if (columns["content_hash"], said.description) != (own.content_hash, own.description):
-        store.revise_document(tx, {"id": own.id, "version": own.version, **columns})
-        _index(principal, tx, Owner(own.id, record.id), said, record, now, new_id)
+        store.update_document(tx, {"id": own.id, "version": own.version, **columns})
+        _index_text(principal, tx, RowOwner(own.id, record.id), said, record, now, new_id)
 
 
-def _index(
-    principal: Principal, tx: Transaction, owner: Owner, said: _Text, record: Entity, now: datetime, new_id: NewId
+def _index_text(
+    principal: Principal, tx: Transaction, owner: RowOwner, said: _DocumentText, record: Record, now: datetime, new_id: NewId
 ) -> None:
     """Bring the document's searchable pieces in line with its text; they get their vectors later."""
     rows = []
-    if registry.definition(tx, KIND).settings.context:
-        rows = DocumentDraft(record.key, said.title, said.content, KIND, record.classification).rows()
-    stored = index.document_rows(tx, [owner.document_id] if owner.document_id else [], "")
-    if rewrite(tx, Entry(owner, rows, changed=True), stored, now, new_id):
-        pending.mark(tx, principal.tenant_id, now)
+    if registry.get_record_type(tx, DOCUMENT_TYPE).settings.is_searchable:
+        rows = DocumentDraft(record.key, said.title, said.content, DOCUMENT_TYPE, record.classification).rows()
+    stored = index.list_document_rows(tx, [owner.document_id] if owner.document_id else [], "")
+    if sync_rows_without_vectors(tx, OwnerRows(owner, rows, is_owner_changed=True), stored, now, new_id):
+        pending.schedule_embedding(tx, principal.tenant_id, now)
 
 
-def _checked(title: str, description: str, content: str) -> _Text:
-    said = _Text(_clean(title).strip(), _clean(description).strip(), _clean(content))
+def _validated(title: str, description: str, content: str) -> _DocumentText:
+    said = _DocumentText(_storable(title).strip(), _storable(description).strip(), _storable(content))
     for name, value, most in (
         ("title", said.title, _LONGEST_TITLE),
         ("description", said.description, _LONGEST_DESCRIPTION),
-        ("content", said.content, LONGEST),
+        ("content", said.content, MAX_CONTENT_CHARS),
     ):
         if len(value) > most:
-            raise InvalidRequest(f"{name}: has {len(value):,} characters; {most:,} are the most")
+            raise InvalidRequest(f"{name}: has {len(value):,} characters; the limit is {most:,}")
     if not said.title:
-        raise InvalidRequest("title: say what the document is called")
+        raise InvalidRequest("title: must not be empty")
     return replace(said, title=" ".join(said.title.split()))
 
 
-def _clean(text: str) -> str:
+def _storable(text: str) -> str:
     """As a database keeps it, with line ends as `\\n`."""
     whole = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
     return whole.encode("utf-8", "ignore").decode()
@@ -300,15 +300,15 @@ def _clean(text: str) -> str:
 def _properties(tx: Transaction, description: str, state: str) -> JsonObject:
     """What the document's record says of it, as far as the tenant's kind of documents has such properties; a state of
     ours that a kind of its own does not know is left out."""
-    known = registry.definition(tx, KIND).properties
+    known = registry.get_record_type(tx, DOCUMENT_TYPE).properties
     choices = choices_of(known.get("state"))
-    foreign = bool(choices) and state in _OUR_STATES and state not in choices
+    foreign = bool(choices) and state in _DEFAULT_STATES and state not in choices
     told: JsonObject = {"description": description or None, "state": None if foreign else state or None}
     return {name: value for name, value in told.items() if name in known}
 
 
-def _columns(said: _Text, classification: int, state: str, now: datetime) -> dict[str, object]:
-    kind = _SCRATCH if state == _SCRATCH else KIND
+def _columns(said: _DocumentText, classification: int, state: str, now: datetime) -> dict[str, object]:
+    kind = _SCRATCH if state == _SCRATCH else DOCUMENT_TYPE
     draft = DocumentDraft("", said.title, said.content, kind, classification)
     return {
         "title": said.title,

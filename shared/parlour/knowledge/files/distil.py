@@ -17,17 +17,17 @@ from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.knowledge.files import store
-from parlour.knowledge.files.extract.parts import FilePiece
+from parlour.knowledge.files.extract.parts import FileChunk
 from parlour.models import fallback
-from parlour.models.aside import Aside, Asking
+from parlour.models.aside import BackgroundCompletion, CompletionRequest
 from parlour.models.request import Model, ModelRequest
-from parlour.models.route import OFFLINE, Choice, available, choose
+from parlour.models.route import OFFLINE_PROVIDER, ModelChoice, filter_available, choose_models
 from parlour.principal import Principal
-from parlour.text.sentences import sentences
+from parlour.text.sentences import stripped_sentences
 
-PURPOSE = "distillation"
-LONGEST_ANSWER = 400
-MOST_READ = 6_000
+SUMMARY_PURPOSE = "distillation"
+MAX_ANSWER_TOKENS = 400
+MAX_PROMPT_TOKENS = 6_000
 """Tokens of a file that the model is shown: its beginning, where documents say what they are."""
 
 _SECONDS = 45.0
@@ -42,7 +42,7 @@ _INSTRUCTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Distiller:
+class FileSummariser:
     """What a summary is made with; `models` is asked for anew with each file, for keys change."""
 
     database: Database
@@ -53,12 +53,12 @@ class Distiller:
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
 
-    def distil(
+    def summarise(
         self,
         principal: Principal,
         name: str,
         team_id: UUID | None,
-        pieces: Sequence[FilePiece],
+        pieces: Sequence[FileChunk],
         seconds_left: SecondsLeft,
     ) -> str:
         """The file in a few sentences. Raises a RetryError only for the database."""
@@ -66,41 +66,41 @@ class Distiller:
         try:
             choices = self._choices(principal, team_id, models)
             seconds = min(_SECONDS, seconds_left() - _SECONDS_KEPT)
-            if choices[0].provider != OFFLINE and seconds > fallback.LEAST_SECONDS:
+            if choices[0].provider != OFFLINE_PROVIDER and seconds > fallback.MIN_ATTEMPT_SECONDS:
                 system: JsonObject = {"type": "text", "text": _INSTRUCTIONS}
-                request = ModelRequest(choices[0].model, LONGEST_ANSWER, (), (system,), (_shown(name, pieces),))
-                read = tokens.count(str(request.to_json()))
-                answer = self._aside.ask(principal, Asking(request, read, choices, models, PURPOSE, seconds))
+                request = ModelRequest(choices[0].model, MAX_ANSWER_TOKENS, (), (system,), (_file_message(name, pieces),))
+                read = tokens.count_tokens(str(request.to_json()))
+                answer = self._aside.ask(principal, CompletionRequest(request, read, choices, models, SUMMARY_PURPOSE, seconds))
                 if answer.problem is not None:
                     raise answer.problem
                 if answer.text:
                     return answer.text[:_LONGEST]
         except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
             log.warning("file_not_distilled", code=problem.code, tenant_id=principal.tenant_id)
-        return outline(pieces)
+        return fallback_summary(pieces)
 
     @property
-    def _aside(self) -> Aside:
-        return Aside(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)
+    def _aside(self) -> BackgroundCompletion:
+        return BackgroundCompletion(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)
 
-    def _choices(self, principal: Principal, team_id: UUID | None, models: Mapping[str, Model]) -> list[Choice]:
-        routing = self.database.run(principal, lambda tx: store.routing(tx, team_id))
-        return available(choose(routing, "cheap") if routing else [], models)
+    def _choices(self, principal: Principal, team_id: UUID | None, models: Mapping[str, Model]) -> list[ModelChoice]:
+        routing = self.database.run(principal, lambda tx: store.find_model_routing(tx, team_id))
+        return filter_available(choose_models(routing, "cheap") if routing else [], models)
 
 
-def outline(pieces: Sequence[FilePiece]) -> str:
+def fallback_summary(pieces: Sequence[FileChunk]) -> str:
     """What stands in for a summary: the first sentences, and the headings in their order."""
     headings = list(dict.fromkeys(piece.heading[-1] for piece in pieces if piece.heading))[:_MOST_HEADINGS]
     told = f"Contents: {'; '.join(headings)}." if len(headings) > 1 else ""
     said = ""
-    for sentence in sentences(" ".join(pieces[0].body.split())) if pieces else ():
+    for sentence in stripped_sentences(" ".join(pieces[0].body.split())) if pieces else ():
         if len(said) + len(sentence) + len(told) + 2 > _LONGEST:
             break
         said = f"{said} {sentence}".strip()
     return " ".join(filter(None, (said, told)))[:_LONGEST]
 
 
-def _shown(name: str, pieces: Sequence[FilePiece]) -> JsonObject:
+def _file_message(name: str, pieces: Sequence[FileChunk]) -> JsonObject:
     text = "\n\n".join(piece.body for piece in pieces[:200])
-    body = tokens.shortened(text, MOST_READ).replace("</file>", "")
+    body = tokens.truncate_to_tokens(text, MAX_PROMPT_TOKENS).replace("</file>", "")
     return {"role": "user", "content": f"<file name={name!r}>\n{body}\n</file>"}

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
 
-FORM_LASTS = timedelta(minutes=15)
+UPLOAD_FORM_LIFETIME = timedelta(minutes=15)
 """How long a form takes a version's bytes."""
 
-LOOKED_AFTER = timedelta(hours=1)
+CLEANUP_DELAY = timedelta(hours=1)
 """When an upload that nobody has completed is looked at, and once more what was deleted: no form is good by then, and
 what it began to send has arrived."""
 
-type State = Literal["uploading", "queued", "parsing", "embedding", "ready", "failed"]
+type FileState = Literal["uploading", "queued", "parsing", "embedding", "ready", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class File:
     about: str | None
     team: str | None
     classification: int
-    state: State
+    state: FileState
     problem: str | None
     pages: int | None
     tokens: int | None
@@ -60,6 +60,6 @@ class NewFile:
     classification: int | None = None
 
 
-def object_key(tenant_id: UUID, file_id: UUID, version: int) -> str:
+def file_object_key(tenant_id: UUID, file_id: UUID, version: int) -> str:
     """Where the bytes of one version are kept."""
     return f"tenant/{tenant_id}/files/{file_id}/{version}"

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.files.extract.parts import FilePiece, ReadFile
+from parlour.knowledge.files.extract.parts import FileChunk, ExtractedFile
 from parlour.knowledge.index.rows import RowDraft, chunk_row
-from parlour.text.chunking import Piece
-from parlour.text.email_text import Mail
+from parlour.text.chunking import Chunk
+from parlour.text.email_text import EmailOrigin
 
-CHUNK, DISTILLATION = "file_chunk", "file_distillation"
+CHUNK_KIND, SUMMARY_KIND = "file_chunk", "file_distillation"
 
 
-def file_rows(name: str, read: ReadFile, summary: str, classification: int) -> list[RowDraft]:
+def file_rows(name: str, read: ExtractedFile, summary: str, classification: int) -> list[RowDraft]:
     """What is searched of a file: its summary, if there is one, and every piece in order."""
     return [*_summary_row(name, summary, classification), *_chunk_rows(name, read, classification)]
 
@@ -21,19 +21,19 @@ def _summary_row(name: str, summary: str, classification: int) -> Iterator[RowDr
     if summary:
         lead = f"{name}, in short\n"
         metadata: JsonObject = {"kind": "summary", "lead": len(lead), "heading": "in short"}
-        yield RowDraft(DISTILLATION, 0, name, lead + summary, classification, metadata)
+        yield RowDraft(SUMMARY_KIND, 0, name, lead + summary, classification, metadata)
 
 
-def _chunk_rows(name: str, read: ReadFile, classification: int) -> Iterator[RowDraft]:
-    for ordinal, piece in enumerate(read.pieces, start=1):
-        cut = Piece(piece.body, (*_place(piece), *piece.heading), piece.page, Mail(piece.sender, piece.date))
+def _chunk_rows(name: str, read: ExtractedFile, classification: int) -> Iterator[RowDraft]:
+    for ordinal, piece in enumerate(read.chunks, start=1):
+        cut = Chunk(piece.body, (*_place_heading(piece), *piece.heading), piece.page, EmailOrigin(piece.sender, piece.date))
         row = chunk_row(cut, ordinal, name, "file", classification)
         known = {"slide": piece.slide, "sheet": piece.sheet}
         metadata = {**row.metadata, **{key: value for key, value in known.items() if value}}
-        yield replace(row, kind=CHUNK, metadata=metadata)
+        yield replace(row, kind=CHUNK_KIND, metadata=metadata)
 
 
-def _place(piece: FilePiece) -> tuple[str, ...]:
+def _place_heading(piece: FileChunk) -> tuple[str, ...]:
     """A slide or a sheet as a heading above all others: a citation names it, and its name is searched."""
     if piece.slide:
         return (f"slide {piece.slide}",)

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Literal
 
-from parlour.knowledge.files.problems import unreadable
+from parlour.knowledge.files.problems import unreadable_file
 
-type FileKind = Literal["pdf", "docx", "xlsx", "pptx", "html", "markdown", "text", "email", "csv"]
+type FileType = Literal["pdf", "docx", "xlsx", "pptx", "html", "markdown", "text", "email", "csv"]
 
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 
-MEDIA_TYPES: Mapping[FileKind, str] = {
+MEDIA_TYPES: Mapping[FileType, str] = {
     "pdf": "application/pdf",
     "docx": f"{_OFFICE}wordprocessingml.document",
     "xlsx": f"{_OFFICE}spreadsheetml.sheet",
@@ -22,7 +22,7 @@ MEDIA_TYPES: Mapping[FileKind, str] = {
     "csv": "text/csv",
 }
 
-_BY_ENDING: Mapping[str, FileKind] = {
+_BY_EXTENSION: Mapping[str, FileType] = {
     ".pdf": "pdf",
     ".docx": "docx",
     ".xlsx": "xlsx",
@@ -39,7 +39,7 @@ _BY_ENDING: Mapping[str, FileKind] = {
     ".tsv": "csv",
 }
 _OLD_OFFICE = frozenset({".doc", ".xls", ".ppt"})
-_ARCHIVED: frozenset[FileKind] = frozenset({"docx", "xlsx", "pptx"})
+_ZIP_TYPES: frozenset[FileType] = frozenset({"docx", "xlsx", "pptx"})
 
 _PDF = b"%PDF-"
 _PDF_WITHIN = 1024
@@ -52,38 +52,38 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 """What an Office file with a password is: a container of the old format with this stream in it."""
 
 
-def kind_of_name(name: str) -> FileKind:
+def file_type_of_name(name: str) -> FileType:
     """The kind that a file's name says; UnreadableFile for one that is not taken."""
     ending = PurePosixPath(name).suffix.lower()
     if ending in _OLD_OFFICE:
-        raise unreadable("old_office")
-    found = _BY_ENDING.get(ending)
+        raise unreadable_file("old_office")
+    found = _BY_EXTENSION.get(ending)
     if found is None:
-        raise unreadable("not_taken")
+        raise unreadable_file("not_taken")
     return found
 
 
-def check_bytes(kind: FileKind, data: bytes) -> None:
+def validate_bytes(kind: FileType, data: bytes) -> None:
     """UnreadableFile when `data`, the whole file, is empty or surely not of the kind that its name says."""
     if not data.strip():
-        raise unreadable("empty")
-    if kind in _ARCHIVED and data.startswith(_COMPOUND):
-        raise unreadable("encrypted" if _ENCRYPTED in data else "old_office")
-    if _is_another(kind, data):
-        raise unreadable("wrong_kind")
+        raise unreadable_file("empty")
+    if kind in _ZIP_TYPES and data.startswith(_COMPOUND):
+        raise unreadable_file("encrypted" if _ENCRYPTED in data else "old_office")
+    if _is_other_type(kind, data):
+        raise unreadable_file("wrong_kind")
     if kind == "pdf" and _PDF not in data[:_PDF_WITHIN]:
-        raise unreadable("broken")
-    if kind in _ARCHIVED and not data.startswith(_ZIP):
-        raise unreadable("broken")
+        raise unreadable_file("broken")
+    if kind in _ZIP_TYPES and not data.startswith(_ZIP):
+        raise unreadable_file("broken")
 
 
-def _is_another(kind: FileKind, data: bytes) -> bool:
+def _is_other_type(kind: FileType, data: bytes) -> bool:
     """Whether the bytes are surely of another kind. Which of Office's three an archive is, what is in it says."""
     if data.startswith((_COMPOUND, *_PICTURES)):
         return True
     if kind == "pdf":
         return data.startswith(_ZIP)
-    if kind in _ARCHIVED:
+    if kind in _ZIP_TYPES:
         return data.startswith(_PDF)
     return data.startswith((_PDF, _ZIP)) or _is_binary(data)
 

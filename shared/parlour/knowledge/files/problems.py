@@ -4,47 +4,47 @@ from collections.abc import Mapping
 
 from parlour.infra.errors import RetryError, UnreadableFile
 
-LARGEST_BYTES = 50 * 1024 * 1024
+MAX_FILE_BYTES = 50 * 1024 * 1024
 """Of one file. It is refused before the upload, by the upload itself, and once more by what arrived."""
 
-MOST_TOKENS = 1_500_000
+MAX_FILE_TOKENS = 1_500_000
 """Of one file's text: some 3,000 pages, and about a quarter of an hour of embedding on a laptop."""
 
-SENTENCES: Mapping[str, str] = {
-    "broken": "it cannot be read: open it in its own program, save it anew and upload that",
-    "encrypted": "it is protected by a password: save it without one and upload that",
-    "empty": "it is empty: upload it again",
-    "given_up": "reading it broke off several times: save it anew, or split it, and upload that",
-    "gone": "its upload never arrived, or was taken away: upload it again",
-    "bomb": "it unpacks to far more than a document does, so it was not opened: save it anew and upload that",
-    "markup_bomb": "it defines entities of its own, which documents do not, so it was not opened: save it anew",
-    "no_text": "there is no text in it; a scan has to go through text recognition first",
-    "not_taken": "files of this kind are not taken; use PDF, DOCX, XLSX, PPTX, HTML, Markdown, text, e-mail or CSV",
-    "old_office": "it is in a format from before 2007: save it as DOCX, XLSX or PPTX and upload that",
-    "too_large": f"it is larger than {LARGEST_BYTES // 2**20} MB: split it or leave out its pictures",
-    "too_long": f"its text is longer than {MOST_TOKENS:,} tokens: split it",
-    "too_much_memory": "reading it takes more memory than there is: split it",
-    "too_slow": "reading it takes too long: split it",
-    "unavailable": "what reads it could not get at it for a whole day: upload it again, and tell whoever runs this",
-    "wrong_kind": "its bytes are not what its name ends in: give it its own ending and upload that",
+PROBLEM_TEXTS: Mapping[str, str] = {
+    "broken": "the file cannot be read: open it, save it again and upload the new file",
+    "encrypted": "the file is protected by a password: save it without one and upload it again",
+    "empty": "the file is empty: upload it again",
+    "given_up": "reading the file failed several times: save it again or split it, then upload it",
+    "gone": "the content of the file is missing: upload it again",
+    "bomb": "the file expands to an unusual size and was not opened: save it again and upload it",
+    "markup_bomb": "the file defines XML entities and was not opened: save it again and upload it",
+    "no_text": "the file has no text: run text recognition (OCR) on a scan first",
+    "not_taken": "this file type is not supported; use PDF, DOCX, XLSX, PPTX, HTML, Markdown, text, e-mail or CSV",
+    "old_office": "the file has an Office format from before 2007: save it as DOCX, XLSX or PPTX and upload that",
+    "too_large": f"the file is larger than {MAX_FILE_BYTES // 2**20} MB: split it or remove images",
+    "too_long": f"the text is longer than {MAX_FILE_TOKENS:,} tokens: split the file",
+    "too_much_memory": "reading the file takes too much memory: split it",
+    "too_slow": "reading the file takes too long: split it",
+    "unavailable": "the file could not be fetched for a whole day: upload it again and tell the operator",
+    "wrong_kind": "the content does not match the file extension: correct the extension and upload it again",
 }
 
-WAITING: Mapping[str, str] = {
-    "objects_unavailable": "it waits: where files are kept does not answer; it is read when that is back",
-    "access_refused": "it waits: we may not get at where files are kept; whoever runs this has been told",
-    "database_unavailable": "it waits: the database went away while it was read; it is read again",
+WAITING_TEXTS: Mapping[str, str] = {
+    "objects_unavailable": "waiting: the file storage is unavailable; the file is read when it is back",
+    "access_refused": "waiting: access to the file storage was refused; the operator was alerted",
+    "database_unavailable": "waiting: the database was unavailable; the file will be read again",
 }
 """Why a file that nothing is wrong with is not read yet, by the error's code."""
 
-_WAITING = "it waits: something that reading it takes does not answer; it is read when that is back"
+_WAITING = "waiting: a service is unavailable; the file is read when it is back"
 
 
-def unreadable(reason: str) -> UnreadableFile:
+def unreadable_file(reason: str) -> UnreadableFile:
     """The error for one of SENTENCES; any other reason is told as `broken`."""
-    known = reason if reason in SENTENCES else "broken"
-    return UnreadableFile(SENTENCES[known], reason=known)
+    known = reason if reason in PROBLEM_TEXTS else "broken"
+    return UnreadableFile(PROBLEM_TEXTS[known], reason=known)
 
 
-def waiting(problem: RetryError) -> str:
+def waiting_text(problem: RetryError) -> str:
     """The sentence for whoever uploaded it."""
-    return WAITING.get(problem.code, _WAITING)
+    return WAITING_TEXTS.get(problem.code, _WAITING)

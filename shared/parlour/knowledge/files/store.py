@@ -8,14 +8,14 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.files.file import LOOKED_AFTER, File, State
+from parlour.knowledge.files.file import CLEANUP_DELAY, File, FileState
 from parlour.knowledge.index.rows import StoredRow
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class HeldFile:
+class StoredFile:
     """A file as the worker sees it; `is_orphan`: the record that it is about was deleted. `updated_at`: when this
     version arrived, was read or was refused, or the file was deleted."""
 
@@ -25,7 +25,7 @@ class HeldFile:
     name: str
     object_key: str
     classification: int
-    state: State
+    state: FileState
     attempts: int
     version: int
     updated_at: datetime
@@ -37,7 +37,7 @@ class HeldFile:
 
 
 @dataclass(frozen=True, slots=True)
-class WholeRow:
+class FileTextRow:
     """A file with what was read from it so far."""
 
     name: str
@@ -45,13 +45,13 @@ class WholeRow:
     size_bytes: int
     version: int
     classification: int
-    state: State
+    state: FileState
     team_id: UUID | None
     content: str | None
 
 
-def whole_file(tx: Transaction, file_id: UUID, clearance: int) -> WholeRow | None:
-    return tx.first(SQL["whole_file"], WholeRow, id=file_id, clearance=clearance)
+def find_file_text(tx: Transaction, file_id: UUID, clearance: int) -> FileTextRow | None:
+    return tx.first(SQL["whole_file"], FileTextRow, id=file_id, clearance=clearance)
 
 
 def add_file(
@@ -74,30 +74,30 @@ def add_file(
     )  # fmt: skip
 
 
-def files(
+def list_files(
     tx: Transaction,
     clearance: int,
     *,
     file_id: UUID | None = None,
     entity_id: UUID | None = None,
     team_id: UUID | None = None,
-    most: int = 1,
+    limit: int = 1,
 ) -> list[File]:
     return tx.all(
-        SQL["files"], File, clearance=clearance, id=file_id, entity_id=entity_id, team_id=team_id, most=most
+        SQL["files"], File, clearance=clearance, id=file_id, entity_id=entity_id, team_id=team_id, most=limit
     )  # fmt: skip
 
 
-def hold_file(tx: Transaction, file_id: UUID) -> HeldFile | None:
-    return tx.first(SQL["hold_file"], HeldFile, id=file_id)
+def lock_file(tx: Transaction, file_id: UUID) -> StoredFile | None:
+    return tx.first(SQL["hold_file"], StoredFile, id=file_id)
 
 
-def hold_about(tx: Transaction, entity_id: UUID) -> bool:
+def lock_record(tx: Transaction, entity_id: UUID) -> bool:
     """Keep a record from being deleted until the transaction ends; False when it is already."""
     return tx.value(SQL["hold_about"], id=entity_id) is not None
 
 
-def hold_record_of(tx: Transaction, file_id: UUID) -> None:
+def lock_record_of_file(tx: Transaction, file_id: UUID) -> None:
     """Keep the record that a file is about, if any, as it is until the transaction ends."""
     tx.value(SQL["hold_record_of"], id=file_id)
 
@@ -119,18 +119,18 @@ def queue_file(
     )  # fmt: skip
 
 
-def begin_file(tx: Transaction, file_id: UUID) -> None:
+def mark_parsing(tx: Transaction, file_id: UUID) -> None:
     tx.run(SQL["begin_file"], id=file_id)
 
 
-def put_back_file(tx: Transaction, file_id: UUID, version: int, problem: str) -> None:
+def requeue_file(tx: Transaction, file_id: UUID, version: int, problem: str) -> None:
     tx.run(SQL["put_back_file"], id=file_id, version=version, problem=problem)
 
 
-def settle_file(
+def finish_file(
     tx: Transaction,
     file_id: UUID,
-    state: State,
+    state: FileState,
     now: datetime,
     *,
     problem: str | None = None,
@@ -145,27 +145,27 @@ def settle_file(
     )  # fmt: skip
 
 
-def file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
+def list_file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
     return tx.all(SQL["file_rows"], StoredRow, id=file_id)
 
 
-def remove_file_rows(tx: Transaction, file_id: UUID) -> int:
+def delete_file_rows(tx: Transaction, file_id: UUID) -> int:
     return tx.run(SQL["remove_file_rows"], id=file_id)
 
 
-def bury_files(tx: Transaction, ids: Sequence[UUID], record_ids: Sequence[UUID], now: datetime) -> None:
-    tx.run(SQL["bury_files"], ids=list(ids), record_ids=list(record_ids), now=now, due_at=now + LOOKED_AFTER)
+def tombstone_files(tx: Transaction, ids: Sequence[UUID], record_ids: Sequence[UUID], now: datetime) -> None:
+    tx.run(SQL["bury_files"], ids=list(ids), record_ids=list(record_ids), now=now, due_at=now + CLEANUP_DELAY)
 
 
-def remove_file(tx: Transaction, file_id: UUID) -> None:
+def delete_file(tx: Transaction, file_id: UUID) -> None:
     tx.run(SQL["remove_file"], id=file_id)
 
 
-def team_of_slug(tx: Transaction, slug: str) -> UUID | None:
+def find_team_id(tx: Transaction, slug: str) -> UUID | None:
     found: UUID | None = tx.value(SQL["team_of_slug"], slug=slug)
     return found
 
 
-def routing(tx: Transaction, team_id: UUID | None) -> JsonObject | None:
+def find_model_routing(tx: Transaction, team_id: UUID | None) -> JsonObject | None:
     found: JsonObject | None = tx.value(SQL["routing"], team_id=team_id)
     return found

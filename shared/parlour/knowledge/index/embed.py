@@ -24,7 +24,7 @@ _SECONDS = 10.0
 long; a model on a busy laptop takes a third of a second for a full text."""
 
 _THREADS = 8
-_LONGEST = 8_000
+_MAX_CHARS = 8_000
 """Characters sent of one text. Our pieces are far shorter; a record with a very long property is embedded by its
 beginning and found by keyword in all of it."""
 
@@ -39,7 +39,7 @@ _BUSY = frozenset(
 )
 
 
-_LARGEST = 65_504.0
+_MAX_VALUE = 65_504.0
 """What a number of half precision can be, as the indexes keep them (infra/vector_indexes.py)."""
 
 
@@ -75,7 +75,7 @@ class Vectors:
     by_text: Mapping[str, Sequence[float]]
 
 
-def space(embedder: Embedder) -> str:
+def space_name(embedder: Embedder) -> str:
     """The name of an embedder's space: model and dimensions."""
     return f"{embedder.model}@{embedder.dimensions}"
 
@@ -84,12 +84,12 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     """Embed each different text once. Call it while no transaction is open: it waits for a service."""
     different = list(dict.fromkeys(texts))
     vectors = embedder.embed(different) if different else []
-    return Vectors(space(embedder), dict(zip(different, vectors, strict=True)))
+    return Vectors(space_name(embedder), dict(zip(different, vectors, strict=True)))
 
 
-def embed_question(embedder: Embedder, text: str) -> Vector:
+def embed_query(embedder: Embedder, text: str) -> Vector:
     """The vector of one question."""
-    return Vector(space(embedder), embedder.embed([text])[0])
+    return Vector(space_name(embedder), embedder.embed([text])[0])
 
 
 class OpenAiCompatibleEmbedder:
@@ -118,9 +118,9 @@ class OpenAiCompatibleEmbedder:
         return [vector for batch in batched(texts, _BATCH, strict=False) for vector in self._ask(batch)]
 
     def _ask(self, batch: Sequence[str]) -> list[list[float]]:
-        body = {"model": self.model, "input": [text[:_LONGEST] for text in batch], "encoding_format": "float"}
+        body = {"model": self.model, "input": [text[:_MAX_CHARS] for text in batch], "encoding_format": "float"}
         try:
-            response = self._client.post(self._url, json=body, headers=self._headers(), timeout=_patience(len(batch)))
+            response = self._client.post(self._url, json=body, headers=self._headers(), timeout=_timeout(len(batch)))
         except httpx2.TransportError as error:
             raise ProviderUnavailable("the embedding service did not answer; it will be tried again") from error
         _check_status(response.status_code)
@@ -153,7 +153,7 @@ class BedrockEmbedder:
             return list(pool.map(self._ask, texts))
 
     def _ask(self, text: str) -> list[float]:
-        body = {"inputText": text[:_LONGEST], "dimensions": self.dimensions, "normalize": True}
+        body = {"inputText": text[:_MAX_CHARS], "dimensions": self.dimensions, "normalize": True}
         try:
             answer = self._client.invoke_model(modelId=self.model, body=json.dumps(body))
             vector = json.loads(answer["body"].read())["embedding"]
@@ -164,7 +164,7 @@ class BedrockEmbedder:
         return _checked([vector], 1, self.dimensions)[0]
 
 
-def _patience(texts: int) -> httpx2.Timeout:
+def _timeout(texts: int) -> httpx2.Timeout:
     return httpx2.Timeout(_SECONDS + texts - 1, connect=2.0)
 
 
@@ -188,14 +188,14 @@ def _checked(vectors: list[list[float]], count: int, dimensions: int) -> list[li
         raise ProviderRejected(f"the embedding service gave {len(vectors)} vectors for {count} texts")
     if wrong := {len(vector) for vector in vectors} - {dimensions}:
         raise ProviderRejected(f"the model gives {wrong.pop()} dimensions; set EMBEDDING_DIMENSIONS to that")
-    if not all(_is_kept(value) for vector in vectors for value in vector):
+    if not all(_is_storable(value) for vector in vectors for value in vector):
         raise ProviderRejected("the embedding service gave what is no number; its model cannot embed this text")
     return vectors
 
 
-def _is_kept(value: object) -> bool:
+def _is_storable(value: object) -> bool:
     """Some servers answer NaN or null for a text that makes their model overflow; no database keeps that."""
-    return isinstance(value, int | float) and abs(value) <= _LARGEST
+    return isinstance(value, int | float) and abs(value) <= _MAX_VALUE
 
 
 def _bedrock_error(error: ClientError) -> ProviderUnavailable | ProviderRejected:

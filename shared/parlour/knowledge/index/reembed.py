@@ -13,120 +13,120 @@ from parlour.infra.errors import Conflict
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
 from parlour.knowledge.index import paid, pending, store
-from parlour.knowledge.index.paid import Purse
-from parlour.knowledge.index.spaces import Spaces
-from parlour.knowledge.index.store import Moving, Text, Waiting
+from parlour.knowledge.index.paid import EmbeddingBudget
+from parlour.knowledge.index.spaces import EmbeddingSpaces
+from parlour.knowledge.index.store import Reembedding, RowText, PendingWork
 from parlour.principal import Principal
 from parlour.tenancy import audit
-from parlour.tenancy.roles import require
+from parlour.tenancy.roles import require_role
 
-KEPT = timedelta(minutes=2)
+OLD_VECTORS_KEPT = timedelta(minutes=2)
 """How long the old vectors are kept once nobody is sent to them any more."""
 
-_CLEARED = 500
+_DELETE_BATCH = 500
 """Old vectors that go in one commit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class ReembeddingRun:
     """What a tenant is moved with; `batch`: rows in one request and one commit."""
 
     database: Database
     principal: Principal
-    spaces: Spaces
-    purse: Purse
-    batch: int
+    spaces: EmbeddingSpaces
+    budget: EmbeddingBudget
+    batch_rows: int
 
 
-def start(
-    principal: Principal, tx: Transaction, spaces: Spaces, model: str, now: datetime, new_id: NewId
-) -> Moving:  # fmt: skip
+def start_reembedding(
+    principal: Principal, tx: Transaction, spaces: EmbeddingSpaces, model: str, now: datetime, new_id: NewId
+) -> Reembedding:  # fmt: skip
     """Begin to move the tenant to `model`, a model's name or its space; asked again, it is the same move.
 
     Moving to where the tenant is mends what has no vector there. Whoever calls this nudges the embedder once it is
     committed (`pending.nudge`). NotFound for a model that the deployment does not name; Conflict while the tenant is
     on its way to another. Needs admin.
     """
-    require(principal, "admin")
-    name = spaces.find(model)
-    store.hold_tenant(tx)
-    under_way = store.moving(tx)
+    require_role(principal, "admin")
+    name = spaces.find_space(model)
+    store.lock_tenant(tx)
+    under_way = store.find_reembedding(tx)
     if under_way is None or under_way.finished_at is not None:
-        store.begin_move(tx, name, now)
+        store.start_reembedding(tx, name, now)
         target = f"tenant:{principal.tenant_id}"
-        audit.record(principal, tx, "tenant.reembedding", target, {"space": name}, now, new_id)
+        audit.add_entry(principal, tx, "tenant.reembedding", target, {"space": name}, now, new_id)
     elif under_way.space != name:
-        raise Conflict(f"this tenant is on its way to {under_way.space}; wait until it is there")
-    pending.mark(tx, principal.tenant_id, now)
-    return store.moved(tx)
+        raise Conflict(f"re-embedding to {under_way.space} is running; wait until it is finished")
+    pending.schedule_embedding(tx, principal.tenant_id, now)
+    return store.get_reembedding(tx)
 
 
-def progress(principal: Principal, tx: Transaction) -> Moving | None:
+def read_progress(principal: Principal, tx: Transaction) -> Reembedding | None:
     """How far the tenant's last move is; None when it was never moved. Needs viewer."""
-    require(principal, "viewer")
-    return store.moving(tx)
+    require_role(principal, "viewer")
+    return store.find_reembedding(tx)
 
 
-def clears_at(waiting: Waiting) -> datetime | None:
+def old_vectors_deletable_at(waiting: PendingWork) -> datetime | None:
     """When the old vectors may go, when that is all that is left to do; None when there is more, or nothing."""
-    if waiting.messages or waiting.rows or waiting.types or waiting.moving or waiting.left_at is None:
+    if waiting.has_messages or waiting.has_rows or waiting.has_types or waiting.is_reembedding or waiting.old_vectors_since is None:
         return None
-    return waiting.left_at + KEPT
+    return waiting.old_vectors_since + OLD_VECTORS_KEPT
 
 
-def step(move: Move) -> None:
+def run_batch(move: ReembeddingRun) -> None:
     """One batch: rows moved, the searches turned, or old vectors cleared."""
-    moving, rows = move.database.run(move.principal, lambda tx: _next(tx, move.batch))
+    moving, rows = move.database.run(move.principal, lambda tx: _next_rows(tx, move.batch_rows))
     if rows:
         _embed(move, moving, rows)
     elif moving.finished_at is None:
-        _turn(move, moving)
+        _switch_searches(move, moving)
     else:
-        _clear(move, moving)
+        _delete_old_vectors(move, moving)
 
 
-def _next(tx: Transaction, most: int) -> tuple[Moving, list[Text]]:
+def _next_rows(tx: Transaction, most: int) -> tuple[Reembedding, list[RowText]]:
     """The rows after those that were moved last; at the end whatever was written behind."""
-    moving = store.moved(tx)
-    rows = store.rows_to_move(tx, moving.space, moving.cursor, most)
+    moving = store.get_reembedding(tx)
+    rows = store.find_rows_to_reembed(tx, moving.space, moving.cursor, most)
     if not rows and moving.cursor is not None:
-        rows = store.rows_to_move(tx, moving.space, None, most)
+        rows = store.find_rows_to_reembed(tx, moving.space, None, most)
     return moving, rows
 
 
-def _embed(move: Move, moving: Moving, rows: list[Text]) -> None:
+def _embed(move: ReembeddingRun, moving: Reembedding, rows: list[RowText]) -> None:
     """A text that the new model refuses has its old vector taken: words find it."""
-    bought = paid.embed(move.purse, move.spaces.offer(moving.space), rows)
+    bought = paid.embed_within_cap(move.budget, move.spaces.priced_embedder(moving.space), rows)
 
     def keep(tx: Transaction) -> None:
-        store.add_moved(tx, bought.space, bought.vectors)
-        store.remove_vectors(tx, bought.refused)
-        store.note_moved(tx, cursor=rows[-1].id, before=moving.done, done=moving.done + len(rows))
-        paid.settle(tx, move.purse, bought)
+        store.add_reembedded_vectors(tx, bought.space, bought.vectors)
+        store.delete_vectors(tx, bought.rejected_ids)
+        store.save_progress(tx, cursor=rows[-1].id, before=moving.done, done=moving.done + len(rows))
+        paid.settle_batch(tx, move.budget, bought)
 
     move.database.run(move.principal, keep)
 
 
-def _turn(move: Move, moving: Moving) -> None:
+def _switch_searches(move: ReembeddingRun, moving: Reembedding) -> None:
     """From now on searches look into the new space, unless a row came in that is not there."""
-    now = move.purse.clock()
+    now = move.budget.clock()
 
     def turn(tx: Transaction) -> bool:
-        store.hold_tenant(tx)
-        if store.rows_to_move(tx, moving.space, None, 1):
+        store.lock_tenant(tx)
+        if store.find_rows_to_reembed(tx, moving.space, None, 1):
             return False
-        store.turn_searches(tx, moving.space, now)
+        store.switch_searches(tx, moving.space, now)
         return True
 
     if move.database.run(move.principal, turn):
         log.info("tenant_reembedded", tenant_id=move.principal.tenant_id, rows=moving.done)
 
 
-def _clear(move: Move, moving: Moving) -> None:
-    now = move.purse.clock()
+def _delete_old_vectors(move: ReembeddingRun, moving: Reembedding) -> None:
+    now = move.budget.clock()
 
     def clear(tx: Transaction) -> None:
-        if store.clear_vectors(tx, moving.space, _CLEARED) < _CLEARED:
-            store.note_cleared(tx, now)
+        if store.delete_old_vectors(tx, moving.space, _DELETE_BATCH) < _DELETE_BATCH:
+            store.mark_old_vectors_deleted(tx, now)
 
     move.database.run(move.principal, clear)

@@ -11,28 +11,28 @@ from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import store
 from parlour.knowledge.index.embed import Vectors
-from parlour.knowledge.index.rows import Difference, RowDraft, StoredRow, compare
-from parlour.knowledge.index.store import Owner
+from parlour.knowledge.index.rows import RowDiff, RowDraft, StoredRow, diff_rows
+from parlour.knowledge.index.store import RowOwner
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class OwnerRows:
     """The rows that one owner should have, and whether the owner itself changed: its place, title or level then
     flow to the rows whose text stays."""
 
-    owner: Owner
+    owner: RowOwner
     rows: Sequence[RowDraft]
-    changed: bool
+    is_owner_changed: bool
 
 
-def refuse_repeated(keys: Sequence[object]) -> None:
+def reject_duplicate_keys(keys: Sequence[object]) -> None:
     """InvalidRequest when a key is there twice: the second would undo the first."""
     repeated = [key for key, times in Counter(keys).items() if times > 1]
     if repeated:
-        raise InvalidRequest(f"{repeated[0]} is there twice; give each a key of its own")
+        raise InvalidRequest(f"{repeated[0]} is listed twice; give each its own key")
 
 
-def by_owner(rows: Sequence[StoredRow]) -> Mapping[UUID, list[StoredRow]]:
+def group_by_owner(rows: Sequence[StoredRow]) -> Mapping[UUID, list[StoredRow]]:
     """Stored rows by their document or entity, in the order given."""
     grouped: dict[UUID, list[StoredRow]] = defaultdict(list)
     for row in rows:
@@ -40,9 +40,9 @@ def by_owner(rows: Sequence[StoredRow]) -> Mapping[UUID, list[StoredRow]]:
     return grouped
 
 
-def reindex(
+def sync_rows(
     tx: Transaction,
-    entries: Sequence[tuple[Entry, Sequence[StoredRow]]],
+    entries: Sequence[tuple[OwnerRows, Sequence[StoredRow]]],
     vectors: Vectors,
     now: datetime,
     new_id: NewId,
@@ -52,33 +52,33 @@ def reindex(
     A row without a vector in the space of `vectors` gets one from there; Conflict when there is none for its
     text, which happens when somebody else wrote between the preparation and now.
     """
-    differences = [(entry, compare(stored, entry.rows)) for entry, stored in entries]
-    new = [(new_id(now), entry.owner, draft) for entry, difference in differences for draft in difference.new]
-    store.remove_rows(tx, [row_id for _, difference in differences for row_id in difference.gone])
-    store.change_rows(tx, [change for entry, difference in differences for change in _changes(entry, difference)])
+    differences = [(entry, diff_rows(stored, entry.rows)) for entry, stored in entries]
+    new = [(new_id(now), entry.owner, draft) for entry, difference in differences for draft in difference.added]
+    store.delete_rows(tx, [row_id for _, difference in differences for row_id in difference.removed_ids])
+    store.update_rows(tx, [change for entry, difference in differences for change in _rows_to_update(entry, difference)])
     store.add_rows(tx, new, now)
-    missing = [(row.id, draft) for _, difference in differences for row, draft in difference.kept if not row.embedded]
+    missing = [(row.id, draft) for _, difference in differences for row, draft in difference.unchanged if not row.has_vector]
     missing += [(row_id, draft) for row_id, _, draft in new]
     store.add_vectors(tx, vectors.space, {row_id: _vector(vectors, draft.content) for row_id, draft in missing})
 
 
-def rewrite(tx: Transaction, entry: Entry, stored: Sequence[StoredRow], now: datetime, new_id: NewId) -> int:
+def sync_rows_without_vectors(tx: Transaction, entry: OwnerRows, stored: Sequence[StoredRow], now: datetime, new_id: NewId) -> int:
     """Write what differs between an entry and its stored rows; new rows get their vectors later. How many are new.
 
     Whoever calls this marks the tenant's pending rows, and has them embedded once they are committed.
     """
-    difference = compare(stored, entry.rows)
-    store.remove_rows(tx, difference.gone)
-    store.change_rows(tx, _changes(entry, difference))
-    store.add_rows(tx, [(new_id(now), entry.owner, draft) for draft in difference.new], now, pending=True)
-    return len(difference.new)
+    difference = diff_rows(stored, entry.rows)
+    store.delete_rows(tx, difference.removed_ids)
+    store.update_rows(tx, _rows_to_update(entry, difference))
+    store.add_rows(tx, [(new_id(now), entry.owner, draft) for draft in difference.added], now, is_pending=True)
+    return len(difference.added)
 
 
-def _changes(entry: Entry, difference: Difference) -> list[tuple[UUID, Owner, RowDraft]]:
+def _rows_to_update(entry: OwnerRows, difference: RowDiff) -> list[tuple[UUID, RowOwner, RowDraft]]:
     return [
         (row.id, entry.owner, draft)
-        for row, draft in difference.kept
-        if entry.changed or row.metadata != draft.metadata
+        for row, draft in difference.unchanged
+        if entry.is_owner_changed or row.metadata != draft.metadata
     ]
 
 
@@ -86,4 +86,4 @@ def _vector(vectors: Vectors, text: str) -> Sequence[float]:
     try:
         return vectors.by_text[text]
     except KeyError:
-        raise Conflict("these documents were changed by somebody else just now; apply again") from None
+        raise Conflict("these documents were changed by someone else; apply again") from None

@@ -11,7 +11,7 @@ _LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class UnindexedMessage:
     """A message that has no row yet.
 
     title           of its conversation.
@@ -27,18 +27,18 @@ class Said:
     body: str
     sent_at: datetime
     classification: int
-    is_speech: bool
+    is_searchable: bool
 
 
-def message_row(said: Said) -> RowDraft | None:
+def message_row(said: UnindexedMessage) -> RowDraft | None:
     """`[date] speaker: text`; None for what has no words or is no speech."""
     text = said.body.strip()
-    if not said.is_speech or not text:
+    if not said.is_searchable or not text:
         return None
-    return spoken_row(text, said.title, said.speaker, said.sent_at, said.classification)
+    return message_text_row(text, said.title, said.speaker, said.sent_at, said.classification)
 
 
-def spoken_row(
+def message_text_row(
     text: str, title: str, speaker: str = "", sent_at: datetime | None = None, classification: int = 0, ordinal: int = 0
 ) -> RowDraft:
     """What somebody said, with who and when as far as that is known; the date is UTC's."""

@@ -7,14 +7,14 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.index.rows import RowDraft, StoredRow, literal
-from parlour.knowledge.index.said import Said
+from parlour.knowledge.index.rows import RowDraft, StoredRow, vector_literal
+from parlour.knowledge.index.said import UnindexedMessage
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class RowOwner:
     """What rows belong to: a document or a file (perhaps about an entity), or an entity itself. `team_id`: the team
     whose own it is; None is everybody's."""
 
@@ -25,19 +25,19 @@ class Owner:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class PendingWork:
     """What there is for the embedder to do. `left_at`: when the tenant's move to another model was over, while vectors
     of the old model may be left."""
 
-    messages: bool
-    rows: bool
-    types: bool
-    moving: bool
-    left_at: datetime | None
+    has_messages: bool
+    has_rows: bool
+    has_types: bool
+    is_reembedding: bool
+    old_vectors_since: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class Reembedding:
     """A tenant's move to the space of another model: `done` of `total` rows have their vector there.
 
     cursor       the last row that has; finished_at: since when searches look there.
@@ -54,51 +54,51 @@ class Moving:
 
 
 @dataclass(frozen=True, slots=True)
-class TypeDue:
+class TypeIdRow:
     """A type whose records have to be described anew."""
 
     id: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class RowText:
     """A row's text to embed."""
 
     id: UUID
     content: str
 
 
-def hold_tenant(tx: Transaction) -> None:
+def lock_tenant(tx: Transaction) -> None:
     """Queue up behind whoever writes this tenant's knowledge."""
     tx.run(SQL["hold_tenant"])
 
 
-def document_rows(tx: Transaction, ids: Sequence[UUID], space: str) -> list[StoredRow]:
+def list_document_rows(tx: Transaction, ids: Sequence[UUID], space: str) -> list[StoredRow]:
     return tx.all(SQL["document_rows"], StoredRow, ids=list(ids), space=space)
 
 
-def entity_rows(tx: Transaction, ids: Sequence[UUID], space: str) -> list[StoredRow]:
+def list_snapshot_rows(tx: Transaction, ids: Sequence[UUID], space: str) -> list[StoredRow]:
     return tx.all(SQL["entity_rows"], StoredRow, ids=list(ids), space=space)
 
 
 def add_rows(
-    tx: Transaction, rows: Sequence[tuple[UUID, Owner, RowDraft]], now: datetime, *, pending: bool = False
+    tx: Transaction, rows: Sequence[tuple[UUID, RowOwner, RowDraft]], now: datetime, *, is_pending: bool = False
 ) -> None:
-    more = {"now": now, "pending": pending}
-    tx.run_many(SQL["add_row"], [_row(row_id, owner, draft) | more for row_id, owner, draft in rows])
+    more = {"now": now, "pending": is_pending}
+    tx.run_many(SQL["add_row"], [_row_columns(row_id, owner, draft) | more for row_id, owner, draft in rows])
 
 
-def change_rows(tx: Transaction, rows: Sequence[tuple[UUID, Owner, RowDraft]]) -> None:
-    tx.run_many(SQL["change_row"], [_row(row_id, owner, draft) for row_id, owner, draft in rows])
+def update_rows(tx: Transaction, rows: Sequence[tuple[UUID, RowOwner, RowDraft]]) -> None:
+    tx.run_many(SQL["change_row"], [_row_columns(row_id, owner, draft) for row_id, owner, draft in rows])
 
 
-def remove_rows(tx: Transaction, ids: Sequence[UUID]) -> None:
+def delete_rows(tx: Transaction, ids: Sequence[UUID]) -> None:
     if ids:
         tx.run(SQL["remove_rows"], ids=list(ids))
 
 
 def add_vectors(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
-    rows = [{"row_id": row_id, "space": space, "vector": literal(values)} for row_id, values in vectors.items()]
+    rows = [{"row_id": row_id, "space": space, "vector": vector_literal(values)} for row_id, values in vectors.items()]
     tx.run_many(SQL["add_vector"], rows)
 
 
@@ -108,99 +108,99 @@ def tenant_space(tx: Transaction) -> str | None:
     return found
 
 
-def waiting(tx: Transaction) -> Waiting | None:
+def read_pending_work(tx: Transaction) -> PendingWork | None:
     """What the embedder has to do for the tenant; None when that is nothing."""
-    return tx.first(SQL["waiting"], Waiting)
+    return tx.first(SQL["waiting"], PendingWork)
 
 
-def unindexed(tx: Transaction, most: int) -> list[Said]:
-    return tx.all(SQL["unindexed"], Said, most=most)
+def find_unindexed_messages(tx: Transaction, limit: int) -> list[UnindexedMessage]:
+    return tx.all(SQL["unindexed"], UnindexedMessage, most=limit)
 
 
-def add_message_rows(tx: Transaction, rows: Sequence[tuple[UUID, Said, RowDraft]]) -> None:
+def add_message_rows(tx: Transaction, rows: Sequence[tuple[UUID, UnindexedMessage, RowDraft]]) -> None:
     tx.run_many(
         SQL["add_message_row"],
         [
-            _row(row_id, Owner(None, None), draft)
+            _row_columns(row_id, RowOwner(None, None), draft)
             | {"session_id": said.session_id, "message_id": said.id, "at": said.sent_at}
             for row_id, said, draft in rows
         ],
     )
 
 
-def note_indexed(tx: Transaction, ids: Sequence[UUID]) -> None:
+def mark_indexed(tx: Transaction, ids: Sequence[UUID]) -> None:
     if ids:
         tx.run(SQL["note_indexed"], ids=list(ids))
 
 
-def pending_rows(tx: Transaction, most: int) -> list[Text]:
-    return tx.all(SQL["pending_rows"], Text, most=most)
+def find_pending_rows(tx: Transaction, limit: int) -> list[RowText]:
+    return tx.all(SQL["pending_rows"], RowText, most=limit)
 
 
-def pending_since(tx: Transaction) -> datetime | None:
+def oldest_pending_since(tx: Transaction) -> datetime | None:
     """Since when the oldest row waits for its vector; None when none does."""
     since: datetime | None = tx.value(SQL["pending_since"])
     return since
 
 
-def keep_vectors(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
-    rows = [{"row_id": row_id, "space": space, "vector": literal(values)} for row_id, values in vectors.items()]
+def store_vectors(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
+    rows = [{"row_id": row_id, "space": space, "vector": vector_literal(values)} for row_id, values in vectors.items()]
     tx.run_many(SQL["keep_vector"], rows)
 
 
-def leave_rows(tx: Transaction, ids: Sequence[UUID]) -> None:
+def give_up_rows(tx: Transaction, ids: Sequence[UUID]) -> None:
     tx.run_many(SQL["leave_row"], [{"row_id": row_id} for row_id in ids])
 
 
-def types_due(tx: Transaction) -> list[UUID]:
-    return [row.id for row in tx.all(SQL["types_due"], TypeDue)]
+def find_types_to_backfill(tx: Transaction) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["types_due"], TypeIdRow)]
 
 
-def moving(tx: Transaction) -> Moving | None:
+def find_reembedding(tx: Transaction) -> Reembedding | None:
     """The tenant's last move; None when it was never moved."""
-    return tx.first(SQL["moving"], Moving)
+    return tx.first(SQL["moving"], Reembedding)
 
 
-def moved(tx: Transaction) -> Moving:
+def get_reembedding(tx: Transaction) -> Reembedding:
     """The tenant's move, which there is."""
-    return tx.one(SQL["moving"], Moving)
+    return tx.one(SQL["moving"], Reembedding)
 
 
-def begin_move(tx: Transaction, space: str, now: datetime) -> None:
+def start_reembedding(tx: Transaction, space: str, now: datetime) -> None:
     tx.run(SQL["begin_move"], space=space, now=now)
 
 
-def rows_to_move(tx: Transaction, space: str, cursor: UUID | None, most: int) -> list[Text]:
-    return tx.all(SQL["rows_to_move"], Text, space=space, cursor=cursor, most=most)
+def find_rows_to_reembed(tx: Transaction, space: str, cursor: UUID | None, limit: int) -> list[RowText]:
+    return tx.all(SQL["rows_to_move"], RowText, space=space, cursor=cursor, most=limit)
 
 
-def add_moved(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
-    rows = [{"row_id": row_id, "space": space, "vector": literal(values)} for row_id, values in vectors.items()]
+def add_reembedded_vectors(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[float]]) -> None:
+    rows = [{"row_id": row_id, "space": space, "vector": vector_literal(values)} for row_id, values in vectors.items()]
     tx.run_many(SQL["add_moved"], rows)
 
 
-def remove_vectors(tx: Transaction, ids: Sequence[UUID]) -> None:
+def delete_vectors(tx: Transaction, ids: Sequence[UUID]) -> None:
     tx.run_many(SQL["remove_vectors"], [{"row_id": row_id} for row_id in ids])
 
 
-def note_moved(tx: Transaction, *, cursor: UUID, before: int, done: int) -> None:
+def save_progress(tx: Transaction, *, cursor: UUID, before: int, done: int) -> None:
     tx.run(SQL["note_moved"], cursor=cursor, before=before, done=done)
 
 
-def turn_searches(tx: Transaction, space: str, now: datetime) -> None:
+def switch_searches(tx: Transaction, space: str, now: datetime) -> None:
     tx.run(SQL["turn_searches"], space=space, now=now)
 
 
-def clear_vectors(tx: Transaction, space: str, most: int) -> int:
+def delete_old_vectors(tx: Transaction, space: str, limit: int) -> int:
     """How many went."""
-    return tx.run(SQL["clear_vectors"], space=space, most=most)
+    return tx.run(SQL["clear_vectors"], space=space, most=limit)
 
 
-def note_cleared(tx: Transaction, now: datetime) -> None:
+def mark_old_vectors_deleted(tx: Transaction, now: datetime) -> None:
     tx.run(SQL["note_cleared"], now=now)
 
 
-def _row(row_id: UUID, owner: Owner, draft: RowDraft) -> dict[str, object]:
+def _row_columns(row_id: UUID, owner: RowOwner, draft: RowDraft) -> dict[str, object]:
     return {
         "id": row_id,
         "entity_id": owner.entity_id,

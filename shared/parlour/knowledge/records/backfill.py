@@ -14,21 +14,21 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import work_due
 from parlour.knowledge.index import pending
 from parlour.knowledge.records import registry, stale, store
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.snapshots import snapshot
-from parlour.knowledge.records.store import StoredEntity
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.snapshots import snapshot_row
+from parlour.knowledge.records.store import StoredRecord
 
 _BATCH = 200
 _SECONDS_KEPT = 5.0
 """What is left for a batch to be committed in."""
 
 
-def mark(tx: Transaction, type_id: UUID, now: datetime) -> None:
+def schedule_backfill(tx: Transaction, type_id: UUID, now: datetime) -> None:
     """Have the records of a type described anew, as soon as somebody looks at what is due."""
     work_due.schedule(tx, "record_type", type_id, now)
 
 
-def backfill(
+def run_backfill(
     database: Database,
     tenant_id: UUID,
     type_id: UUID,
@@ -47,7 +47,7 @@ def backfill(
         amount = database.run(tenant_id, lambda tx: _batch(tx, tenant_id, type_id, now, new_id))
         written += amount
         if amount == 0:
-            done = database.run(tenant_id, lambda tx: store.settle_described(tx, type_id))
+            done = database.run(tenant_id, lambda tx: store.complete_backfill(tx, type_id))
             log.info("records_described", tenant_id=tenant_id, type_id=type_id, count=written, done=done)
             return done
     return False
@@ -55,21 +55,21 @@ def backfill(
 
 def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime, new_id: NewId) -> int:
     """How many records it came to; none are left, or somebody else has them, at 0."""
-    kind = registry.by_id(tx, type_id)
-    records = store.undescribed(tx, type_id, _BATCH) if kind else []
+    kind = registry.find_record_type_by_id(tx, type_id)
+    records = store.find_records_to_backfill(tx, type_id, _BATCH) if kind else []
     if kind is None or not records:
         return 0
     ids = [record.id for record in records]
-    if kind.settings.context:
-        store.put_snapshots(tx, [_row(kind, record, now, new_id) for record in records], now)
-        pending.mark(tx, tenant_id, now)
+    if kind.settings.is_searchable:
+        store.upsert_snapshots(tx, [_snapshot_row(kind, record, now, new_id) for record in records], now)
+        pending.schedule_embedding(tx, tenant_id, now)
     else:
-        store.drop_descriptions(tx, ids)
-    store.described(tx, ids, kind.version)
-    stale.mark_alone(tx, ids, "type_changed", now)
+        store.delete_snapshots_and_deltas(tx, ids)
+    store.mark_backfilled(tx, ids, kind.version)
+    stale.mark_stale_without_parents(tx, ids, "type_changed", now)
     return len(records)
 
 
-def _row(kind: Definition, record: StoredEntity, now: datetime, new_id: NewId) -> store.SnapshotRow:
-    draft = snapshot(kind.record_type, record.key, record.name, record.properties, record.classification)
+def _snapshot_row(kind: RecordType, record: StoredRecord, now: datetime, new_id: NewId) -> store.SnapshotRow:
+    draft = snapshot_row(kind.snapshot_template, record.key, record.name, record.properties, record.classification)
     return new_id(now), record.id, draft

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-PACK = "pack"
+PACK_ORIGIN = "pack"
 """The call that every change of a pack's apply comes from."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
+class WriteCounts:
     """How many were new, differed from what was stored, and were left alone."""
 
     created: int = 0
@@ -15,13 +15,13 @@ class Changes:
     unchanged: int = 0
 
     @classmethod
-    def tally(cls, drafted: int, stored: int, written: int) -> "Changes":
+    def from_totals(cls, drafted: int, stored: int, written: int) -> "WriteCounts":
         """Of `drafted` records `stored` were there before, and `written` were written."""
         created = drafted - stored
         return cls(created, written - created, drafted - written)
 
-    def __add__(self, other: "Changes") -> "Changes":
-        return Changes(
+    def __add__(self, other: "WriteCounts") -> "WriteCounts":
+        return WriteCounts(
             self.created + other.created,
             self.changed + other.changed,
             self.unchanged + other.unchanged,

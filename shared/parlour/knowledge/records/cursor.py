@@ -8,23 +8,23 @@ import json
 from datetime import UTC, datetime
 
 from parlour.infra.errors import InvalidRequest
-from parlour.infra.jsonable import canonical
-from parlour.knowledge.records.record import Entity
+from parlour.infra.jsonable import canonical_json
+from parlour.knowledge.records.record import Record
 
 _LONGEST = 400
 
 
-def behind(entity: Entity) -> str:
+def encode_cursor(entity: Record) -> str:
     """The cursor behind a record."""
-    text = canonical([entity.updated_at.isoformat(), entity.handle])
+    text = canonical_json([entity.updated_at.isoformat(), entity.handle])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
-def place(cursor: str) -> tuple[datetime, str]:
+def decode_cursor(cursor: str) -> tuple[datetime, str]:
     """The time of change and the handle that a cursor stands behind; InvalidRequest when it is none."""
     try:
         text = base64.b64decode(cursor[:_LONGEST] + "=" * (-len(cursor[:_LONGEST]) % 4), altchars=b"-_", validate=True)
         at, handle = json.loads(text)
         return datetime.fromisoformat(at).astimezone(UTC), str(handle).replace("\0", "").encode().decode()
     except (ValueError, TypeError, RecursionError, OverflowError):
-        raise InvalidRequest("cursor: use the `next_cursor` of the page before as it is, or none") from None
+        raise InvalidRequest("cursor: use the `next_cursor` of the previous page unchanged, or none") from None

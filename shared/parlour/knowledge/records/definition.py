@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.records.snapshots import RecordType
-from parlour.principal import LEVELS
-from parlour.tenancy.records import Visibility
+from parlour.knowledge.records.snapshots import SnapshotTemplate
+from parlour.principal import LEVEL_NAMES
+from parlour.tenancy.records import SessionVisibility
 
 DEFAULT_LINK = "/console/#/records/{{type}}/{{key}}"
-COALESCE_SECONDS = 30
+DEFAULT_COALESCE_SECONDS = 30
 """How long changes are gathered before a Pulse is written anew, where a kind says nothing else."""
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RecordTypeSettings:
     """The `rag` settings of a kind, with what holds when one is not said.
 
     context             whether its records have searchable rows
@@ -31,15 +31,15 @@ class Settings:
     """
 
     semantic: str = ""
-    context: bool = True
-    children: bool = False
-    pulse: bool = False
+    is_searchable: bool = True
+    is_stale_with_children: bool = False
+    has_pulses: bool = False
     pulse_model: str = ""
     pulse_prompt: str = ""
-    coalesce_seconds: int = COALESCE_SECONDS
+    coalesce_seconds: int = DEFAULT_COALESCE_SECONDS
     status_properties: tuple[str, ...] = ()
     tracked_properties: tuple[str, ...] = ()
-    chat_visibility: Visibility = "private"
+    chat_visibility: SessionVisibility = "private"
     chat_agent: str = ""
     budget: JsonObject | None = None
     classification: int = 0
@@ -48,23 +48,23 @@ class Settings:
     link: str = DEFAULT_LINK
 
     @classmethod
-    def of(cls, rag: Mapping[str, Json]) -> "Settings":
+    def parse(cls, rag: Mapping[str, Json]) -> "RecordTypeSettings":
         """As a type's row has them; what is not of the right kind counts as not said."""
         level = rag.get("classification")
         return cls(
             semantic=_text(rag, "semantic"),
-            context=rag.get("context") != "off",
-            children=rag.get("children") == "auto",
-            pulse=rag.get("pulse") == "auto",
+            is_searchable=rag.get("context") != "off",
+            is_stale_with_children=rag.get("children") == "auto",
+            has_pulses=rag.get("pulse") == "auto",
             pulse_model=_text(rag, "pulse_model"),
             pulse_prompt=_text(rag, "pulse_prompt"),
-            coalesce_seconds=_number(rag, "coalesce_seconds") or COALESCE_SECONDS,
-            status_properties=_names(rag, "status_properties"),
-            tracked_properties=_names(rag, "tracked_properties"),
+            coalesce_seconds=_number(rag, "coalesce_seconds") or DEFAULT_COALESCE_SECONDS,
+            status_properties=_property_names(rag, "status_properties"),
+            tracked_properties=_property_names(rag, "tracked_properties"),
             chat_visibility=_visibility(rag),
             chat_agent=_text(rag, "chat_agent"),
             budget=_budget(rag),
-            classification=LEVELS.index(level) if isinstance(level, str) and level in LEVELS else 0,
+            classification=LEVEL_NAMES.index(level) if isinstance(level, str) and level in LEVEL_NAMES else 0,
             icon=_text(rag, "icon"),
             colour=_text(rag, "colour"),
             link=_text(rag, "link") or DEFAULT_LINK,
@@ -72,7 +72,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Definition:
+class RecordType:
     """A kind of record as a tenant has it; `id` is None while it is one of Parlour's own that nobody used yet.
 
     ours    what its row says was put there by Parlour, not by a pack.
@@ -85,8 +85,8 @@ class Definition:
     rag: JsonObject = field(default_factory=dict)
     version: int = 1
     id: UUID | None = None
-    ours: bool = False
-    behind: bool = False
+    is_built_in: bool = False
+    is_outdated: bool = False
 
     @property
     def config(self) -> JsonObject:
@@ -94,16 +94,16 @@ class Definition:
         return {"display_name": self.display_name, "properties": self.properties, "rag": self.rag}
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> RecordTypeSettings:
         """What its `rag` block says."""
-        return Settings.of(self.rag)
+        return RecordTypeSettings.parse(self.rag)
 
     @property
-    def record_type(self) -> RecordType:
+    def snapshot_template(self) -> SnapshotTemplate:
         """What snapshots are made from."""
-        return RecordType(self.key, self.display_name, self.properties, self.rag)
+        return SnapshotTemplate(self.key, self.display_name, self.properties, self.rag)
 
-    def link_to(self, key: str) -> str:
+    def link_to_record(self, key: str) -> str:
         """Where a record of this kind is looked at."""
         return self.settings.link.replace("{{type}}", self.key).replace("{{key}}", key)
 
@@ -114,19 +114,19 @@ class Definition:
         return label if isinstance(label, str) and label else name.replace("_", " ")
 
 
-def is_told_anew(before: JsonObject, after: JsonObject) -> bool:
+def is_backfill_needed(before: JsonObject, after: JsonObject) -> bool:
     """Whether rows or Pulses of a kind's records have to be made again, after its configuration changed."""
-    return _telling(before) != _telling(after)
+    return _searchable_parts(before) != _searchable_parts(after)
 
 
-def _telling(config: JsonObject) -> tuple[object, ...]:
+def _searchable_parts(config: JsonObject) -> tuple[object, ...]:
     rag, properties = config.get("rag"), config.get("properties")
-    settings = Settings.of(rag if isinstance(rag, dict) else {})
+    settings = RecordTypeSettings.parse(rag if isinstance(rag, dict) else {})
     known = properties if isinstance(properties, dict) else {}
     labels = {name: one.get("label") for name, one in known.items() if isinstance(one, dict)}
     told = settings.pulse_prompt, settings.pulse_model, settings.status_properties
-    pulse = told if settings.pulse else None
-    return config.get("display_name"), labels, settings.semantic, settings.context, pulse
+    pulse = told if settings.has_pulses else None
+    return config.get("display_name"), labels, settings.semantic, settings.is_searchable, pulse
 
 
 def _text(rag: Mapping[str, Json], name: str) -> str:
@@ -134,7 +134,7 @@ def _text(rag: Mapping[str, Json], name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _visibility(rag: Mapping[str, Json]) -> Visibility:
+def _visibility(rag: Mapping[str, Json]) -> SessionVisibility:
     """What nobody said, or said in words that are none, is private."""
     said = _text(rag, "chat_visibility")
     return "shared" if said == "shared" else "role_gated" if said == "role_gated" else "private"
@@ -151,7 +151,7 @@ def _budget(rag: Mapping[str, Json]) -> JsonObject | None:
     return value if isinstance(value, dict) else {"tokens": tokens} if (tokens := _number(rag, "budget")) else None
 
 
-def _names(rag: Mapping[str, Json], name: str) -> tuple[str, ...]:
+def _property_names(rag: Mapping[str, Json], name: str) -> tuple[str, ...]:
     value = rag.get(name)
     found: Sequence[Json] = value if isinstance(value, list) else ()
     return tuple(one for one in found if isinstance(one, str))

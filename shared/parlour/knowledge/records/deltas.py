@@ -8,13 +8,13 @@ from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.index.rows import RowDraft
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.snapshots import say
-from parlour.principal import LEVELS, Principal
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.snapshots import format_value
+from parlour.principal import LEVEL_NAMES, Principal
 
 _LONGEST_VALUE = 300
 
-_WHO = {
+_ACTOR_PHRASES = {
     "user": "somebody in a conversation",
     "member": "a member",
     "key": "an API key",
@@ -23,7 +23,7 @@ _WHO = {
 }
 
 
-class Told(Protocol):
+class RecordState(Protocol):
     """What is told of a record."""
 
     @property
@@ -43,7 +43,7 @@ class Told(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class FieldChange:
     """One thing that changed: what readers call it, and what it was and is ("" for nothing)."""
 
     name: str
@@ -57,29 +57,29 @@ class Difference:
         return f"{self.label}: {self.after or 'removed'} (was {self.before})"
 
 
-def differences(kind: Definition, before: Told, after: Told) -> list[Difference]:
+def diff_records(kind: RecordType, before: RecordState, after: RecordState) -> list[FieldChange]:
     """What of a record's name, level and properties changed. Its project is told by `moved`."""
     found = [
-        Difference("name", "name", before.name, after.name),
-        Difference("classification", "classification", LEVELS[before.classification], LEVELS[after.classification]),
+        FieldChange("name", "name", before.name, after.name),
+        FieldChange("classification", "classification", LEVEL_NAMES[before.classification], LEVEL_NAMES[after.classification]),
     ]
     for name in sorted({**before.properties, **after.properties}):
-        values = [_cut(say(entity.properties.get(name))) for entity in (before, after)]
+        values = [_shortened(format_value(entity.properties.get(name))) for entity in (before, after)]
         if before.properties.get(name) != after.properties.get(name):
-            found.append(Difference(name, kind.label(name), *values))
+            found.append(FieldChange(name, kind.label(name), *values))
     return [one for one in found if one.name not in {"name", "classification"} or one.before != one.after]
 
 
-def moved(project: str | None) -> Difference:
+def project_change(project: str | None) -> FieldChange:
     """The record belongs to another project, or to none."""
-    return Difference("project", "project", "", project or "none")
+    return FieldChange("project", "project", "", project or "none")
 
 
-def delta(
+def delta_row(
     principal: Principal,
-    kind: Definition,
-    entity: Told,
-    what: str,
+    kind: RecordType,
+    entity: RecordState,
+    description: str,
     now: datetime,
     classification: int,
     origin: str | None = None,
@@ -87,21 +87,21 @@ def delta(
     """The row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`. `origin`: the call that
     changed it."""
     when = now.strftime("%Y-%m-%d %H:%M")
-    content = f"[{when}] {entity.name} ({kind.display_name}): {what}, by {_WHO[principal.kind]}"
+    content = f"[{when}] {entity.name} ({kind.display_name}): {description}, by {_ACTOR_PHRASES[principal.kind]}"
     metadata = _metadata(principal, kind, entity, when, origin)
     return RowDraft("delta", entity.version, entity.name, content, classification, metadata)
 
 
-def brought(principal: Principal, kind: Definition, entity: Told, now: datetime, origin: str) -> RowDraft:
+def imported_delta_row(principal: Principal, kind: RecordType, entity: RecordState, now: datetime, origin: str) -> RowDraft:
     """The row of a record that came with a pack, without its name: hundreds come at once, and a search for what one is
     called finds the record, not twice."""
     when = now.strftime("%Y-%m-%d %H:%M")
-    content = f"[{when}] created, by {_WHO[principal.kind]}"
+    content = f"[{when}] created, by {_ACTOR_PHRASES[principal.kind]}"
     metadata = _metadata(principal, kind, entity, when, origin)
     return RowDraft("delta", entity.version, kind.display_name, content, entity.classification, metadata)
 
 
-def _metadata(principal: Principal, kind: Definition, entity: Told, when: str, origin: str | None) -> JsonObject:
+def _metadata(principal: Principal, kind: RecordType, entity: RecordState, when: str, origin: str | None) -> JsonObject:
     return {
         "kind": kind.display_name,
         "heading": "change",
@@ -114,10 +114,10 @@ def _metadata(principal: Principal, kind: Definition, entity: Told, when: str, o
     }
 
 
-def told(found: Sequence[Difference]) -> str:
+def format_changes(found: Sequence[FieldChange]) -> str:
     """Several differences in one line."""
     return "; ".join(map(str, found))
 
 
-def _cut(text: str) -> str:
+def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

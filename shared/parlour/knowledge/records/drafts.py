@@ -15,63 +15,63 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index import store as index
 from parlour.knowledge.index.embed import Vectors
-from parlour.knowledge.index.reindex import Entry, by_owner, refuse_repeated, reindex
-from parlour.knowledge.index.rows import RowDraft, StoredRow, compare
-from parlour.knowledge.index.store import Owner
+from parlour.knowledge.index.reindex import OwnerRows, group_by_owner, reject_duplicate_keys, sync_rows
+from parlour.knowledge.index.rows import RowDraft, StoredRow, diff_rows
+from parlour.knowledge.index.store import RowOwner
 from parlour.knowledge.records import deltas, stale, store, trail
-from parlour.knowledge.records.changes import PACK, Changes
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.record import PROJECT, EntityKey
-from parlour.knowledge.records.snapshots import RecordType, snapshot
-from parlour.knowledge.records.store import StoredEntity
-from parlour.knowledge.records.trail import Step
+from parlour.knowledge.records.changes import PACK_ORIGIN, WriteCounts
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.record import PROJECT_TYPE, RecordKey
+from parlour.knowledge.records.snapshots import SnapshotTemplate, snapshot_row
+from parlour.knowledge.records.store import StoredRecord
+from parlour.knowledge.records.trail import RecordTransition
 from parlour.principal import Principal
 
 
 @dataclass(frozen=True, slots=True)
-class EntityDraft:
+class RecordDraft:
     """An entity as it should be."""
 
-    key: EntityKey
+    key: RecordKey
     name: str
     properties: JsonObject = field(default_factory=dict)
     classification: int = 0
-    project: EntityKey | None = None
+    project: RecordKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class EntitiesPlan:
+class RecordImportPlan:
     """Entities with their snapshots (none of a kind that is not searched), the texts among these that have no vector
     yet, and the entities' kinds."""
 
-    drafts: Sequence[tuple[EntityDraft, Sequence[RowDraft]]]
-    texts: Sequence[str]
-    kinds: Mapping[str, Definition]
+    drafts: Sequence[tuple[RecordDraft, Sequence[RowDraft]]]
+    texts_to_embed: Sequence[str]
+    record_types: Mapping[str, RecordType]
 
 
-def prepare_entities(
-    tx: Transaction, drafts: Sequence[EntityDraft], types: Sequence[RecordType], space: str
-) -> EntitiesPlan:
+def prepare_record_import(
+    tx: Transaction, drafts: Sequence[RecordDraft], types: Sequence[SnapshotTemplate], space: str
+) -> RecordImportPlan:
     """Render the snapshots and compare them with what is stored; writes nothing. `space` is the embedder's.
 
     InvalidRequest when a draft's type is not among `types`, or two drafts have one key.
     """
-    refuse_repeated([draft.key for draft in drafts])
-    kinds = {one.key: Definition(one.key, one.display_name, one.properties, one.rag) for one in types}
+    reject_duplicate_keys([draft.key for draft in drafts])
+    kinds = {one.key: RecordType(one.key, one.display_name, one.properties, one.rag) for one in types}
     rendered = [(draft, _snapshots(draft, kinds)) for draft in drafts]
     stored = _stored(tx, drafts)
-    rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], space))
+    rows = group_by_owner(index.list_snapshot_rows(tx, [entity.id for entity in stored.values()], space))
     texts = [
         text
         for draft, wanted in rendered
-        for text in compare(rows[stored[draft.key].id] if draft.key in stored else [], wanted).texts
+        for text in diff_rows(rows[stored[draft.key].id] if draft.key in stored else [], wanted).texts_to_embed
     ]
-    return EntitiesPlan(rendered, texts, kinds)
+    return RecordImportPlan(rendered, texts, kinds)
 
 
-def write_entities(
-    principal: Principal, tx: Transaction, plan: EntitiesPlan, vectors: Vectors, now: datetime, new_id: NewId
-) -> Changes:
+def import_records(
+    principal: Principal, tx: Transaction, plan: RecordImportPlan, vectors: Vectors, now: datetime, new_id: NewId
+) -> WriteCounts:
     """Write what is new or changed, with everything that a change leaves behind; an entity that is stored as drafted
     is not touched, its snapshot is when its type's template changed. One that was deleted is made anew. The entity
     types must be there.
@@ -79,98 +79,98 @@ def write_entities(
     Conflict when the tenant's entities changed since they were prepared, in a way that leaves a text
     without its vector.
     """
-    index.hold_tenant(tx)
+    index.lock_tenant(tx)
     drafts = [draft for draft, _ in plan.drafts]
-    store.free_keys(tx, [draft.key for draft in drafts])
+    store.free_deleted_keys(tx, [draft.key for draft in drafts])
     stored = _stored(tx, drafts)
-    rows = by_owner(index.entity_rows(tx, [entity.id for entity in stored.values()], vectors.space))
-    entries: list[tuple[Entry, Sequence[StoredRow]]] = []
-    puts: list[tuple[EntityDraft, Owner]] = []
+    rows = group_by_owner(index.list_snapshot_rows(tx, [entity.id for entity in stored.values()], vectors.space))
+    entries: list[tuple[OwnerRows, Sequence[StoredRow]]] = []
+    puts: list[tuple[RecordDraft, RowOwner]] = []
     for draft, wanted in plan.drafts:
         there = stored.get(draft.key)
-        owner = Owner(None, there.id if there else new_id(now))
-        changed = there is None or _differs(there, draft)
+        owner = RowOwner(None, there.id if there else new_id(now))
+        changed = there is None or _is_changed(there, draft)
         if changed:
             puts.append((draft, owner))
-        entries.append((Entry(owner, wanted, changed), rows[there.id] if there else []))
-    _put(principal, tx, puts, stored, now)
-    reindex(tx, entries, vectors, now, new_id)
+        entries.append((OwnerRows(owner, wanted, changed), rows[there.id] if there else []))
+    _upsert(principal, tx, puts, stored, now)
+    sync_rows(tx, entries, vectors, now, new_id)
     after = _stored(tx, [draft for draft, _ in puts])
-    steps = [_step(plan.kinds[key.type], stored.get(key), there) for key, there in after.items()]
-    trail.stepped(principal, tx, steps, now, new_id, PACK)
-    changes = Changes.tally(len(drafts), len(stored), len(puts))
+    steps = [_transition(plan.record_types[key.type], stored.get(key), there) for key, there in after.items()]
+    trail.propagate_transitions(principal, tx, steps, now, new_id, PACK_ORIGIN)
+    changes = WriteCounts.from_totals(len(drafts), len(stored), len(puts))
     log.info("entities_written", principal=principal.name, added=changes.created, changed=changes.changed)
     return changes
 
 
-def left_entities(tx: Transaction, drafts: Sequence[EntityDraft]) -> list[str]:
+def list_records_not_in_pack(tx: Transaction, drafts: Sequence[RecordDraft]) -> list[str]:
     """The handles of what packs made and is not among these."""
     drafted = {draft.key for draft in drafts}
-    made = [EntityKey(entity.type, entity.key) for entity in store.pack_entities(tx)]
+    made = [RecordKey(entity.type, entity.key) for entity in store.list_pack_records(tx)]
     return [str(key) for key in made if key not in drafted]
 
 
-def read_entities(principal: Principal, tx: Transaction) -> list[EntityDraft]:
+def export_records(principal: Principal, tx: Transaction) -> list[RecordDraft]:
     """Every entity that the principal may see, by type and key, as it was drafted."""
     return [
-        EntityDraft(
-            EntityKey(entity.type, entity.key), entity.name, entity.properties, entity.classification, _project(entity)
+        RecordDraft(
+            RecordKey(entity.type, entity.key), entity.name, entity.properties, entity.classification, _project(entity)
         )
-        for entity in store.all_entities(tx, principal.clearance)
+        for entity in store.list_all_records(tx, principal.clearance)
     ]
 
 
-def _snapshots(draft: EntityDraft, kinds: Mapping[str, Definition]) -> list[RowDraft]:
+def _snapshots(draft: RecordDraft, kinds: Mapping[str, RecordType]) -> list[RowDraft]:
     kind = kinds.get(draft.key.type)
     if kind is None:
-        raise InvalidRequest(f"entity {draft.key} is of a type that does not exist; define the type first")
-    if not kind.settings.context:
+        raise InvalidRequest(f"entity {draft.key} has an unknown type; define the type first")
+    if not kind.settings.is_searchable:
         return []
-    return [snapshot(kind.record_type, draft.key.key, draft.name, draft.properties, draft.classification)]
+    return [snapshot_row(kind.snapshot_template, draft.key.key, draft.name, draft.properties, draft.classification)]
 
 
-def _put(
+def _upsert(
     principal: Principal,
     tx: Transaction,
-    puts: Sequence[tuple[EntityDraft, Owner]],
-    stored: Mapping[EntityKey, StoredEntity],
+    puts: Sequence[tuple[RecordDraft, RowOwner]],
+    stored: Mapping[RecordKey, StoredRecord],
     now: datetime,
 ) -> None:
     """Projects first, since others belong to them; what somebody's record leaves is told before it leaves."""
     leaving = [there.id for draft, _ in puts if (there := stored.get(draft.key)) and _project(there) != draft.project]
-    stale.mark_wholes(tx, leaving, now)
-    ordered = sorted(puts, key=lambda put: put[0].key.type != PROJECT)
-    store.put_entities(tx, [_columns(principal, draft, owner, now) for draft, owner in ordered])
+    stale.mark_parents_stale(tx, leaving, now)
+    ordered = sorted(puts, key=lambda put: put[0].key.type != PROJECT_TYPE)
+    store.upsert_records(tx, [_columns(principal, draft, owner, now) for draft, owner in ordered])
 
 
-def _step(kind: Definition, before: StoredEntity | None, after: StoredEntity) -> Step:
+def _transition(kind: RecordType, before: StoredRecord | None, after: StoredRecord) -> RecordTransition:
     """What an entity that was written came to."""
     if before is None:
-        return Step(kind, None, after)
-    found = deltas.differences(kind, before, after)
+        return RecordTransition(kind, None, after)
+    found = deltas.diff_records(kind, before, after)
     if before.project == after.project:
-        return Step(kind, before, after, found)
-    return Step(kind, before, after, [*found, deltas.moved(after.project)], after.project_id, after.project_level)
+        return RecordTransition(kind, before, after, found)
+    return RecordTransition(kind, before, after, [*found, deltas.project_change(after.project)], after.project_id, after.project_classification)
 
 
-def _stored(tx: Transaction, drafts: Sequence[EntityDraft]) -> dict[EntityKey, StoredEntity]:
+def _stored(tx: Transaction, drafts: Sequence[RecordDraft]) -> dict[RecordKey, StoredRecord]:
     """What there is of them; what was deleted is not."""
     types, keys = [draft.key.type for draft in drafts], [draft.key.key for draft in drafts]
-    found = store.stored_entities(tx, types, keys) if drafts else []
-    return {EntityKey(entity.type, entity.key): entity for entity in found if not entity.deleted}
+    found = store.find_stored_records(tx, types, keys) if drafts else []
+    return {RecordKey(entity.type, entity.key): entity for entity in found if not entity.is_deleted}
 
 
-def _differs(there: StoredEntity, draft: EntityDraft) -> bool:
+def _is_changed(there: StoredRecord, draft: RecordDraft) -> bool:
     stored = (there.name, there.properties, there.classification, _project(there))
     return stored != (draft.name, draft.properties, draft.classification, draft.project)
 
 
-def _project(there: StoredEntity) -> EntityKey | None:
+def _project(there: StoredRecord) -> RecordKey | None:
     kind, _, key = (there.project or "").partition("/")
-    return EntityKey(kind, key) if key else None
+    return RecordKey(kind, key) if key else None
 
 
-def _columns(principal: Principal, draft: EntityDraft, owner: Owner, now: datetime) -> Mapping[str, object]:
+def _columns(principal: Principal, draft: RecordDraft, owner: RowOwner, now: datetime) -> Mapping[str, object]:
     return {
         "id": owner.entity_id,
         "type": draft.key.type,
@@ -180,7 +180,7 @@ def _columns(principal: Principal, draft: EntityDraft, owner: Owner, now: dateti
         "classification": draft.classification,
         "project_type": draft.project.type if draft.project else None,
         "project_key": draft.project.key if draft.project else None,
-        "origin": f"{PACK}:{owner.entity_id}",
+        "origin": f"{PACK_ORIGIN}:{owner.entity_id}",
         "by": principal.name,
         "now": now,
     }

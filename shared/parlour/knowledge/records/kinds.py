@@ -5,12 +5,12 @@ them (defaults left out), so that a kind which was taken into use and exported a
 """
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.records.definition import Definition
+from parlour.knowledge.records.definition import RecordType
 
 _DONE = "done"
 
-FINDING, TALK = "finding", "conversation"
-CLOSED_TALK = ["closed", "archived"]
+FINDING_TYPE, CONVERSATION_TYPE = "finding", "conversation"
+CLOSED_CONVERSATION_STATES = ["closed", "archived"]
 """The states of a conversation that is over: what becomes of it is no news."""
 
 
@@ -26,17 +26,17 @@ def _choice(*choices: Json) -> JsonObject:
     return {"type": "choice", "choices": [*choices]}
 
 
-def _kind(key: str, properties: JsonObject, rag: JsonObject) -> Definition:
-    return Definition(key, key.capitalize(), {"description": _text(), **properties}, rag)
+def _record_type(key: str, properties: JsonObject, rag: JsonObject) -> RecordType:
+    return RecordType(key, key.capitalize(), {"description": _text(), **properties}, rag)
 
 
 _LEVELS = _choice("low", "medium", "high", "critical")
 _PROGRESS = _choice("planned", "active", "blocked", _DONE, "cancelled")
 
-KINDS = {
+BUILT_IN_TYPES = {
     kind.key: kind
     for kind in (
-        _kind(
+        _record_type(
             "project",
             {"state": _PROGRESS, "start": _date(), "due": _date()},
             {
@@ -47,12 +47,12 @@ KINDS = {
                 "colour": "blue",
             },
         ),
-        _kind(
+        _record_type(
             "document",
             {"state": _choice("draft", "review", "published", "archived", "scratch")},
             {"icon": "file", "colour": "grey"},
         ),
-        _kind(
+        _record_type(
             "task",
             {
                 "state": _choice("open", "in progress", "blocked", _DONE, "cancelled"),
@@ -62,22 +62,22 @@ KINDS = {
             },
             {"status_properties": ["state"], "icon": "check", "colour": "green"},
         ),
-        _kind(
+        _record_type(
             "goal",
             {"state": _PROGRESS, "due": _date(), "measure": _text(), "target": _text()},
             {"children": "auto", "pulse": "auto", "status_properties": ["state"], "icon": "target", "colour": "violet"},
         ),
-        _kind(
+        _record_type(
             "plan",
             {"state": _PROGRESS, "start": _date(), "due": _date()},
             {"children": "auto", "pulse": "auto", "status_properties": ["state"], "icon": "list", "colour": "teal"},
         ),
-        _kind(
+        _record_type(
             "milestone",
             {"state": _choice("open", "reached", "missed"), "due": _date()},
             {"children": "auto", "status_properties": ["state"], "icon": "flag", "colour": "amber"},
         ),
-        _kind(
+        _record_type(
             "risk",
             {
                 "severity": _LEVELS,
@@ -95,7 +95,7 @@ KINDS = {
                 "colour": "red",
             },
         ),
-        _kind(
+        _record_type(
             "requirement",
             {
                 "state": _choice("proposed", "agreed", "met", "dropped"),
@@ -104,13 +104,13 @@ KINDS = {
             },
             {"status_properties": ["state"], "icon": "ruler", "colour": "indigo"},
         ),
-        _kind(
+        _record_type(
             "output",
             {"state": _choice("planned", "draft", "delivered", "accepted"), "due": _date(), "format": _text()},
             {"status_properties": ["state"], "icon": "box", "colour": "brown"},
         ),
-        _kind(
-            FINDING,
+        _record_type(
+            FINDING_TYPE,
             {
                 "kind": _text(),
                 "severity": _LEVELS,
@@ -119,7 +119,7 @@ KINDS = {
             },
             {"status_properties": ["status", "severity"], "icon": "search", "colour": "orange"},
         ),
-        _kind(
+        _record_type(
             "contract",
             {
                 "counterparty": _text(),
@@ -132,8 +132,8 @@ KINDS = {
             },
             {"children": "auto", "pulse": "auto", "status_properties": ["state"], "icon": "scroll", "colour": "navy"},
         ),
-        _kind(
-            TALK,
+        _record_type(
+            CONVERSATION_TYPE,
             {"participants": _text(), "state": _choice("open", "closed")},
             {"children": "auto", "icon": "chat", "colour": "cyan"},
         ),

@@ -12,73 +12,73 @@ from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import store
-from parlour.knowledge.records.definition import Settings
+from parlour.knowledge.records.definition import RecordTypeSettings
 from parlour.knowledge.records.linked_text import (
-    ACTIVE,
-    DUE,
-    KINDS,
-    PER_KIND,
-    SCRATCH,
-    Kind,
-    Linked,
+    ACTIVE_STATES,
+    DUE_PROPERTIES,
+    TYPE_ORDER,
+    MAX_PER_TYPE,
+    SCRATCH_NAMES,
+    LinkedType,
+    LinkedRecords,
     LinkedRecord,
-    Relation,
+    DirectedRelation,
 )
-from parlour.knowledge.records.record import EntityKey, Ref, named, shown
-from parlour.knowledge.records.snapshots import RecordType, snapshot
-from parlour.knowledge.records.store import LinkedRow, Mark
+from parlour.knowledge.records.record import RecordKey, RecordRef, parse_reference, printable_reference
+from parlour.knowledge.records.snapshots import SnapshotTemplate, snapshot_row
+from parlour.knowledge.records.store import LinkedRecordsRow, LastWrite
 from parlour.principal import Principal
 
-PAGE = 8
+LINKED_PAGE_SIZE = 8
 """Records on one page of the full form: with descriptions about 150 tokens each, so one page is what a turn's tool
 results may take."""
 
-_EVERY_PAGE = 1_000_000
-_KEPT = timedelta(seconds=60)
-_MOST_KEPT = 200
+_NO_LIMIT = 1_000_000
+_CACHE_SECONDS = timedelta(seconds=60)
+_MAX_CACHE_ENTRIES = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class LinkedPage:
     """One page of the links of a record; `of` pages in all, of the kind that was asked for."""
 
-    linked: Linked
-    number: int
-    of: int
+    linked: LinkedRecords
+    page_number: int
+    page_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Focus:
+class FocusRecord:
     """The record that a conversation is about, as a reader may see it; `text` is what it says, as it is searched,
     `budget` what its kind says otherwise than an agent's budget, `pulse` whether its kind has Pulses."""
 
     id: UUID
     text: str
-    linked: Linked
-    budget: JsonObject | None = None
-    pulse: bool = False
+    linked_records: LinkedRecords
+    budget_override: JsonObject | None = None
+    has_pulses: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Key:
+class _CacheKey:
     """What decides what a reader sees of a record."""
 
     tenant_id: UUID
     entity_id: UUID
     clearance: int
     team_id: UUID | None
-    sees_teams: bool
+    sees_all_teams: bool
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
-    focus: Focus | None
-    latest: str
-    until: datetime
+class _CacheEntry:
+    focus_record: FocusRecord | None
+    transaction_id: str
+    expires_at: datetime
 
 
 @dataclass(slots=True)
-class LinkCache:
+class LinkedRecordsCache:
     """What was read in the last minute by this worker.
 
     An entry is used only while the tenant's records are as they were: every transaction that writes records leaves a
@@ -89,119 +89,119 @@ class LinkCache:
     shared between threads.
     """
 
-    _kept: OrderedDict[_Key, _Kept] = field(default_factory=OrderedDict)
+    _entries: OrderedDict[_CacheKey, _CacheEntry] = field(default_factory=OrderedDict)
 
-    def find(self, key: _Key, now: datetime) -> _Kept | None:
-        kept = self._kept.get(key)
-        return kept if kept and kept.until > now else None
+    def find(self, key: _CacheKey, now: datetime) -> _CacheEntry | None:
+        kept = self._entries.get(key)
+        return kept if kept and kept.expires_at > now else None
 
-    def keep(self, key: _Key, kept: _Kept) -> None:
-        self._kept[key] = kept
-        self._kept.move_to_end(key)
-        while len(self._kept) > _MOST_KEPT:
-            self._kept.popitem(last=False)
+    def put(self, key: _CacheKey, kept: _CacheEntry) -> None:
+        self._entries[key] = kept
+        self._entries.move_to_end(key)
+        while len(self._entries) > _MAX_CACHE_ENTRIES:
+            self._entries.popitem(last=False)
 
 
-def focus(
+def read_focus_record(
     principal: Principal,
     tx: Transaction,
     entity_id: UUID,
     *,
     team_id: UUID | None = None,
-    cache: LinkCache | None = None,
-    mark: str | None = None,
+    cache: LinkedRecordsCache | None = None,
+    last_write: str | None = None,
     now: datetime,
-) -> Focus | None:
+) -> FocusRecord | None:
     """The record and the first three of each kind that it is linked to; None when the principal may not see it.
 
     `mark`: of whoever wrote the tenant's records last, if this transaction has read it and has written nothing.
     """
-    key = _Key(principal.tenant_id, entity_id, principal.clearance, team_id, _sees_teams(principal))
+    key = _CacheKey(principal.tenant_id, entity_id, principal.clearance, team_id, _sees_all_teams(principal))
     known = cache.find(key, now) if cache else None
-    if known and _mark(tx, mark) == Mark(known.latest, settled=True):
-        return known.focus
-    row = _read(principal, tx, entity_id, team_id=team_id, per_kind=PER_KIND)
+    if known and _last_write(tx, last_write) == LastWrite(known.transaction_id, is_cacheable=True):
+        return known.focus_record
+    row = _read(principal, tx, entity_id, team_id=team_id, per_kind=MAX_PER_TYPE)
     found = _focus(row)
-    if cache and row.settled:
-        cache.keep(key, _Kept(found, row.latest, now + _KEPT))
+    if cache and row.is_cacheable:
+        cache.put(key, _CacheEntry(found, row.transaction_id, now + _CACHE_SECONDS))
     return found
 
 
-def page(
+def read_linked_page(
     principal: Principal,
     tx: Transaction,
-    ref: Ref,
+    ref: RecordRef,
     *,
     team_id: UUID | None = None,
-    kind: str | None = None,
-    number: int = 1,
-    most: int = PAGE,
-) -> Page:
+    type_key: str | None = None,
+    page_number: int = 1,
+    limit: int = LINKED_PAGE_SIZE,
+) -> LinkedPage:
     """One page of everything that a record is linked to, with descriptions; `kind` leaves out all others.
 
     NotFound when there is no such record for the principal. A page after the last is empty.
     """
-    row = _read(principal, tx, ref, team_id=team_id, kind=kind, skip=(number - 1) * most, most=most)
+    row = _read(principal, tx, ref, team_id=team_id, kind=type_key, skip=(page_number - 1) * limit, most=limit)
     if row.id is None:
-        raise NotFound(f"there is no record {shown(ref)}; search for it, or ask for the list of its type")
+        raise NotFound(f"record {printable_reference(ref)} not found; search for it, or list the records of its type")
     linked = _linked(row)
-    wanted = sum(one.total for one in linked.kinds if kind in (None, one.key))
-    return Page(linked, number, max(1, -(-wanted // most)))
+    wanted = sum(one.total for one in linked.types if type_key in (None, one.key))
+    return LinkedPage(linked, page_number, max(1, -(-wanted // limit)))
 
 
 def _read(
-    principal: Principal, tx: Transaction, ref: Ref, *, team_id: UUID | None,
-    per_kind: int = _EVERY_PAGE, kind: str | None = None, skip: int = 0, most: int = _EVERY_PAGE,
-) -> LinkedRow:  # fmt: skip
-    what = named(ref)
-    handle = what if isinstance(what, EntityKey) else EntityKey("", "")
-    return store.linked(
+    principal: Principal, tx: Transaction, ref: RecordRef, *, team_id: UUID | None,
+    per_kind: int = _NO_LIMIT, kind: str | None = None, skip: int = 0, most: int = _NO_LIMIT,
+) -> LinkedRecordsRow:  # fmt: skip
+    what = parse_reference(ref)
+    handle = what if isinstance(what, RecordKey) else RecordKey("", "")
+    return store.read_linked_records(
         tx, id=what if isinstance(what, UUID) else None, type=handle.type, key=handle.key,
-        clearance=principal.clearance, team_id=team_id, sees_teams=_sees_teams(principal),
-        per_kind=per_kind, kind=kind, skip=skip, most=most, kinds=list(KINDS), active=list(ACTIVE),
-        scratch=list(SCRATCH), due=list(DUE),
+        clearance=principal.clearance, team_id=team_id, sees_teams=_sees_all_teams(principal),
+        per_kind=per_kind, kind=kind, skip=skip, most=most, kinds=list(TYPE_ORDER), active=list(ACTIVE_STATES),
+        scratch=list(SCRATCH_NAMES), due=list(DUE_PROPERTIES),
     )  # fmt: skip
 
 
-def _mark(tx: Transaction, read: str | None) -> Mark | None:
-    return store.record_mark(tx) if read is None else Mark(read, settled=True)
+def _last_write(tx: Transaction, read: str | None) -> LastWrite | None:
+    return store.read_last_write(tx) if read is None else LastWrite(read, is_cacheable=True)
 
 
-def _sees_teams(principal: Principal) -> bool:
+def _sees_all_teams(principal: Principal) -> bool:
     """Members and Parlour itself see every team's documents; a user only those of the team that they talk to."""
     return principal.kind != "user"
 
 
-def _focus(row: LinkedRow) -> Focus | None:
+def _focus(row: LinkedRecordsRow) -> FocusRecord | None:
     if row.id is None:
         return None
-    kind = RecordType(row.type, row.type_name, row.type_properties, row.rag)
-    text = snapshot(kind, row.key, row.name, row.properties, row.classification).content
-    settings = Settings.of(row.rag)
-    return Focus(row.id, text, _linked(row), settings.budget, settings.pulse)
+    kind = SnapshotTemplate(row.type, row.type_name, row.type_properties, row.rag)
+    text = snapshot_row(kind, row.key, row.name, row.properties, row.classification).content
+    settings = RecordTypeSettings.parse(row.rag)
+    return FocusRecord(row.id, text, _linked(row), settings.budget, settings.has_pulses)
 
 
-def _linked(row: LinkedRow) -> Linked:
-    kinds = tuple(Kind(str(one["key"]), str(one["name"]), int(str(one["total"]))) for one in row.kinds)
-    return Linked(f"{row.type}/{row.key}", row.name, kinds, tuple(map(_record, row.records)))
+def _linked(row: LinkedRecordsRow) -> LinkedRecords:
+    kinds = tuple(LinkedType(str(one["key"]), str(one["name"]), int(str(one["total"]))) for one in row.types)
+    return LinkedRecords(f"{row.type}/{row.key}", row.name, kinds, tuple(map(_record, row.records)))
 
 
 def _record(found: JsonObject) -> LinkedRecord:
     relations = found["relations"]
     return LinkedRecord(
         handle=f"{found['type']}/{found['key']}",
-        kind=str(found["type"]),
-        kind_name=str(found["type_name"]),
+        type=str(found["type"]),
+        type_name=str(found["type_name"]),
         name=str(found["name"]),
         relations=tuple(map(_relation, relations if isinstance(relations, list) else [])),
         state=str(found["state"] or ""),
-        type_key=str(found["type_key"] or ""),
+        subtype=str(found["type_key"] or ""),
         due=str(found["due"] or ""),
         description=str(found["description"] or ""),
         is_context=bool(found["is_context"]),
     )
 
 
-def _relation(pair: Json) -> Relation:
+def _relation(pair: Json) -> DirectedRelation:
     name, direction = pair if isinstance(pair, list) else ("", "")
-    return Relation(str(name), "outgoing" if direction == "outgoing" else "incoming")
+    return DirectedRelation(str(name), "outgoing" if direction == "outgoing" else "incoming")

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 
 from parlour.infra.errors import InvalidRequest
-from parlour.infra.jsonable import Json, JsonObject, canonical
-from parlour.text.suggestions import listed, meant
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
+from parlour.text.suggestions import list_options, did_you_mean
 
-SOURCES = "sources"
+SOURCES_PROPERTY = "sources"
 """Where what a record says was read: a list of `{"title", "locator", "page"}`. Any record may have it."""
 
 _SYSTEM = frozenset({"id", "key", "version"})
@@ -23,12 +23,12 @@ _MOST_SOURCES = 20
 _SOURCE_FIELDS = frozenset({"title", "locator", "page"})
 
 
-def is_system(name: str) -> bool:
+def is_reserved(name: str) -> bool:
     """Whether a name is that of a field which only Parlour writes."""
     return name in _SYSTEM or name.startswith(_SYSTEM_FAMILIES)
 
 
-def merged(defined: JsonObject, before: JsonObject, given: JsonObject, kind: str = "record") -> JsonObject:
+def merge_properties(defined: JsonObject, before: JsonObject, given: JsonObject, type_key: str = "record") -> JsonObject:
     """A record's properties after `given` is put on those it had; what is given as None is taken away.
 
     InvalidRequest names every property that does not fit: unknown (with the one that is spelt like it), the system's
@@ -36,29 +36,29 @@ def merged(defined: JsonObject, before: JsonObject, given: JsonObject, kind: str
     """
     problems = [f"{name}: {message}" for name, value in given.items() if (message := _problem(defined, name, value))]
     after: JsonObject = {name: value for name, value in {**before, **given}.items() if value is not None}
-    problems += [f"{name}: is missing; a {kind} requires it" for name in _missing(defined, after)]
-    if not problems and len(canonical(after)) > _LARGEST:
+    problems += [f"{name}: is missing; a {type_key} requires it" for name in _missing(defined, after)]
+    if not problems and len(canonical_json(after)) > _LARGEST:
         problems = [f"properties: are longer than {_LARGEST:,} characters together; put long text into a document"]
     if problems:
         raise InvalidRequest("; ".join(problems))
     return after
 
 
-def check_filter(defined: JsonObject, where: Mapping[str, str]) -> None:
+def validate_filter(defined: JsonObject, where: Mapping[str, str]) -> None:
     """Whether a kind has the properties, and the choices, that somebody looks for; InvalidRequest when not."""
     for name, value in where.items():
         if name not in defined:
-            raise InvalidRequest(f"{name}: is not a property of this kind{meant(name, defined)} ({_all(defined)})")
+            raise InvalidRequest(f"{name}: is not a property of this type{did_you_mean(name, defined)} ({_known_names(defined)})")
         choices = choices_of(defined[name])
         if choices and value not in choices:
-            raise InvalidRequest(f"{name}: must be one of {', '.join(choices)}{meant(value, choices)}")
+            raise InvalidRequest(f"{name}: must be one of {', '.join(choices)}{did_you_mean(value, choices)}")
 
 
-def misfit(kind: str, choices: tuple[str, ...], value: object) -> str | None:
+def value_problem(kind: str, choices: tuple[str, ...], value: object) -> str | None:
     """What is wrong with a property's value, as a predicate ("must be a number"); None when nothing is."""
     fits, expected = _TYPES.get(kind, _TYPES["text"])
     if kind == "choice":
-        return None if value in choices else f"must be one of {', '.join(choices)}{meant(str(value), choices)}"
+        return None if value in choices else f"must be one of {', '.join(choices)}{did_you_mean(str(value), choices)}"
     return None if fits(value) else f"must be {expected}"
 
 
@@ -69,18 +69,18 @@ def choices_of(known: Json) -> tuple[str, ...]:
 
 
 def _problem(defined: JsonObject, name: str, value: Json) -> str | None:
-    if is_system(name):
-        return "is Parlour's own and cannot be written"
-    if name == SOURCES and SOURCES not in defined:
-        return _bad_sources(value)
+    if is_reserved(name):
+        return "is reserved by Parlour and cannot be written"
+    if name == SOURCES_PROPERTY and SOURCES_PROPERTY not in defined:
+        return _sources_problem(value)
     known = defined.get(name)
     if not isinstance(known, dict):
-        return f"is not a property of this kind{meant(name, defined)} ({_all(defined)})"
+        return f"is not a property of this type{did_you_mean(name, defined)} ({_known_names(defined)})"
     if value is None:
         return None
     if isinstance(value, str) and not _is_text(value):
         return f"must be at most {_LONGEST_TEXT:,} characters, without NUL or half characters"
-    return misfit(str(known.get("type", "text")), choices_of(known), value)
+    return value_problem(str(known.get("type", "text")), choices_of(known), value)
 
 
 def _missing(defined: JsonObject, after: Mapping[str, Json]) -> Iterator[str]:
@@ -89,11 +89,11 @@ def _missing(defined: JsonObject, after: Mapping[str, Json]) -> Iterator[str]:
             yield name
 
 
-def _all(defined: JsonObject) -> str:
-    return f"there are: {listed(defined, 30)}"
+def _known_names(defined: JsonObject) -> str:
+    return f"available: {list_options(defined, 30)}"
 
 
-def _bad_sources(value: Json) -> str | None:
+def _sources_problem(value: Json) -> str | None:
     fine = value is None or (isinstance(value, list) and len(value) <= _MOST_SOURCES and all(map(_is_source, value)))
     return None if fine else f'must be a list of at most {_MOST_SOURCES} {{"title", "locator", "page"}}'
 

@@ -17,18 +17,18 @@ _LONGEST_SLUG = 48
 _LONGEST_NAME = 300
 _SUFFIXES = (4, 8, 32)
 
-PROJECT = "project"
+PROJECT_TYPE = "project"
 """The kind of the records that others belong to."""
 
-DOCUMENT = "document"
+DOCUMENT_TYPE = "document"
 """The kind of the records that have a text."""
 
-type Ref = UUID | str
+type RecordRef = UUID | str
 """An id, the id as text, or a handle: `type/key`."""
 
 
 @dataclass(frozen=True, slots=True)
-class EntityKey:
+class RecordKey:
     """How an entity is named from outside: keys are unique within a type."""
 
     type: str
@@ -39,7 +39,7 @@ class EntityKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Entity:
+class Record:
     """A record.
 
     type, type_name  its kind: the key, and as readers call it.
@@ -73,7 +73,7 @@ class Entity:
 
 
 @dataclass(frozen=True, slots=True)
-class NewEntity:
+class RecordInput:
     """A record to make.
 
     key             unique among its kind; left out, it is made from the name.
@@ -90,7 +90,7 @@ class NewEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class Patch:
+class RecordPatch:
     """What to change of a record; what is not said stays. A property set to None is taken away, and so is `project`."""
 
     name: str | None = None
@@ -100,47 +100,47 @@ class Patch:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class RecordPage:
     """Some records, and where to read on: "" when these are the last."""
 
-    entities: Sequence[Entity]
+    records: Sequence[Record]
     next_cursor: str = ""
 
 
-def named(ref: Ref) -> UUID | EntityKey | None:
+def parse_reference(ref: RecordRef) -> UUID | RecordKey | None:
     """What a reference names: an id or a type and key; None when it is written like neither."""
     if isinstance(ref, UUID):
         return ref
     type_key, slash, key = ref.strip().partition("/")
     if slash:
-        return EntityKey(type_key, key) if _TYPE.fullmatch(type_key) and _KEY.fullmatch(key) else None
+        return RecordKey(type_key, key) if _TYPE.fullmatch(type_key) and _KEY.fullmatch(key) else None
     try:
         return UUID(type_key)
     except ValueError:
         return None
 
 
-def shown(ref: Ref) -> str:
+def printable_reference(ref: RecordRef) -> str:
     """A reference for a message: short and printable."""
     return "".join(character for character in str(ref) if character.isprintable())[:120]
 
 
-def check_key(key: str) -> str:
+def validate_key(key: str) -> str:
     """A key that somebody chose; InvalidRequest when it cannot be one."""
     if not _KEY.fullmatch(key):
         raise InvalidRequest("key: use letters, digits, dots, dashes and underscores, 100 at most, like 'CO-014'")
     return key
 
 
-def check_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """A record's name on one line; InvalidRequest when it is empty or too long."""
     line = " ".join(name.encode("utf-8", "ignore").decode().replace("\0", "").split())
     if not 0 < len(line) <= _LONGEST_NAME:
-        raise InvalidRequest(f"name: say it in 1 to {_LONGEST_NAME} characters")
+        raise InvalidRequest(f"name: use 1 to {_LONGEST_NAME} characters")
     return line
 
 
-def made_keys(name: str, record_id: UUID) -> list[str]:
+def generate_keys(name: str, record_id: UUID) -> list[str]:
     """Keys for a record that nobody gave one, best first: words of its name and some of its id."""
     words = slug(name)
     return [f"{words}-{record_id.hex[-length:]}" for length in _SUFFIXES]

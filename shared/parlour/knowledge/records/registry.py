@@ -6,42 +6,42 @@ from uuid import UUID
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import store
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.kinds import KINDS
-from parlour.knowledge.records.record import shown
-from parlour.text.suggestions import listed, meant
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.kinds import BUILT_IN_TYPES
+from parlour.knowledge.records.record import printable_reference
+from parlour.text.suggestions import list_options, did_you_mean
 
 
-def definitions(tx: Transaction) -> dict[str, Definition]:
+def list_record_types(tx: Transaction) -> dict[str, RecordType]:
     """Every kind by its key, in order."""
-    known = {**KINDS, **{kind.key: _in_force(kind) for kind in store.entity_types(tx)}}
+    known = {**BUILT_IN_TYPES, **{kind.key: _as_current_version(kind) for kind in store.list_record_types(tx)}}
     return dict(sorted(known.items()))
 
 
-def definition(tx: Transaction, key: str) -> Definition:
+def get_record_type(tx: Transaction, type_key: str) -> RecordType:
     """One kind; InvalidRequest when there is none of that key, with the one that is spelt like it."""
-    if found := store.entity_type(tx, key[:100].replace("\0", "").encode(errors="ignore").decode()):
-        return _in_force(found)
-    if key in KINDS:
-        return KINDS[key]
-    kinds = definitions(tx)
-    raise InvalidRequest(f"type: there is no kind '{shown(key)}'{meant(key, kinds)} (there are: {listed(kinds, 30)})")
+    if found := store.find_record_type(tx, type_key[:100].replace("\0", "").encode(errors="ignore").decode()):
+        return _as_current_version(found)
+    if type_key in BUILT_IN_TYPES:
+        return BUILT_IN_TYPES[type_key]
+    kinds = list_record_types(tx)
+    raise InvalidRequest(f"type: unknown type '{printable_reference(type_key)}'{did_you_mean(type_key, kinds)} (available: {list_options(kinds, 30)})")
 
 
-def by_id(tx: Transaction, type_id: UUID) -> Definition | None:
+def find_record_type_by_id(tx: Transaction, type_id: UUID) -> RecordType | None:
     """The kind whose row that is."""
-    found = store.entity_type_by_id(tx, type_id)
-    return _in_force(found) if found else None
+    found = store.find_record_type_by_id(tx, type_id)
+    return _as_current_version(found) if found else None
 
 
-def defined(tx: Transaction) -> dict[str, Definition]:
+def list_pack_record_types(tx: Transaction) -> dict[str, RecordType]:
     """The kinds that the tenant's packs say themselves, by key: Parlour never changes those."""
-    return {kind.key: kind for kind in store.entity_types(tx) if not kind.ours}
+    return {kind.key: kind for kind in store.list_record_types(tx) if not kind.is_built_in}
 
 
-def _in_force(kind: Definition) -> Definition:
+def _as_current_version(kind: RecordType) -> RecordType:
     """A kind of everybody's is what this Parlour says, whatever an older one has put into its row."""
-    said = KINDS.get(kind.key) if kind.ours else None
+    said = BUILT_IN_TYPES.get(kind.key) if kind.is_built_in else None
     if said is None:
         return kind
-    return replace(said, version=kind.version, id=kind.id, ours=True, behind=kind.config != said.config)
+    return replace(said, version=kind.version, id=kind.id, is_built_in=True, is_outdated=kind.config != said.config)

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from parlour.infra.errors import InvalidRequest
-from parlour.text.suggestions import meant
+from parlour.text.suggestions import did_you_mean
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 
 _MISSPELT = 0.8
 """How much alike two names are that one person may have meant for the same."""
 
-type Whole = Literal["source", "target", "neither"]
+type ParentEnd = Literal["source", "target", "neither"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Relation:
     name: str
     outgoing: str
     incoming: str
-    whole: Whole
+    parent_end: ParentEnd
 
 
 CATALOGUE = {
@@ -53,34 +53,34 @@ CATALOGUE = {
     )
 }
 
-SAID_BY_THE_WHOLE = sorted(name for name, relation in CATALOGUE.items() if relation.whole == "source")
-BETWEEN_EQUALS = sorted(name for name, relation in CATALOGUE.items() if relation.whole == "neither")
+PARENT_TO_CHILD_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation.parent_end == "source")
+PEER_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation.parent_end == "neither")
 
 
-def relation(name: str) -> Relation:
+def get_relation(name: str) -> Relation:
     """The catalogue's of that name; one that it does not know reads as it is spelt."""
     said = name.replace("_", " ")
-    return CATALOGUE.get(name) or Relation(name, said, f"{said} (from there)", "target")
+    return CATALOGUE.get(name) or Relation(name, said, f"{said} (inverse)", "target")
 
 
-def reads(name: str, *, outgoing: bool) -> str:
+def relation_phrase(name: str, *, outgoing: bool) -> str:
     """How a relation reads from one of its ends: "belongs to plan" when the catalogue does not know it."""
-    found = relation(name)
+    found = get_relation(name)
     return found.outgoing if outgoing else found.incoming
 
 
-def check(name: str, known: frozenset[str] = frozenset()) -> str:
+def validate_relation(name: str, relations_in_use: frozenset[str] = frozenset()) -> str:
     """A relation's name; InvalidRequest when it cannot be one, or is spelt almost like one of the catalogue's.
 
     known: relations that the tenant's links have already; those are taken as they are.
     """
-    if name in CATALOGUE or name in known:
+    if name in CATALOGUE or name in relations_in_use:
         return name
-    names = [*CATALOGUE, *known]
+    names = [*CATALOGUE, *relations_in_use]
     if not _NAME.fullmatch(name):
         raise InvalidRequest(
-            f"relation: use lower-case letters, digits and underscores, like 'depends_on'{meant(name, names)}"
+            f"relation: use lower-case letters, digits and underscores, like 'depends_on'{did_you_mean(name, names)}"
         )
-    if near := meant(name, names, _MISSPELT):
-        raise InvalidRequest(f"relation: there is no '{name}'{near} (there are: {', '.join(CATALOGUE)})")
+    if near := did_you_mean(name, names, _MISSPELT):
+        raise InvalidRequest(f"relation: unknown relation '{name}'{near} (available: {', '.join(CATALOGUE)})")
     return name

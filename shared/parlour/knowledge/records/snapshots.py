@@ -12,7 +12,7 @@ _OWN = frozenset({"name", "type", "key"})
 
 
 @dataclass(frozen=True, slots=True)
-class RecordType:
+class SnapshotTemplate:
     """What a snapshot needs of an entity type.
 
     properties: per property an object whose `label`, if any, is how the property is called in text.
@@ -30,20 +30,20 @@ def placeholders(template: str) -> frozenset[str]:
     return frozenset(_PLACEHOLDER.findall(template)) - _OWN
 
 
-def snapshot(record_type: RecordType, key: str, name: str, properties: JsonObject, classification: int) -> RowDraft:
+def snapshot_row(record_type: SnapshotTemplate, key: str, name: str, properties: JsonObject, classification: int) -> RowDraft:
     """The record's row: its type's template filled in, then every property the template does not name."""
     template = record_type.rag.get("semantic")
     template = template if isinstance(template, str) and template.strip() else "{{name}} ({{type}})"
-    values = {label: text for label, value in properties.items() if (text := say(value))}
+    values = {label: text for label, value in properties.items() if (text := format_value(value))}
     named = placeholders(template)
-    rest = [f"{_label(record_type, prop)}: {values[prop]}" for prop in sorted(values, key=_place) if prop not in named]
+    rest = [f"{_label(record_type, prop)}: {values[prop]}" for prop in sorted(values, key=_property_order) if prop not in named]
     own = {"name": name, "type": record_type.display_name, "key": key}
-    first = _fill(template, {**values, **own})
+    first = _fill_template(template, {**values, **own})
     metadata: JsonObject = {"kind": record_type.display_name, "heading": "record", "type": record_type.key, "key": key}
     return RowDraft("snapshot", 0, name, "\n".join([first, *rest]), classification, metadata)
 
 
-def say(value: Json) -> str:
+def format_value(value: Json) -> str:
     """A property's value as a reader would write it; "" for nothing."""
     match value:
         case None:
@@ -51,28 +51,28 @@ def say(value: Json) -> str:
         case bool():
             return "yes" if value else "no"
         case list():
-            return ", ".join(filter(None, map(say, value)))
+            return ", ".join(filter(None, map(format_value, value)))
         case dict():
-            return "; ".join(f"{_spaced(name)}: {text}" for name, part in value.items() if (text := say(part)))
+            return "; ".join(f"{_without_underscores(name)}: {text}" for name, part in value.items() if (text := format_value(part)))
         case _:
             return str(value).strip()
 
 
-def _place(name: str) -> tuple[int, str]:
+def _property_order(name: str) -> tuple[int, str]:
     """Where the database puts a property, so that a record reads the same before it is written and after."""
     return len(name.encode()), name
 
 
-def _fill(template: str, values: Mapping[str, str]) -> str:
+def _fill_template(template: str, values: Mapping[str, str]) -> str:
     """A property without a value reads "unknown", so that the sentence stays one."""
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], "unknown"), template).strip()
 
 
-def _label(record_type: RecordType, prop: str) -> str:
+def _label(record_type: SnapshotTemplate, prop: str) -> str:
     definition = record_type.properties.get(prop)
     label = definition.get("label") if isinstance(definition, dict) else None
-    return label if isinstance(label, str) and label else _spaced(prop)
+    return label if isinstance(label, str) and label else _without_underscores(prop)
 
 
-def _spaced(name: str) -> str:
+def _without_underscores(name: str) -> str:
     return name.replace("_", " ")

@@ -9,11 +9,11 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.rows import RowDraft
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.record import Entity, EntityKey
-from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOLE
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.record import Record, RecordKey
+from parlour.knowledge.records.relations import PEER_RELATIONS, PARENT_TO_CHILD_RELATIONS
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 type SnapshotRow = tuple[UUID, UUID, RowDraft]
 """A row's own id, its record's, and what it says."""
@@ -23,7 +23,7 @@ type DeltaRow = tuple[UUID, UUID, RowDraft, UUID | None, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class EntityId:
+class RecordIdRow:
     """An entity's id with the type and key it was asked for by."""
 
     id: UUID
@@ -32,7 +32,7 @@ class EntityId:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredEntity:
+class StoredRecord:
     """An entity as it is; the version, and its project's id and level, where they were asked for."""
 
     id: UUID
@@ -41,29 +41,29 @@ class StoredEntity:
     name: str
     properties: JsonObject
     classification: int
-    deleted: bool
+    is_deleted: bool
     project: str | None
     version: int = 1
     project_id: UUID | None = None
-    project_level: int = 0
+    project_classification: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Id:
+class IdRow:
     """One id."""
 
     id: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class RelationNameRow:
     """One name."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
-class StoredEdge:
+class StoredLink:
     """A link, by the ids of its ends."""
 
     source_id: UUID
@@ -72,7 +72,7 @@ class StoredEdge:
 
 
 @dataclass(frozen=True, slots=True)
-class NamedEdge:
+class LinkByKeys:
     """A link, by the types and keys of its ends."""
 
     source_type: str
@@ -82,93 +82,93 @@ class NamedEdge:
     relation: str
 
 
-def entity_ids(tx: Transaction, types: Sequence[str], keys: Sequence[str]) -> list[EntityId]:
-    return tx.all(SQL["entity_ids"], EntityId, types=list(types), keys=list(keys))
+def find_record_ids(tx: Transaction, types: Sequence[str], keys: Sequence[str]) -> list[RecordIdRow]:
+    return tx.all(SQL["entity_ids"], RecordIdRow, types=list(types), keys=list(keys))
 
 
-def stored_entities(tx: Transaction, types: Sequence[str], keys: Sequence[str]) -> list[StoredEntity]:
-    return tx.all(SQL["stored_entities"], StoredEntity, types=list(types), keys=list(keys))
+def find_stored_records(tx: Transaction, types: Sequence[str], keys: Sequence[str]) -> list[StoredRecord]:
+    return tx.all(SQL["stored_entities"], StoredRecord, types=list(types), keys=list(keys))
 
 
-def free_keys(tx: Transaction, keys: Sequence[EntityKey]) -> int:
+def free_deleted_keys(tx: Transaction, keys: Sequence[RecordKey]) -> int:
     """Let what was deleted go on under other names. How many that were."""
     return tx.run(SQL["free_keys"], types=[one.type for one in keys], keys=[one.key for one in keys])
 
 
-def put_entities(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
+def upsert_records(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
     tx.run_many(SQL["put_entity"], rows)
 
 
-def all_entities(tx: Transaction, clearance: int) -> list[StoredEntity]:
-    return tx.all(SQL["all_entities"], StoredEntity, clearance=clearance)
+def list_all_records(tx: Transaction, clearance: int) -> list[StoredRecord]:
+    return tx.all(SQL["all_entities"], StoredRecord, clearance=clearance)
 
 
-def pack_entities(tx: Transaction) -> list[EntityId]:
-    return tx.all(SQL["pack_entities"], EntityId)
+def list_pack_records(tx: Transaction) -> list[RecordIdRow]:
+    return tx.all(SQL["pack_entities"], RecordIdRow)
 
 
-def entity_types(tx: Transaction) -> list[Definition]:
-    return tx.all(SQL["entity_types"], Definition)
+def list_record_types(tx: Transaction) -> list[RecordType]:
+    return tx.all(SQL["entity_types"], RecordType)
 
 
-def entity_type(tx: Transaction, key: str) -> Definition | None:
-    return tx.first(SQL["entity_type"], Definition, key=key)
+def find_record_type(tx: Transaction, key: str) -> RecordType | None:
+    return tx.first(SQL["entity_type"], RecordType, key=key)
 
 
-def entity_type_by_id(tx: Transaction, type_id: UUID) -> Definition | None:
-    return tx.first(SQL["entity_type_by_id"], Definition, id=type_id)
+def find_record_type_by_id(tx: Transaction, type_id: UUID) -> RecordType | None:
+    return tx.first(SQL["entity_type_by_id"], RecordType, id=type_id)
 
 
-def add_entity_type(tx: Transaction, kind: Definition, type_id: UUID, now: datetime) -> bool:
+def add_record_type(tx: Transaction, kind: RecordType, type_id: UUID, now: datetime) -> bool:
     return tx.run(SQL["add_entity_type"], id=type_id, key=kind.key, now=now, **kind.config) > 0
 
 
-def renew_entity_type(tx: Transaction, kind: Definition, now: datetime) -> bool:
+def upgrade_record_type(tx: Transaction, kind: RecordType, now: datetime) -> bool:
     return tx.run(SQL["renew_entity_type"], id=kind.id, version=kind.version, now=now, **kind.config) > 0
 
 
-def join_writers(tx: Transaction) -> None:
+def lock_tenant(tx: Transaction) -> None:
     """Write when nobody else writes the tenant's records, until the transaction ends."""
     tx.run(SQL["join_writers"])
 
 
-def records(tx: Transaction, ids: Sequence[UUID], keys: Sequence[EntityKey], clearance: int) -> list[Entity]:
+def find_records(tx: Transaction, ids: Sequence[UUID], keys: Sequence[RecordKey], clearance: int) -> list[Record]:
     types, names = [key.type for key in keys], [key.key for key in keys]
-    return tx.all(SQL["records"], Entity, ids=list(ids), types=types, keys=names, clearance=clearance)
+    return tx.all(SQL["records"], Record, ids=list(ids), types=types, keys=names, clearance=clearance)
 
 
-def hold_record(tx: Transaction, record_id: UUID) -> None:
+def lock_record(tx: Transaction, record_id: UUID) -> None:
     tx.run(SQL["hold_record"], id=record_id)
 
 
-def record_of_origin(tx: Transaction, origin: str) -> StoredEntity | None:
-    return tx.first(SQL["record_of_origin"], StoredEntity, origin=origin)
+def find_record_by_origin(tx: Transaction, origin: str) -> StoredRecord | None:
+    return tx.first(SQL["record_of_origin"], StoredRecord, origin=origin)
 
 
 def add_record(tx: Transaction, columns: Mapping[str, object]) -> bool:
     return tx.run(SQL["add_record"], **columns) > 0
 
 
-def change_record(
-    tx: Transaction, after: Entity, *, moved: bool, project_id: UUID | None, by: str, now: datetime
+def update_record(
+    tx: Transaction, after: Record, *, is_moved: bool, project_id: UUID | None, by: str, now: datetime
 ) -> None:
     own = {"name": after.name, "properties": after.properties, "classification": after.classification}
-    tx.run(SQL["change_record"], id=after.id, moved=moved, project_id=project_id, by=by, now=now, **own)
+    tx.run(SQL["change_record"], id=after.id, moved=is_moved, project_id=project_id, by=by, now=now, **own)
 
 
-def follow_records(tx: Transaction, records: Sequence[tuple[UUID, str, int]], now: datetime) -> None:
+def sync_documents_with_records(tx: Transaction, records: Sequence[tuple[UUID, str, int]], now: datetime) -> None:
     """The documents of records, by the records' ids, have these names and levels."""
     rows = [{"id": one, "name": name, "classification": level, "now": now} for one, name, level in records]
     tx.run_many(SQL["follow_record"], rows)
 
 
-def close_rows(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> None:
+def restrict_rows(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> None:
     """What names a record, by its id, is no more open than this."""
     tx.run_many(SQL["close_rows"], [{"id": one, "classification": level} for one, level in records])
 
 
-def context_of(tx: Transaction, project_id: UUID) -> list[UUID]:
-    return [row.id for row in tx.all(SQL["context_of"], Id, id=project_id)]
+def find_context_document_records(tx: Transaction, project_id: UUID) -> list[UUID]:
+    return [row.id for row in tx.all(SQL["context_of"], IdRow, id=project_id)]
 
 
 def delete_records(tx: Transaction, ids: Sequence[UUID], by: str, now: datetime) -> None:
@@ -177,115 +177,115 @@ def delete_records(tx: Transaction, ids: Sequence[UUID], by: str, now: datetime)
     tx.run(SQL["delete_record_rows"], ids=list(ids), now=now)
 
 
-def put_snapshots(tx: Transaction, rows: Sequence[SnapshotRow], now: datetime) -> None:
-    tx.run_many(SQL["put_snapshot"], [_row(*row, now) for row in rows])
+def upsert_snapshots(tx: Transaction, rows: Sequence[SnapshotRow], now: datetime) -> None:
+    tx.run_many(SQL["put_snapshot"], [_row_columns(*row, now) for row in rows])
 
 
 def add_deltas(tx: Transaction, rows: Sequence[DeltaRow], now: datetime) -> None:
     tx.run_many(
         SQL["add_delta"],
         [
-            _row(row_id, entity_id, draft, now)
+            _row_columns(row_id, entity_id, draft, now)
             | {"ordinal": draft.ordinal, "other_id": other_id, "pending": gets_vector}
             for row_id, entity_id, draft, other_id, gets_vector in rows
         ],
     )
 
 
-def was_changed(tx: Transaction, record_id: UUID, origin: str) -> bool:
+def has_change_of_origin(tx: Transaction, record_id: UUID, origin: str) -> bool:
     return tx.value(SQL["was_changed"], id=record_id, origin=origin) is not None
 
 
-def drop_descriptions(tx: Transaction, ids: Sequence[UUID]) -> None:
+def delete_snapshots_and_deltas(tx: Transaction, ids: Sequence[UUID]) -> None:
     tx.run(SQL["drop_descriptions"], ids=list(ids))
 
 
 def mark_stale(
-    tx: Transaction, ids: Sequence[UUID], *, cause: str | None, above: str | None, now: datetime, **fixed: object
+    tx: Transaction, ids: Sequence[UUID], *, cause: str | None, parent_cause: str | None, now: datetime, **fixed: object
 ) -> int:
     return tx.run(
         SQL["mark_stale"],
         ids=list(ids),
         cause=cause,
-        above=above,
-        said_by_the_whole=SAID_BY_THE_WHOLE,
-        between_equals=BETWEEN_EQUALS,
+        above=parent_cause,
+        said_by_the_whole=PARENT_TO_CHILD_RELATIONS,
+        between_equals=PEER_RELATIONS,
         now=now,
         **fixed,
     )
 
 
-def hurry_pulse(tx: Transaction, record_id: UUID, now: datetime) -> None:
+def expedite_pulse(tx: Transaction, record_id: UUID, now: datetime) -> None:
     tx.run(SQL["hurry_pulse"], id=record_id, now=now)
 
 
 @dataclass(frozen=True, slots=True)
-class MarksRow:
+class StaleMarksRow:
     """What a record's Pulses do not tell of."""
 
-    marks: int
-    marks_told: int
+    stale_mark_count: int
+    reflected_mark_count: int
     stale_since: datetime | None
     stale_causes: list[str]
     stale_marks: JsonObject
 
 
-def marks(tx: Transaction, record_id: UUID) -> MarksRow | None:
-    return tx.first(SQL["marks"], MarksRow, id=record_id)
+def read_stale_marks(tx: Transaction, record_id: UUID) -> StaleMarksRow | None:
+    return tx.first(SQL["marks"], StaleMarksRow, id=record_id)
 
 
-def linked_to(tx: Transaction, record_id: UUID) -> list[UUID]:
-    kinds = {"said_by_the_whole": SAID_BY_THE_WHOLE, "between_equals": BETWEEN_EQUALS}
-    return [row.id for row in tx.all(SQL["linked_to"], Id, id=record_id, **kinds)]
+def find_linked_record_ids(tx: Transaction, record_id: UUID) -> list[UUID]:
+    kinds = {"said_by_the_whole": PARENT_TO_CHILD_RELATIONS, "between_equals": PEER_RELATIONS}
+    return [row.id for row in tx.all(SQL["linked_to"], IdRow, id=record_id, **kinds)]
 
 
-def count_marks(tx: Transaction, record_id: UUID) -> None:
+def merge_side_marks(tx: Transaction, record_id: UUID) -> None:
     tx.run(SQL["count_marks"], id=record_id)
 
 
-def hold_quiet(tx: Transaction, record_id: UUID) -> bool:
+def try_lock_unmarked(tx: Transaction, record_id: UUID) -> bool:
     return tx.value(SQL["hold_quiet"], id=record_id) is not None
 
 
-def tell_marks(tx: Transaction, record_id: UUID, told: int, read_at: datetime, *, is_quiet: bool) -> datetime | None:
-    since: datetime | None = tx.value(SQL["tell_marks"], id=record_id, told=told, read_at=read_at, is_quiet=is_quiet)
+def acknowledge_marks(tx: Transaction, record_id: UUID, up_to_mark: int, read_at: datetime, *, is_quiet: bool) -> datetime | None:
+    since: datetime | None = tx.value(SQL["tell_marks"], id=record_id, told=up_to_mark, read_at=read_at, is_quiet=is_quiet)
     return since
 
 
-def browse(tx: Transaction, **asked: object) -> list[Entity]:
-    return tx.all(SQL["browse"], Entity, **asked)
+def list_records(tx: Transaction, **asked: object) -> list[Record]:
+    return tx.all(SQL["browse"], Record, **asked)
 
 
-def undescribed(tx: Transaction, type_id: UUID, most: int) -> list[StoredEntity]:
-    return tx.all(SQL["undescribed"], StoredEntity, type_id=type_id, most=most)
+def find_records_to_backfill(tx: Transaction, type_id: UUID, limit: int) -> list[StoredRecord]:
+    return tx.all(SQL["undescribed"], StoredRecord, type_id=type_id, most=limit)
 
 
-def described(tx: Transaction, ids: Sequence[UUID], version: int) -> None:
+def mark_backfilled(tx: Transaction, ids: Sequence[UUID], version: int) -> None:
     tx.run(SQL["described"], ids=list(ids), version=version)
 
 
-def settle_described(tx: Transaction, type_id: UUID) -> bool:
+def complete_backfill(tx: Transaction, type_id: UUID) -> bool:
     """Whether nothing was left, and the type's mark is gone."""
     return tx.run(SQL["settle_described"], type_id=type_id) > 0
 
 
-def edge_of_origin(tx: Transaction, origin: str) -> StoredEdge | None:
-    return tx.first(SQL["edge_of_origin"], StoredEdge, origin=origin)
+def find_link_by_origin(tx: Transaction, origin: str) -> StoredLink | None:
+    return tx.first(SQL["edge_of_origin"], StoredLink, origin=origin)
 
 
-def link(tx: Transaction, columns: Mapping[str, object]) -> bool:
+def add_link(tx: Transaction, columns: Mapping[str, object]) -> bool:
     return tx.run(SQL["link"], **columns) > 0
 
 
-def unlink(tx: Transaction, source_id: UUID, target_id: UUID, relation: str) -> bool:
+def delete_link(tx: Transaction, source_id: UUID, target_id: UUID, relation: str) -> bool:
     return tx.run(SQL["unlink"], source_id=source_id, target_id=target_id, relation=relation) > 0
 
 
 def relations_in_use(tx: Transaction, clearance: int) -> frozenset[str]:
-    return frozenset(row.name for row in tx.all(SQL["relations_in_use"], Named, clearance=clearance))
+    return frozenset(row.name for row in tx.all(SQL["relations_in_use"], RelationNameRow, clearance=clearance))
 
 
-def _row(row_id: UUID, entity_id: UUID, draft: RowDraft, now: datetime) -> dict[str, object]:
+def _row_columns(row_id: UUID, entity_id: UUID, draft: RowDraft, now: datetime) -> dict[str, object]:
     return {
         "id": row_id,
         "entity_id": entity_id,
@@ -298,38 +298,38 @@ def _row(row_id: UUID, entity_id: UUID, draft: RowDraft, now: datetime) -> dict[
     }
 
 
-def stored_edges(tx: Transaction, source_ids: Sequence[UUID]) -> list[StoredEdge]:
-    return tx.all(SQL["stored_edges"], StoredEdge, source_ids=list(source_ids))
+def list_links_from(tx: Transaction, source_ids: Sequence[UUID]) -> list[StoredLink]:
+    return tx.all(SQL["stored_edges"], StoredLink, source_ids=list(source_ids))
 
 
-def add_edges(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
+def add_links(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> None:
     tx.run_many(SQL["add_edge"], rows)
 
 
-def all_edges(tx: Transaction, clearance: int) -> list[NamedEdge]:
-    return tx.all(SQL["all_edges"], NamedEdge, clearance=clearance)
+def list_all_links(tx: Transaction, clearance: int) -> list[LinkByKeys]:
+    return tx.all(SQL["all_edges"], LinkByKeys, clearance=clearance)
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class LastWrite:
     """Of the transaction that wrote the tenant's records last; settled: it covers all that this transaction sees,
     which has written nothing itself."""
 
-    latest: str
-    settled: bool
+    transaction_id: str
+    is_cacheable: bool
 
 
-def record_mark(tx: Transaction) -> Mark | None:
-    return tx.first(SQL["record_mark"], Mark)
+def read_last_write(tx: Transaction) -> LastWrite | None:
+    return tx.first(SQL["record_mark"], LastWrite)
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedRow:
+class LinkedRecordsRow:
     """A record with what it is linked to, and the mark that it was read under; id is None when there is no such
     record."""
 
-    latest: str
-    settled: bool
+    transaction_id: str
+    is_cacheable: bool
     id: UUID | None
     type: str
     type_name: str
@@ -339,9 +339,9 @@ class LinkedRow:
     classification: int
     type_properties: JsonObject
     rag: JsonObject
-    kinds: list[JsonObject]
+    types: list[JsonObject]
     records: list[JsonObject]
 
 
-def linked(tx: Transaction, **wanted: object) -> LinkedRow:
-    return tx.one(SQL["linked"], LinkedRow, **wanted)
+def read_linked_records(tx: Transaction, **wanted: object) -> LinkedRecordsRow:
+    return tx.one(SQL["linked"], LinkedRecordsRow, **wanted)

@@ -8,7 +8,7 @@ from parlour.infra.jsonable import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """A row that answers a question. `score` orders one search's results and means nothing beside another's.
 
     The record that the row is about, the document, file or message that it is from are there when it has one:
@@ -42,15 +42,15 @@ class Found:
     @property
     def locator(self) -> str:
         """Where in its document the text stands: headings, page, who wrote it and when, as far as known."""
-        page = self._known("page")
-        written = " ".join(filter(None, (self._known("sender"), self._known("date"))))
-        return " · ".join(filter(None, (self._known("heading"), page and f"page {page}", written)))
+        page = self._metadata_text("page")
+        written = " ".join(filter(None, (self._metadata_text("sender"), self._metadata_text("date"))))
+        return " · ".join(filter(None, (self._metadata_text("heading"), page and f"page {page}", written)))
 
     @property
-    def about(self) -> str:
+    def source_label(self) -> str:
         """The kind of document or record, and the locator."""
-        return " · ".join(filter(None, (self._known("kind").replace("_", " "), self.locator)))
+        return " · ".join(filter(None, (self._metadata_text("kind").replace("_", " "), self.locator)))
 
-    def _known(self, name: str) -> str:
+    def _metadata_text(self, name: str) -> str:
         value = self.metadata.get(name)
         return str(value) if isinstance(value, str | int) else ""

@@ -3,29 +3,29 @@
 import json
 from dataclasses import dataclass
 
-from parlour.knowledge.search.found import Found
+from parlour.knowledge.search.found import SearchResult
 
-MEANING = 0.6
+VECTOR_WEIGHT = 0.6
 """What nearness in meaning makes of a score; the rest is by the words that question and message share."""
 
-TELLING = 4.0
+KEYWORD_HALF_SCORE = 4.0
 """Words that tell as much as this give half of what words can: about what one word does that a single one of eighty
 rows has that are compared, ln(1 + 79.5 / 1.5)."""
 
-ANCHORS = 1
+MAX_ANCHORS = 1
 """Anchors that are told beside the messages. One is as long as five of them and says of each but a line. Of what
 answers a question 26.8 percent comes along so, and 24.9 where anchors are told in the place of messages that score
 less; within 1,000 tokens 24.3 and 23.1 (102 questions to 22 meetings; bench/remembered.py)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recalled(Found):
+class RecalledMessage(SearchResult):
     """A message of before; `score` is between 0 and 1. `elsewhere`: of another session of the same user."""
 
-    elsewhere: bool = False
+    is_from_other_session: bool = False
 
 
-def document(number: int, row: Found) -> str:
+def render_message(number: int, row: SearchResult) -> str:
     """A message as models are told of it: one JSON document under the number by which a reply cites it."""
     metadata = " · ".join(str(row.metadata[name]) for name in ("date", "sender") if row.metadata.get(name))
     told = {"document": number, "title": row.title, "metadata": metadata, "contents": row.body}

@@ -5,7 +5,7 @@ from uuid import UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class SearchScope:
     """Where to look; at most one of these is given, and with none everywhere in the tenant but in conversations.
 
     entity_id   a record and what it is linked to by one edge.
@@ -24,4 +24,4 @@ class Scope:
         return any((self.entity_id, self.type_id, self.project_id, self.session_id))
 
 
-EVERYWHERE = Scope()
+EVERYWHERE = SearchScope()

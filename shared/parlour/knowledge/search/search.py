@@ -6,14 +6,14 @@ from uuid import UUID
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index.embed import Vector
 from parlour.knowledge.search import fusion, store
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.question import expand
-from parlour.knowledge.search.scope import EVERYWHERE, Scope
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.question import expand_query
+from parlour.knowledge.search.scope import EVERYWHERE, SearchScope
 from parlour.principal import Principal
 
 __all__ = ["EVERYWHERE", "Scope", "search"]
 
-FEW = 20_000
+MAX_EXACT_VECTORS = 20_000
 """Vectors of a tenant in one space up to which all are compared; above, the index is read (bench/filtered.py)."""
 
 _SEES_EVERY_TEAM = frozenset({"member", "key", "operator"})
@@ -25,12 +25,12 @@ def search(
     *,
     query: str,
     vector: Vector | None,
-    alone: Vector | None = None,
-    scope: Scope = EVERYWHERE,
+    unexpanded_vector: Vector | None = None,
+    scope: SearchScope = EVERYWHERE,
     previous: Sequence[str] = (),
-    most: int = 6,
+    limit: int = 6,
     team_id: UUID | None = None,
-) -> list[Found]:
+) -> list[SearchResult]:
     """The `most` best rows that the principal is cleared to see, best first; one statement.
 
     `query` is a question in the reader's words: any of its words may match. `previous`: what the same reader wrote
@@ -39,12 +39,12 @@ def search(
     finds by meaning only. `team_id`: the team on whose behalf is searched: its own documents are found, those of
     other teams are not. Without one, members see every team's, end users none.
     """
-    rows = store.search(
+    rows = store.find_candidates(
         tx,
-        asked=store.Asked(query, expand(query, previous), vector, alone if previous else None),
+        query=store.SearchQuery(query, expand_query(query, previous), vector, unexpanded_vector if previous else None),
         scope=scope,
-        sight=store.Sight(principal.clearance, team_id, team_id is None and principal.kind in _SEES_EVERY_TEAM),
-        depth=max(fusion.DEPTH, 2 * most),
-        few=FEW,
+        access=store.ReaderAccess(principal.clearance, team_id, team_id is None and principal.kind in _SEES_EVERY_TEAM),
+        depth=max(fusion.LIST_DEPTH, 2 * limit),
+        max_exact_vectors=MAX_EXACT_VECTORS,
     )
-    return fusion.fuse(rows, query, most)
+    return fusion.fuse(rows, query, limit)

@@ -6,14 +6,14 @@ from uuid import UUID
 from parlour.infra.errors import LeaseLost, NotFound
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.search import store
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.store import Source
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.store import NumberedSource
 from parlour.principal import Principal
 
 __all__ = ["Source", "known", "number_rows"]
 
 
-def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence: int | None = None) -> dict[UUID, int]:
+def assign_numbers(tx: Transaction, session_id: UUID, rows: Sequence[SearchResult], fencing_token: int | None = None) -> dict[UUID, int]:
     """The session's number for each row, by row id; rows it has not seen get the next ones, in the order given.
 
     The session's row is held until the transaction ends, so that two callers never give out one number. With
@@ -22,17 +22,17 @@ def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found], fence:
     """
     if not rows:
         return {}
-    numbered = store.number_rows(tx, session_id, rows)
+    numbered = store.assign_numbers(tx, session_id, rows)
     if not all(one.is_fresh for one in numbered):
-        numbered = store.number_rows(tx, session_id, rows)  # the session is ours by now: this sees all there is
+        numbered = store.assign_numbers(tx, session_id, rows)  # the session is ours by now: this sees all there is
     if not numbered:
-        raise NotFound("there is no such session")
-    if fence is not None and numbered[0].lease_token != fence:
+        raise NotFound("session not found")
+    if fencing_token is not None and numbered[0].lease_token != fencing_token:
         raise LeaseLost
     return {one.row_id: one.number for one in numbered if one.row_id and one.number}
 
 
-def known(principal: Principal, tx: Transaction, session_id: UUID) -> list[Source]:
+def list_numbered_sources(principal: Principal, tx: Transaction, session_id: UUID) -> list[NumberedSource]:
     """Every number that the session has given out, in order; what citations are checked against. Not those of what the
     principal may not see: they may have been cleared for more then, or it may have been closed since."""
-    return store.known_sources(tx, session_id, principal.clearance)
+    return store.list_numbered_sources(tx, session_id, principal.clearance)

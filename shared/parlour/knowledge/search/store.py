@@ -8,36 +8,36 @@ from uuid import UUID
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.embed import Vector
-from parlour.knowledge.index.rows import literal
+from parlour.knowledge.index.rows import vector_literal
 from parlour.knowledge.search import fusion, recalled
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.recalled import Recalled
-from parlour.knowledge.search.scope import Scope
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.recalled import RecalledMessage
+from parlour.knowledge.search.scope import SearchScope
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SearchQuery:
     """A question: its own words, those with the turn before it, and the vectors of both."""
 
-    own: str
-    words: str
+    text: str
+    expanded_text: str
     vector: Vector | None
-    alone: Vector | None
+    unexpanded_vector: Vector | None
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class ReaderAccess:
     """What the reader may see."""
 
     clearance: int
     team_id: UUID | None
-    any_team: bool
+    sees_all_teams: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Numbered:
+class AssignedNumber:
     """A row's number in a session whose row is ours until the transaction ends; without a row when it has none of them.
 
     is_fresh  no number was given out meanwhile that this does not know of; otherwise none is told.
@@ -50,7 +50,7 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class NumberedSource:
     """The number by which a session cites a row."""
 
     number: int
@@ -59,38 +59,38 @@ class Source:
     locator: str
 
 
-def search(tx: Transaction, *, asked: Asked, scope: Scope, sight: Sight, depth: int, few: int) -> list[fusion.Placed]:
+def find_candidates(tx: Transaction, *, query: SearchQuery, scope: SearchScope, access: ReaderAccess, depth: int, max_exact_vectors: int) -> list[fusion.PositionedResult]:
     return tx.all(
         SQL["search"],
-        fusion.Placed,
-        own=asked.own,
-        query=asked.words,
-        has_before=asked.own.strip() != asked.words,
-        vector=asked.vector and literal(asked.vector.values),
-        alone=asked.alone and literal(asked.alone.values),
-        space=asked.vector and asked.vector.space,
+        fusion.PositionedResult,
+        own=query.text,
+        query=query.expanded_text,
+        has_before=query.text.strip() != query.expanded_text,
+        vector=query.vector and vector_literal(query.vector.values),
+        alone=query.unexpanded_vector and vector_literal(query.unexpanded_vector.values),
+        space=query.vector and query.vector.space,
         entity_id=scope.entity_id or scope.project_id,
         project_id=scope.project_id,
         type_id=scope.type_id,
         session_id=scope.session_id,
         is_narrow=scope.is_narrow,
-        clearance=sight.clearance,
-        team_id=sight.team_id,
-        any_team=sight.any_team,
+        clearance=access.clearance,
+        team_id=access.team_id,
+        any_team=access.sees_all_teams,
         depth=depth,
-        pool=max(fusion.POOL, depth),
-        few=few,
-        longest=fusion.WORDS,
-        k=fusion.K,
-        wording=1.0 if scope.session_id else fusion.WORDING,
-        before=fusion.BEFORE[0],
-        long_before=fusion.BEFORE[1],
-        after=fusion.AFTER[0],
-        long_after=fusion.AFTER[1],
+        pool=max(fusion.KEYWORD_POOL, depth),
+        few=max_exact_vectors,
+        longest=fusion.MAX_QUERY_WORDS,
+        k=fusion.RRF_K,
+        wording=1.0 if scope.session_id else fusion.KEYWORD_WEIGHT,
+        before=fusion.PRECEDING_TURN_WEIGHTS[0],
+        long_before=fusion.PRECEDING_TURN_WEIGHTS[1],
+        after=fusion.FOLLOWING_TURN_WEIGHTS[0],
+        long_after=fusion.FOLLOWING_TURN_WEIGHTS[1],
     )
 
 
-class Bounds(TypedDict):
+class RecallLimits(TypedDict):
     """Limits of recall: what the reader may see, which turns and sessions are searched, and how many rows."""
 
     clearance: int
@@ -101,31 +101,31 @@ class Bounds(TypedDict):
     sessions: int
 
 
-def recall(
-    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, **bounds: Unpack[Bounds]
-) -> list[Recalled]:  # fmt: skip
+def find_recalled_messages(
+    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, **bounds: Unpack[RecallLimits]
+) -> list[RecalledMessage]:  # fmt: skip
     return tx.all(
         SQL["recall"],
-        Recalled,
+        RecalledMessage,
         session_id=session_id,
         query=query,
-        vector=vector and literal(vector.values),
+        vector=vector and vector_literal(vector.values),
         space=vector and vector.space,
-        longest=fusion.WORDS,
-        meaning=recalled.MEANING,
-        telling=recalled.TELLING,
-        anchors=recalled.ANCHORS,
+        longest=fusion.MAX_QUERY_WORDS,
+        meaning=recalled.VECTOR_WEIGHT,
+        telling=recalled.KEYWORD_HALF_SCORE,
+        anchors=recalled.MAX_ANCHORS,
         **bounds,
     )
 
 
-def number_rows(tx: Transaction, session_id: UUID, rows: Sequence[Found]) -> list[Numbered]:
+def assign_numbers(tx: Transaction, session_id: UUID, rows: Sequence[SearchResult]) -> list[AssignedNumber]:
     """Nothing at all without such a session."""
     return tx.all(
-        SQL["number_rows"], Numbered, session_id=session_id, row_ids=[row.row_id for row in rows],
+        SQL["number_rows"], AssignedNumber, session_id=session_id, row_ids=[row.row_id for row in rows],
         titles=[row.title for row in rows], locators=[row.locator for row in rows],
     )  # fmt: skip
 
 
-def known_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[Source]:
-    return tx.all(SQL["known_sources"], Source, session_id=session_id, clearance=clearance)
+def list_numbered_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[NumberedSource]:
+    return tx.all(SQL["known_sources"], NumberedSource, session_id=session_id, clearance=clearance)

@@ -7,22 +7,22 @@ from parlour.infra import log
 from parlour.infra.errors import CallerError, Conflict, Forbidden, InvalidArguments, QueueUnavailable, ToolRefused
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.infra.queues import Delays
+from parlour.infra.queues import DelayedQueue
 from parlour.knowledge.index import pending
 from parlour.knowledge.records import entities, registry
-from parlour.knowledge.records.entities import Entity, EntityKey
-from parlour.knowledge.records.record import named, shown
+from parlour.knowledge.records.entities import Record, RecordKey
+from parlour.knowledge.records.record import parse_reference, printable_reference
 from parlour.knowledge.tools import store
 from parlour.principal import Principal
-from parlour.text.suggestions import listed, meant
+from parlour.text.suggestions import list_options, did_you_mean
 from parlour.tools.run import ToolContext
 
-_OFFERED = 8
+_MAX_SUGGESTIONS = 8
 """Handles that a refusal names; who needs more asks for the list."""
 
 
 @contextmanager
-def told(kind: str = "kind") -> Iterator[None]:
+def translate_errors(type_argument: str = "kind") -> Iterator[None]:
     """What the records refuse, as the model is told it: arguments to correct, or something that cannot be done. `kind`:
     the argument by which the tool is told a type."""
     try:
@@ -30,16 +30,16 @@ def told(kind: str = "kind") -> Iterator[None]:
     except (Conflict, Forbidden) as error:
         raise ToolRefused(f"{error}. Nothing was done.") from error
     except CallerError as error:
-        raise InvalidArguments(as_argument(error, kind)) from error
+        raise InvalidArguments(argument_message(error, type_argument)) from error
 
 
-def as_argument(error: CallerError, kind: str = "kind") -> str:
+def argument_message(error: CallerError, kind: str = "kind") -> str:
     """What the records say of a mistake, with the argument's name in place of their own word for it."""
     said = str(error)
     return f"{kind}:{said.removeprefix('type:')}" if said.startswith("type:") else said
 
 
-def word(arguments: JsonObject, name: str) -> str:
+def text_argument(arguments: JsonObject, name: str) -> str:
     """A text argument, trimmed and such that a database can keep it; "" when it is not given."""
     value = arguments.get(name)
     if not isinstance(value, str):
@@ -47,39 +47,39 @@ def word(arguments: JsonObject, name: str) -> str:
     return value.replace("\0", " ").encode("utf-8", "replace").decode().strip()
 
 
-def full(handle: str, kind: str = "") -> str:
+def full_handle(handle: str, type_key: str = "") -> str:
     """A handle: as given, or made of the kind and a bare key; "" when none is given."""
     handle = handle.strip()
-    return f"{kind}/{handle}" if handle and kind and "/" not in handle else handle
+    return f"{type_key}/{handle}" if handle and type_key and "/" not in handle else handle
 
 
-def find(principal: Principal, tx: Transaction, handles: Sequence[str], name: str) -> list[Entity]:
+def require_records(principal: Principal, tx: Transaction, handles: Sequence[str], argument: str) -> list[Record]:
     """The records of those handles, in order and each once; InvalidArguments says for the argument `name` which is not
     there, and which there are."""
     wanted = list(dict.fromkeys(handles))
-    found = {entity.handle: entity for entity in entities.read_many(principal, tx, wanted)}
+    found = {entity.handle: entity for entity in entities.find_records(principal, tx, wanted)}
     if missing := [handle for handle in wanted if handle not in found]:
-        raise InvalidArguments("; ".join(f"{name}: {_missing(principal, tx, one)}" for one in missing[:3]))
+        raise InvalidArguments("; ".join(f"{argument}: {_missing_record_message(principal, tx, one)}" for one in missing[:3]))
     return [found[handle] for handle in wanted]
 
 
-def nudge(context: ToolContext, embedding: Delays) -> None:
+def request_embedding(context: ToolContext, embedder_queue: DelayedQueue) -> None:
     """Have what was just committed embedded; the sweep does it when the queue is away."""
     try:
-        pending.nudge(embedding, context.principal.tenant_id)
+        pending.wake_embedder(embedder_queue, context.principal.tenant_id)
     except QueueUnavailable as error:
         log.error("embedding_not_nudged", error, turn_id=context.turn_id)
 
 
-def _missing(principal: Principal, tx: Transaction, handle: str) -> str:
+def _missing_record_message(principal: Principal, tx: Transaction, handle: str) -> str:
     """Why there is no such record, and what there is instead."""
-    what = named(handle)
-    if not isinstance(what, EntityKey):
-        return f"'{shown(handle)}' is not a handle; write type/key, like risk/R-03"
-    kinds = registry.definitions(tx)
+    what = parse_reference(handle)
+    if not isinstance(what, RecordKey):
+        return f"'{printable_reference(handle)}' is not a handle; write type/key, like risk/R-03"
+    kinds = registry.list_record_types(tx)
     if what.type not in kinds:
-        return f"there is no kind '{shown(what.type)}'{meant(what.type, kinds)} (there are: {listed(kinds, 30)})"
-    known = [one.handle for one in store.handles(tx, what.type, principal.clearance)]
-    if near := meant(handle, known):
-        return f"there is no {shown(handle)}{near}"
-    return f"there is no {shown(handle)} (the newest: {', '.join(known[:_OFFERED]) or 'none'}); list_entities has all"
+        return f"there is no kind '{printable_reference(what.type)}'{did_you_mean(what.type, kinds)} (there are: {list_options(kinds, 30)})"
+    known = [one.handle for one in store.list_handles(tx, what.type, principal.clearance)]
+    if near := did_you_mean(handle, known):
+        return f"there is no {printable_reference(handle)}{near}"
+    return f"there is no {printable_reference(handle)} (the newest: {', '.join(known[:_MAX_SUGGESTIONS]) or 'none'}); list_entities has all"

@@ -9,14 +9,14 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.tools import store
 from parlour.principal import Principal
-from parlour.text.suggestions import listed
+from parlour.text.suggestions import list_options
 
-REFERENCES = "references"
+REFERENCES_RELATION = "references"
 """How a record is linked to the record that it was read in."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class SourceSet:
     """What some numbers stand for.
 
     told            `{"title", "locator", "page"}` for each, as records keep it under `sources`.
@@ -24,43 +24,43 @@ class Sources:
     classification  the highest among them: what is made of them may be no more open.
     """
 
-    told: tuple[JsonObject, ...] = ()
+    citations: tuple[JsonObject, ...] = ()
     handles: tuple[str, ...] = ()
     classification: int = 0
 
-    def on(self, properties: JsonObject) -> JsonObject:
+    def add_to_properties(self, properties: JsonObject) -> JsonObject:
         """Properties that also say what they were taken from."""
-        told: list[Json] = [*self.told]
+        told: list[Json] = [*self.citations]
         return {**properties, "sources": told} if told else properties
 
 
-class Shelf:
+class CitedSources:
     """The sources of one conversation that a call names, read at once."""
 
-    def __init__(self, rows: Sequence[store.CitedRow]) -> None:
+    def __init__(self, rows: Sequence[store.CitedSourceRow]) -> None:
         self._rows = {row.number: row for row in rows}
 
-    def take(self, numbers: Sequence[int], place: str) -> Sources:
+    def resolve(self, numbers: Sequence[int], argument: str) -> SourceSet:
         """What those numbers stand for; InvalidArguments when the conversation has not given one out."""
         if unknown := [number for number in numbers if number not in self._rows]:
-            known = listed(str(number) for number in sorted(self._rows))
+            known = list_options(str(number) for number in sorted(self._rows))
             said = ", ".join(map(str, unknown[:5]))
-            raise InvalidArguments(f"{place}: {said}: no document of this conversation has that number; found: {known}")
+            raise InvalidArguments(f"{argument}: {said}: no document of this conversation has that number; found: {known}")
         rows = [self._rows[number] for number in numbers]
-        return Sources(
-            tuple(map(_told, rows)),
+        return SourceSet(
+            tuple(map(_citation, rows)),
             tuple(dict.fromkeys(row.handle for row in rows if row.handle)),
             max((row.classification for row in rows), default=0),
         )
 
 
-def shelf(principal: Principal, tx: Transaction, session_id: UUID, numbers: Sequence[int]) -> Shelf:
+def read_cited_sources(principal: Principal, tx: Transaction, session_id: UUID, numbers: Sequence[int]) -> CitedSources:
     """The sources that the conversation knows under these numbers, as far as the principal may see them."""
     fitting = [number for number in dict.fromkeys(numbers) if 0 < number < 2**31]
-    return Shelf(store.cited(tx, session_id, fitting, principal.clearance) if fitting else [])
+    return CitedSources(store.find_cited_sources(tx, session_id, fitting, principal.clearance) if fitting else [])
 
 
-def _told(row: store.CitedRow) -> JsonObject:
+def _citation(row: store.CitedSourceRow) -> JsonObject:
     """The document's title, the clause and the page, as far as known."""
     page, heading = row.metadata.get("page"), row.metadata.get("heading")
     locator = heading if isinstance(heading, str) and heading else row.locator

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from parlour.infra.errors import InvalidArguments
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.records.record import shown
-from parlour.text.suggestions import meant
+from parlour.knowledge.records.record import printable_reference
+from parlour.text.suggestions import did_you_mean
 
 _DOCUMENT, _PROJECT = "document", "project"
 _SHARED = ("kind", "project")
@@ -16,29 +16,29 @@ _LONGEST_NAME = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class LinkRequest:
     """From the new record: `relation` to `to`, a handle or the place (from 0) of another record of the call."""
 
     relation: str
-    to: str | int
+    target: str | int
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class CreateRequest:
     """One record to create. `text` is a document's content, or what the user said of a project; `parent` the document
     that a document goes under; `sources` the conversation's numbers of what it is taken from."""
 
-    kind: str
+    type: str
     name: str
     properties: JsonObject = field(default_factory=dict)
     project: str = ""
     text: str = ""
     parent: str = ""
     sources: tuple[int, ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[LinkRequest, ...] = ()
 
 
-def read(arguments: JsonObject) -> list[Draft]:
+def parse_create_requests(arguments: JsonObject) -> list[CreateRequest]:
     """The records of a call, the one that it names first; InvalidArguments names what is wrong, and in which of them.
 
     The arguments fit the tool's schema, which leaves what is inside `more` to this.
@@ -48,34 +48,34 @@ def read(arguments: JsonObject) -> list[Draft]:
     first = {name: value for name, value in arguments.items() if name != "more"}
     others = [{**shared, **one} for one in more if isinstance(one, dict)] if isinstance(more, list) else []
     entries = [first, *others]
-    return [_draft(entry, at, len(entries)) for at, entry in enumerate(entries)]
+    return [_parse_request(entry, at, len(entries)) for at, entry in enumerate(entries)]
 
 
-def check_fields(link: JsonObject, known: Sequence[str], place: str) -> None:
+def reject_unknown_fields(link: JsonObject, known: Sequence[str], place: str) -> None:
     """That a link has no field that nobody reads."""
     if unknown := [name for name in link if name not in known]:
-        near = meant(unknown[0], known)
-        raise InvalidArguments(f"{place}: unknown: {shown(unknown[0])}{near}; known: {', '.join(known)}")
+        near = did_you_mean(unknown[0], known)
+        raise InvalidArguments(f"{place}: unknown: {printable_reference(unknown[0])}{near}; known: {', '.join(known)}")
 
 
-def _draft(entry: JsonObject, at: int, of: int) -> Draft:
+def _parse_request(entry: JsonObject, at: int, of: int) -> CreateRequest:
     place = f"more[{at - 1}]." if at else ""
     problems = [*_problems(entry)]
     if problems:
         raise InvalidArguments("; ".join(f"{place}{problem}" for problem in problems))
     kind, name, project, text, parent = (str(entry.get(field) or "").strip() for field in _TEXTS)
     properties = entry.get("properties")
-    return Draft(
+    return CreateRequest(
         kind, name, properties if isinstance(properties, dict) else {}, project, text, parent,
         sources=tuple(dict.fromkeys(int(str(number)) for number in _list(entry.get("sources")))),
-        links=tuple(_link(link, f"{place}links[{n}]", at, of) for n, link in enumerate(_list(entry.get("links")))),
+        links=tuple(_parse_link(link, f"{place}links[{n}]", at, of) for n, link in enumerate(_list(entry.get("links")))),
     )  # fmt: skip
 
 
 def _problems(entry: JsonObject) -> Iterator[str]:
     for name in entry:
         if name not in _FIELDS:
-            yield f"{name[:60]}: unknown{meant(name, _FIELDS)}; known: {', '.join(_FIELDS)}"
+            yield f"{name[:60]}: unknown{did_you_mean(name, _FIELDS)}; known: {', '.join(_FIELDS)}"
     kind, title = str(entry.get("kind") or "").strip(), entry.get("name")
     if not kind:
         yield "kind: missing: the type of record, like risk or task"
@@ -84,10 +84,10 @@ def _problems(entry: JsonObject) -> Iterator[str]:
     for argument in ("text", "parent"):
         if entry.get(argument) and kind != _DOCUMENT and (argument, kind) != ("text", _PROJECT):
             yield f"{argument}: a {kind} has none; put it into properties, like description"
-    yield from _unfit(entry)
+    yield from _type_problems(entry)
 
 
-def _unfit(entry: JsonObject) -> Iterator[str]:
+def _type_problems(entry: JsonObject) -> Iterator[str]:
     """Values of a wrong type."""
     for name in ("kind", "project", "text", "parent"):
         if not isinstance(entry.get(name, ""), str):
@@ -104,17 +104,17 @@ def _unfit(entry: JsonObject) -> Iterator[str]:
         yield "links: must be a list of {relation, to}"
 
 
-def _link(link: Json, place: str, at: int, of: int) -> Link:
+def _parse_link(link: Json, place: str, at: int, of: int) -> LinkRequest:
     relation, to = (link.get("relation"), link.get("to")) if isinstance(link, dict) else (None, None)
     if not isinstance(relation, str) or not isinstance(to, str) or not to.strip():
         raise InvalidArguments(f"{place}: must be {{relation, to}}: a relation's name, and a handle or #n")
-    check_fields(link if isinstance(link, dict) else {}, ("relation", "to"), place)
+    reject_unknown_fields(link if isinstance(link, dict) else {}, ("relation", "to"), place)
     if not to.startswith("#"):
-        return Link(relation.strip(), to.strip())
+        return LinkRequest(relation.strip(), to.strip())
     number = int(to[1:]) if to[1:].isdecimal() else 0
     if not 1 <= number <= of or number == at + 1:
         raise InvalidArguments(f"{place}.to: {to[:20]} is none of the other records of this call, #1 to #{of}")
-    return Link(relation.strip(), number - 1)
+    return LinkRequest(relation.strip(), number - 1)
 
 
 def _list(value: Json) -> list[Json]:

@@ -5,20 +5,20 @@ Records go by their handles (`risk/R-03`), in arguments as in results; sources b
 """
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.tools.definition import BUILT_IN, Tool
+from parlour.tools.definition import BUILTIN_SCHEME, Tool
 
-MOST_READ = 10
+MAX_READ = 10
 """Records that one call of get_entity reads whole."""
 
-MOST_CREATED = 20
+MAX_CREATED = 20
 """Records that one call creates; more is a file, not a conversation."""
 
-MOST_LINKS = 40
+MAX_LINKS = 40
 
-MOST_LISTED = 20
+MAX_LISTED = 20
 """Records per page of list_entities."""
 
-MOST_FOUND = 10
+MAX_FOUND = 10
 """Ten pieces of 900 characters are about 2,300 tokens: what a turn's tool results may take."""
 
 SCOPES = ("workspace", "project", "record", "type", "conversation")
@@ -42,7 +42,7 @@ def _tool(
         "required": [*required],
         "additionalProperties": False,
     }
-    endpoint = f"{BUILT_IN}{name}"
+    endpoint = f"{BUILTIN_SCHEME}{name}"
     return Tool(
         name, description, schema, endpoint, writes=writes, idempotent=True, lookup=endpoint if lookup else None
     )
@@ -60,7 +60,7 @@ SEARCH_KNOWLEDGE = _tool(
         ),
         "scope": {"enum": [*SCOPES]},
         "of": _text("Handle of the project or record, or the type; default: this conversation's."),
-        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FOUND},
+        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND},
     },
     "query",
 )
@@ -84,7 +84,7 @@ GET_ENTITY = _tool(
         "entities": {
             "type": "array",
             "items": _TEXT,
-            "maxItems": MOST_READ,
+            "maxItems": MAX_READ,
             "description": "Handles, as risk/R-03.",
         }
     },
@@ -93,7 +93,7 @@ GET_ENTITY = _tool(
 
 _LINK: JsonObject = {
     "type": "array",
-    "maxItems": MOST_LINKS,
+    "maxItems": MAX_LINKS,
     "items": {
         "type": "object",
         "properties": {"relation": _TEXT, "to": _TEXT},
@@ -120,7 +120,7 @@ CREATE_ENTITY = _tool(
         "links": {**_LINK, "description": "From it; to: handle, or #2 for the second of this call."},
         "more": {
             "type": "array",
-            "maxItems": MOST_CREATED - 1,
+            "maxItems": MAX_CREATED - 1,
             "items": {"type": "object"},
             "description": "Others to create with it: same fields; kind and project carry over.",
         },
@@ -151,7 +151,7 @@ LINK_ENTITIES = _tool(
     {
         "links": {
             "type": "array",
-            "maxItems": MOST_LINKS,
+            "maxItems": MAX_LINKS,
             "items": {
                 "type": "object",
                 "properties": {"from": _TEXT, "relation": _TEXT, "to": _TEXT},

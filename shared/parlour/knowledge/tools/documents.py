@@ -8,18 +8,18 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.documents import catalogue, pages
 from parlour.knowledge.documents.catalogue import Document
-from parlour.knowledge.index.embed import Embedder, Vector, embed_question
+from parlour.knowledge.index.embed import Embedder, Vector, embed_query
 from parlour.knowledge.records import entities
-from parlour.knowledge.records.record import Entity, shown
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.search import EVERYWHERE, Scope, search
-from parlour.knowledge.search.sources import number_rows
-from parlour.knowledge.tools.asked import find, told, word
-from parlour.text.suggestions import meant
-from parlour.tools.definition import BUILT_IN, Tool
-from parlour.tools.run import Builtin, ToolContext
+from parlour.knowledge.records.record import Record, printable_reference
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.search import EVERYWHERE, SearchScope, search
+from parlour.knowledge.search.sources import assign_numbers
+from parlour.knowledge.tools.asked import require_records, translate_errors, text_argument
+from parlour.text.suggestions import did_you_mean
+from parlour.tools.definition import BUILTIN_SCHEME, Tool
+from parlour.tools.run import BuiltinTool, ToolContext
 
-PAGE = 4_000
+PAGE_CHARS = 4_000
 """Characters of a page: about 1,300 tokens as they are budgeted, which the results of a turn may always take."""
 
 _MOST_LISTED = 40
@@ -29,7 +29,7 @@ _MOST_SECTIONS = 40
 _MOST_KNOWN = 200
 """Documents among which one of almost that name is looked for."""
 
-_DEPTH = 30
+_SEARCH_DEPTH = 30
 """Pieces looked at to find so many documents."""
 
 _NONE = "There are no documents here."
@@ -47,7 +47,7 @@ def _tool(name: str, description: str, properties: JsonObject, *required: str) -
         "required": [*required],
         "additionalProperties": False,
     }
-    return Tool(name, description, schema, f"{BUILT_IN}{name}", idempotent=True)
+    return Tool(name, description, schema, f"{BUILTIN_SCHEME}{name}", idempotent=True)
 
 
 LIST_DOCUMENTS = _tool(
@@ -81,52 +81,52 @@ GET_DOCUMENT_METADATA = _tool(
 DOCUMENT_TOOLS = (GET_DOCUMENT, GET_DOCUMENT_METADATA, LIST_DOCUMENTS, SEARCH_DOCUMENTS)
 
 
-def document_tools(embedder: Embedder) -> Mapping[str, Builtin]:
+def document_tools(embedder: Embedder) -> Mapping[str, BuiltinTool]:
     """What is behind DOCUMENT_TOOLS, by name."""
     return {
-        LIST_DOCUMENTS.name: _told(_list),
-        SEARCH_DOCUMENTS.name: _told(_searching(embedder)),
-        GET_DOCUMENT.name: _told(_get),
-        GET_DOCUMENT_METADATA.name: _told(_metadata),
+        LIST_DOCUMENTS.name: _with_translated_errors(_list_documents),
+        SEARCH_DOCUMENTS.name: _with_translated_errors(_search_documents(embedder)),
+        GET_DOCUMENT.name: _with_translated_errors(_get_document),
+        GET_DOCUMENT_METADATA.name: _with_translated_errors(_get_document_metadata),
     }
 
 
-def _told(builtin: Builtin) -> Builtin:
+def _with_translated_errors(builtin: BuiltinTool) -> BuiltinTool:
     """A mistake of the caller's is the model's, who can correct it."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        with told():
+        with translate_errors():
             return builtin(context, arguments)
 
     return run
 
 
-def _list(context: ToolContext, arguments: JsonObject) -> JsonObject:
-    cursor = word(arguments, "cursor")
+def _list_documents(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    cursor = text_argument(arguments, "cursor")
 
     def look(tx: Transaction) -> JsonObject:
-        project = _project(context, tx, word(arguments, "project"))
+        project = _conversation_project(context, tx, text_argument(arguments, "project"))
         if project is None:
-            listed = catalogue.newest(context.principal, tx, cursor, _MOST_LISTED, context.team_id)
-            return _listed([_known(document) for document in listed.documents], listed.next_cursor)
-        seen = catalogue.tree_of(context.principal, tx, project, context.team_id)
+            listed = catalogue.list_newest_documents(context.principal, tx, cursor, _MOST_LISTED, context.team_id)
+            return _document_list_json([_document_json(document) for document in listed.documents], listed.next_cursor)
+        seen = catalogue.read_tree(context.principal, tx, project, context.team_id)
         placed = [
-            _known(seen.by_id[one.document_id], seen.by_id[one.parent_id] if one.parent_id else None)
-            for one in seen.placed
+            _document_json(seen.by_id[one.document_id], seen.by_id[one.parent_id] if one.parent_id else None)
+            for one in seen.entries
         ]
-        whole = [*placed, *(_known(document) for document in seen.others)]
+        whole = [*placed, *(_document_json(document) for document in seen.unplaced)]
         start = int(cursor) if cursor.isdecimal() and len(cursor) < 7 else -bool(cursor)
         if start < 0 or start > len(whole):
-            raise InvalidArguments("cursor: use the `next_cursor` of the page before as it is, or none")
+            raise InvalidArguments("cursor: use the `next_cursor` of the previous page unchanged, or none")
         rest = str(start + _MOST_LISTED) if len(whole) > start + _MOST_LISTED else ""
-        return {"project": project.handle, **_listed(whole[start : start + _MOST_LISTED], rest)}
+        return {"project": project.handle, **_document_list_json(whole[start : start + _MOST_LISTED], rest)}
 
     return context.database.run(context.principal, look)
 
 
-def _searching(embedder: Embedder) -> Builtin:
+def _search_documents(embedder: Embedder) -> BuiltinTool:
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
-        query = word(arguments, "query")
+        query = text_argument(arguments, "query")
         if not query:
             raise InvalidArguments("query: say what to look for, in words")
         if len(query) > _LONGEST_QUERY:
@@ -135,14 +135,14 @@ def _searching(embedder: Embedder) -> Builtin:
 
         def look(tx: Transaction) -> JsonObject:
             scope = EVERYWHERE
-            if named := word(arguments, "project"):
-                scope = Scope(project_id=_named_project(context, tx, named).id)
+            if named := text_argument(arguments, "project"):
+                scope = SearchScope(project_id=_require_project(context, tx, named).id)
             rows = search(
-                context.principal, tx, query=query, vector=vector, scope=scope, most=_DEPTH, team_id=context.team_id
+                context.principal, tx, query=query, vector=vector, scope=scope, limit=_SEARCH_DEPTH, team_id=context.team_id
             )
             best = _best_by_document(rows)
-            found, _ = catalogue.find_many(context.principal, tx, [*best], context.team_id)
-            documents: list[Json] = [{**_known(one), **_section(best[one.key])} for one in found[:_MOST_FOUND]]
+            found, _ = catalogue.find_documents(context.principal, tx, [*best], context.team_id)
+            documents: list[Json] = [{**_document_json(one), **_section(best[one.key])} for one in found[:_MOST_FOUND]]
             return {"documents": documents} if documents else {"documents": [], "hint": _NOT_FOUND}
 
         return context.database.run(context.principal, look)
@@ -150,86 +150,86 @@ def _searching(embedder: Embedder) -> Builtin:
     return run
 
 
-def _get(context: ToolContext, arguments: JsonObject) -> JsonObject:
+def _get_document(context: ToolContext, arguments: JsonObject) -> JsonObject:
     at = arguments.get("at")
     start = int(at) if isinstance(at, int | float) else 0
-    section = word(arguments, "section")
+    section = text_argument(arguments, "section")
 
     def look(tx: Transaction) -> JsonObject:
-        document = document_named(context, tx, word(arguments, "document"), "document")
-        content = catalogue.text(tx, document)
-        begin, end = _span(document, content, section)
+        document = require_document(context, tx, text_argument(arguments, "document"), "document")
+        content = catalogue.read_text(tx, document)
+        begin, end = _section_span(document, content, section)
         if start > len(content):
             raise InvalidArguments(f"at: the document has {len(content):,} characters; use `next` of the page before")
-        page = pages.page(content, max(start, begin), PAGE, end)
-        source = catalogue.piece_of(context.principal, tx, document, page)
-        numbers = number_rows(tx, context.session_id, [source] if source else [], context.fence)
+        page = pages.cut_page(content, max(start, begin), PAGE_CHARS, end)
+        source = catalogue.find_row_on_page(context.principal, tx, document, page)
+        numbers = assign_numbers(tx, context.session_id, [source] if source else [], context.fencing_token)
         said: JsonObject = {"document": numbers[source.row_id]} if source and source.row_id in numbers else {}
         said |= {"handle": document.handle, "title": document.title, "length": document.length}
         said |= {"heading": " > ".join(page.heading)} if page.heading else {}
-        said |= {"contents": page.contents}
-        said |= {} if page.next is None else {"next": page.next}
-        return said if start or section or page.next is None else {**said, "sections": _sections(content)}
+        said |= {"contents": page.text}
+        said |= {} if page.next_start is None else {"next": page.next_start}
+        return said if start or section or page.next_start is None else {**said, "sections": _sections(content)}
 
     return context.database.run(context.principal, look)
 
 
-def _metadata(context: ToolContext, arguments: JsonObject) -> JsonObject:
+def _get_document_metadata(context: ToolContext, arguments: JsonObject) -> JsonObject:
     named = arguments["documents"]
     refs = [str(one) for one in named] if isinstance(named, list) else []
 
     def look(tx: Transaction) -> JsonObject:
-        found, missing = catalogue.find_many(context.principal, tx, refs, context.team_id)
-        said: JsonObject = {"documents": [_described(document) for document in found]}
+        found, missing = catalogue.find_documents(context.principal, tx, refs, context.team_id)
+        said: JsonObject = {"documents": [_document_metadata_json(document) for document in found]}
         return {**said, "not_found": [*missing]} if missing else said
 
     return context.database.run(context.principal, look)
 
 
-def _project(context: ToolContext, tx: Transaction, named: str) -> Entity | None:
+def _conversation_project(context: ToolContext, tx: Transaction, named: str) -> Record | None:
     """The project that is meant: the one named, else that of the record that the conversation is about."""
     if named:
-        return _named_project(context, tx, named)
-    about = entities.read_many(context.principal, tx, [context.entity_id]) if context.entity_id else []
+        return _require_project(context, tx, named)
+    about = entities.find_records(context.principal, tx, [context.entity_id]) if context.entity_id else []
     for record in about:
-        if record.type == catalogue.PROJECT:
+        if record.type == catalogue.PROJECT_TYPE:
             return record
         if record.project is not None:
-            return catalogue.project(context.principal, tx, record.project)
+            return catalogue.get_project(context.principal, tx, record.project)
     return None
 
 
-def _named_project(context: ToolContext, tx: Transaction, named: str) -> Entity:
-    (record,) = find(context.principal, tx, [named], "project")
-    return catalogue.project(context.principal, tx, record.id)
+def _require_project(context: ToolContext, tx: Transaction, named: str) -> Record:
+    (record,) = require_records(context.principal, tx, [named], "project")
+    return catalogue.get_project(context.principal, tx, record.id)
 
 
-def document_named(context: ToolContext, tx: Transaction, named: str, name: str) -> Document:
+def require_document(context: ToolContext, tx: Transaction, named: str, argument: str) -> Document:
     """The document that is meant; else InvalidArguments says for the argument `name` which it may have meant."""
-    found, missing = catalogue.find_many(context.principal, tx, [named], context.team_id)
+    found, missing = catalogue.find_documents(context.principal, tx, [named], context.team_id)
     if not missing:
         return found[0]
-    newest = catalogue.newest(context.principal, tx, "", _MOST_KNOWN, context.team_id).documents
-    near = meant(named, [document.handle for document in newest])
-    raise InvalidArguments(f"{name}: there is no document {shown(named)}{near}; list_documents has all")
+    newest = catalogue.list_newest_documents(context.principal, tx, "", _MOST_KNOWN, context.team_id).documents
+    near = did_you_mean(named, [document.handle for document in newest])
+    raise InvalidArguments(f"{argument}: there is no document {printable_reference(named)}{near}; list_documents has all")
 
 
-def _span(document: Document, content: str, section: str) -> tuple[int, int]:
+def _section_span(document: Document, content: str, section: str) -> tuple[int, int]:
     """Which part of the text is asked for: all of it, or a section."""
     if not section:
         return 0, len(content)
-    if (found := pages.section(content, section)) is None:
-        there = [heading.text for heading in pages.headings(content)]
+    if (found := pages.find_section(content, section)) is None:
+        there = [heading.text for heading in pages.find_headings(content)]
         known = "; ".join(there[:_MOST_SECTIONS]) or "none"
         raise InvalidArguments(
-            f"section: {document.handle} has no such heading{meant(section, there)}; it has: {known}"
+            f"section: {document.handle} has no such heading{did_you_mean(section, there)}; it has: {known}"
         )
     return found
 
 
-def _best_by_document(rows: Sequence[Found]) -> dict[str, Found]:
+def _best_by_document(rows: Sequence[SearchResult]) -> dict[str, SearchResult]:
     """The best row of each document, by the document's key; a row about a document's record counts as its own."""
-    best: dict[str, Found] = {}
+    best: dict[str, SearchResult] = {}
     for row in rows:
         key = row.document_key or (row.entity_key if row.entity_type == "document" else None)
         if key:
@@ -237,31 +237,31 @@ def _best_by_document(rows: Sequence[Found]) -> dict[str, Found]:
     return best
 
 
-def _section(row: Found) -> JsonObject:
+def _section(row: SearchResult) -> JsonObject:
     """Where in the document the best piece stands."""
     return {"section": row.locator} if row.document_key and row.locator else {}
 
 
-def _known(document: Document, parent: Document | None = None) -> JsonObject:
+def _document_json(document: Document, parent: Document | None = None) -> JsonObject:
     said: JsonObject = {"document": document.handle, "title": document.title, "length": document.length}
     said |= {"description": document.description} if document.description else {}
     said |= {"under": parent.handle} if parent else {}
     return said | ({"is_context": True} if document.is_context else {})
 
 
-def _described(document: Document) -> JsonObject:
-    said = {**_known(document), "updated_at": document.updated_at.isoformat(timespec="minutes")}
+def _document_metadata_json(document: Document) -> JsonObject:
+    said = {**_document_json(document), "updated_at": document.updated_at.isoformat(timespec="minutes")}
     known = {"state": document.state, "project": document.project}
     return {**said, **{name: value for name, value in known.items() if value}}
 
 
-def _listed(documents: Sequence[JsonObject], cursor: str) -> JsonObject:
+def _document_list_json(documents: Sequence[JsonObject], cursor: str) -> JsonObject:
     said: JsonObject = {"documents": [*documents]} if documents else {"documents": [], "hint": _NONE}
     return {**said, "next_cursor": cursor} if cursor else said
 
 
 def _sections(content: str) -> list[Json]:
-    found = pages.headings(content)
+    found = pages.find_headings(content)
     more: list[Json] = [f"... and {len(found) - _MOST_SECTIONS} more"] if len(found) > _MOST_SECTIONS else []
     return [*(heading.text for heading in found[:_MOST_SECTIONS]), *more]
 
@@ -269,7 +269,7 @@ def _sections(content: str) -> list[Json]:
 def _embed(embedder: Embedder, query: str, context: ToolContext) -> Vector | None:
     """The question's vector, or None: words alone find less, and more than an error does."""
     try:
-        return embed_question(embedder, query)
+        return embed_query(embedder, query)
     except (ProviderUnavailable, ProviderRejected) as error:
         log.error("embedding_unavailable", error, turn_id=context.turn_id)
         log.count("EmbeddingUnavailable")

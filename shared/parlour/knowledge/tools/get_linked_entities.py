@@ -6,9 +6,9 @@ from parlour.infra.errors import InvalidArguments, NotFound
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import linked, registry
-from parlour.knowledge.records.linked import Page
-from parlour.knowledge.tools.asked import find, told, word
-from parlour.tools.definition import BUILT_IN, Tool
+from parlour.knowledge.records.linked import LinkedPage
+from parlour.knowledge.tools.asked import require_records, translate_errors, text_argument
+from parlour.tools.definition import BUILTIN_SCHEME, Tool
 from parlour.tools.run import ToolContext
 
 _LONGEST_DESCRIPTION = 2_000
@@ -29,7 +29,7 @@ GET_LINKED_ENTITIES = Tool(
         },
         "additionalProperties": False,
     },
-    endpoint=f"{BUILT_IN}get_linked_entities",
+    endpoint=f"{BUILTIN_SCHEME}get_linked_entities",
     idempotent=True,
 )
 """The definition that a pack gets when it only names the tool."""
@@ -37,34 +37,34 @@ GET_LINKED_ENTITIES = Tool(
 
 def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
     """The built-in behind GET_LINKED_ENTITIES: one page of links, as the principal may see them."""
-    ref = _ref(context, arguments)
+    ref = _record_ref(context, arguments)
     kind, number = _read(arguments)
 
-    def look(tx: Transaction) -> Page:
+    def look(tx: Transaction) -> LinkedPage:
         try:
-            page = linked.page(context.principal, tx, ref, team_id=context.team_id, kind=kind, number=number)
+            page = linked.read_linked_page(context.principal, tx, ref, team_id=context.team_id, type_key=kind, page_number=number)
         except NotFound:
-            find(context.principal, tx, [str(ref)], "entity")  # says what there is instead
+            require_records(context.principal, tx, [str(ref)], "entity")  # says what there is instead
             raise
         if kind is not None:
             _check_kind(tx, page, kind)
         return page
 
-    with told():
+    with translate_errors():
         page = context.database.run(context.principal, look)
-    if number > page.of:
-        raise InvalidArguments(f"page: there {'is one page' if page.of == 1 else f'are {page.of} pages'}")
-    return _told(page, kind)
+    if number > page.page_count:
+        raise InvalidArguments(f"page: there {'is one page' if page.page_count == 1 else f'are {page.page_count} pages'}")
+    return _page_json(page, kind)
 
 
 def _read(arguments: JsonObject) -> tuple[str | None, int]:
     """Kind and page, as far as they are said."""
-    kind = word(arguments, "kind") if "kind" in arguments else None
+    kind = text_argument(arguments, "kind") if "kind" in arguments else None
     number = arguments.get("page", 1)
     return kind, int(number) if isinstance(number, int | float) else 1
 
 
-def _ref(context: ToolContext, arguments: JsonObject) -> UUID | str:
+def _record_ref(context: ToolContext, arguments: JsonObject) -> UUID | str:
     if named := str(arguments.get("entity", "")).strip():
         return named
     if context.entity_id is None:
@@ -72,29 +72,29 @@ def _ref(context: ToolContext, arguments: JsonObject) -> UUID | str:
     return context.entity_id
 
 
-def _check_kind(tx: Transaction, page: Page, kind: str) -> None:
+def _check_kind(tx: Transaction, page: LinkedPage, kind: str) -> None:
     """A kind that there is simply has no links; InvalidRequest for any other."""
-    if kind not in [one.key for one in page.linked.kinds]:
-        registry.definition(tx, kind)
+    if kind not in [one.key for one in page.linked.types]:
+        registry.get_record_type(tx, kind)
 
 
-def _told(page: Page, kind: str | None) -> JsonObject:
+def _page_json(page: LinkedPage, kind: str | None) -> JsonObject:
     about = page.linked
-    records: list[Json] = [_clipped(record.to_json()) for record in about.records]
+    records: list[Json] = [_with_short_description(record.to_json()) for record in about.records]
     told: JsonObject = {
         "entity": about.handle,
         "name": about.name,
         "linked": records,
-        "kinds": {one.key: one.total for one in about.kinds},
+        "kinds": {one.key: one.total for one in about.types},
     }
-    if page.number < page.of:
-        told["next_page"] = page.number + 1
+    if page.page_number < page.page_count:
+        told["next_page"] = page.page_number + 1
     if not records:
-        told["hint"] = f"It is linked to nothing{f' of kind {kind}' if about.kinds else ''}."
+        told["hint"] = f"It is linked to nothing{f' of kind {kind}' if about.types else ''}."
     return told
 
 
-def _clipped(record: JsonObject) -> JsonObject:
+def _with_short_description(record: JsonObject) -> JsonObject:
     description = str(record.get("description", ""))
     if len(description) <= _LONGEST_DESCRIPTION:
         return record

@@ -6,7 +6,7 @@ from uuid import UUID
 from parlour.infra.errors import Misconfigured, ProviderRejected
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database
-from parlour.infra.queues import Delays
+from parlour.infra.queues import DelayedQueue
 from parlour.knowledge.index.embed import Embedder
 from parlour.knowledge.tools.definitions import (
     CREATE_ENTITY,
@@ -21,38 +21,38 @@ from parlour.knowledge.tools.documents import DOCUMENT_TOOLS, document_tools
 from parlour.knowledge.tools.get_linked_entities import GET_LINKED_ENTITIES, get_linked_entities
 from parlour.knowledge.tools.records import get_entity, list_entities
 from parlour.knowledge.tools.search_knowledge import search_knowledge
-from parlour.knowledge.tools.writing import create_entity, link_entities, look_up_created, update_entity
-from parlour.tools.run import Builtin, BuiltinLookup, ToolContext
+from parlour.knowledge.tools.writing import create_entity, link_entities, lookup_created, update_entity
+from parlour.tools.run import BuiltinTool, BuiltinLookup, ToolContext
 
-TOOLS = (*RECORD_TOOLS, GET_LINKED_ENTITIES, *DOCUMENT_TOOLS)
+BUILTIN_TOOLS = (*RECORD_TOOLS, GET_LINKED_ENTITIES, *DOCUMENT_TOOLS)
 """Their definitions."""
 
-LOOKUPS: Mapping[str, BuiltinLookup] = {CREATE_ENTITY.name: look_up_created}
+BUILTIN_LOOKUPS: Mapping[str, BuiltinLookup] = {CREATE_ENTITY.name: lookup_created}
 """What tells what became of a call, by the tool's name."""
 
-type EmbedderOf = Callable[[Database, UUID], Embedder]
+type EmbedderForTenant = Callable[[Database, UUID], Embedder]
 """What a tenant's questions are embedded with."""
 
 
-def builtins(embedder_of: EmbedderOf, embedding: Delays) -> dict[str, Builtin]:
+def builtin_handlers(embedder_of: EmbedderForTenant, embedder_queue: DelayedQueue) -> dict[str, BuiltinTool]:
     """What is behind each of TOOLS, by name. `embedding`: how what was written gets its vectors."""
     return {
-        **{tool.name: _as_embedded(_document_tool(tool.name), embedder_of) for tool in DOCUMENT_TOOLS},
+        **{tool.name: _with_embedder(_document_tool(tool.name), embedder_of) for tool in DOCUMENT_TOOLS},
         LIST_ENTITIES.name: list_entities,
         GET_ENTITY.name: get_entity,
-        CREATE_ENTITY.name: create_entity(embedding),
-        UPDATE_ENTITY.name: update_entity(embedding),
-        LINK_ENTITIES.name: link_entities(embedding),
+        CREATE_ENTITY.name: create_entity(embedder_queue),
+        UPDATE_ENTITY.name: update_entity(embedder_queue),
+        LINK_ENTITIES.name: link_entities(embedder_queue),
         GET_LINKED_ENTITIES.name: get_linked_entities,
-        SEARCH_KNOWLEDGE.name: _as_embedded(search_knowledge, embedder_of),
+        SEARCH_KNOWLEDGE.name: _with_embedder(search_knowledge, embedder_of),
     }
 
 
-def _document_tool(name: str) -> Callable[[Embedder], Builtin]:
+def _document_tool(name: str) -> Callable[[Embedder], BuiltinTool]:
     return lambda embedder: document_tools(embedder)[name]
 
 
-def _as_embedded(make: Callable[[Embedder], Builtin], embedder_of: EmbedderOf) -> Builtin:
+def _with_embedder(make: Callable[[Embedder], BuiltinTool], embedder_of: EmbedderForTenant) -> BuiltinTool:
     """A tool that embeds its question, as its tenant's rows are embedded."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
@@ -61,14 +61,14 @@ def _as_embedded(make: Callable[[Embedder], Builtin], embedder_of: EmbedderOf) -
     return run
 
 
-def _embedder(embedder_of: EmbedderOf, context: ToolContext) -> Embedder:
+def _embedder(embedder_of: EmbedderForTenant, context: ToolContext) -> Embedder:
     try:
         return embedder_of(context.database, context.principal.tenant_id)
     except Misconfigured as problem:
-        return _Unnamed(str(problem))
+        return _MissingEmbedder(str(problem))
 
 
-class _Unnamed:
+class _MissingEmbedder:
     """In place of a model that the deployment names no more: lists and texts need none, and words find without it."""
 
     model = ""

@@ -8,45 +8,45 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.knowledge.tools.definitions import CREATE_ENTITY, LINK_ENTITIES, UPDATE_ENTITY
 from parlour.tools.definition import Tool
 
-DONE_BEFORE = "This was done before."
+ALREADY_DONE_NOTE = "This was done before."
 """What is noted of a change that the same call has made already."""
 
 type Action = Literal["create", "update", "link", "unlink"]
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class RecordOperation:
     """Something that was done to the record `handle`; of a link, `relation` and the record `other` that it leads to."""
 
     action: Action
     handle: str
     relation: str = ""
-    other: str = ""
+    target: str = ""
 
 
-def operations(tool: Tool, result: JsonObject) -> list[Operation]:
+def read_operations(tool: Tool, result: JsonObject) -> list[RecordOperation]:
     """What a call that went well did, in order; nothing of tools that are not of this room, or that changed nothing."""
     if tool.endpoint == UPDATE_ENTITY.endpoint:
-        return list(_updated(result))
+        return list(_updated_records(result))
     if tool.endpoint in (CREATE_ENTITY.endpoint, LINK_ENTITIES.endpoint):
-        return [*_created(result), *_linked("link", result.get("edges_created")),
-                *_linked("unlink", result.get("edges_removed"))]  # fmt: skip
+        return [*_created_records(result), *_link_operations("link", result.get("edges_created")),
+                *_link_operations("unlink", result.get("edges_removed"))]  # fmt: skip
     return []
 
 
-def _created(result: JsonObject) -> Iterator[Operation]:
+def _created_records(result: JsonObject) -> Iterator[RecordOperation]:
     for one in _objects(result.get("entities_created")):
-        yield Operation("create", str(one.get("entity")))
+        yield RecordOperation("create", str(one.get("entity")))
 
 
-def _updated(result: JsonObject) -> Iterator[Operation]:
-    if result.get("changed") or "text" in result or result.get("note") == DONE_BEFORE:
-        yield Operation("update", str(result.get("entity")))
+def _updated_records(result: JsonObject) -> Iterator[RecordOperation]:
+    if result.get("changed") or "text" in result or result.get("note") == ALREADY_DONE_NOTE:
+        yield RecordOperation("update", str(result.get("entity")))
 
 
-def _linked(action: Action, edges: Json) -> Iterator[Operation]:
+def _link_operations(action: Action, edges: Json) -> Iterator[RecordOperation]:
     for edge in _objects(edges):
-        yield Operation(action, str(edge.get("from")), str(edge.get("relation")), str(edge.get("to")))
+        yield RecordOperation(action, str(edge.get("from")), str(edge.get("relation")), str(edge.get("to")))
 
 
 def _objects(value: Json) -> Iterator[JsonObject]:

@@ -4,11 +4,11 @@ from parlour.infra.errors import InvalidArguments
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import entities, registry
-from parlour.knowledge.records.entities import Entity, Page
-from parlour.knowledge.records.snapshots import say
+from parlour.knowledge.records.entities import Record, RecordPage
+from parlour.knowledge.records.snapshots import format_value
 from parlour.knowledge.tools import results
-from parlour.knowledge.tools.asked import find, full, told, word
-from parlour.knowledge.tools.definitions import MOST_LISTED
+from parlour.knowledge.tools.asked import require_records, full_handle, translate_errors, text_argument
+from parlour.knowledge.tools.definitions import MAX_LISTED
 from parlour.tools.run import ToolContext
 
 _NOTHING = "No record fits. Leave out a filter, or search_knowledge by what it is about."
@@ -16,22 +16,22 @@ _NOTHING = "No record fits. Leave out a filter, or search_knowledge by what it i
 
 def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
     """One page of records, last changed first, as the principal may see them."""
-    kind, project = word(arguments, "kind"), full(word(arguments, "project"), "project")
+    kind, project = text_argument(arguments, "kind"), full_handle(text_argument(arguments, "project"), "project")
     where = _where(arguments)
 
-    def look(tx: Transaction) -> Page:
+    def look(tx: Transaction) -> RecordPage:
         if where and not kind:
             raise InvalidArguments("where: say the kind, too; properties differ from kind to kind")
         if project:
-            find(context.principal, tx, [project], "project")
-        return entities.browse(
+            require_records(context.principal, tx, [project], "project")
+        return entities.list_records(
             context.principal, tx, type=kind or None, project=project or None, where=where,
-            text=word(arguments, "text"), cursor=word(arguments, "cursor"), most=MOST_LISTED,
+            text=text_argument(arguments, "text"), cursor=text_argument(arguments, "cursor"), limit=MAX_LISTED,
         )  # fmt: skip
 
-    with told():
+    with translate_errors():
         page = context.database.run(context.principal, look)
-    listed: list[Json] = [results.summary(entity) for entity in page.entities]
+    listed: list[Json] = [results.record_summary(entity) for entity in page.records]
     found: JsonObject = {"entities": listed}
     if page.next_cursor:
         found["next_cursor"] = page.next_cursor
@@ -45,14 +45,14 @@ def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
     if not handles:
         raise InvalidArguments("entities: name at least one record by its handle, like risk/R-03")
 
-    def look(tx: Transaction) -> tuple[list[Entity], dict[str, list[str]]]:
-        found = find(context.principal, tx, handles, "entities")
-        kinds = {kind: registry.definition(tx, kind) for kind in {entity.type for entity in found}}
+    def look(tx: Transaction) -> tuple[list[Record], dict[str, list[str]]]:
+        found = require_records(context.principal, tx, handles, "entities")
+        kinds = {kind: registry.get_record_type(tx, kind) for kind in {entity.type for entity in found}}
         return found, {kind: list(definition.properties) for kind, definition in kinds.items()}
 
-    with told():
+    with translate_errors():
         found, known = context.database.run(context.principal, look)
-    return {"entities": [results.whole(entity, known[entity.type]) for entity in found]}
+    return {"entities": [results.full_record(entity, known[entity.type]) for entity in found]}
 
 
 def _where(arguments: JsonObject) -> dict[str, str]:
@@ -63,4 +63,4 @@ def _where(arguments: JsonObject) -> dict[str, str]:
 
 
 def _text(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else say(value)
+    return str(value).lower() if isinstance(value, bool) else format_value(value)

@@ -3,47 +3,47 @@
 from collections.abc import Sequence
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.records.edges import Edge
-from parlour.knowledge.records.record import Entity
-from parlour.principal import LEVELS
+from parlour.knowledge.records.edges import Link
+from parlour.knowledge.records.record import Record
+from parlour.principal import LEVEL_NAMES
 
 _LONGEST_VALUE = 80
 """Characters of a property in a list; a record that is read whole has all of them."""
 
 
-def summary(entity: Entity) -> JsonObject:
+def record_summary(entity: Record) -> JsonObject:
     """A record in a list: what it is called, and its properties cut short."""
-    return _named(entity) | _properties({name: _cut(value) for name, value in entity.properties.items()})
+    return _record_header(entity) | _properties({name: _shortened(value) for name, value in entity.properties.items()})
 
 
-def whole(entity: Entity, known: Sequence[str] = ()) -> JsonObject:
+def full_record(entity: Record, property_names: Sequence[str] = ()) -> JsonObject:
     """A record with everything that it says; `known` are the properties that its kind has."""
-    told = _named(entity) | _properties(entity.properties)
-    told |= {"classification": LEVELS[entity.classification], "version": entity.version}
+    told = _record_header(entity) | _properties(entity.properties)
+    told |= {"classification": LEVEL_NAMES[entity.classification], "version": entity.version}
     told |= {"created": _day(entity.created_at.isoformat())}
-    if empty := [name for name in known if name not in entity.properties]:
+    if empty := [name for name in property_names if name not in entity.properties]:
         told["not_filled_in"] = [*empty]
     if entity.stale_since is not None:
         told["changed_since_pulse"] = [*entity.stale_causes]
     return told
 
 
-def brief(entity: Entity) -> JsonObject:
+def record_reference(entity: Record) -> JsonObject:
     """A record that was just made: what later calls and the reply need of it."""
     return {"entity": entity.handle, "name": entity.name}
 
 
-def edge(edge: Edge) -> JsonObject:
+def link_json(edge: Link) -> JsonObject:
     """A link, read from its source to its target."""
     return {"from": edge.source, "relation": edge.relation, "to": edge.target}
 
 
-def edges(found: Sequence[Edge]) -> list[Json]:
+def links_json(found: Sequence[Link]) -> list[Json]:
     """Several links, each once."""
-    return [edge(one) for one in dict.fromkeys(found)]
+    return [link_json(one) for one in dict.fromkeys(found)]
 
 
-def _named(entity: Entity) -> JsonObject:
+def _record_header(entity: Record) -> JsonObject:
     told: JsonObject = {"entity": entity.handle, "name": entity.name, "kind": entity.type_name}
     if entity.project:
         told["project"] = entity.project
@@ -54,7 +54,7 @@ def _properties(properties: JsonObject) -> JsonObject:
     return {"properties": properties} if properties else {}
 
 
-def _cut(value: Json) -> Json:
+def _shortened(value: Json) -> Json:
     match value:
         case str() if len(value) > _LONGEST_VALUE:
             return f"{value[: _LONGEST_VALUE - 1]}…"

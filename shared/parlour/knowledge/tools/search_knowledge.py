@@ -9,50 +9,50 @@ from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.index.embed import Embedder, Vector, embed_texts
 from parlour.knowledge.records import entities, registry
-from parlour.knowledge.records.entities import Entity
-from parlour.knowledge.records.record import PROJECT
-from parlour.knowledge.search.found import Found
-from parlour.knowledge.search.question import expand, unsaid
-from parlour.knowledge.search.search import EVERYWHERE, Scope, search
-from parlour.knowledge.search.sources import number_rows
-from parlour.knowledge.tools.asked import find, told, word
+from parlour.knowledge.records.entities import Record
+from parlour.knowledge.records.record import PROJECT_TYPE
+from parlour.knowledge.search.found import SearchResult
+from parlour.knowledge.search.question import expand_query, select_expansion
+from parlour.knowledge.search.search import EVERYWHERE, SearchScope, search
+from parlour.knowledge.search.sources import assign_numbers
+from parlour.knowledge.tools.asked import require_records, translate_errors, text_argument
 from parlour.knowledge.tools.definitions import SEARCH_KNOWLEDGE
-from parlour.tools.run import Builtin, ToolContext
+from parlour.tools.run import BuiltinTool, ToolContext
 
 __all__ = ["SEARCH_KNOWLEDGE", "search_knowledge"]
 
 _DEFAULT_LIMIT = 6
 
-_NOTHING = "Nothing was found. Search again with other words, or say that the documents do not tell."
-_NOTHING_HERE = "Nothing was found in this scope. Search the workspace, or with other words."
+_NO_RESULTS = "Nothing was found. Search again with other words, or say that the documents do not tell."
+_NO_RESULTS_IN_SCOPE = "Nothing was found in this scope. Search the workspace, or with other words."
 
-_NOBODYS = UUID(int=0)
+_NO_TYPE_ID = UUID(int=0)
 """The id of no type: of a kind that everybody has and the tenant does not use yet, there is nothing to find."""
 
 
-def search_knowledge(embedder: Embedder) -> Builtin:
+def search_knowledge(embedder: Embedder) -> BuiltinTool:
     """The built-in behind SEARCH_KNOWLEDGE: hybrid search as the principal, with session-stable numbers."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         query, limit = _read(arguments)
-        previous = unsaid(query, context.asked)
-        wanted = expand(query, previous)
+        previous = select_expansion(query, context.user_messages)
+        wanted = expand_query(query, previous)
         vectors = _embed(embedder, list(dict.fromkeys([wanted, query])), context)
 
-        def look(tx: Transaction) -> tuple[list[Found], Mapping[UUID, int]]:
+        def look(tx: Transaction) -> tuple[list[SearchResult], Mapping[UUID, int]]:
             scope = _scope(context, tx, arguments)
             found = search(
-                context.principal, tx, query=query, vector=vectors.get(wanted), alone=vectors.get(query), scope=scope,
-                previous=previous, most=limit, team_id=context.team_id,
+                context.principal, tx, query=query, vector=vectors.get(wanted), unexpanded_vector=vectors.get(query), scope=scope,
+                previous=previous, limit=limit, team_id=context.team_id,
             )  # fmt: skip
-            return found, number_rows(tx, context.session_id, found, context.fence)
+            return found, assign_numbers(tx, context.session_id, found, context.fencing_token)
 
-        with told("of"):
+        with translate_errors("of"):
             rows, numbers = context.database.run(context.principal, look)
-        documents: list[Json] = [_document(numbers[row.row_id], row) for row in rows if row.row_id in numbers]
+        documents: list[Json] = [_result_json(numbers[row.row_id], row) for row in rows if row.row_id in numbers]
         found: JsonObject = {"documents": documents}
         if not documents:
-            found["hint"] = _NOTHING_HERE if _named(arguments) != ("workspace", "") else _NOTHING
+            found["hint"] = _NO_RESULTS_IN_SCOPE if _scope_arguments(arguments) != ("workspace", "") else _NO_RESULTS
         return {**found, "searched_for": wanted} if wanted != query else found
 
     return run
@@ -60,7 +60,7 @@ def search_knowledge(embedder: Embedder) -> Builtin:
 
 def _read(arguments: JsonObject) -> tuple[str, int]:
     """Query and limit; what a database cannot store is taken out of the query."""
-    query = word(arguments, "query")
+    query = text_argument(arguments, "query")
     if not query:
         raise InvalidArguments("query: say what to look for, in words")
     limit = arguments.get("limit", _DEFAULT_LIMIT)
@@ -79,54 +79,54 @@ def _embed(embedder: Embedder, texts: list[str], context: ToolContext) -> Mappin
     return {text: Vector(vectors.space, vectors.by_text[text]) for text in texts}
 
 
-def _named(arguments: JsonObject) -> tuple[str, str]:
+def _scope_arguments(arguments: JsonObject) -> tuple[str, str]:
     """The scope and what it is of. A handle alone means the record, a bare word the type."""
-    scope, of = word(arguments, "scope"), word(arguments, "of")
+    scope, of = text_argument(arguments, "scope"), text_argument(arguments, "of")
     if scope or not of:
         return scope or "workspace", of
     if "/" not in of:
         return "type", of
-    return ("project" if of.startswith(f"{PROJECT}/") else "record"), of
+    return ("project" if of.startswith(f"{PROJECT_TYPE}/") else "record"), of
 
 
-def _scope(context: ToolContext, tx: Transaction, arguments: JsonObject) -> Scope:
+def _scope(context: ToolContext, tx: Transaction, arguments: JsonObject) -> SearchScope:
     """Where to look; InvalidArguments says what is missing, and what there is."""
-    match _named(arguments):
+    match _scope_arguments(arguments):
         case "conversation", _:
-            return Scope(session_id=context.session_id)
+            return SearchScope(session_id=context.session_id)
         case "type", of:
-            return Scope(type_id=registry.definition(tx, of or _about(context, tx, "type").type).id or _NOBODYS)
+            return SearchScope(type_id=registry.get_record_type(tx, of or _conversation_record(context, tx, "type").type).id or _NO_TYPE_ID)
         case "record", of:
-            return Scope(entity_id=_record(context, tx, of, "record").id)
+            return SearchScope(entity_id=_record(context, tx, of, "record").id)
         case "project", of:
-            return Scope(project_id=_project(context, tx, of))
+            return SearchScope(project_id=_project(context, tx, of))
     return EVERYWHERE
 
 
-def _record(context: ToolContext, tx: Transaction, of: str, scope: str) -> Entity:
-    return find(context.principal, tx, [of], "of")[0] if of else _about(context, tx, scope)
+def _record(context: ToolContext, tx: Transaction, of: str, scope: str) -> Record:
+    return require_records(context.principal, tx, [of], "of")[0] if of else _conversation_record(context, tx, scope)
 
 
 def _project(context: ToolContext, tx: Transaction, of: str) -> UUID:
-    record = _record(context, tx, of if not of or "/" in of else f"{PROJECT}/{of}", PROJECT)
-    if record.type == PROJECT:
+    record = _record(context, tx, of if not of or "/" in of else f"{PROJECT_TYPE}/{of}", PROJECT_TYPE)
+    if record.type == PROJECT_TYPE:
         return record.id
     if of or record.project_id is None:
         raise InvalidArguments(f"of: {record.handle} is not a project; search the record, or give a project's handle")
     return record.project_id
 
 
-def _about(context: ToolContext, tx: Transaction, scope: str) -> Entity:
+def _conversation_record(context: ToolContext, tx: Transaction, scope: str) -> Record:
     """The record that the conversation is about."""
     if context.entity_id is None:
-        example = "risk" if scope == "type" else f"{scope if scope == PROJECT else 'task'}/..."
+        example = "risk" if scope == "type" else f"{scope if scope == PROJECT_TYPE else 'task'}/..."
         raise InvalidArguments(f"of: this conversation is about no record; say which {scope}, like {example}")
-    return entities.read(context.principal, tx, context.entity_id)
+    return entities.get_record(context.principal, tx, context.entity_id)
 
 
-def _document(number: int, row: Found) -> JsonObject:
+def _result_json(number: int, row: SearchResult) -> JsonObject:
     """A numbered document, with the handles under which more of it can be read."""
-    told: JsonObject = {"document": number, "title": row.title, "metadata": row.about, "contents": row.body}
+    told: JsonObject = {"document": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
     if row.document_key:
         told["handle"] = f"document/{row.document_key}"
     if row.entity_type and row.entity_key:

@@ -8,11 +8,11 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class CitedRow:
+class CitedSourceRow:
     """What a conversation's number stands for. `handle`: the record that it was read in, None without one."""
 
     number: int
@@ -24,19 +24,19 @@ class CitedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Handle:
+class HandleRow:
     """How one record or document is named."""
 
     handle: str
 
 
-def cited(tx: Transaction, session_id: UUID, numbers: Sequence[int], clearance: int) -> list[CitedRow]:
-    return tx.all(SQL["cited"], CitedRow, session_id=session_id, numbers=list(numbers), clearance=clearance)
+def find_cited_sources(tx: Transaction, session_id: UUID, numbers: Sequence[int], clearance: int) -> list[CitedSourceRow]:
+    return tx.all(SQL["cited"], CitedSourceRow, session_id=session_id, numbers=list(numbers), clearance=clearance)
 
 
-def handles(tx: Transaction, kind: str, clearance: int) -> list[Handle]:
-    return tx.all(SQL["handles"], Handle, kind=kind, clearance=clearance)
+def list_handles(tx: Transaction, kind: str, clearance: int) -> list[HandleRow]:
+    return tx.all(SQL["handles"], HandleRow, kind=kind, clearance=clearance)
 
 
-def made(tx: Transaction, origins: Sequence[str], clearance: int) -> list[Handle]:
-    return tx.all(SQL["made"], Handle, origins=list(origins), clearance=clearance)
+def find_created_records(tx: Transaction, origins: Sequence[str], clearance: int) -> list[HandleRow]:
+    return tx.all(SQL["made"], HandleRow, origins=list(origins), clearance=clearance)

@@ -17,140 +17,140 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import RetryError
-from parlour.infra.objects import Objects
+from parlour.infra.objects import ObjectWriter
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import work_due
 from parlour.memory.archiving import lines, store
-from parlour.memory.archiving.store import Place
-from parlour.memory.order import Order
-from parlour.memory.services import Services
-from parlour.principal import Principal, system
+from parlour.memory.archiving.store import ArchiveLocation
+from parlour.memory.order import MemoryJob
+from parlour.memory.services import MemoryDependencies
+from parlour.principal import Principal, system_principal
 
-AFTER = timedelta(days=90)
+ARCHIVE_AGE = timedelta(days=90)
 """How long messages stay in the database."""
 
-KEPT_TURNS = 24
+MIN_KEPT_TURNS = 24
 """The newest turns of a session that is not silent for as long: what a prompt may tell verbatim."""
 
-_KIND: work_due.Kind = "archive"
-_NEXT_LOOK = timedelta(days=1)
-_MESSAGES = 500
+_KIND: work_due.WorkKind = "archive"
+_INTERVAL = timedelta(days=1)
+_MAX_ARCHIVE_MESSAGES = 500
 """In one archive at most; a message has 64 KiB at most, some 300 bytes on average."""
 
-_SESSIONS = 100
-_BEFORE_ALL = UUID(int=0)
-_SECONDS_KEPT = 20.0
+_SESSION_PAGE_SIZE = 100
+_LOWEST_ID = UUID(int=0)
+_MIN_ROUND_SECONDS = 20.0
 """With less time than this no further archive is begun."""
 
 
-def run(services: Services, objects: Objects, order: Order, seconds_left: SecondsLeft) -> None:
+def run_archive(dependencies: MemoryDependencies, objects: ObjectWriter, memory_job: MemoryJob, seconds_left: SecondsLeft) -> None:
     """Archive what is old enough of a tenant's messages, as far as the time allows; somebody looks again tomorrow, or
     at once where something is left. Raises a RetryError when the database or the store is away."""
-    now = services.clock()
+    now = dependencies.clock()
     until = now + timedelta(seconds=seconds_left())
-    principal, database = system(order.tenant_id), services.database
-    if not database.run(principal, lambda tx: _is_ours(tx, order, until, now)):
+    principal, database = system_principal(memory_job.tenant_id), dependencies.database
+    if not database.run(principal, lambda tx: _lease(tx, memory_job, until, now)):
         return
-    work = _Work(services, objects, principal, until, now)
+    work = _ArchiveRun(dependencies, objects, principal, until, now)
     try:
-        is_done = work.go_on(seconds_left)
+        is_done = work.archive_sessions(seconds_left)
     except RetryError:
         with suppress(RetryError):
-            database.run(principal, lambda tx: work_due.release(tx, _KIND, order.id, until, now))
+            database.run(principal, lambda tx: work_due.release(tx, _KIND, memory_job.target_id, until, now))
         raise
-    again = now + _NEXT_LOOK if is_done else now
-    database.run(principal, lambda tx: work_due.release(tx, _KIND, order.id, until, again))
+    again = now + _INTERVAL if is_done else now
+    database.run(principal, lambda tx: work_due.release(tx, _KIND, memory_job.target_id, until, again))
 
 
-def _is_ours(tx: Transaction, order: Order, until: datetime, now: datetime) -> bool:
+def _lease(tx: Transaction, memory_job: MemoryJob, leased_until: datetime, now: datetime) -> bool:
     """Whether it is time, and nobody else is at it: who forgets something puts it off for some minutes."""
-    due = work_due.find(tx, _KIND, order.id)
-    return (due is None or due.due_at <= now) and work_due.lease(tx, _KIND, order.id, until, now)
+    due = work_due.find(tx, _KIND, memory_job.target_id)
+    return (due is None or due.due_at <= now) and work_due.lease(tx, _KIND, memory_job.target_id, leased_until, now)
 
 
-class _Taken(Exception):
+class _LeaseLost(Exception):
     """Somebody has taken the work away."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Work:
+class _ArchiveRun:
     """One look at a tenant's old messages. `until`: what it is held by."""
 
-    services: Services
-    objects: Objects
+    dependencies: MemoryDependencies
+    objects: ObjectWriter
     principal: Principal
-    until: datetime
+    leased_until: datetime
     now: datetime
 
-    def go_on(self, seconds_left: SecondsLeft) -> bool:
+    def archive_sessions(self, seconds_left: SecondsLeft) -> bool:
         """Session after session; whether nothing is left. One that cannot be archived is left for tomorrow."""
-        before, last = self.now - AFTER, _BEFORE_ALL
+        before, last = self.now - ARCHIVE_AGE, _LOWEST_ID
         while True:
-            found = self._run(partial(_old_sessions, last, before))
+            found = self._run_transaction(partial(_find_old_sessions, last, before))
             for session_id in found:
                 try:
-                    if not self._session(session_id, before, seconds_left):
+                    if not self._archive_session(session_id, before, seconds_left):
                         return False
-                except _Taken:
+                except _LeaseLost:
                     return False
                 except RetryError:
                     raise
                 except Exception as problem:  # noqa: BLE001 - the others of the tenant are not to wait for it
-                    log.error("messages_not_archived", problem, **self._ids(session_id))
+                    log.error("messages_not_archived", problem, **self._log_ids(session_id))
                     log.count("MemoryGivenUp")
-            if len(found) < _SESSIONS:
+            if len(found) < _SESSION_PAGE_SIZE:
                 return True
             last = found[-1]
 
-    def _session(self, session_id: UUID, before: datetime, seconds_left: SecondsLeft) -> bool:
+    def _archive_session(self, session_id: UUID, archive_before: datetime, seconds_left: SecondsLeft) -> bool:
         """Archive after archive; False when there is no time for more."""
         more = True
         while more:
-            place = self._begin(session_id, before)
-            moved = self._move(session_id, place, before) if place else 0
+            place = self._begin_archive(session_id, archive_before)
+            moved = self._move_messages(session_id, place, archive_before) if place else 0
             if place:
-                log.info("messages_archived", messages=moved, **self._ids(session_id))
-            more = moved == _MESSAGES
-            if seconds_left() < _SECONDS_KEPT:
+                log.info("messages_archived", messages=moved, **self._log_ids(session_id))
+            more = moved == _MAX_ARCHIVE_MESSAGES
+            if seconds_left() < _MIN_ROUND_SECONDS:
                 return False
         return True
 
-    def _begin(self, session_id: UUID, before: datetime) -> Place | None:
+    def _begin_archive(self, session_id: UUID, archive_before: datetime) -> ArchiveLocation | None:
         """Where the next archive will lie; None when there is nothing for one."""
-        archive_id = self.services.new_id(self.now)
-        wanted = Place(archive_id, lines.object_key(self.principal.tenant_id, session_id, archive_id))
+        archive_id = self.dependencies.new_id(self.now)
+        wanted = ArchiveLocation(archive_id, lines.object_key(self.principal.tenant_id, session_id, archive_id))
 
-        def begin(tx: Transaction) -> Place | None:
-            self._lock(tx)
-            messages = store.old_messages(tx, session_id, before, KEPT_TURNS, _MESSAGES)
+        def begin(tx: Transaction) -> ArchiveLocation | None:
+            self._lock_lease(tx)
+            messages = store.lock_old_messages(tx, session_id, archive_before, MIN_KEPT_TURNS, _MAX_ARCHIVE_MESSAGES)
             return store.begin_archive(tx, session_id, wanted, messages, self.now) if messages else None
 
-        return self._run(begin)
+        return self._run_transaction(begin)
 
-    def _move(self, session_id: UUID, place: Place, before: datetime) -> int:
+    def _move_messages(self, session_id: UUID, location: ArchiveLocation, archive_before: datetime) -> int:
         """Move the words there; how many messages went."""
 
         def move(tx: Transaction) -> int:
-            self._lock(tx)
-            messages = store.old_messages(tx, session_id, before, KEPT_TURNS, _MESSAGES)
+            self._lock_lease(tx)
+            messages = store.lock_old_messages(tx, session_id, archive_before, MIN_KEPT_TURNS, _MAX_ARCHIVE_MESSAGES)
             if not messages:
                 return 0
-            data = lines.written(messages)
-            self.objects.put(place.object_key, data, lines.TYPE)
-            return store.end_archive(tx, place.id, messages, len(data), hashlib.sha256(data).hexdigest())
+            data = lines.to_json_lines(messages)
+            self.objects.put(location.object_key, data, lines.CONTENT_TYPE)
+            return store.end_archive(tx, location.id, messages, len(data), hashlib.sha256(data).hexdigest())
 
-        return self._run(move)
+        return self._run_transaction(move)
 
-    def _lock(self, tx: Transaction) -> None:
-        if not work_due.lock(tx, _KIND, self.principal.tenant_id, self.until):
-            raise _Taken
+    def _lock_lease(self, tx: Transaction) -> None:
+        if not work_due.lock_leased(tx, _KIND, self.principal.tenant_id, self.leased_until):
+            raise _LeaseLost
 
-    def _run[R](self, work: Callable[[Transaction], R]) -> R:
-        return self.services.database.run(self.principal, work)
+    def _run_transaction[R](self, operation: Callable[[Transaction], R]) -> R:
+        return self.dependencies.database.run(self.principal, operation)
 
-    def _ids(self, session_id: UUID) -> dict[str, UUID]:
+    def _log_ids(self, session_id: UUID) -> dict[str, UUID]:
         return {"tenant_id": self.principal.tenant_id, "session_id": session_id}
 
 
-def _old_sessions(after: UUID, before: datetime, tx: Transaction) -> list[UUID]:
-    return store.old_sessions(tx, after, before, KEPT_TURNS, _SESSIONS)
+def _find_old_sessions(after_session_id: UUID, archive_before: datetime, tx: Transaction) -> list[UUID]:
+    return store.find_old_sessions(tx, after_session_id, archive_before, MIN_KEPT_TURNS, _SESSION_PAGE_SIZE)

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.jsonable import JsonObject, canonical
+from parlour.infra.jsonable import JsonObject, canonical_json
 
-TYPE = "application/x-ndjson"
+CONTENT_TYPE = "application/x-ndjson"
 
 
 @dataclass(frozen=True, slots=True)
-class OldMessage:
+class ArchivedMessage:
     """A message as it is archived."""
 
     id: UUID
@@ -33,9 +33,9 @@ class OldMessage:
         }  # fmt: skip
 
 
-def written(messages: Sequence[OldMessage]) -> bytes:
+def to_json_lines(messages: Sequence[ArchivedMessage]) -> bytes:
     """The archive's bytes: a line each."""
-    return b"".join(canonical(one.to_json()).encode() + b"\n" for one in messages)
+    return b"".join(canonical_json(one.to_json()).encode() + b"\n" for one in messages)
 
 
 def object_key(tenant_id: UUID, session_id: UUID, archive_id: UUID) -> str:

@@ -20,161 +20,161 @@ from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
 from parlour.knowledge.index import pending
 from parlour.memory.consolidating import due, prompt, store
-from parlour.memory.consolidating.store import Note
+from parlour.memory.consolidating.store import InterimEpisode
 from parlour.memory.extracting import asking, checked, episodes, reading
 from parlour.memory.extracting import store as conversations
-from parlour.memory.extracting.asking import NOTHING, Asked, Heard
-from parlour.memory.extracting.checked import Checked, Told
-from parlour.memory.extracting.reading import Stretch
-from parlour.memory.extracting.store import Conversation
+from parlour.memory.extracting.asking import EMPTY_RESPONSE, ExtractionRequest, ExtractionResponse
+from parlour.memory.extracting.checked import CheckedAnswer, NewEpisode
+from parlour.memory.extracting.reading import ExtractionWindow
+from parlour.memory.extracting.store import ExtractionSession
 from parlour.memory.facts import keep
 from parlour.memory.facts import store as known
-from parlour.memory.facts.fact import FLOOR, Known
-from parlour.memory.job import GIVEN_UP, REFUSED, ROUND_SECONDS, MemoryJob
-from parlour.memory.order import Order
-from parlour.memory.policy import policy
-from parlour.memory.services import Services
+from parlour.memory.facts.fact import MIN_CONFIDENCE, KnownFact
+from parlour.memory.job import MAX_FAILURES, MODEL_REFUSED, MIN_ROUND_SECONDS, LeasedMemoryJob
+from parlour.memory.order import MemoryJob
+from parlour.memory.policy import parse_memory_policy
+from parlour.memory.services import MemoryDependencies
 
 #: Turns that are gone through at once; of a longer conversation each such stretch has its episode.
-MOST_TURNS = 60
+MAX_WINDOW_TURNS = 60
 
-_NEXT_NIGHT = timedelta(hours=24)
+_RETRY_DELAY = timedelta(hours=24)
 
 #: Errors that another night does not mend: every model rejects the request, or our own code breaks.
-_FINAL = frozenset({ProviderRejected.code, "error"})
+_PERMANENT_ERRORS = frozenset({ProviderRejected.code, "error"})
 
 
-def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
+def run_consolidation(dependencies: MemoryDependencies, memory_job: MemoryJob, seconds_left: SecondsLeft) -> None:
     """Consolidate the session, as far as the time allows, if it is long and has been silent for long enough.
 
     Raises RetryError when the database is away.
     """
-    job = Consolidation(services, order, services.clock() + timedelta(seconds=seconds_left()))
-    runner.run(job, services.database, job.principal, seconds_left, ROUND_SECONDS)
+    job = ConsolidationJob(dependencies, memory_job, dependencies.clock() + timedelta(seconds=seconds_left()))
+    runner.run(job, dependencies.database, job.principal, seconds_left, MIN_ROUND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _ConsolidationInput:
     """One stretch of turns, what is known of its user, and what was noted of it on the way."""
 
-    conversation: Conversation
-    stretch: Stretch
-    known: dict[str, Known]
-    notes: Sequence[Note]
+    conversation: ExtractionSession
+    window: ExtractionWindow
+    known_facts: dict[str, KnownFact]
+    interim_episodes: Sequence[InterimEpisode]
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _ConsolidationDraft:
     """What is to be written, with its ids: a commit may run twice. episodes: one, or none."""
 
-    checked: Checked
-    episodes: Sequence[Told]
+    checked_answer: CheckedAnswer
+    episodes: Sequence[NewEpisode]
     fact_ids: Sequence[UUID]
     episode_ids: tuple[UUID, UUID]
-    at: datetime
+    drafted_at: datetime
 
 
-class Consolidation(MemoryJob[_Loaded, _Draft, bool]):
+class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft, bool]):
     """The job of one silent session."""
 
     failure_action: ClassVar[str] = "memory_not_consolidated"
 
     def begin(self, tx: Transaction) -> bool:
         """Lease the session if it is silent; when it is short, nothing is left to do."""
-        if not MemoryJob.begin(self, tx):
+        if not LeasedMemoryJob.begin(self, tx):
             return False
-        ready_at = due.ready_at(store.silent(tx, self.session_id))
+        ready_at = due.consolidation_due_at(store.find_silent_session(tx, self.session_id))
         if ready_at is None:
             self.complete(tx)
-        elif ready_at > self.services.clock():
+        elif ready_at > self.dependencies.clock():
             self.reschedule(tx, ready_at)
         else:
             return True
         return False
 
-    def load(self, tx: Transaction) -> _Loaded | None:
+    def load(self, tx: Transaction) -> _ConsolidationInput | None:
         """Read the next stretch. Complete the work when too little is left, the session is gone or read by others, its
         agent remembers nothing, or too many nights were in vain."""
         attempts = self.start_attempt(tx)
         if attempts is None:
             return None
-        silent, found = store.silent(tx, self.session_id), conversations.conversation(tx, self.session_id)
-        if attempts.failures >= GIVEN_UP:
+        silent, found = store.find_silent_session(tx, self.session_id), conversations.find_session(tx, self.session_id)
+        if attempts.failures >= MAX_FAILURES:
             log.count("MemoryGivenUp")
-        elif silent and silent.turns and found and policy(found.memory_policy).facts:
+        elif silent and silent.turn_count and found and parse_memory_policy(found.memory_policy).max_facts:
             after = silent.consolidated_turn
-            last = store.stretch_end(tx, self.session_id, after, share(silent.turns))
-            lines = conversations.new_turns(tx, self.session_id, after, last, found.classification)
-            stretch = Stretch(tuple(lines), last, is_full=silent.turns > MOST_TURNS)
-            notes = store.notes(tx, self.session_id, [line.id for line in stretch.own])
-            return _Loaded(found, stretch, known.latest(tx, found.scope), notes)
+            last = store.find_window_end(tx, self.session_id, after, next_window_size(silent.turn_count))
+            lines = conversations.read_lines(tx, self.session_id, after, last, found.classification)
+            stretch = ExtractionWindow(tuple(lines), last, is_full=silent.turn_count > MAX_WINDOW_TURNS)
+            notes = store.list_interim_episodes(tx, self.session_id, [line.id for line in stretch.user_lines])
+            return _ConsolidationInput(found, stretch, known.find_latest_facts(tx, found.scope), notes)
         self.complete(tx)
         return None
 
-    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Draft:
+    def ask(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> _ConsolidationDraft:
         """Ask the better model, and check its answer."""
-        heard = self._hear(loaded, seconds_left)
-        if heard.problem and heard.problem != REFUSED:
+        heard = self._request_consolidation(loaded, seconds_left)
+        if heard.problem and heard.problem != MODEL_REFUSED:
             raise JobFailed(heard.problem)
-        if heard.answered is None:
-            found = Checked((), (checked.unanswered(heard.problem),), ())
+        if heard.answer is None:
+            found = CheckedAnswer((), (checked.rejected_window(heard.problem),), ())
         else:
-            found = checked.check(heard.answered, loaded.stretch, "consolidated")
-        now, new_id = self.services.clock(), self.services.new_id
-        fact_ids = keep.new_ids(found.candidates, found.refusals, new_id, now)
-        return _Draft(found, found.episodes[:1], fact_ids, (new_id(now), new_id(now)), now)
+            found = checked.check_answer(heard.answer, loaded.window, "consolidated")
+        now, new_id = self.dependencies.clock(), self.dependencies.new_id
+        fact_ids = keep.allocate_ids(found.candidates, found.rejected, new_id, now)
+        return _ConsolidationDraft(found, found.episodes[:1], fact_ids, (new_id(now), new_id(now)), now)
 
-    def commit(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> bool | None:
+    def commit(self, tx: Transaction, loaded: _ConsolidationInput, draft: _ConsolidationDraft) -> bool | None:
         """Write facts and the episode; return whether there is more to go through."""
         if not self.end_attempt(tx):
             return None
-        found, scope = draft.checked, loaded.conversation.scope
-        keep.keep(tx, scope, self.session_id, None, found.candidates, found.refusals, draft.fact_ids, draft.at)
+        found, scope = draft.checked_answer, loaded.conversation.scope
+        keep.merge_candidates(tx, scope, self.session_id, None, found.candidates, found.rejected, draft.fact_ids, draft.drafted_at)
         for told in draft.episodes:
             self._write_episode(tx, loaded, told, draft)
-        store.note_consolidated(tx, self.session_id, loaded.stretch.until_turn, draft.at)
-        if not loaded.stretch.is_full:
+        store.mark_consolidated(tx, self.session_id, loaded.window.until_turn, draft.drafted_at)
+        if not loaded.window.is_full:
             self.complete(tx)
-        return loaded.stretch.is_full
+        return loaded.window.is_full
 
-    def report(self, _loaded: _Loaded, draft: _Draft, has_more: bool) -> bool:
+    def report(self, _loaded: _ConsolidationInput, draft: _ConsolidationDraft, has_more: bool) -> bool:
         """Log, and wake the embedder."""
-        facts, written = len(draft.checked.candidates), len(draft.episodes)
-        log.info("memory_consolidated", facts=facts, episodes=written, **self.ids)
+        facts, written = len(draft.checked_answer.candidates), len(draft.episodes)
+        log.info("memory_consolidated", facts=facts, episodes=written, **self.log_ids)
         if written:
             self.wake_embedder()
         return has_more
 
-    def is_counted(self, code: str) -> bool:
+    def counts_as_failure(self, code: str) -> bool:
         """Return whether another night is no better."""
-        return code in _FINAL
+        return code in _PERMANENT_ERRORS
 
-    def wait(self, _code: str, _failures: int) -> timedelta:
+    def retry_delay(self, _code: str, _failures: int) -> timedelta:
         """Return the time until the next night."""
-        return _NEXT_NIGHT
+        return _RETRY_DELAY
 
-    def _hear(self, loaded: _Loaded, seconds_left: SecondsLeft) -> Heard:
+    def _request_consolidation(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> ExtractionResponse:
         """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
-        if not loaded.stretch.own:
-            return NOTHING
-        agent, routing = loaded.conversation.agent, loaded.conversation.model_routing
-        question = prompt.question(
-            reading.transcript(loaded.stretch, agent), loaded.known.values(), [note.text for note in loaded.notes]
+        if not loaded.window.user_lines:
+            return EMPTY_RESPONSE
+        agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
+        question = prompt.user_prompt(
+            reading.render_transcript(loaded.window, agent), loaded.known_facts.values(), [note.text for note in loaded.interim_episodes]
         )
-        asked = Asked(prompt.instructions(agent, FLOOR), question, "quality")
-        return asking.ask(self.services, self.principal, routing, asked, seconds_left)
+        asked = ExtractionRequest(prompt.system_prompt(agent, MIN_CONFIDENCE), question, "quality")
+        return asking.request_extraction(self.dependencies, self.principal, routing, asked, seconds_left)
 
-    def _write_episode(self, tx: Transaction, loaded: _Loaded, told: Told, draft: _Draft) -> None:
+    def _write_episode(self, tx: Transaction, loaded: _ConsolidationInput, episode: NewEpisode, draft: _ConsolidationDraft) -> None:
         about = loaded.conversation
-        whole = replace(told, messages=tuple(line.id for line in loaded.stretch.own))
-        row = episodes.row(told.text, about.title, told.until_at, about.classification)
-        conversations.insert_episode(
-            tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.at, "consolidated"
+        whole = replace(episode, message_ids=tuple(line.id for line in loaded.window.user_lines))
+        row = episodes.context_row(episode.text, about.title, episode.until_at, about.classification)
+        conversations.add_episode(
+            tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at, "consolidated"
         )
-        store.fold_notes(tx, draft.episode_ids[0], [note.id for note in loaded.notes])
-        pending.mark(tx, self.order.tenant_id, draft.at)
+        store.merge_into_episode(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
+        pending.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
 
 
-def share(turns: int) -> int:
+def next_window_size(turn_count: int) -> int:
     """Return how many of so many turns are gone through next: all, or one of a few stretches of the same length."""
-    return math.ceil(turns / math.ceil(turns / MOST_TURNS)) if turns else 0
+    return math.ceil(turn_count / math.ceil(turn_count / MAX_WINDOW_TURNS)) if turn_count else 0

@@ -5,22 +5,22 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.memory.consolidating import store
-from parlour.memory.consolidating.store import Silent
+from parlour.memory.consolidating.store import SilentSession
 
-SILENT = timedelta(hours=24)
+SILENCE_PERIOD = timedelta(hours=24)
 """A conversation in which nothing was said for so long is looked through once more."""
 
-TURNS = 20
+MIN_TURNS = 20
 """One with more answered turns than this, since it was last; a shorter one was read whole on the way."""
 
 
-def note(tx: Transaction, session_id: UUID) -> None:
+def schedule_consolidation(tx: Transaction, session_id: UUID) -> None:
     """Something was said and looked through: have the session looked at when it has fallen silent, if it is long."""
-    store.note_silence(tx, session_id, SILENT, TURNS)
+    store.schedule_consolidation(tx, session_id, SILENCE_PERIOD, MIN_TURNS)
 
 
-def ready_at(found: Silent | None) -> datetime | None:
+def consolidation_due_at(session: SilentSession | None) -> datetime | None:
     """From when on the session may be consolidated; None where there is nothing to do."""
-    if found is None or found.turns <= TURNS:
+    if session is None or session.turn_count <= MIN_TURNS:
         return None
-    return found.last_active_at + SILENT
+    return session.last_active_at + SILENCE_PERIOD

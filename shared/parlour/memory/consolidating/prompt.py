@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Sequence
 
 from parlour.memory.extracting import prompt
-from parlour.memory.facts.fact import Known
+from parlour.memory.facts.fact import KnownFact
 
-_ADDED = """
+_CONSOLIDATION_RULES = """
 
 # This time
 The conversation is over for now, and this is the last time that anybody reads all of it. Note the facts that were \
@@ -14,15 +14,15 @@ Give exactly one episode: in two to four sentences what the conversation was abo
 or promised and what was left open, with the figures and names as the user wrote them; under "messages" the lines that \
 matter most to it."""
 
-_MOST_NOTES = 20
+_MAX_EPISODES = 20
 
 
-def instructions(agent: str, floor: float) -> str:
+def system_prompt(agent_name: str, min_confidence: float) -> str:
     """The system prompt; the same for every conversation of an agent."""
-    return prompt.instructions(agent, floor) + _ADDED
+    return prompt.system_prompt(agent_name, min_confidence) + _CONSOLIDATION_RULES
 
 
-def question(transcript: str, known: Iterable[Known], notes: Sequence[str]) -> str:
+def user_prompt(transcript: str, known_facts: Iterable[KnownFact], episode_texts: Sequence[str]) -> str:
     """The user's part: what is known, what was noted on the way, and the conversation."""
-    noted = "\n".join(f"- {one}" for one in notes[-_MOST_NOTES:]) or "- nothing"
-    return f"# Noted on the way\n{noted}\n\n{prompt.question(transcript, known)}"
+    noted = "\n".join(f"- {one}" for one in episode_texts[-_MAX_EPISODES:]) or "- nothing"
+    return f"# Noted on the way\n{noted}\n\n{prompt.user_prompt(transcript, known_facts)}"

@@ -8,51 +8,51 @@ from uuid import UUID
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class SilentSession:
     """A session: since when it is silent, up to which turn it was consolidated, how many answered turns came after."""
 
     last_active_at: datetime
     consolidated_turn: int
-    turns: int
+    turn_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class InterimEpisode:
     """An episode that was noted on the way."""
 
     id: UUID
     text: str
-    recalled: int
-    used: int
+    recall_count: int
+    use_count: int
 
 
-def note_silence(tx: Transaction, session_id: UUID, silent: timedelta, turns: int) -> bool:
+def schedule_consolidation(tx: Transaction, session_id: UUID, silence_period: timedelta, min_turns: int) -> bool:
     """Whether somebody will look at the session."""
-    return tx.run(SQL["note_silence"], session_id=session_id, silent=silent, turns=turns) > 0
+    return tx.run(SQL["note_silence"], session_id=session_id, silent=silence_period, turns=min_turns) > 0
 
 
-def silent(tx: Transaction, session_id: UUID) -> Silent | None:
+def find_silent_session(tx: Transaction, session_id: UUID) -> SilentSession | None:
     """None when it is gone, or others read it along."""
-    return tx.first(SQL["silent"], Silent, session_id=session_id)
+    return tx.first(SQL["silent"], SilentSession, session_id=session_id)
 
 
-def stretch_end(tx: Transaction, session_id: UUID, after: int, most: int) -> int:
+def find_window_end(tx: Transaction, session_id: UUID, after_turn: int, limit: int) -> int:
     """`after` itself where no turn follows."""
-    found: int | None = tx.value(SQL["stretch_end"], session_id=session_id, after=after, most=most)
-    return found or after
+    found: int | None = tx.value(SQL["stretch_end"], session_id=session_id, after=after_turn, most=limit)
+    return found or after_turn
 
 
-def notes(tx: Transaction, session_id: UUID, messages: Sequence[UUID]) -> list[Note]:
-    return tx.all(SQL["notes"], Note, session_id=session_id, messages=list(messages))
+def list_interim_episodes(tx: Transaction, session_id: UUID, message_ids: Sequence[UUID]) -> list[InterimEpisode]:
+    return tx.all(SQL["notes"], InterimEpisode, session_id=session_id, messages=list(message_ids))
 
 
-def fold_notes(tx: Transaction, episode_id: UUID, ids: Sequence[UUID]) -> None:
-    tx.run(SQL["fold_notes"], episode_id=episode_id, ids=list(ids))
+def merge_into_episode(tx: Transaction, episode_id: UUID, merged_ids: Sequence[UUID]) -> None:
+    tx.run(SQL["fold_notes"], episode_id=episode_id, ids=list(merged_ids))
 
 
-def note_consolidated(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
+def mark_consolidated(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
     tx.run(SQL["note_consolidated"], session_id=session_id, until_turn=until_turn, now=now)

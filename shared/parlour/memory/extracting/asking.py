@@ -4,100 +4,100 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from parlour.context.tokens import Meter
+from parlour.context.tokens import TokenCounter
 from parlour.infra.errors import Misconfigured
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.memory.extracting import answers, prompt
-from parlour.memory.extracting.answers import Answered, Unusable
-from parlour.memory.facts.fact import FLOOR
-from parlour.memory.job import REFUSED
-from parlour.memory.services import Services
-from parlour.models.aside import Answer, Asking
+from parlour.memory.extracting.answers import ExtractionAnswer, InvalidModelAnswer
+from parlour.memory.facts.fact import MIN_CONFIDENCE
+from parlour.memory.job import MODEL_REFUSED
+from parlour.memory.services import MemoryDependencies
+from parlour.models.aside import CompletionResult, CompletionRequest
 from parlour.models.request import Model, ModelRequest
-from parlour.models.route import OFFLINE, Choice, available, choose
+from parlour.models.route import OFFLINE_PROVIDER, ModelChoice, filter_available, choose_models
 from parlour.principal import Principal
 
-PURPOSE = "memory"
+MEMORY_PURPOSE = "memory"
 """What the calls are for, as the report of costs calls it."""
 
-_LONGEST_ANSWER = 1_500
-_SECONDS = 40.0
-_SECONDS_KEPT = 20.0
+_MAX_ANSWER_TOKENS = 1_500
+_MODEL_TIMEOUT_SECONDS = 40.0
+_COMMIT_SECONDS = 20.0
 """What is left of an invocation to write down what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class ExtractionResponse:
     """What came of asking. answered: None where there is none, for `problem`, or where it could not be read twice."""
 
-    answered: Answered | None
+    answer: ExtractionAnswer | None
     problem: str = ""
     cost_usd: Decimal = Decimal()
 
 
 #: What is heard where nothing is asked.
-NOTHING = Heard(Answered((), ()))
+EMPTY_RESPONSE = ExtractionResponse(ExtractionAnswer((), ()))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ExtractionRequest:
     """The system prompt, the conversation, and the purpose in the agent's model_routing."""
 
-    instructions: str
-    conversation: str
+    system_prompt: str
+    user_prompt: str
     purpose: str
 
 
-def ask(
-    services: Services, principal: Principal, routing: JsonObject, asked: Asked, seconds_left: SecondsLeft
-) -> Heard:
+def request_extraction(
+    dependencies: MemoryDependencies, principal: Principal, routing: JsonObject, request: ExtractionRequest, seconds_left: SecondsLeft
+) -> ExtractionResponse:
     """Return what a model says of the stretch; NOTHING without a model. Raises a RetryError only for the database."""
-    models = services.models()
+    models = dependencies.models()
     try:
-        choices = available(choose(routing, asked.purpose), models)
+        choices = filter_available(choose_models(routing, request.purpose), models)
     except Misconfigured as error:
-        return Heard(None, error.code)
-    if choices[0].provider == OFFLINE:
-        return NOTHING
-    messages: list[JsonObject] = [_said("user", asked.conversation)]
+        return ExtractionResponse(None, error.code)
+    if choices[0].provider == OFFLINE_PROVIDER:
+        return EMPTY_RESPONSE
+    messages: list[JsonObject] = [_message("user", request.user_prompt)]
     spent = Decimal()
     for _ in range(2):
-        answer = _ask(services, principal, asked.instructions, messages, choices, models, seconds_left)
+        answer = _call_model(dependencies, principal, request.system_prompt, messages, choices, models, seconds_left)
         spent += answer.cost_usd
         problem = _problem(answer)
         if problem:
-            return Heard(None, problem, spent)
+            return ExtractionResponse(None, problem, spent)
         try:
-            return Heard(answers.read(answer.text), cost_usd=spent)
-        except Unusable as unusable:
-            messages += [_said("assistant", answer.text or "..."), _said("user", prompt.again(str(unusable)))]
-    return Heard(None, cost_usd=spent)
+            return ExtractionResponse(answers.parse_answer(answer.text), cost_usd=spent)
+        except InvalidModelAnswer as unusable:
+            messages += [_message("assistant", answer.text or "..."), _message("user", prompt.retry_prompt(str(unusable)))]
+    return ExtractionResponse(None, cost_usd=spent)
 
 
-def instructions(agent: str) -> str:
+def system_prompt(agent: str) -> str:
     """What the model is told, the same for every conversation of an agent."""
-    return prompt.instructions(agent, FLOOR)
+    return prompt.system_prompt(agent, MIN_CONFIDENCE)
 
 
-def _ask(
-    services: Services, principal: Principal, told: str, messages: Sequence[JsonObject], choices: Sequence[Choice],
+def _call_model(
+    dependencies: MemoryDependencies, principal: Principal, system_prompt: str, messages: Sequence[JsonObject], choices: Sequence[ModelChoice],
     models: Mapping[str, Model], seconds_left: SecondsLeft,
-) -> Answer:  # fmt: skip
-    request = ModelRequest(choices[0].model, _LONGEST_ANSWER, (), ({"type": "text", "text": told},), tuple(messages))
-    meter = Meter()
-    read = meter.count(told) + sum(meter.count(str(message["content"])) for message in messages)
-    seconds = max(1.0, min(_SECONDS, seconds_left() - _SECONDS_KEPT))
-    return services.aside.ask(principal, Asking(request, read, choices, models, PURPOSE, seconds, services.admit))
+) -> CompletionResult:  # fmt: skip
+    request = ModelRequest(choices[0].model, _MAX_ANSWER_TOKENS, (), ({"type": "text", "text": system_prompt},), tuple(messages))
+    meter = TokenCounter()
+    read = meter.count(system_prompt) + sum(meter.count(str(message["content"])) for message in messages)
+    seconds = max(1.0, min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS))
+    return dependencies.background_completion.ask(principal, CompletionRequest(request, read, choices, models, MEMORY_PURPOSE, seconds, dependencies.check_reservation))
 
 
-def _problem(answer: Answer) -> str:
+def _problem(answer: CompletionResult) -> str:
     if answer.problem is not None:
         return answer.problem.code
-    if answer.completed is None:
+    if answer.completion is None:
         return "provider_unavailable"
-    return REFUSED if answer.completed.stop_reason == "refusal" else ""
+    return MODEL_REFUSED if answer.completion.stop_reason == "refusal" else ""
 
 
-def _said(role: str, text: str) -> JsonObject:
+def _message(role: str, text: str) -> JsonObject:
     return {"role": role, "content": [{"type": "text", "text": text}]}

@@ -7,22 +7,22 @@ from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.index.rows import RowDraft
-from parlour.text.similarity import similarity
+from parlour.text.similarity import jaccard_similarity
 from parlour.text.words import stems
 
-_ALIKE = 0.75
+_MIN_SIMILARITY = 0.75
 """Of the telling words of both: from here on two episodes are one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredEpisode:
     """An episode that there is."""
 
     id: UUID
     text: str
 
 
-def row(text: str, title: str, until_at: datetime, classification: int) -> RowDraft:
+def context_row(text: str, title: str, until_at: datetime, classification: int) -> RowDraft:
     """`[date] text`, with the day on which it ended, in UTC."""
     date = until_at.astimezone(UTC).date().isoformat()
     lead = f"[{date}] "
@@ -30,21 +30,21 @@ def row(text: str, title: str, until_at: datetime, classification: int) -> RowDr
     return RowDraft("episode", 0, title, lead + text, classification, metadata)
 
 
-def like(text: str, known: Sequence[Kept]) -> UUID | None:
+def find_similar(text: str, stored_episodes: Sequence[StoredEpisode]) -> UUID | None:
     """The episode that says nearly the same in nearly the same words, if there is one. Different figures make different
     episodes."""
-    best = max(known, key=lambda one: _shared(text, one.text), default=None)
-    return best.id if best is not None and _shared(text, best.text) >= _ALIKE else None
+    best = max(stored_episodes, key=lambda one: _similarity(text, one.text), default=None)
+    return best.id if best is not None and _similarity(text, best.text) >= _MIN_SIMILARITY else None
 
 
-def has_same_figures(one: str, other: str) -> bool:
+def has_same_figures(first: str, second: str) -> bool:
     """Whether two episodes name the same figures: who paid 500 has not paid 900, however alike that sounds."""
-    return _figures(one) == _figures(other)
+    return _figure_stems(first) == _figure_stems(second)
 
 
-def _figures(text: str) -> set[str]:
+def _figure_stems(text: str) -> set[str]:
     return {stem for stem in stems(text) if any(map(str.isdigit, stem))}
 
 
-def _shared(one: str, other: str) -> float:
-    return similarity(stems(one), stems(other)) if has_same_figures(one, other) else 0.0
+def _similarity(first: str, second: str) -> float:
+    return jaccard_similarity(stems(first), stems(second)) if has_same_figures(first, second) else 0.0

@@ -14,174 +14,174 @@ from parlour.infra import log
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
-from parlour.jobs.work_due import GRACE, Attempts
+from parlour.jobs.work_due import SWEEP_DELAY, Attempts
 from parlour.knowledge.index import pending
 from parlour.memory import waking
 from parlour.memory.consolidating import due
 from parlour.memory.extracting import asking, checked, episodes, prompt, reading, store
-from parlour.memory.extracting.asking import NOTHING, Asked, Heard
-from parlour.memory.extracting.checked import Checked
-from parlour.memory.extracting.reading import Stretch
-from parlour.memory.extracting.store import Conversation
+from parlour.memory.extracting.asking import EMPTY_RESPONSE, ExtractionRequest, ExtractionResponse
+from parlour.memory.extracting.checked import CheckedAnswer
+from parlour.memory.extracting.reading import ExtractionWindow
+from parlour.memory.extracting.store import ExtractionSession
 from parlour.memory.facts import keep
 from parlour.memory.facts import store as known
-from parlour.memory.facts.fact import Known
-from parlour.memory.job import ROUND_SECONDS, MemoryJob, is_broken, is_hopeless
-from parlour.memory.order import Order
-from parlour.memory.policy import policy
-from parlour.memory.services import Services
-from parlour.memory.waking import Later
+from parlour.memory.facts.fact import KnownFact
+from parlour.memory.job import MIN_ROUND_SECONDS, LeasedMemoryJob, is_failing_on_own_errors, should_skip
+from parlour.memory.order import MemoryJob
+from parlour.memory.policy import parse_memory_policy
+from parlour.memory.services import MemoryDependencies
+from parlour.memory.waking import DelayedJob
 
 #: Earlier episodes that a new one is compared with by its words.
-_MOST_EPISODES = 50
+_MAX_COMPARED_EPISODES = 50
 
 #: Cosine distance of two episodes' vectors up to which they are one.
-_NEAR = 0.08
+_MAX_DUPLICATE_DISTANCE = 0.08
 
-_LOOK_BACK = timedelta(days=30)
+_DUPLICATE_WINDOW = timedelta(days=30)
 
 
-def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
+def run_extraction(dependencies: MemoryDependencies, memory_job: MemoryJob, seconds_left: SecondsLeft) -> None:
     """Extract from the session's new turns, as far as the time allows.
 
     A message that comes before they are due, or while another worker is at them, does nothing. Raises RetryError when
     the database is away.
     """
-    job = Extraction(services, order, services.clock() + timedelta(seconds=seconds_left()))
-    runner.run(job, services.database, job.principal, seconds_left, ROUND_SECONDS)
+    job = ExtractionJob(dependencies, memory_job, dependencies.clock() + timedelta(seconds=seconds_left()))
+    runner.run(job, dependencies.database, job.principal, seconds_left, MIN_ROUND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _ExtractionInput:
     """One stretch of turns, what is known of its user, and how earlier attempts ended."""
 
     attempts: Attempts
-    conversation: Conversation
-    stretch: Stretch
-    known: dict[str, Known]
+    conversation: ExtractionSession
+    window: ExtractionWindow
+    known_facts: dict[str, KnownFact]
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _ExtractionDraft:
     """What is to be written, with its ids: a commit may run twice."""
 
-    checked: Checked
+    checked_answer: CheckedAnswer
     fact_ids: Sequence[UUID]
     episode_ids: Sequence[tuple[UUID, UUID]]
-    at: datetime
+    drafted_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class _Written:
+class _WriteResult:
     """What one commit wrote. has_more: there are turns behind the stretch."""
 
-    rows: int
+    row_count: int
     has_more: bool
 
 
-class Extraction(MemoryJob[_Loaded, _Draft, _Written]):
+class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteResult]):
     """The job of one session's new turns."""
 
-    first_wait: ClassVar[timedelta] = waking.WAIT
+    first_retry_delay: ClassVar[timedelta] = waking.EXTRACTION_DELAY
     failure_action: ClassVar[str] = "memory_not_extracted"
 
     def is_due(self, tx: Transaction, due_at: datetime, now: datetime) -> bool:
         """Return whether the turns have waited long enough, or are many and no attempt at them failed."""
-        backlog = store.backlog(tx, self.session_id)
-        return due_at - GRACE <= now or (backlog.turns >= waking.TURNS and not backlog.failures)
+        backlog = store.read_backlog(tx, self.session_id)
+        return due_at - SWEEP_DELAY <= now or (backlog.turn_count >= waking.MAX_WAITING_TURNS and not backlog.failures)
 
-    def load(self, tx: Transaction) -> _Loaded | None:
+    def load(self, tx: Transaction) -> _ExtractionInput | None:
         """Read the next stretch. Complete the work when the session is gone, others read it, its agent remembers
         nothing, or there are no new turns."""
         attempts = self.start_attempt(tx)
         if attempts is None:
             return None
-        found = store.conversation(tx, self.session_id)
-        if found is not None and policy(found.memory_policy).facts > 0:
-            new = store.next_turns(tx, self.session_id, found.until_turn, reading.MOST_TURNS)
+        found = store.find_session(tx, self.session_id)
+        if found is not None and parse_memory_policy(found.memory_policy).max_facts > 0:
+            new = store.find_next_turns(tx, self.session_id, found.extraction_cursor, reading.MAX_TURNS)
             if new is not None:
-                lines = store.new_turns(tx, self.session_id, found.until_turn, new.last, found.classification)
-                stretch = Stretch(tuple(lines), new.last, is_full=new.turns == reading.MOST_TURNS)
-                return _Loaded(attempts, found, stretch, known.latest(tx, found.scope))
+                lines = store.read_lines(tx, self.session_id, found.extraction_cursor, new.last_turn, found.classification)
+                stretch = ExtractionWindow(tuple(lines), new.last_turn, is_full=new.turn_count == reading.MAX_TURNS)
+                return _ExtractionInput(attempts, found, stretch, known.find_latest_facts(tx, found.scope))
         self.complete(tx)
         return None
 
-    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Draft:
+    def ask(self, loaded: _ExtractionInput, seconds_left: SecondsLeft) -> _ExtractionDraft:
         """Ask a model, and check its answer."""
-        heard = self._hear(loaded, seconds_left)
-        if heard.problem and not is_hopeless(heard.problem, loaded.attempts.failures):
+        heard = self._request_extraction(loaded, seconds_left)
+        if heard.problem and not should_skip(heard.problem, loaded.attempts.failures):
             raise JobFailed(heard.problem)
-        found, now, new_id = _checked(loaded, heard), self.services.clock(), self.services.new_id
-        fact_ids = keep.new_ids(found.candidates, found.refusals, new_id, now)
-        return _Draft(found, fact_ids, [(new_id(now), new_id(now)) for _ in found.episodes], now)
+        found, now, new_id = _check_response(loaded, heard), self.dependencies.clock(), self.dependencies.new_id
+        fact_ids = keep.allocate_ids(found.candidates, found.rejected, new_id, now)
+        return _ExtractionDraft(found, fact_ids, [(new_id(now), new_id(now)) for _ in found.episodes], now)
 
-    def commit(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> _Written | None:
+    def commit(self, tx: Transaction, loaded: _ExtractionInput, draft: _ExtractionDraft) -> _WriteResult | None:
         """Write facts and episodes; complete the work, or leave it to wait when more was said meanwhile."""
         if not self.end_attempt(tx):
             return None
-        found, about, stretch = draft.checked, loaded.conversation, loaded.stretch
-        kept = keep.keep(
-            tx, about.scope, self.session_id, None, found.candidates, found.refusals, draft.fact_ids, draft.at
+        found, about, stretch = draft.checked_answer, loaded.conversation, loaded.window
+        kept = keep.merge_candidates(
+            tx, about.scope, self.session_id, None, found.candidates, found.rejected, draft.fact_ids, draft.drafted_at
         )
         new_episodes = self._write_episodes(tx, about, draft)
         if new_episodes:
-            pending.mark(tx, self.order.tenant_id, draft.at)
-        store.note_extracted(tx, self.session_id, stretch.until_turn, draft.at)
-        has_more = store.next_turns(tx, self.session_id, stretch.until_turn, 1) is not None
+            pending.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
+        store.advance_extraction_cursor(tx, self.session_id, stretch.until_turn, draft.drafted_at)
+        has_more = store.find_next_turns(tx, self.session_id, stretch.until_turn, 1) is not None
         if not has_more:
             self.complete(tx)
-            due.note(tx, self.session_id)
+            due.schedule_consolidation(tx, self.session_id)
         elif not stretch.is_full:
-            self.reschedule(tx, waking.due_by(draft.at))
-        return _Written(len(kept) + new_episodes, has_more)
+            self.reschedule(tx, waking.sweep_due_at(draft.drafted_at))
+        return _WriteResult(len(kept) + new_episodes, has_more)
 
-    def report(self, loaded: _Loaded, draft: _Draft, written: _Written) -> bool:
+    def report(self, loaded: _ExtractionInput, draft: _ExtractionDraft, result: _WriteResult) -> bool:
         """Log, wake the embedder, and have a message come for what was said meanwhile."""
         log.info(
             "memory_extracted",
-            turns=len({line.turn for line in loaded.stretch.lines}),
-            kept=written.rows,
-            refused=len(draft.checked.refusals),
-            **self.ids,
+            turns=len({line.turn_number for line in loaded.window.lines}),
+            kept=result.row_count,
+            refused=len(draft.checked_answer.rejected),
+            **self.log_ids,
         )
-        if draft.checked.episodes:
+        if draft.checked_answer.episodes:
             self.wake_embedder()
-        if written.has_more and not loaded.stretch.is_full:
-            waking.send(self.services.memory, [Later(self.order, waking.WAIT.total_seconds())])
-        return written.has_more and loaded.stretch.is_full
+        if result.has_more and not loaded.window.is_full:
+            waking.send_jobs(self.dependencies.memory_queue, [DelayedJob(self.job, waking.EXTRACTION_DELAY.total_seconds())])
+        return result.has_more and loaded.window.is_full
 
-    def _hear(self, loaded: _Loaded, seconds_left: SecondsLeft) -> Heard:
+    def _request_extraction(self, loaded: _ExtractionInput, seconds_left: SecondsLeft) -> ExtractionResponse:
         """Ask a model, unless the user said nothing, there is no model, or our own code broke too often."""
-        if not loaded.stretch.own:
-            return NOTHING
-        if is_broken(loaded.attempts):
-            return Heard(None, loaded.attempts.problem or "")
-        agent, routing = loaded.conversation.agent, loaded.conversation.model_routing
-        question = prompt.question(reading.transcript(loaded.stretch, agent), loaded.known.values())
-        asked = Asked(asking.instructions(agent), question, "cheap")
-        return asking.ask(self.services, self.principal, routing, asked, seconds_left)
+        if not loaded.window.user_lines:
+            return EMPTY_RESPONSE
+        if is_failing_on_own_errors(loaded.attempts):
+            return ExtractionResponse(None, loaded.attempts.problem or "")
+        agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
+        question = prompt.user_prompt(reading.render_transcript(loaded.window, agent), loaded.known_facts.values())
+        asked = ExtractionRequest(asking.system_prompt(agent), question, "cheap")
+        return asking.request_extraction(self.dependencies, self.principal, routing, asked, seconds_left)
 
-    def _write_episodes(self, tx: Transaction, about: Conversation, draft: _Draft) -> int:
+    def _write_episodes(self, tx: Transaction, session: ExtractionSession, draft: _ExtractionDraft) -> int:
         """Write the episodes, each into an earlier one that says nearly the same, if any. Return how many are new."""
-        for pair in store.near_episodes(tx, about.scope, draft.at - _LOOK_BACK, _NEAR, _MOST_EPISODES):
-            if episodes.has_same_figures(pair.told, pair.told_before):
-                store.fold_into(tx, pair.young, pair.old)
-        found = draft.checked.episodes
-        earlier = store.recent_episodes(tx, about.scope, _MOST_EPISODES) if found else []
+        for pair in store.find_similar_episodes(tx, session.scope, draft.drafted_at - _DUPLICATE_WINDOW, _MAX_DUPLICATE_DISTANCE, _MAX_COMPARED_EPISODES):
+            if episodes.has_same_figures(pair.newer_text, pair.older_text):
+                store.merge_episodes(tx, pair.newer_id, pair.older_id)
+        found = draft.checked_answer.episodes
+        earlier = store.list_recent_episodes(tx, session.scope, _MAX_COMPARED_EPISODES) if found else []
         written = 0
         for episode, ids in zip(found, draft.episode_ids, strict=True):
-            like = episodes.like(episode.text, earlier)
+            like = episodes.find_similar(episode.text, earlier)
             if like is not None:
-                store.fold_episode(tx, like, episode.messages, episode.until_at)
+                store.merge_into_episode(tx, like, episode.message_ids, episode.until_at)
                 continue
-            row = episodes.row(episode.text, about.title, episode.until_at, about.classification)
-            store.insert_episode(tx, about.scope, self.session_id, episode, row, ids, draft.at)
-            earlier.append(episodes.Kept(ids[0], episode.text))
+            row = episodes.context_row(episode.text, session.title, episode.until_at, session.classification)
+            store.add_episode(tx, session.scope, self.session_id, episode, row, ids, draft.drafted_at)
+            earlier.append(episodes.StoredEpisode(ids[0], episode.text))
             written += 1
         return written
 
 
-def _checked(loaded: _Loaded, heard: Heard) -> Checked:
-    if heard.answered is None:
-        return Checked((), (checked.unanswered(heard.problem),), ())
-    return checked.check(heard.answered, loaded.stretch)
+def _check_response(loaded: _ExtractionInput, response: ExtractionResponse) -> CheckedAnswer:
+    if response.answer is None:
+        return CheckedAnswer((), (checked.rejected_window(response.problem),), ())
+    return checked.check_answer(response.answer, loaded.window)

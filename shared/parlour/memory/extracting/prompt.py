@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from parlour.memory.facts.fact import Known
-from parlour.memory.facts.keys import KEYS, ROOMS
+from parlour.memory.facts.fact import KnownFact
+from parlour.memory.facts.keys import VOCABULARY, KEY_NAMESPACES
 
-_RULES = """You read a stretch of a conversation between a user and {agent} and note what it says of the user that \
+_SYSTEM_PROMPT = """You read a stretch of a conversation between a user and {agent} and note what it says of the user that \
 will still matter in a month. You answer with one JSON object and nothing else.
 
 # Evidence
@@ -37,26 +37,26 @@ talk. Each names its lines as facts do. Figures and names only as the user wrote
 "episodes": [{{"text": "...", "messages": [2, 5]}}]}}
 Both lists may be empty."""
 
-_AGAIN = """That was not the JSON object that was asked for ({problem}). Answer once more with that object alone, \
+_RETRY_PROMPT = """That was not the JSON object that was asked for ({problem}). Answer once more with that object alone, \
 complete, and nothing before or after it."""
 
-_MOST_KNOWN = 60
+_MAX_KNOWN_FACTS = 60
 
 
-def instructions(agent: str, floor: float) -> str:
+def system_prompt(agent_name: str, min_confidence: float) -> str:
     """The system prompt; the same for every conversation of an agent."""
-    keys = "\n".join(f"  {key}: {meaning}" for key, meaning in KEYS.items())
-    rooms = "\n".join(f"  {room}: {meaning}" for room, meaning in ROOMS.items())
-    return _RULES.format(agent=agent, keys=keys, rooms=rooms, floor=floor)
+    keys = "\n".join(f"  {key}: {meaning}" for key, meaning in VOCABULARY.items())
+    rooms = "\n".join(f"  {room}: {meaning}" for room, meaning in KEY_NAMESPACES.items())
+    return _SYSTEM_PROMPT.format(agent=agent_name, keys=keys, rooms=rooms, floor=min_confidence)
 
 
-def question(transcript: str, known: Iterable[Known]) -> str:
+def user_prompt(transcript: str, known_facts: Iterable[KnownFact]) -> str:
     """The user's part: what is known already, and the conversation."""
-    live = sorted((one for one in known if one.is_live), key=lambda one: one.sure_at, reverse=True)[:_MOST_KNOWN]
+    live = sorted((one for one in known_facts if one.is_live), key=lambda one: one.last_confirmed_at, reverse=True)[:_MAX_KNOWN_FACTS]
     told = "\n".join(f"- {one.key}: {one.value}" for one in live) or "- nothing"
     return f"# Known already\n{told}\n\n# Conversation\n{transcript}"
 
 
-def again(problem: str) -> str:
+def retry_prompt(problem: str) -> str:
     """What is said to an answer that could not be read."""
-    return _AGAIN.format(problem=problem)
+    return _RETRY_PROMPT.format(problem=problem)

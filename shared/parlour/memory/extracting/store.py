@@ -9,140 +9,140 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.rows import RowDraft
-from parlour.memory.extracting.checked import Told
-from parlour.memory.extracting.episodes import Kept
-from parlour.memory.extracting.reading import Line
-from parlour.memory.facts.fact import Origin, Scope
+from parlour.memory.extracting.checked import NewEpisode
+from parlour.memory.extracting.episodes import StoredEpisode
+from parlour.memory.extracting.reading import MessageLine
+from parlour.memory.facts.fact import Origin, MemoryScope
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class TurnBacklog:
     """What a turn that is over means for a session: whether it is the first that nobody looked through, and how many
     there are of them."""
 
     is_first: bool
-    behind: int
+    unread_turns: int
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
     """How many turns of a session nobody looked through, and how many attempts at them failed in a row."""
 
-    turns: int
+    turn_count: int
     failures: int
 
 
 @dataclass(frozen=True, slots=True)
-class Conversation:
+class ExtractionSession:
     """A session that is to be looked through. agent: how who answers there is called; title: of its rows."""
 
     user_id: UUID
     binding_id: UUID
     title: str
-    agent: str
-    person: str | None
+    agent_name: str
+    user_name: str | None
     model_routing: JsonObject
     memory_policy: JsonObject
     classification: int
-    until_turn: int
+    extraction_cursor: int
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> MemoryScope:
         """Whose memory it writes to."""
-        return Scope(self.user_id, self.binding_id)
+        return MemoryScope(self.user_id, self.binding_id)
 
 
 @dataclass(frozen=True, slots=True)
 class NextTurns:
     """Turns that nobody looked through: how many, and the number of the last of them."""
 
-    turns: int
-    last: int
+    turn_count: int
+    last_turn: int
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SimilarEpisodes:
     """Two episodes that are alike, and what they tell."""
 
-    young: UUID
-    old: UUID
-    told: str
-    told_before: str
+    newer_id: UUID
+    older_id: UUID
+    newer_text: str
+    older_text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Of:
+class EpisodeSourceRow:
     """What an episode was told of."""
 
-    messages: list[UUID]
+    message_ids: list[UUID]
     until_at: datetime
 
 
-def note_turn(tx: Transaction, session_id: UUID, number: int, due_at: datetime) -> Noted | None:
+def schedule_extraction(tx: Transaction, session_id: UUID, turn_number: int, due_at: datetime) -> TurnBacklog | None:
     """None where others read the session along."""
-    return tx.first(SQL["note_turn"], Noted, session_id=session_id, number=number, due_at=due_at)
+    return tx.first(SQL["note_turn"], TurnBacklog, session_id=session_id, number=turn_number, due_at=due_at)
 
 
-def backlog(tx: Transaction, session_id: UUID) -> Backlog:
+def read_backlog(tx: Transaction, session_id: UUID) -> Backlog:
     """Return what is to be looked through of a session with due work."""
     return tx.one(SQL["backlog"], Backlog, session_id=session_id)
 
 
-def conversation(tx: Transaction, session_id: UUID) -> Conversation | None:
+def find_session(tx: Transaction, session_id: UUID) -> ExtractionSession | None:
     """None when it is gone, or others read it along."""
-    return tx.first(SQL["conversation"], Conversation, session_id=session_id)
+    return tx.first(SQL["conversation"], ExtractionSession, session_id=session_id)
 
 
-def next_turns(tx: Transaction, session_id: UUID, until_turn: int, most: int) -> NextTurns | None:
+def find_next_turns(tx: Transaction, session_id: UUID, until_turn: int, limit: int) -> NextTurns | None:
     """The turns after `until_turn`, up to so many; None when there are none."""
-    return tx.first(SQL["next_turns"], NextTurns, session_id=session_id, until_turn=until_turn, most=most)
+    return tx.first(SQL["next_turns"], NextTurns, session_id=session_id, until_turn=until_turn, most=limit)
 
 
-def new_turns(tx: Transaction, session_id: UUID, until_turn: int, last: int, clearance: int) -> list[Line]:
+def read_lines(tx: Transaction, session_id: UUID, until_turn: int, last: int, clearance: int) -> list[MessageLine]:
     """The messages of the turns after `until_turn`, up to `last`, as far as the clearance reads them."""
     return tx.all(
-        SQL["new_turns"], Line, session_id=session_id, until_turn=until_turn, last=last, clearance=clearance
+        SQL["new_turns"], MessageLine, session_id=session_id, until_turn=until_turn, last=last, clearance=clearance
     )  # fmt: skip
 
 
-def note_extracted(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
+def advance_extraction_cursor(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
     tx.run(SQL["note_extracted"], session_id=session_id, until_turn=until_turn, now=now)
 
 
-def recent_episodes(tx: Transaction, scope: Scope, most: int) -> list[Kept]:
-    return tx.all(SQL["recent_episodes"], Kept, user_id=scope.user_id, binding_id=scope.binding_id, most=most)
+def list_recent_episodes(tx: Transaction, scope: MemoryScope, limit: int) -> list[StoredEpisode]:
+    return tx.all(SQL["recent_episodes"], StoredEpisode, user_id=scope.user_id, binding_id=scope.binding_id, most=limit)
 
 
-def insert_episode(
-    tx: Transaction, scope: Scope, session_id: UUID, told: Told, row: RowDraft, ids: tuple[UUID, UUID], now: datetime,
+def add_episode(
+    tx: Transaction, scope: MemoryScope, session_id: UUID, episode: NewEpisode, row: RowDraft, ids: tuple[UUID, UUID], now: datetime,
     origin: Origin = "extracted",
 ) -> None:  # fmt: skip
     """`ids`: the episode's, and its row's."""
     tx.run(
         SQL["insert_episode"], id=ids[0], row_id=ids[1], user_id=scope.user_id, binding_id=scope.binding_id,
         session_id=session_id, title=row.title, content=row.content, content_hash=row.content_hash,
-        classification=row.classification, metadata=row.metadata, text=told.text, from_at=told.from_at,
-        until_at=told.until_at, messages=list(told.messages), origin=origin, now=now,
+        classification=row.classification, metadata=row.metadata, text=episode.text, from_at=episode.from_at,
+        until_at=episode.until_at, messages=list(episode.message_ids), origin=origin, now=now,
     )  # fmt: skip
 
 
-def fold_episode(tx: Transaction, episode_id: UUID, messages: Sequence[UUID], until_at: datetime) -> None:
-    tx.run(SQL["fold_episode"], id=episode_id, messages=list(messages), until_at=until_at)
+def merge_into_episode(tx: Transaction, episode_id: UUID, message_ids: Sequence[UUID], until_at: datetime) -> None:
+    tx.run(SQL["fold_episode"], id=episode_id, messages=list(message_ids), until_at=until_at)
 
 
-def near_episodes(tx: Transaction, scope: Scope, since: datetime, near: float, most: int) -> list[Pair]:
+def find_similar_episodes(tx: Transaction, scope: MemoryScope, since: datetime, max_distance: float, limit: int) -> list[SimilarEpisodes]:
     """Pairs among the newest `most`, by vectors that are nearer than `near`."""
     return tx.all(
-        SQL["near_episodes"], Pair, user_id=scope.user_id, binding_id=scope.binding_id, since=since, near=near,
-        most=most,
+        SQL["near_episodes"], SimilarEpisodes, user_id=scope.user_id, binding_id=scope.binding_id, since=since, near=max_distance,
+        most=limit,
     )  # fmt: skip
 
 
-def fold_into(tx: Transaction, young: UUID, old: UUID) -> None:
+def merge_episodes(tx: Transaction, newer_id: UUID, older_id: UUID) -> None:
     """What the younger one was told of is the older one's from now on."""
-    of = tx.first(SQL["messages_of_episode"], Of, id=young)
+    of = tx.first(SQL["messages_of_episode"], EpisodeSourceRow, id=newer_id)
     if of is not None:
-        fold_episode(tx, old, of.messages, of.until_at)
-        tx.run(SQL["drop_episode"], id=young)
+        merge_into_episode(tx, older_id, of.message_ids, of.until_at)
+        tx.run(SQL["drop_episode"], id=newer_id)

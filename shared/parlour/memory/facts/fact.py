@@ -8,10 +8,10 @@ from uuid import UUID
 type Origin = Literal["said", "extracted", "consolidated", "edited"]
 """said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
 
-type Taken = Literal["new", "same", "refines", "contradicts", "retracted"]
+type AcceptedDecision = Literal["new", "same", "refines", "contradicts", "retracted"]
 """What changes something: a first value, the one that is known, a fuller one, another one, none any more."""
 
-type Refused = Literal[
+type RejectedDecision = Literal[
     "duplicate", "weaker", "older", "nothing_to_end", "below_floor", "not_users_own", "not_stated", "unknown_message",
     "sensitive", "malformed",
 ]  # fmt: skip
@@ -29,34 +29,34 @@ sensitive        a password, a card, a number of an identity paper: never kept.
 malformed        it could not be read, or there was no answer for the reason beside it.
 """
 
-type Decision = Taken | Refused | Literal["crowded_out"]
+type FactDecision = AcceptedDecision | RejectedDecision | Literal["crowded_out"]
 """crowded_out: a known fact ended, for there were too many."""
 
-FLOOR = 0.6
+MIN_CONFIDENCE = 0.6
 """Nothing less sure is kept."""
 
 #: The highest confidence of a fact that a model found.
-SUREST_OF_MODELS = 0.9
+MAX_MODEL_CONFIDENCE = 0.9
 
-MOST_LIVE = 500
+MAX_LIVE_FACTS = 500
 """Facts that are live of one user with one binding; every turn ranks them all. Who talks to an agent of themselves all
 day comes to some thirty in a month."""
 
-LONGEST_VALUE = 300
+MAX_VALUE_CHARS = 300
 """Letters of a value; a longer one is no fact but a text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Utterance:
+class UserMessage:
     """A message of a user's: its text as it came, and when we received it."""
 
     id: UUID
     text: str
-    at: datetime
+    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FactCandidate:
     """Something that may be a fact.
 
     at          when the user said it.
@@ -69,14 +69,14 @@ class Candidate:
     value: str
     confidence: float
     origin: Origin
-    at: datetime
-    messages: tuple[UUID, ...] = ()
-    ends: bool = False
-    everything: bool = False
+    stated_at: datetime
+    message_ids: tuple[UUID, ...] = ()
+    is_retraction: bool = False
+    retracts_everything: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RejectedFact:
     """Something that was proposed and did not get as far as being held against what is known; what it said is not kept.
 
     key         "" where not even that could be read, `episode` for one of those.
@@ -84,15 +84,15 @@ class Refusal:
     """
 
     key: str
-    decision: Decision
+    decision: FactDecision
     reason: str = ""
     confidence: float | None = None
-    messages: tuple[UUID, ...] = ()
+    message_ids: tuple[UUID, ...] = ()
     origin: Origin = "extracted"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownFact:
     """The newest fact of a key, live or ended.
 
     valid_from   when it was first said; sure_at: when it was last.
@@ -106,10 +106,10 @@ class Known:
     confidence: float
     origin: Origin
     valid_from: datetime
-    sure_at: datetime
+    last_confirmed_at: datetime
     valid_until: datetime | None = None
     session_id: UUID | None = None
-    messages: tuple[UUID, ...] = ()
+    message_ids: tuple[UUID, ...] = ()
 
     @property
     def is_live(self) -> bool:
@@ -117,7 +117,7 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MemoryScope:
     """Whose facts: one user's in one binding, as the session itself says."""
 
     user_id: UUID

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from parlour.text.words import word_list
 
-KEYS: Mapping[str, str] = {
+VOCABULARY: Mapping[str, str] = {
     "name": "the user's name",
     "called": "how they want to be called",
     "language": "the language they want to be answered in",
@@ -32,7 +32,7 @@ KEYS: Mapping[str, str] = {
 }
 """The vocabulary, with what each key means."""
 
-ROOMS: Mapping[str, str] = {
+KEY_NAMESPACES: Mapping[str, str] = {
     "preference": "what they like, dislike or want done in a certain way: preference.<what it is about>",
     "family": "the people and animals they live with: family.<relation>",
     "contact": "people they deal with: contact.<relation>",
@@ -41,12 +41,12 @@ ROOMS: Mapping[str, str] = {
 """Open rooms of keys; what follows the point is free."""
 
 #: Keys of which a shorter value is the same said less exactly.
-GRADED = word_list("name city home_town address delivery_address birthday company job vehicle")
+REFINABLE_KEYS = word_list("name city home_town address delivery_address birthday company job vehicle")
 
 #: Keys that hold several values at once: another one is added, so that no allergy is lost to the next.
-ADDITIVE = frozenset({"allergy"})
+MULTI_VALUE_KEYS = frozenset({"allergy"})
 
-_OTHER_NAMES = {
+_SYNONYMS = {
     "name": "full_name first_name user_name username own_name",
     "called": "nickname nick_name preferred_name prefers_to_be_called short_name",
     "language": "preferred_language reply_language languages speaks spoken_language",
@@ -69,8 +69,8 @@ _OTHER_NAMES = {
     "timezone": "time_zone tz",
     "vehicle": "car bike drives motorbike scooter",
 }
-_KEY_OF = {other: key for key, others in _OTHER_NAMES.items() for other in others.split()}
-_SHAPES = {
+_KEY_BY_SYNONYM = {other: key for key, others in _SYNONYMS.items() for other in others.split()}
+_VALUE_PATTERNS = {
     "email": re.compile(r"^\S+@\S+\.\S+$"),
     "phone": re.compile(r"(?:\d[ ().-]*){7,}"),
     "age": re.compile(r"\d"),
@@ -81,52 +81,52 @@ _SHAPES = {
     "language": re.compile(r"^[^\d@]{2,40}$"),
     "budget": re.compile(r"\d|\b(?:hundred|thousand|lakhs?|crores?|million|k)\b", re.IGNORECASE),
 }
-_LIKING = re.compile(r"^(?:favou?rite|preferred|prefers?|likes?|dislikes?|loves?|hates?)_+")
-_LONGEST_PART = 40
+_PREFERENCE_PREFIX = re.compile(r"^(?:favou?rite|preferred|prefers?|likes?|dislikes?|loves?|hates?)_+")
+_MAX_KEY_PART_CHARS = 40
 
 
-def key_of(written: str) -> str | None:
+def normalize_key(name: str) -> str | None:
     """Return the key that a model or a person means by a name, as it is stored; None when the name has no word.
 
     A name without a room that is not in the vocabulary is something `about` the user; of rooms there are only two
     floors.
     """
-    room, _, rest = unicodedata.normalize("NFKC", written).casefold().strip().partition(".")
+    room, _, rest = unicodedata.normalize("NFKC", name).casefold().strip().partition(".")
     first, second = _slug(room), _slug(rest)
-    if first in ROOMS:
-        return _in_room(first, second)
+    if first in KEY_NAMESPACES:
+        return _namespaced_key(first, second)
     whole = _slug(f"{first}_{second}") if second else first
     if not whole:
         return None
-    known = whole if whole in KEYS else _KEY_OF.get(whole)
+    known = whole if whole in VOCABULARY else _KEY_BY_SYNONYM.get(whole)
     if known:
         return known
-    liked = _LIKING.sub("", whole)
-    return f"preference.{liked}" if liked and liked != whole else f"about.{whole[:_LONGEST_PART]}"
+    liked = _PREFERENCE_PREFIX.sub("", whole)
+    return f"preference.{liked}" if liked and liked != whole else f"about.{whole[:_MAX_KEY_PART_CHARS]}"
 
 
-def fits(key: str, value: str) -> bool:
+def is_valid_value(key: str, value: str) -> bool:
     """Return whether a value has the shape of what its key is about."""
-    shape = _SHAPES.get(key)
+    shape = _VALUE_PATTERNS.get(key)
     return shape is None or shape.search(value) is not None
 
 
-def known_names(key: str) -> frozenset[str]:
+def key_words(key: str) -> frozenset[str]:
     """Return the words by which people call what the key is about."""
-    names = [key.rpartition(".")[2], *_OTHER_NAMES.get(key, "").split()]
+    names = [key.rpartition(".")[2], *_SYNONYMS.get(key, "").split()]
     return frozenset(word for name in names for word in name.split("_"))
 
 
-def _in_room(room: str, what: str) -> str | None:
+def _namespaced_key(namespace: str, topic: str) -> str | None:
     """A preference or a fact about the user for which there is a key stands under that one."""
-    if not what:
+    if not topic:
         return None
-    known = what if what in KEYS else _KEY_OF.get(what)
-    if known and room in ("preference", "about"):
+    known = topic if topic in VOCABULARY else _KEY_BY_SYNONYM.get(topic)
+    if known and namespace in ("preference", "about"):
         return known
-    return f"{room}.{what[:_LONGEST_PART]}"
+    return f"{namespace}.{topic[:_MAX_KEY_PART_CHARS]}"
 
 
-def _slug(written: str) -> str:
-    kept = "".join(letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " " for letter in written)
+def _slug(name: str) -> str:
+    kept = "".join(letter if letter.isalnum() or unicodedata.category(letter)[0] == "M" else " " for letter in name)
     return "_".join(kept.split())

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from parlour.memory.facts.evidence import own_text
-from parlour.memory.facts.fact import LONGEST_VALUE, Candidate, Utterance
-from parlour.memory.facts.keys import key_of
-from parlour.memory.facts.wording import is_negative, telling
+from parlour.memory.facts.fact import MAX_VALUE_CHARS, FactCandidate, UserMessage
+from parlour.memory.facts.keys import normalize_key
+from parlour.memory.facts.wording import is_negated, informative_words
 from parlour.text.sensitive import is_sensitive
-from parlour.text.sentences import sentences
+from parlour.text.sentences import stripped_sentences
 from parlour.text.words import word_list, words
 
 #: No phrase is surer than another.
@@ -28,11 +28,11 @@ _CHANNEL = r"(whatsapp|sms|text messages?|phone(?: calls?)?|calls?|e-?mails?|tel
 _STYLE = r"short(?:er)?|brief|concise|crisp|simple|long(?:er)?|detailed"
 _NAME = r"((?-i:[^\W\d_a-z])[\w.'\u2019-]*(?: (?-i:[^\W\d_a-z])[\w.'\u2019-]*){0,3})"
 _PLAN = r"(?:plan|tier|package|subscription|membership)"
-_LEAD = (
+_OPENING_WORDS = (
     r"(?:(?:hi|hello|hey|namaste|vanakkam|good (?:morning|afternoon|evening)|ok|okay|yes|well|also|by the way|btw"
     r"|please|pls|kindly|from now on|and|but|so)[ ,!:]+)*"
 )
-_TAIL = (
+_CLOSING_WORDS = (
     r"(?: (?:please|pls|now|only|always|instead|too|also|for now|if you can|if possible|from now on|by the way|btw"
     r"|thanks|thank you))*[.! \u0964]*"
 )
@@ -40,7 +40,7 @@ _HOUR = r"\d[\d:.]*(?: ?[ap]\.?m)?"
 _TIME = rf"(?:(?:before|after) {_HOUR}|between {_HOUR} (?:and|to) {_HOUR})"
 
 #: How people state the obvious, by key. A group of a pattern is the value.
-_STATED: Mapping[str, Sequence[str]] = {
+_PHRASES_BY_KEY: Mapping[str, Sequence[str]] = {
     "name": (
         rf"my (?:full |real |first )?name(?:'s| is|:) {_NAME}(?: from .+)?",
         rf"i(?: am|'m) called {_NAME}",
@@ -82,108 +82,108 @@ _STATED: Mapping[str, Sequence[str]] = {
         rf"my plan is (?:now )?(?:the )?{_NAME}",
     ),
 }
-_PATTERNS = [
-    (key, re.compile(f"{_LEAD}(?:{pattern}){_TAIL}", re.IGNORECASE))
-    for key, patterns in _STATED.items()
+_COMPILED_PHRASES = [
+    (key, re.compile(f"{_OPENING_WORDS}(?:{pattern}){_CLOSING_WORDS}", re.IGNORECASE))
+    for key, patterns in _PHRASES_BY_KEY.items()
     for pattern in patterns
 ]
 
-_REMEMBER = re.compile(
-    _LEAD + r"(?:remember|keep in mind|make a note|don't forget|do not forget)(?: that|:) (.+)", re.IGNORECASE
+_REMEMBER_REQUEST = re.compile(
+    _OPENING_WORDS + r"(?:remember|keep in mind|make a note|don't forget|do not forget)(?: that|:) (.+)", re.IGNORECASE
 )
-_FORGET = rf"{_LEAD}(?:forget|erase|delete|stop remembering) "
-_FORGET_ALL = re.compile(
-    rf"{_FORGET}(?:everything|all)(?: (?:that )?(?:you (?:know|remember)|i (?:said|told you)))?(?: about me)?{_TAIL}",
+_FORGET_VERB = rf"{_OPENING_WORDS}(?:forget|erase|delete|stop remembering) "
+_FORGET_ALL_REQUEST = re.compile(
+    rf"{_FORGET_VERB}(?:everything|all)(?: (?:that )?(?:you (?:know|remember)|i (?:said|told you)))?(?: about me)?{_CLOSING_WORDS}",
     re.IGNORECASE,
 )
-_FORGET_LAST = re.compile(rf"{_FORGET}(?:that|this|what i (?:just )?(?:said|told you)){_TAIL}", re.IGNORECASE)
-_FORGET_ONE = re.compile(
-    rf"{_FORGET}(?:what i (?:said|told you) about (?:my |our |the )?|(?:about |that )?(?:my|our) |that i(?: a|')m )"
-    rf"([^,;:?]+?){_TAIL}",
+_FORGET_LAST_REQUEST = re.compile(rf"{_FORGET_VERB}(?:that|this|what i (?:just )?(?:said|told you)){_CLOSING_WORDS}", re.IGNORECASE)
+_FORGET_ONE_REQUEST = re.compile(
+    rf"{_FORGET_VERB}(?:what i (?:said|told you) about (?:my |our |the )?|(?:about |that )?(?:my|our) |that i(?: a|')m )"
+    rf"([^,;:?]+?){_CLOSING_WORDS}",
     re.IGNORECASE,
 )
 
 #: A sentence that states nothing of its writer: it asks, supposes or reports.
-_NOT_STATED = re.compile(
+_NOT_ASSERTED = re.compile(
     r"[?\u061f\uff1f]|\b(?:if(?! you can\b| possible\b)|suppose|supposing|unless|whether|says?|said|saying|tells?|told"
     r"|asks?|asked|writes|wrote|reads|claims?|claimed|thinks?|thought|according)\b",
     re.IGNORECASE,
 )
 
 #: A message with a text in it that is to be written, worked on or acted out, or that is a joke.
-_DICTATED = re.compile(
+_REQUESTED_TEXT = re.compile(
     r"\b(?:translat\w+|re-?write|rephrase|reword|paraphrase|proof-?read|summari[sz]e|pretend|imagine|role-?play\w*"
     r"|act as|grammar|kidding|joking)\b|\b(?:draft|compose) (?:an?|the|me|my|this|it)\b"
     r"|\b(?:write|prepare|fill|type|send|post)\b[^.!?\n]{0,40}\b(?:e-?mail|mail|letter|message|note|text|form|post|story"
     r"|reply|speech|script|line)\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,;]\s+(?:and |but |so )?|\s+(?:and|but)\s+(?!\d)|\s[-\u2013]\s")
+_CLAUSE_BOUNDARY = re.compile(r"[,;]\s+(?:and |but |so )?|\s+(?:and|but)\s+(?!\d)|\s[-\u2013]\s")
 _FIRST_PERSON = frozenset({"i", "i'm", "i've", "my", "me", "we", "our", "us", "we're", "we've"})
 
 #: The value of what takes back all that is known.
-_ALL = "*"
+_ALL_FACTS = "*"
 
 #: Capitalised words that stand where a name does and are none, and what Hindi and Tamil say there.
-_NO_NAMES = word_list(
+_NOT_A_NAME = word_list(
     "back later now today tomorrow tonight soon asap when if at on in after before once only again anytime please mr "
     "mrs ms dr monday tuesday wednesday thursday friday saturday sunday not wrong missing correct misspelled "
     "misspelt right unknown changed क्या नहीं गलत सही में पर काय என்ன தவறு சரி இல்லை"
 )
 
 
-def find_facts(messages: Sequence[Utterance]) -> list[Candidate]:
+def find_explicit_facts(messages: Sequence[UserMessage]) -> list[FactCandidate]:
     """Return what the messages state of their writer and what they take back, in the order of the messages."""
-    return [candidate for message in messages for candidate in _of_message(message)]
+    return [candidate for message in messages for candidate in _facts_of_message(message)]
 
 
-def _of_message(message: Utterance) -> list[Candidate]:
+def _facts_of_message(message: UserMessage) -> list[FactCandidate]:
     """Of several values of one key, the last."""
     text = own_text(message.text).replace("\u2019", "'")
-    if _DICTATED.search(text):
+    if _REQUESTED_TEXT.search(text):
         return []
-    found: dict[tuple[str, str], Candidate] = {}
-    for sentence in sentences(text):
-        for key, value, ends in _of_sentence(sentence):
-            everything = ends and value == _ALL
-            found[key, value if ends else ""] = Candidate(
-                key, "" if everything else value, _CONFIDENCE, "said", message.at, (message.id,), ends, everything
+    found: dict[tuple[str, str], FactCandidate] = {}
+    for sentence in stripped_sentences(text):
+        for key, value, ends in _facts_of_sentence(sentence):
+            everything = ends and value == _ALL_FACTS
+            found[key, value if ends else ""] = FactCandidate(
+                key, "" if everything else value, _CONFIDENCE, "said", message.received_at, (message.id,), ends, everything
             )
     return list(found.values())
 
 
-def _of_sentence(sentence: str) -> Iterator[tuple[str, str, bool]]:
+def _facts_of_sentence(sentence: str) -> Iterator[tuple[str, str, bool]]:
     """Key, value, and whether the value is taken back."""
-    forgotten = _FORGET_ONE.fullmatch(sentence)
-    if _FORGET_ALL.fullmatch(sentence):
-        yield "", _ALL, True
-    elif forgotten or _FORGET_LAST.fullmatch(sentence):
+    forgotten = _FORGET_ONE_REQUEST.fullmatch(sentence)
+    if _FORGET_ALL_REQUEST.fullmatch(sentence):
+        yield "", _ALL_FACTS, True
+    elif forgotten or _FORGET_LAST_REQUEST.fullmatch(sentence):
         yield "", forgotten[1].strip() if forgotten else "", True
-    elif not _NOT_STATED.search(sentence):
-        asked = _REMEMBER.match(sentence)
-        stated = list(_of_clauses(asked[1] if asked else sentence))
+    elif not _NOT_ASSERTED.search(sentence):
+        asked = _REMEMBER_REQUEST.match(sentence)
+        stated = list(_facts_of_clauses(asked[1] if asked else sentence))
         if asked and not stated:
-            stated = _remembered(asked[1].rstrip(" .!"))
+            stated = _requested_fact(asked[1].rstrip(" .!"))
         yield from ((*one, False) for one in stated)
 
 
-def _of_clauses(text: str) -> Iterator[tuple[str, str]]:
+def _facts_of_clauses(text: str) -> Iterator[tuple[str, str]]:
     """Key and value of each clause that is one of the phrases as a whole."""
-    for clause in _CLAUSE.split(text):
-        for key, pattern in _PATTERNS:
+    for clause in _CLAUSE_BOUNDARY.split(text):
+        for key, pattern in _COMPILED_PHRASES:
             match = pattern.fullmatch(clause.strip())
             if match is not None:
                 value = match[1].strip(" .,'-")
                 is_name = key in ("name", "called", "plan")
-                is_none = is_name and (is_negative(value) or not _NO_NAMES.isdisjoint(words(value)))
+                is_none = is_name and (is_negated(value) or not _NOT_A_NAME.isdisjoint(words(value)))
                 if value and not is_none and not is_sensitive(key, value):
                     yield key, value
                 break
 
 
-def _remembered(text: str) -> list[tuple[str, str]]:
+def _requested_fact(text: str) -> list[tuple[str, str]]:
     """What the user asks to be remembered of themselves, under its own first words."""
-    about = [word for word in telling(text) if len(word) > 1 and not any(map(str.isdigit, word))][:3]
-    key = key_of(f"about.{' '.join(about)}")
+    about = [word for word in informative_words(text) if len(word) > 1 and not any(map(str.isdigit, word))][:3]
+    key = normalize_key(f"about.{' '.join(about)}")
     is_own = not _FIRST_PERSON.isdisjoint(words(text))
-    return [(key, text)] if key and is_own and len(text) <= LONGEST_VALUE and not is_sensitive("", text) else []
+    return [(key, text)] if key and is_own and len(text) <= MAX_VALUE_CHARS and not is_sensitive("", text) else []

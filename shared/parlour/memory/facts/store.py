@@ -8,13 +8,13 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.memory.facts.fact import Known, Origin, Scope
+from parlour.memory.facts.fact import KnownFact, Origin, MemoryScope
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeRow:
+class SessionScopeRow:
     """Whose memory a session writes to."""
 
     user_id: UUID
@@ -23,7 +23,7 @@ class ScopeRow:
 
 
 @dataclass(frozen=True, slots=True)
-class _Fact:
+class _FactRow:
     """The newest fact of a key."""
 
     id: UUID
@@ -32,20 +32,20 @@ class _Fact:
     confidence: float
     origin: Origin
     valid_from: datetime
-    sure_at: datetime
+    last_confirmed_at: datetime
     valid_until: datetime | None
     session_id: UUID | None
-    messages: list[UUID]
+    message_ids: list[UUID]
 
-    def known(self) -> Known:
-        return Known(
-            self.id, self.key, self.value, self.confidence, self.origin, self.valid_from, self.sure_at,
-            self.valid_until, self.session_id, tuple(self.messages),
+    def to_fact(self) -> KnownFact:
+        return KnownFact(
+            self.id, self.key, self.value, self.confidence, self.origin, self.valid_from, self.last_confirmed_at,
+            self.valid_until, self.session_id, tuple(self.message_ids),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class MergeConstraints:
     """What keeps messages from making facts.
 
     forgotten         those of them whose facts somebody had forgotten.
@@ -53,13 +53,13 @@ class Bounds:
     before            what the user said in the turn before.
     """
 
-    forgotten: list[UUID]
-    all_forgotten_at: datetime | None
-    before: list[UUID]
+    erased_message_ids: list[UUID]
+    all_retracted_at: datetime | None
+    previous_turn_message_ids: list[UUID]
 
 
 @dataclass(frozen=True, slots=True)
-class CommonRow:
+class SharedFactRow:
     """What is known under a key to a whole persona or team."""
 
     id: UUID
@@ -67,7 +67,7 @@ class CommonRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NewDecision:
+class NewFactDecision:
     """What became of a candidate; `fact_id`: the fact that it became, or was held against; `at`: when, None for now."""
 
     id: UUID
@@ -76,92 +76,92 @@ class NewDecision:
     decision: str
     reason: str = ""
     confidence: float | None = None
-    messages: Sequence[UUID] = ()
+    message_ids: Sequence[UUID] = ()
     fact_id: UUID | None = None
-    at: datetime | None = None
+    decided_at: datetime | None = None
 
 
-def scope_of(tx: Transaction, session_id: UUID, turn: int) -> ScopeRow | None:
+def find_scope(tx: Transaction, session_id: UUID, turn_number: int) -> SessionScopeRow | None:
     """None where others read the session along, or could when the turn of this number began."""
-    return tx.first(SQL["scope_of_session"], ScopeRow, session_id=session_id, turn=turn)
+    return tx.first(SQL["scope_of_session"], SessionScopeRow, session_id=session_id, turn=turn_number)
 
 
-def lock(tx: Transaction, scope: Scope) -> bool:
+def lock_facts(tx: Transaction, scope: MemoryScope) -> bool:
     """False when the user or the binding is gone."""
     found = tx.value(SQL["lock_facts"], user_id=scope.user_id, binding_id=scope.binding_id)
     return found is not None
 
 
-def latest(tx: Transaction, scope: Scope, keys: Collection[str] = ()) -> dict[str, Known]:
+def find_latest_facts(tx: Transaction, scope: MemoryScope, keys: Collection[str] = ()) -> dict[str, KnownFact]:
     """The newest fact by key: every live one, and of `keys` the one that ended last where none is live."""
     whose = {"user_id": scope.user_id, "binding_id": scope.binding_id}
-    rows = tx.all(SQL["latest_facts"], _Fact, **whose, keys=sorted(keys))
-    return {row.key: row.known() for row in rows}
+    rows = tx.all(SQL["latest_facts"], _FactRow, **whose, keys=sorted(keys))
+    return {row.key: row.to_fact() for row in rows}
 
 
-def bounds(tx: Transaction, scope: Scope, session_id: UUID, messages: Collection[UUID]) -> Bounds:
+def read_merge_constraints(tx: Transaction, scope: MemoryScope, session_id: UUID, message_ids: Collection[UUID]) -> MergeConstraints:
     """What bounds the facts that these messages may make."""
     found = tx.first(
-        SQL["what_bounds"], Bounds, user_id=scope.user_id, binding_id=scope.binding_id, session_id=session_id,
-        messages=sorted(messages),
+        SQL["what_bounds"], MergeConstraints, user_id=scope.user_id, binding_id=scope.binding_id, session_id=session_id,
+        messages=sorted(message_ids),
     )  # fmt: skip
-    return found or Bounds([], None, [])
+    return found or MergeConstraints([], None, [])
 
 
-def insert(tx: Transaction, scope: Scope, fact: Known, turn_id: UUID | None, now: datetime) -> None:
+def add_fact(tx: Transaction, scope: MemoryScope, fact: KnownFact, turn_id: UUID | None, now: datetime) -> None:
     tx.run(
         SQL["insert_fact"], id=fact.id, user_id=scope.user_id, binding_id=scope.binding_id, key=fact.key,
         value=fact.value, confidence=fact.confidence, origin=fact.origin, at=fact.valid_from,
-        session_id=fact.session_id, turn_id=turn_id, messages=list(fact.messages), now=now,
+        session_id=fact.session_id, turn_id=turn_id, messages=list(fact.message_ids), now=now,
     )  # fmt: skip
 
 
-def confirm(tx: Transaction, fact_id: UUID, confidence: float, messages: Sequence[UUID], at: datetime) -> bool:
+def confirm_fact(tx: Transaction, fact_id: UUID, confidence: float, message_ids: Sequence[UUID], stated_at: datetime) -> bool:
     """False when it is live no more."""
-    return tx.run(SQL["confirm_fact"], id=fact_id, confidence=confidence, messages=list(messages), at=at) > 0
+    return tx.run(SQL["confirm_fact"], id=fact_id, confidence=confidence, messages=list(message_ids), at=stated_at) > 0
 
 
-def end(tx: Transaction, fact_id: UUID, ended: str, superseded_by: UUID | None, at: datetime) -> bool:
+def end_fact(tx: Transaction, fact_id: UUID, end_reason: str, superseded_by: UUID | None, ended_at: datetime) -> bool:
     """False when it is live no more."""
-    return tx.run(SQL["end_fact"], id=fact_id, ended=ended, superseded_by=superseded_by, at=at) > 0
+    return tx.run(SQL["end_fact"], id=fact_id, ended=end_reason, superseded_by=superseded_by, at=ended_at) > 0
 
 
-def crowd_out(tx: Transaction, scope: Scope, kept: Collection[str], most: int, now: datetime) -> list[Known]:
+def evict_facts(tx: Transaction, scope: MemoryScope, protected_keys: Collection[str], limit: int, now: datetime) -> list[KnownFact]:
     """The facts that ended, those of the least use; none of the keys that are `kept`."""
     rows = tx.all(
-        SQL["crowd_out"], _Fact, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(kept), most=most,
+        SQL["crowd_out"], _FactRow, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(protected_keys), most=limit,
         now=now,
     )  # fmt: skip
-    return [row.known() for row in rows]
+    return [row.to_fact() for row in rows]
 
 
-def note_decisions(
-    tx: Transaction, scope: Scope, session_id: UUID | None, turn_id: UUID | None, decisions: Sequence[NewDecision],
+def add_decisions(
+    tx: Transaction, scope: MemoryScope, session_id: UUID | None, turn_id: UUID | None, decisions: Sequence[NewFactDecision],
     now: datetime,
 ) -> None:  # fmt: skip
     whose: dict[str, object] = {"user_id": scope.user_id, "binding_id": scope.binding_id}
     rows = [
         {
             **whose, "id": one.id, "session_id": session_id, "turn_id": turn_id, "fact_id": one.fact_id,
-            "now": one.at or now, "key": one.key, "origin": one.origin, "decision": one.decision, "reason": one.reason,
-            "confidence": one.confidence, "messages": list(one.messages),
+            "now": one.decided_at or now, "key": one.key, "origin": one.origin, "decision": one.decision, "reason": one.reason,
+            "confidence": one.confidence, "messages": list(one.message_ids),
         }
         for one in decisions
     ]  # fmt: skip
     tx.run_many(SQL["note_decision"], rows)
 
 
-def whose(tx: Transaction, scope: str, slug: str) -> UUID | None:
+def find_owner(tx: Transaction, scope: str, slug: str) -> UUID | None:
     """The persona or team of that slug."""
     found: UUID | None = tx.value(SQL["whose_common"], scope=scope, slug=slug)
     return found
 
 
-def hold_common(tx: Transaction, scope: str, owner: UUID, key: str) -> CommonRow | None:
-    return tx.first(SQL["hold_common"], CommonRow, scope=scope, whose=owner, key=key)
+def lock_shared_fact(tx: Transaction, scope: str, owner: UUID, key: str) -> SharedFactRow | None:
+    return tx.first(SQL["hold_common"], SharedFactRow, scope=scope, whose=owner, key=key)
 
 
-def insert_common(
+def add_shared_fact(
     tx: Transaction, fact_id: UUID, scope: str, owner: UUID, key: str, value: str, edited_by: str, now: datetime
 ) -> bool:
     """False when somebody else has written under that key."""

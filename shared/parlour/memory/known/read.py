@@ -8,7 +8,7 @@ from uuid import UUID
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Transaction
 from parlour.memory.known import store
-from parlour.memory.known.store import CommonFact, EpisodeRow, FactRow, OnePerson, Person
+from parlour.memory.known.store import SharedFactRow, EpisodeRow, FactRow, UserRow, UserSummaryRow
 from parlour.principal import Principal
 from parlour.tenancy import roles
 
@@ -26,54 +26,54 @@ __all__ = [
     "users",
 ]
 
-MOST = 200
+MAX_USERS = 200
 """Users in one list."""
 
-_MOST_FACTS, _MOST_EPISODES = 500, 100
+_MAX_FACTS, _MAX_EPISODES = 500, 100
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class UserMemory:
     """What is remembered of one user; `user` is None where they look themselves."""
 
-    user: OnePerson | None
+    user: UserRow | None
     facts: Sequence[FactRow]
     episodes: Sequence[EpisodeRow]
 
 
-def users(principal: Principal, tx: Transaction, text: str = "", most: int = MOST) -> list[Person]:
+def list_users(principal: Principal, tx: Transaction, text: str = "", limit: int = MAX_USERS) -> list[UserSummaryRow]:
     """The tenant's users and how much is known of each, those heard of last first. Needs the role viewer.
 
     `text`: part of a name, or the end of a number."""
-    roles.require(principal, "viewer")
-    return store.users(tx, text.strip(), principal.clearance, min(most, MOST))
+    roles.require_role(principal, "viewer")
+    return store.list_users(tx, text.strip(), principal.clearance, min(limit, MAX_USERS))
 
 
-def of(principal: Principal, tx: Transaction, user_id: UUID) -> Memory:
+def read_user_memory(principal: Principal, tx: Transaction, user_id: UUID) -> UserMemory:
     """What is remembered of a user by all agents. Needs the role viewer; NotFound for one who is not theirs to see."""
-    roles.require(principal, "viewer")
-    found = store.user(tx, user_id, principal.clearance)
+    roles.require_role(principal, "viewer")
+    found = store.find_user(tx, user_id, principal.clearance)
     if found is None:
-        raise NotFound("there is no such user")
-    return _memory(tx, found, user_id, None, is_own=False, clearance=principal.clearance)
+        raise NotFound("user not found")
+    return _read_memory(tx, found, user_id, None, is_own=False, clearance=principal.clearance)
 
 
-def own(principal: Principal, tx: Transaction, binding_id: UUID) -> Memory:
+def read_own_memory(principal: Principal, tx: Transaction, binding_id: UUID) -> UserMemory:
     """What an agent remembers of the user who asks; NotFound for anybody else."""
     if principal.kind != "user" or principal.id is None:
-        raise NotFound("only a user has a memory of their own; look at /v1/users")
-    return _memory(tx, None, principal.id, binding_id, is_own=True, clearance=principal.clearance)
+        raise NotFound("only users have a memory of their own; see /v1/users")
+    return _read_memory(tx, None, principal.id, binding_id, is_own=True, clearance=principal.clearance)
 
 
-def common(principal: Principal, tx: Transaction) -> list[CommonFact]:
+def list_shared_facts(principal: Principal, tx: Transaction) -> list[SharedFactRow]:
     """What is known to whole personas and teams, and told to everybody whom they talk to. Needs the role viewer."""
-    roles.require(principal, "viewer")
-    return store.common(tx, _MOST_FACTS)
+    roles.require_role(principal, "viewer")
+    return store.list_shared_facts(tx, _MAX_FACTS)
 
 
-def _memory(
-    tx: Transaction, user: OnePerson | None, user_id: UUID, binding_id: UUID | None, *, is_own: bool, clearance: int
-) -> Memory:
-    facts = store.facts(tx, user_id, binding_id, is_own=is_own, clearance=clearance, most=_MOST_FACTS)
-    episodes = store.episodes(tx, user_id, binding_id, is_own=is_own, clearance=clearance, most=_MOST_EPISODES)
-    return Memory(user, facts, episodes)
+def _read_memory(
+    tx: Transaction, user: UserRow | None, user_id: UUID, binding_id: UUID | None, *, is_own: bool, clearance: int
+) -> UserMemory:
+    facts = store.list_facts(tx, user_id, binding_id, is_own=is_own, clearance=clearance, limit=_MAX_FACTS)
+    episodes = store.list_episodes(tx, user_id, binding_id, is_own=is_own, clearance=clearance, limit=_MAX_EPISODES)
+    return UserMemory(user, facts, episodes)

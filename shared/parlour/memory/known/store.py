@@ -8,33 +8,33 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
-_LETTERS = 400
+_MAX_QUOTED_CHARS = 400
 """Of a message that a fact was taken from, that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class UserSummaryRow:
     """A user in a list. digits: the last of their number; facts, episodes: how many are known."""
 
     id: UUID
     display_name: str | None
-    digits: str | None
-    sessions: int
+    phone_last_digits: str | None
+    session_count: int
     last_active_at: datetime
     channels: list[str] | None
-    facts: int
-    episodes: int
+    fact_count: int
+    episode_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class OnePerson:
+class UserRow:
     """A user by themselves."""
 
     id: UUID
     display_name: str | None
-    digits: str | None
+    phone_last_digits: str | None
     created_at: datetime
     channels: list[str] | None
 
@@ -54,16 +54,16 @@ class FactRow:
     origin: str
     edited_by: str | None
     valid_from: datetime
-    sure_at: datetime
-    recalled: int
-    used: int
+    last_confirmed_at: datetime
+    recall_count: int
+    use_count: int
     last_used_at: datetime | None
     session_id: UUID | None
     binding_id: UUID
-    binding: str
-    agent: str
-    said: list[JsonObject]
-    earlier: list[JsonObject]
+    binding_slug: str
+    agent_name: str
+    evidence_messages: list[JsonObject]
+    previous_values: list[JsonObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,41 +74,41 @@ class EpisodeRow:
     text: str
     from_at: datetime
     until_at: datetime
-    folded: int
-    recalled: int
-    used: int
+    merged_count: int
+    recall_count: int
+    use_count: int
     session_id: UUID
     binding_id: UUID
-    binding: str
-    agent: str
+    binding_slug: str
+    agent_name: str
 
 
 @dataclass(frozen=True, slots=True)
-class CommonFact:
+class SharedFactRow:
     """A fact of a whole persona or team; whose: its name."""
 
     id: UUID
     scope: str
-    whose: str
+    owner_name: str
     key: str
     value: str
     confidence: float
     origin: str
     valid_from: datetime
-    sure_at: datetime
-    recalled: int
-    used: int
+    last_confirmed_at: datetime
+    recall_count: int
+    use_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Id:
+class IdRow:
     """One id."""
 
     id: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class EditableFactRow:
     """A live fact that is held to be put right."""
 
     id: UUID
@@ -119,46 +119,46 @@ class Held:
     binding_id: UUID | None
 
 
-def users(tx: Transaction, text: str, clearance: int, most: int) -> list[Person]:
-    return tx.all(SQL["known_users"], Person, text=text, clearance=clearance, most=most)
+def list_users(tx: Transaction, text: str, clearance: int, limit: int) -> list[UserSummaryRow]:
+    return tx.all(SQL["known_users"], UserSummaryRow, text=text, clearance=clearance, most=limit)
 
 
-def user(tx: Transaction, user_id: UUID, clearance: int) -> OnePerson | None:
-    return tx.first(SQL["known_user"], OnePerson, user_id=user_id, clearance=clearance)
+def find_user(tx: Transaction, user_id: UUID, clearance: int) -> UserRow | None:
+    return tx.first(SQL["known_user"], UserRow, user_id=user_id, clearance=clearance)
 
 
-def facts(
-    tx: Transaction, user_id: UUID, binding_id: UUID | None, *, is_own: bool, clearance: int, most: int
+def list_facts(
+    tx: Transaction, user_id: UUID, binding_id: UUID | None, *, is_own: bool, clearance: int, limit: int
 ) -> list[FactRow]:
-    values = {"user_id": user_id, "binding_id": binding_id, "is_own": is_own, "clearance": clearance, "most": most}
-    return tx.all(SQL["known_facts"], FactRow, letters=_LETTERS, **values)
+    values = {"user_id": user_id, "binding_id": binding_id, "is_own": is_own, "clearance": clearance, "most": limit}
+    return tx.all(SQL["known_facts"], FactRow, letters=_MAX_QUOTED_CHARS, **values)
 
 
-def episodes(
-    tx: Transaction, user_id: UUID, binding_id: UUID | None, *, is_own: bool, clearance: int, most: int
+def list_episodes(
+    tx: Transaction, user_id: UUID, binding_id: UUID | None, *, is_own: bool, clearance: int, limit: int
 ) -> list[EpisodeRow]:
-    values = {"user_id": user_id, "binding_id": binding_id, "is_own": is_own, "clearance": clearance, "most": most}
+    values = {"user_id": user_id, "binding_id": binding_id, "is_own": is_own, "clearance": clearance, "most": limit}
     return tx.all(SQL["known_episodes"], EpisodeRow, **values)
 
 
-def common(tx: Transaction, most: int) -> list[CommonFact]:
-    return tx.all(SQL["common_facts"], CommonFact, most=most)
+def list_shared_facts(tx: Transaction, limit: int) -> list[SharedFactRow]:
+    return tx.all(SQL["common_facts"], SharedFactRow, most=limit)
 
 
-def fact_of(
+def lock_fact(
     tx: Transaction, fact_id: UUID, *, user_id: UUID | None, binding_id: UUID | None, clearance: int
-) -> Held | None:
+) -> EditableFactRow | None:
     """One of that user's with that binding; without a user any that the clearance covers."""
     values = {"user_id": user_id, "binding_id": binding_id, "clearance": clearance}
-    return tx.first(SQL["fact_of"], Held, fact_id=fact_id, **values)
+    return tx.first(SQL["fact_of"], EditableFactRow, fact_id=fact_id, **values)
 
 
-def earlier(tx: Transaction, fact_id: UUID) -> list[UUID]:
+def find_previous_value_ids(tx: Transaction, fact_id: UUID) -> list[UUID]:
     """What stood under the fact's key before it."""
-    return [row.id for row in tx.all(SQL["earlier_values"], Id, fact_id=fact_id)]
+    return [row.id for row in tx.all(SQL["earlier_values"], IdRow, fact_id=fact_id)]
 
 
-def edit(
+def replace_value(
     tx: Transaction, fact_id: UUID, value: str, *, edited_by: str, new_id: UUID, decision_id: UUID, now: datetime
 ) -> None:
     ids = {"fact_id": fact_id, "new_id": new_id, "decision_id": decision_id}

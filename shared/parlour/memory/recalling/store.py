@@ -9,35 +9,35 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.embed import Vector
-from parlour.knowledge.index.rows import literal
-from parlour.memory.facts.fact import MOST_LIVE
+from parlour.knowledge.index.rows import vector_literal
+from parlour.memory.facts.fact import MAX_LIVE_FACTS
 from parlour.memory.recalling import told
-from parlour.memory.recalling.told import Episode
-from parlour.memory.recalling.used import Told
+from parlour.memory.recalling.told import RecalledEpisode
+from parlour.memory.recalling.used import RecallUsage
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
-_LONGEST = 48
+_MAX_QUERY_WORDS = 48
 """Different words of a question that are looked for."""
 
-_TELLING = 2.0
+_WORD_SATURATION = 2.0
 """Words shared with a question that give half of what words can."""
 
-_MEANING = 0.7
+_VECTOR_WEIGHT = 0.7
 """What nearness in meaning makes of an episode's score; the rest is by words."""
 
-_LEAST = 0.2
+_MIN_COSINE = 0.2
 """The cosine from which on an episode may be to the point without sharing a word of the question. A guess: eight
 questions were looked at, with all-MiniLM-L6-v2, and what was meant (0.13 to 0.53) and the nearest of what was not (0.05
 to 0.31) overlap, so that no number parts them. What is meant and lies below is told where it shares a word; what is not
 and lies above takes a place that nothing better wants, and is the first to go."""
 
-_PLAIN, _BY_AGE, _BY_USE = 0.7, 0.15, 0.15
+_BASE_WEIGHT, _AGE_WEIGHT, _USE_WEIGHT = 0.7, 0.15, 0.15
 """What of an episode's score does not depend on its age and on its use."""
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RecalledMemoryRow:
     """What a turn may be told of at once.
 
     facts         each {id, scope, key, value, confidence, relevance, score}, the best first.
@@ -49,40 +49,40 @@ class Remembered:
 
     facts: list[JsonObject] | None
     has_episodes: bool
-    state: JsonObject | None
-    version: int | None
-    closed: list[int] | None
-    seen: list[str] | None
+    agent_state: JsonObject | None
+    state_version: int | None
+    withheld_summary_versions: list[int] | None
+    visible_handles: list[str] | None
 
 
-def remembered(tx: Transaction, session_id: UUID, asked: str, most: int, now: datetime) -> Remembered | None:
+def recall_memory(tx: Transaction, session_id: UUID, query: str, max_facts: int, now: datetime) -> RecalledMemoryRow | None:
     return tx.first(
-        SQL["remembered"], Remembered,
-        session_id=session_id, asked=asked, most=most, ranked=MOST_LIVE, now=now, by_words=told.BY_WORDS,
-        by_confidence=told.BY_CONFIDENCE, by_age=told.BY_AGE, by_use=told.BY_USE, fades=told.FADES_SECONDS,
+        SQL["remembered"], RecalledMemoryRow,
+        session_id=session_id, asked=query, most=max_facts, ranked=MAX_LIVE_FACTS, now=now, by_words=told.WORD_WEIGHT,
+        by_confidence=told.CONFIDENCE_WEIGHT, by_age=told.AGE_WEIGHT, by_use=told.USE_WEIGHT, fades=told.AGE_DECAY_SECONDS,
     )  # fmt: skip
 
 
-def episodes(
-    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, since: int, most: int,
+def find_episodes(
+    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, first_verbatim_turn: int, limit: int,
     now: datetime,
-) -> list[Episode]:  # fmt: skip
+) -> list[RecalledEpisode]:  # fmt: skip
     return tx.all(
-        SQL["recalled_episodes"], Episode,
-        session_id=session_id, query=query, vector=vector and literal(vector.values), space=vector and vector.space,
-        clearance=clearance, since=since, most=most, now=now, longest=_LONGEST, telling=_TELLING,
-        meaning=_MEANING, least=_LEAST, plain=_PLAIN, by_age=_BY_AGE, by_use=_BY_USE, fades=told.FADES_SECONDS,
+        SQL["recalled_episodes"], RecalledEpisode,
+        session_id=session_id, query=query, vector=vector and vector_literal(vector.values), space=vector and vector.space,
+        clearance=clearance, since=first_verbatim_turn, most=limit, now=now, longest=_MAX_QUERY_WORDS, telling=_WORD_SATURATION,
+        meaning=_VECTOR_WEIGHT, least=_MIN_COSINE, plain=_BASE_WEIGHT, by_age=_AGE_WEIGHT, by_use=_USE_WEIGHT, fades=told.AGE_DECAY_SECONDS,
     )  # fmt: skip
 
 
-def note_recalled(tx: Transaction, turn_id: UUID, found: Sequence[Told], now: datetime) -> None:
+def add_recalls(tx: Transaction, turn_id: UUID, recalled: Sequence[RecallUsage], now: datetime) -> None:
     tx.run(
         SQL["note_recalled"],
-        turn_id=turn_id, places=list(range(1, len(found) + 1)), facts=[_id(one, told.FACTS) for one in found],
-        episodes=[_id(one, told.EPISODES) for one in found], scores=[one.score for one in found],
-        used=[one.used for one in found], now=now,
+        turn_id=turn_id, places=list(range(1, len(recalled) + 1)), facts=[_source_id(one, told.FACT_TABLE) for one in recalled],
+        episodes=[_source_id(one, told.EPISODE_TABLE) for one in recalled], scores=[one.score for one in recalled],
+        used=[one.is_used for one in recalled], now=now,
     )  # fmt: skip
 
 
-def _id(one: Told, table: str) -> UUID | None:
-    return UUID(one.source.id) if one.source.table == table else None
+def _source_id(usage: RecallUsage, table: str) -> UUID | None:
+    return UUID(usage.source.id) if usage.source.table == table else None

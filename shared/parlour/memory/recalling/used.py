@@ -7,45 +7,45 @@ It is a rule of thumb that counts, and decides nothing by itself: a reply that h
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from parlour.context.ledger import Entry
-from parlour.context.segment import Item, Lot, Source
-from parlour.memory.recalling.told import FACTS, words_of
+from parlour.context.ledger import LedgerEntry
+from parlour.context.segment import Item, SourceKind, Source
+from parlour.memory.recalling.told import FACT_TABLE, item_content
 from parlour.text.similarity import containment
 from parlour.text.words import stems
 
-_OF_A_FACT = 0.5
+_MIN_FACT_SHARE = 0.5
 """The share of a value's telling words that a reply must have."""
 
-_OF_AN_EPISODE, _WORDS_OF_AN_EPISODE = 0.25, 3
+_MIN_EPISODE_SHARE, _MIN_EPISODE_WORDS = 0.25, 3
 """The share of an episode's, and how many these must be at least: any two texts on one matter have some in common."""
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RecallUsage:
     """Something that is remembered and stood in a turn's prompts."""
 
     source: Source
     score: float
-    used: bool
+    is_used: bool
 
 
-def told(entries: Iterable[Entry]) -> list[Item]:
+def recalled_items(entries: Iterable[LedgerEntry]) -> list[Item]:
     """Which of a prompt's candidates are facts and episodes that were in."""
-    return [one.item for one in entries if one.item.lot in {Lot.FACTS, Lot.EPISODES} and one.reason is None]
+    return [one.item for one in entries if one.item.kind in {SourceKind.FACTS, SourceKind.EPISODES} and one.reason is None]
 
 
-def judged(items: Sequence[Item], said: str, asked: str) -> list[Told]:
+def measure_usage(items: Sequence[Item], reply: str, user_text: str) -> list[RecallUsage]:
     """Each with whether what was `said` (the reply, and what tools were asked) used it. Words that the user had just
     written themselves, `asked`, tell nothing."""
-    spoken, given = stems(said), stems(asked)
-    return [Told(one.source, one.score, _is_used(one, spoken, given)) for one in items]
+    spoken, given = stems(reply), stems(user_text)
+    return [RecallUsage(one.source, one.score, _is_used(one, spoken, given)) for one in items]
 
 
-def _is_used(item: Item, spoken: frozenset[str], given: frozenset[str]) -> bool:
-    own = stems(words_of(item)) - given
+def _is_used(item: Item, reply_stems: frozenset[str], user_stems: frozenset[str]) -> bool:
+    own = stems(item_content(item)) - user_stems
     if not own:
         return False
-    share = containment(own, spoken)
-    if item.source.table == FACTS:
-        return share >= _OF_A_FACT
-    return len(own & spoken) >= min(_WORDS_OF_AN_EPISODE, len(own)) and share >= _OF_AN_EPISODE
+    share = containment(own, reply_stems)
+    if item.source.table == FACT_TABLE:
+        return share >= _MIN_FACT_SHARE
+    return len(own & reply_stems) >= min(_MIN_EPISODE_WORDS, len(own)) and share >= _MIN_EPISODE_SHARE

@@ -4,84 +4,84 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from parlour.memory.state.shape import (
-    MOST_ASSUMPTIONS,
-    MOST_DEPENDENCIES,
-    MOST_ENTITIES,
-    MOST_EXPECTATIONS,
-    MOST_HYPOTHESES,
-    MOST_ITEMS,
+    MAX_ASSUMPTIONS,
+    MAX_DEPENDENCIES,
+    MAX_ENTITIES,
+    MAX_EXPECTATIONS,
+    MAX_HYPOTHESES,
+    MAX_ITEMS,
     Assumption,
     Dependency,
     Entity,
     Expectation,
     Hypothesis,
-    State,
+    AgentState,
     StateItem,
     Understanding,
-    words_of,
+    title_words,
 )
 
 
-def with_entities(state: State, entities: Iterable[Entity]) -> State:
+def set_entities(state: AgentState, entities: Iterable[Entity]) -> AgentState:
     """With these records, the latest last; a name that is not given stays."""
     known = {one.id: one for one in state.current_understanding.entities}
     for one in entities:
         before = known.pop(one.id, one)
         known[one.id] = one if one.name else replace(one, name=before.name)
-    kept = tuple(known.values())[-MOST_ENTITIES:]
-    return _understood(state, kept, state.current_understanding.dependencies)
+    kept = tuple(known.values())[-MAX_ENTITIES:]
+    return _set_understanding(state, kept, state.current_understanding.dependencies)
 
 
-def with_dependencies(state: State, links: Iterable[Dependency]) -> State:
+def add_dependencies(state: AgentState, links: Iterable[Dependency]) -> AgentState:
     """With these links, the latest last."""
     kept = tuple({**dict.fromkeys(state.current_understanding.dependencies), **dict.fromkeys(links)})
-    return _understood(state, state.current_understanding.entities, kept[-MOST_DEPENDENCIES:])
+    return _set_understanding(state, state.current_understanding.entities, kept[-MAX_DEPENDENCIES:])
 
 
-def without_dependencies(state: State, links: Sequence[Dependency]) -> State:
+def remove_dependencies(state: AgentState, links: Sequence[Dependency]) -> AgentState:
     """Without these links."""
     kept = tuple(one for one in state.current_understanding.dependencies if one not in links)
-    return _understood(state, state.current_understanding.entities, kept)
+    return _set_understanding(state, state.current_understanding.entities, kept)
 
 
-def with_assumption(state: State, one: Assumption) -> State | None:
+def set_assumption(state: AgentState, assumption: Assumption) -> AgentState | None:
     """With it, in the place of the one of its id; where there is no room, the oldest that is refuted gives way to it,
     and None when none is."""
-    if any(other.id == one.id for other in state.assumptions):
-        kept = tuple(one if other.id == one.id else other for other in state.assumptions)
+    if any(other.id == assumption.id for other in state.assumptions):
+        kept = tuple(assumption if other.id == assumption.id else other for other in state.assumptions)
         return replace(state, assumptions=kept)
     others = state.assumptions
-    if len(others) >= MOST_ASSUMPTIONS:
+    if len(others) >= MAX_ASSUMPTIONS:
         refuted = next((other for other in others if not other.confidence), None)
         if refuted is None:
             return None
         others = tuple(other for other in others if other is not refuted)
     tentative = tuple(
-        other for other in state.tentative_hypotheses if words_of(other.hypothesis) != words_of(one.hypothesis)
+        other for other in state.tentative_hypotheses if title_words(other.hypothesis) != title_words(assumption.hypothesis)
     )
-    return replace(state, assumptions=(*others, one), tentative_hypotheses=tentative)
+    return replace(state, assumptions=(*others, assumption), tentative_hypotheses=tentative)
 
 
-def with_expectation(state: State, one: Expectation) -> State:
+def set_expectation(state: AgentState, expectation: Expectation) -> AgentState:
     """With it, in the place of what was expected of the same action; nothing is expected any more of one without an
     outcome."""
-    others = tuple(other for other in state.expectations if words_of(other.action) != words_of(one.action))
-    kept = (*others, one) if one.expected_outcome else others
-    return replace(state, expectations=kept[-MOST_EXPECTATIONS:])
+    others = tuple(other for other in state.expectations if title_words(other.action) != title_words(expectation.action))
+    kept = (*others, expectation) if expectation.expected_outcome else others
+    return replace(state, expectations=kept[-MAX_EXPECTATIONS:])
 
 
-def with_hypothesis(state: State, one: Hypothesis) -> State:
+def set_hypothesis(state: AgentState, hypothesis: Hypothesis) -> AgentState:
     """With it, in the place of the one of its id; one without words is given up."""
-    others = tuple(other for other in state.tentative_hypotheses if other.id != one.id)
-    kept = (*others, one) if one.hypothesis else others
-    return replace(state, tentative_hypotheses=kept[-MOST_HYPOTHESES:])
+    others = tuple(other for other in state.tentative_hypotheses if other.id != hypothesis.id)
+    kept = (*others, hypothesis) if hypothesis.hypothesis else others
+    return replace(state, tentative_hypotheses=kept[-MAX_HYPOTHESES:])
 
 
-def with_item(state: State, item: StateItem) -> State | None:
+def add_item(state: AgentState, item: StateItem) -> AgentState | None:
     """With a new item; where there is no room, the one that was settled longest ago goes, and None when all are
     open."""
     items = state.items
-    if len(items) >= MOST_ITEMS:
+    if len(items) >= MAX_ITEMS:
         settled = [one for one in items if one.status != "active"]
         if not settled:
             return None
@@ -90,11 +90,11 @@ def with_item(state: State, item: StateItem) -> State | None:
     return replace(state, items=(*items, item))
 
 
-def free_id(state: State) -> str:
+def next_item_id(state: AgentState) -> str:
     """An id that no item has."""
     taken = {one.id for one in state.items}
     return next(name for number in range(1, len(taken) + 2) if (name := f"i{number}") not in taken)
 
 
-def _understood(state: State, entities: tuple[Entity, ...], links: tuple[Dependency, ...]) -> State:
+def _set_understanding(state: AgentState, entities: tuple[Entity, ...], links: tuple[Dependency, ...]) -> AgentState:
     return replace(state, current_understanding=Understanding(entities, links))

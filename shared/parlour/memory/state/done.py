@@ -5,66 +5,66 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.tools.operations import Operation, operations
+from parlour.knowledge.tools.operations import RecordOperation, read_operations
 from parlour.memory.state import bounded
-from parlour.memory.state.shape import LONGEST_NAME, Dependency, Entity, State, StateItem, clipped, words_of
-from parlour.text.similarity import similarity
+from parlour.memory.state.shape import MAX_NAME_CHARS, Dependency, Entity, AgentState, StateItem, clean_line, title_words
+from parlour.text.similarity import jaccard_similarity
 from parlour.tools.definition import Tool
 
 #: The share of all their words that an item and the record made from it have in common: four of five and five.
-_SAME = 0.66
+_MIN_TITLE_SIMILARITY = 0.66
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class RecordChanges:
     """What one call did, in order, and how the records are called that its result names, by handle."""
 
-    operations: tuple[Operation, ...]
-    names: dict[str, str]
+    operations: tuple[RecordOperation, ...]
+    names_by_handle: dict[str, str]
 
 
-def done(tool: Tool, result: JsonObject) -> Done | None:
+def record_changes_of_call(tool: Tool, result: JsonObject) -> RecordChanges | None:
     """What a call that ended well did; None when that was nothing to records."""
-    found = tuple(operations(tool, result)) if result.get("ok") is not False else ()
-    return Done(found, dict(_names(result))) if found else None
+    found = tuple(read_operations(tool, result)) if result.get("ok") is not False else ()
+    return RecordChanges(found, dict(_result_names(result))) if found else None
 
 
-def noted(state: State, calls: Sequence[Done], now: datetime) -> State:
+def apply_record_changes(state: AgentState, calls: Sequence[RecordChanges], now: datetime) -> AgentState:
     """The notes once a turn's calls are over: the records that were made, changed and linked are what it deals with,
     and an item that became a record is settled and says which."""
     for call in calls:
         for one in call.operations:
-            state = _noted(state, one, call.names, now)
+            state = _apply_operation(state, one, call.names_by_handle, now)
     return state
 
 
-def _noted(state: State, one: Operation, names: dict[str, str], now: datetime) -> State:
-    match one.action:
+def _apply_operation(state: AgentState, operation: RecordOperation, names: dict[str, str], now: datetime) -> AgentState:
+    match operation.action:
         case "link":
-            ends = [_entity(handle, names) for handle in (one.handle, one.other)]
-            link = Dependency(one.handle, one.other, one.relation)
-            return bounded.with_dependencies(bounded.with_entities(state, ends), [link])
+            ends = [_entity(handle, names) for handle in (operation.handle, operation.target)]
+            link = Dependency(operation.handle, operation.target, operation.relation)
+            return bounded.add_dependencies(bounded.set_entities(state, ends), [link])
         case "unlink":
-            return bounded.without_dependencies(state, [Dependency(one.handle, one.other, one.relation)])
+            return bounded.remove_dependencies(state, [Dependency(operation.handle, operation.target, operation.relation)])
         case "create":
-            known = bounded.with_entities(state, [_entity(one.handle, names)])
-            return _promoted(known, one.handle, names.get(one.handle, ""), now)
+            known = bounded.set_entities(state, [_entity(operation.handle, names)])
+            return _promote_item(known, operation.handle, names.get(operation.handle, ""), now)
         case "update":
-            return bounded.with_entities(state, [_entity(one.handle, names)])
+            return bounded.set_entities(state, [_entity(operation.handle, names)])
 
 
-def _promoted(state: State, handle: str, name: str, now: datetime) -> State:
+def _promote_item(state: AgentState, handle: str, name: str, now: datetime) -> AgentState:
     """The item that the record was made from, if one is called like it, is settled."""
     open_items = [one for one in state.items if one.status == "active" and one.kind != "question"]
-    words = set(words_of(name))
-    item = max(open_items, key=lambda one: similarity(set(words_of(one.title)), words), default=None)
-    if item is None or similarity(set(words_of(item.title)), words) < _SAME:
+    words = set(title_words(name))
+    item = max(open_items, key=lambda one: jaccard_similarity(set(title_words(one.title)), words), default=None)
+    if item is None or jaccard_similarity(set(title_words(item.title)), words) < _MIN_TITLE_SIMILARITY:
         return state
-    made = _as_record(item, handle, now)
+    made = _resolved_item(item, handle, now)
     return replace(state, items=tuple(made if one is item else one for one in state.items))
 
 
-def _as_record(item: StateItem, handle: str, now: datetime) -> StateItem:
+def _resolved_item(item: StateItem, handle: str, now: datetime) -> StateItem:
     related = tuple(dict.fromkeys((*item.related_entity_ids, handle)))
     return replace(
         item, status="resolved", promoted=handle, related_entity_ids=related, updated_at=now.isoformat()
@@ -72,15 +72,15 @@ def _as_record(item: StateItem, handle: str, now: datetime) -> StateItem:
 
 
 def _entity(handle: str, names: dict[str, str]) -> Entity:
-    return Entity(handle, handle.partition("/")[0], clipped(names.get(handle), LONGEST_NAME))
+    return Entity(handle, handle.partition("/")[0], clean_line(names.get(handle), MAX_NAME_CHARS))
 
 
-def _names(result: JsonObject) -> Iterator[tuple[str, str]]:
+def _result_names(result: JsonObject) -> Iterator[tuple[str, str]]:
     created = result.get("entities_created")
     for one in (result, *(created if isinstance(created, list) else [])):
-        if isinstance(one, dict) and (name := _name(one)):
+        if isinstance(one, dict) and (name := _record_name(one)):
             yield str(one["entity"]), name
 
 
-def _name(one: dict[str, Json]) -> str:
+def _record_name(one: dict[str, Json]) -> str:
     return str(one["name"]) if one.get("entity") and one.get("name") else ""

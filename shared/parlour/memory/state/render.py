@@ -4,104 +4,104 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from parlour.context.segment import Item, Lot, Source
-from parlour.memory.state.shape import Assumption, Dependency, Entity, State, StateItem
+from parlour.context.segment import Item, SourceKind, Source
+from parlour.memory.state.shape import Assumption, Dependency, Entity, AgentState, StateItem
 
-_STATUS = {"active": "open", "resolved": "done", "discarded": "given up"}
+_STATUS_LABELS = {"active": "open", "resolved": "done", "discarded": "given up"}
 
-_OPEN, _ASSUMED, _EXPECTED, _RECORDS, _POSSIBLE, _LINKED, _REFUTED, _SETTLED = 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.2, 0.1
+_OPEN_SCORE, _ASSUMPTION_SCORE, _EXPECTATION_SCORE, _RECORDS_SCORE, _HYPOTHESIS_SCORE, _LINKS_SCORE, _REFUTED_SCORE, _SETTLED_SCORE = 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.2, 0.1
 """The lower a line's score, the earlier it gives way: resolved items first (design section 7, layer 8)."""
 
-_LATEST = 12
+_MAX_NAMED = 12
 """Records and links that are named, the latest."""
 
-_LATER = 0.001
+_POSITION_WEIGHT = 0.001
 """By how much a line is worth more than the one of its kind before it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _StateLine:
     """name: of the note within the state; handles: of the records that it names; summaries: that it came with."""
 
-    name: str
+    path: str
     text: str
     score: float
     handles: Iterable[str] = ()
     summaries: Iterable[int] = ()
 
 
-def lines(state: State, session_id: UUID, version: int) -> list[Item]:
+def render_items(state: AgentState, session_id: UUID, version: int) -> list[Item]:
     """The notes, each an item of layer 8; with the summaries that it came with and the records that it names, since it
     is to be withheld with them."""
-    told = [*_items(state), *_assumed(state), *_expected(state), *_possible(state), *_understood(state)]
-    return [_item(line, place, Source("agent_states", f"{session_id}/{line.name}", version))
+    told = [*_item_lines(state), *_assumption_lines(state), *_expectation_lines(state), *_hypothesis_lines(state), *_understanding_lines(state)]
+    return [_prompt_item(line, place, Source("agent_states", f"{session_id}/{line.path}", version))
             for place, line in enumerate(told)]  # fmt: skip
 
 
-def _item(line: _Line, place: int, source: Source) -> Item:
+def _prompt_item(line: _StateLine, position: int, source: Source) -> Item:
     records = [Source("handles", one) for one in line.handles]
     also = (*records, *(Source("summaries", str(one)) for one in line.summaries))
-    return Item(Lot.STATE, line.text, source, score=line.score + place * _LATER, title=f"note: {line.name}", also=also)
+    return Item(SourceKind.STATE, line.text, source, score=line.score + position * _POSITION_WEIGHT, title=f"note: {line.path}", further_sources=also)
 
 
-def _items(state: State) -> Iterator[_Line]:
+def _item_lines(state: AgentState) -> Iterator[_StateLine]:
     for item in sorted(state.items, key=lambda one: one.status != "active"):
-        score = _OPEN if item.status == "active" else _SETTLED
-        yield _Line(f"items/{item.id}", _told(item), score, _records(item), item.summaries)
+        score = _OPEN_SCORE if item.status == "active" else _SETTLED_SCORE
+        yield _StateLine(f"items/{item.id}", _item_text(item), score, _item_handles(item), item.summaries)
 
 
-def _told(item: StateItem) -> str:
+def _item_text(item: StateItem) -> str:
     details = f": {item.details}" if item.details else ""
     became = f" -> {item.promoted}" if item.promoted else ""
     others = [one for one in item.related_entity_ids if one != item.promoted]
     named = f" ({', '.join(others)})" if others else ""
-    return f"- {_STATUS[item.status]} {item.kind} {item.id}: {item.title}{details}{named}{became}"
+    return f"- {_STATUS_LABELS[item.status]} {item.kind} {item.id}: {item.title}{details}{named}{became}"
 
 
-def _records(item: StateItem) -> list[str]:
+def _item_handles(item: StateItem) -> list[str]:
     return list(dict.fromkeys((*item.related_entity_ids, *([item.promoted] if item.promoted else []))))
 
 
-def _assumed(state: State) -> Iterator[_Line]:
+def _assumption_lines(state: AgentState) -> Iterator[_StateLine]:
     for one in state.assumptions:
-        score = _ASSUMED if one.confidence else _REFUTED
-        yield _Line(f"assumptions/{one.id}", _assumption(one), score, summaries=one.summaries)
+        score = _ASSUMPTION_SCORE if one.confidence else _REFUTED_SCORE
+        yield _StateLine(f"assumptions/{one.id}", _assumption_text(one), score, summaries=one.summaries)
 
 
-def _assumption(one: Assumption) -> str:
-    if not one.confidence:
-        return f"- refuted {one.id}: {one.hypothesis}"
-    because = f" (since {'; '.join(one.evidence)})" if one.evidence else ""
-    return f"- assumed {one.id}, {one.confidence:.0%}: {one.hypothesis}{because}"
+def _assumption_text(assumption: Assumption) -> str:
+    if not assumption.confidence:
+        return f"- refuted {assumption.id}: {assumption.hypothesis}"
+    because = f" (since {'; '.join(assumption.evidence)})" if assumption.evidence else ""
+    return f"- assumed {assumption.id}, {assumption.confidence:.0%}: {assumption.hypothesis}{because}"
 
 
-def _expected(state: State) -> Iterator[_Line]:
+def _expectation_lines(state: AgentState) -> Iterator[_StateLine]:
     for place, one in enumerate(state.expectations):
         always = f"; always: {one.invariant}" if one.invariant else ""
         text = f"- expected of {one.action}: {one.expected_outcome}{always}"
-        yield _Line(f"expectations/{place}", text, _EXPECTED, summaries=one.summaries)
+        yield _StateLine(f"expectations/{place}", text, _EXPECTATION_SCORE, summaries=one.summaries)
 
 
-def _possible(state: State) -> Iterator[_Line]:
+def _hypothesis_lines(state: AgentState) -> Iterator[_StateLine]:
     for one in state.tentative_hypotheses:
         because = f" ({one.reason})" if one.reason else ""
         text = f"- possible {one.id}: {one.hypothesis}{because}"
-        yield _Line(f"tentative_hypotheses/{one.id}", text, _POSSIBLE, summaries=one.summaries)
+        yield _StateLine(f"tentative_hypotheses/{one.id}", text, _HYPOTHESIS_SCORE, summaries=one.summaries)
 
 
-def _understood(state: State) -> Iterator[_Line]:
+def _understanding_lines(state: AgentState) -> Iterator[_StateLine]:
     known = state.current_understanding
-    if entities := known.entities[-_LATEST:]:
-        text = f"- records: {', '.join(map(_named, entities))}"
-        yield _Line("entities", text, _RECORDS, [one.id for one in entities])
-    if links := known.dependencies[-_LATEST:]:
+    if entities := known.entities[-_MAX_NAMED:]:
+        text = f"- records: {', '.join(map(_entity_text, entities))}"
+        yield _StateLine("entities", text, _RECORDS_SCORE, [one.id for one in entities])
+    if links := known.dependencies[-_MAX_NAMED:]:
         ends = list(dict.fromkeys(end for one in links for end in (one.source, one.target)))
-        yield _Line("dependencies", f"- links: {', '.join(map(_linked, links))}", _LINKED, ends)
+        yield _StateLine("dependencies", f"- links: {', '.join(map(_link_text, links))}", _LINKS_SCORE, ends)
 
 
-def _named(one: Entity) -> str:
-    return f"{one.id} {one.name}" if one.name else one.id
+def _entity_text(entity: Entity) -> str:
+    return f"{entity.id} {entity.name}" if entity.name else entity.id
 
 
-def _linked(one: Dependency) -> str:
-    return f"{one.source} {one.rel or '->'} {one.target}"
+def _link_text(link: Dependency) -> str:
+    return f"{link.source} {link.rel or '->'} {link.target}"

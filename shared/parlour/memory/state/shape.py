@@ -12,21 +12,21 @@ from parlour.infra import jsonable
 from parlour.infra.jsonable import JsonObject
 from parlour.text.words import word_parts
 
-type Kind = Literal["task", "doc", "note", "idea", "question"]
-type Status = Literal["active", "resolved", "discarded"]
+type ItemKind = Literal["task", "doc", "note", "idea", "question"]
+type ItemStatus = Literal["active", "resolved", "discarded"]
 
-KINDS: tuple[Kind, ...] = get_args(Kind.__value__)
-STATUSES: tuple[Status, ...] = get_args(Status.__value__)
+ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind.__value__)
+ITEM_STATUSES: tuple[ItemStatus, ...] = get_args(ItemStatus.__value__)
 
-MOST_ENTITIES, MOST_DEPENDENCIES = 40, 40
-MOST_ASSUMPTIONS, MOST_EXPECTATIONS, MOST_HYPOTHESES = 16, 12, 12
-MOST_ITEMS = 32
+MAX_ENTITIES, MAX_DEPENDENCIES = 40, 40
+MAX_ASSUMPTIONS, MAX_EXPECTATIONS, MAX_HYPOTHESES = 16, 12, 12
+MAX_ITEMS = 32
 """How much of each kind is kept: at the most characters of each some 20 kB, of which a prompt takes 400 tokens."""
 
-LONGEST_NAME, LONGEST_TEXT, LONGEST_DETAILS = 120, 300, 400
+MAX_NAME_CHARS, MAX_TEXT_CHARS, MAX_DETAILS_CHARS = 120, 300, 400
 """Characters."""
 
-MOST_SUMMARIES = 4
+MAX_SUMMARIES = 4
 """Summaries that one note may rest on. One that would rest on more has to be told anew, as a whole."""
 
 
@@ -87,12 +87,12 @@ class StateItem:
     """
 
     id: str
-    kind: Kind
+    kind: ItemKind
     title: str
     created_at: str
     updated_at: str
     details: str = ""
-    status: Status = "active"
+    status: ItemStatus = "active"
     related_entity_ids: tuple[str, ...] = ()
     promoted: str = ""
     summaries: tuple[int, ...] = ()
@@ -107,7 +107,7 @@ class Understanding:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class AgentState:
     """All notes on one conversation. `summaries` of a note: the versions of those that were written when a summariser
     gave it, which know what it was drawn from; what a tool did to records names those instead."""
 
@@ -126,57 +126,57 @@ class State:
         return {one.id for one in known.entities} | ends | related
 
 
-EMPTY = State()
-_SUMMARISED = tuple(one.name for one in fields(State) if one.name != "current_understanding")
+EMPTY_STATE = AgentState()
+_FIELDS_WITH_SUMMARIES = tuple(one.name for one in fields(AgentState) if one.name != "current_understanding")
 
 
-def to_json(state: State) -> JsonObject:
+def to_json(state: AgentState) -> JsonObject:
     """As it is kept; what says nothing is left out."""
     return jsonable.to_json(state)
 
 
-def from_json(given: JsonObject) -> State:
+def from_json(stored: JsonObject) -> AgentState:
     """The notes back."""
-    return jsonable.from_json(State, given)
+    return jsonable.from_json(AgentState, stored)
 
 
-def clipped(text: object, most: int) -> str:
+def clean_line(text: object, max_chars: int) -> str:
     """A text in one line of at most so many characters, without what a database cannot keep; "" for what is no text."""
     plain = text.replace("\0", " ").encode("utf-8", "ignore").decode() if isinstance(text, str) else ""
     line = " ".join(plain.split())
-    return line if len(line) <= most else line[: most - 1].rstrip() + "…"
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
-def words_of(text: str) -> tuple[str, ...]:
+def title_words(text: str) -> tuple[str, ...]:
     """What two titles are compared by."""
     return tuple(word.casefold() for word in word_parts(text))
 
 
-def without(state: State, gone: set[int]) -> State:
+def without_summaries(state: AgentState, summary_versions: set[int]) -> AgentState:
     """The notes without those that came with one of these summaries."""
     kept: dict[str, Any] = {
-        name: tuple(note for note in getattr(state, name) if gone.isdisjoint(note.summaries)) for name in _SUMMARISED
+        name: tuple(note for note in getattr(state, name) if summary_versions.isdisjoint(note.summaries)) for name in _FIELDS_WITH_SUMMARIES
     }
     return replace(state, **kept)
 
 
-def bare(state: State) -> State:
+def without_provenance(state: AgentState) -> AgentState:
     """The notes without what they rest on: as they read."""
     kept: dict[str, Any] = {
-        name: tuple(replace(note, summaries=()) for note in getattr(state, name)) for name in _SUMMARISED
+        name: tuple(replace(note, summaries=()) for note in getattr(state, name)) for name in _FIELDS_WITH_SUMMARIES
     }
     return replace(state, **kept)
 
 
-def of_records(state: State, seen: set[str]) -> State:
+def restrict_to_records(state: AgentState, visible_handles: set[str]) -> AgentState:
     """The notes as far as they name only these records; an item stays without the names of the others."""
     known = state.current_understanding
-    entities = tuple(one for one in known.entities if one.id in seen)
-    links = tuple(one for one in known.dependencies if {one.source, one.target} <= seen)
-    items = tuple(_naming(one, seen) for one in state.items)
+    entities = tuple(one for one in known.entities if one.id in visible_handles)
+    links = tuple(one for one in known.dependencies if {one.source, one.target} <= visible_handles)
+    items = tuple(_restrict_item(one, visible_handles) for one in state.items)
     return replace(state, current_understanding=Understanding(entities, links), items=items)
 
 
-def _naming(item: StateItem, seen: set[str]) -> StateItem:
-    related = tuple(one for one in item.related_entity_ids if one in seen)
-    return replace(item, related_entity_ids=related, promoted=item.promoted if item.promoted in seen else "")
+def _restrict_item(item: StateItem, visible_handles: set[str]) -> StateItem:
+    related = tuple(one for one in item.related_entity_ids if one in visible_handles)
+    return replace(item, related_entity_ids=related, promoted=item.promoted if item.promoted in visible_handles else "")

@@ -11,42 +11,42 @@ from uuid import UUID
 from parlour.infra.jsonable import Json
 from parlour.infra.postgres import Transaction
 from parlour.memory.state import deltas, shape, store
-from parlour.memory.state.deltas import Applied, Refusal
-from parlour.memory.state.done import Done, noted
-from parlour.memory.state.shape import State
+from parlour.memory.state.deltas import UpdateResult, RejectedUpdate
+from parlour.memory.state.done import RecordChanges, apply_record_changes
+from parlour.memory.state.shape import AgentState
 
 __all__ = ["Applied", "Refusal", "note_done", "reconcile"]
 
 
-def note_done(tx: Transaction, session_id: UUID, calls: Sequence[Done], now: datetime) -> None:
+def record_tool_changes(tx: Transaction, session_id: UUID, calls: Sequence[RecordChanges], now: datetime) -> None:
     """Note what a turn's calls did to records, in the transaction that ends the turn. Nothing is touched where they
     did nothing, nor where the session was put away meanwhile."""
-    held = store.hold(tx, session_id, now) if calls else None
+    held = store.lock_state(tx, session_id, now) if calls else None
     if held is None:
         return
     state = shape.from_json(held.state)
-    _keep(tx, session_id, state, noted(state, calls, now), now)
+    _store_if_changed(tx, session_id, state, apply_record_changes(state, calls, now), now)
 
 
-def reconcile(
-    tx: Transaction, session_id: UUID, version: int, item_updates: Json, updates: Json, now: datetime
-) -> Applied:
+def apply_summary_updates(
+    tx: Transaction, session_id: UUID, summary_version: int, item_updates: Json, updates: Json, now: datetime
+) -> UpdateResult:
     """Take what a summariser proposes: its `agent_state_item_updates` and `agent_state_updates` as they were given,
     parsed from JSON and not looked at. Nothing that it says can fail: what makes no sense is among the refusals. It may
     name records that the session's user may see, and no others. Nothing is taken for a session that was put away.
 
     version  of the summary that it wrote at the same time: what that was drawn from, the notes were.
     """
-    known = store.records_to_name(tx, session_id, deltas.proposed(item_updates, updates))
-    held = store.hold(tx, session_id, now)
+    known = store.find_visible_handles(tx, session_id, deltas.proposed_handles(item_updates, updates))
+    held = store.lock_state(tx, session_id, now)
     if held is None:
-        return Applied(shape.EMPTY, 0, ())
+        return UpdateResult(shape.EMPTY_STATE, 0, ())
     before = shape.from_json(held.state)
-    applied = deltas.apply(before, item_updates, updates, known=known | before.handles, version=version, now=now)
-    _keep(tx, session_id, before, applied.state, now)
+    applied = deltas.apply_updates(before, item_updates, updates, known_handles=known | before.handles, summary_version=summary_version, now=now)
+    _store_if_changed(tx, session_id, before, applied.state, now)
     return applied
 
 
-def _keep(tx: Transaction, session_id: UUID, before: State, after: State, now: datetime) -> None:
-    if after != before:
-        store.keep(tx, session_id, shape.to_json(after), now)
+def _store_if_changed(tx: Transaction, session_id: UUID, previous: AgentState, current: AgentState, now: datetime) -> None:
+    if current != previous:
+        store.store_state(tx, session_id, shape.to_json(current), now)

@@ -9,11 +9,11 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class StateRow:
+class AgentStateRow:
     """A session's notes; `version` counts their changes."""
 
     state: JsonObject
@@ -21,21 +21,21 @@ class StateRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class HandleRow:
     """An id or a handle."""
 
-    name: str
+    handle: str
 
 
-def hold(tx: Transaction, session_id: UUID, now: datetime) -> StateRow | None:
+def lock_state(tx: Transaction, session_id: UUID, now: datetime) -> AgentStateRow | None:
     """None where the session was put away: nothing is held in mind of it."""
-    return tx.first(SQL["hold_state"], StateRow, session_id=session_id, now=now)
+    return tx.first(SQL["hold_state"], AgentStateRow, session_id=session_id, now=now)
 
 
-def keep(tx: Transaction, session_id: UUID, state: JsonObject, now: datetime) -> None:
+def store_state(tx: Transaction, session_id: UUID, state: JsonObject, now: datetime) -> None:
     tx.run(SQL["keep_state"], session_id=session_id, state=state, now=now)
 
 
-def records_to_name(tx: Transaction, session_id: UUID, handles: Collection[str]) -> set[str]:
-    found = tx.all(SQL["records_to_name"], Name, session_id=session_id, handles=sorted(handles))
-    return {one.name for one in found}
+def find_visible_handles(tx: Transaction, session_id: UUID, handles: Collection[str]) -> set[str]:
+    found = tx.all(SQL["records_to_name"], HandleRow, session_id=session_id, handles=sorted(handles))
+    return {one.handle for one in found}

@@ -10,23 +10,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from parlour.context.segment import foreign, tagged
-from parlour.context.tokens import count, shortened
+from parlour.context.segment import escape_untrusted, wrap_in_tag
+from parlour.context.tokens import count_tokens, truncate_to_tokens
 from parlour.infra.jsonable import Json, JsonObject
-from parlour.memory.summary.stretch import LONGEST, Turn
-from parlour.memory.summary.telling import Said, is_told, read, telling
-from parlour.text.sentences import cut, sentences
+from parlour.memory.summary.stretch import MAX_MESSAGE_TOKENS, WindowTurn
+from parlour.memory.summary.telling import SearchableText, is_in_text, parse_text, key_details
+from parlour.text.sentences import split_sentences, stripped_sentences
 
-SUMMARY_TOKENS = 1_000
+MAX_SUMMARY_TOKENS = 1_000
 """The longest summary (design section 7, layer 3)."""
 
-LONGEST_ANSWER = 2_600
+MAX_ANSWER_TOKENS = 2_600
 """Tokens: a summary, the ids of some sixty messages, and what changes in the notes."""
 
-_STATE_CHARACTERS = 8_000
-_FENCED = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
+_MAX_STATE_CHARS = 8_000
+_CODE_FENCE = re.compile(r"\A```(?:json)?\s*\n(.*)\n```\Z", re.DOTALL)
 
-_INSTRUCTIONS = """You keep the summary of a long conversation between a user and an agent, so that the agent knows \
+_SYSTEM_PROMPT = """You keep the summary of a long conversation between a user and an agent, so that the agent knows \
 what was said once the messages themselves are gone. You are given the summary so far, the agent's notes, and the \
 messages that come next, each under its number.
 
@@ -55,7 +55,7 @@ Answer with one JSON object and nothing before or after it:
 kept_message_ids are the numbers of the messages whose content is in the summary, dropped_message_ids of the others."""
 
 
-class Unusable(ValueError):
+class InvalidModelAnswer(ValueError):
     """The answer is no such JSON, or nothing of its summary holds. `code` says which."""
 
     def __init__(self, code: str) -> None:
@@ -64,20 +64,20 @@ class Unusable(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SummaryRequest:
     """What a model is asked: the system's words and the user's, and which message stands under which number.
 
     given: what is said in all that it is to tell of, without the numbers and days of its lines.
     """
 
-    system: str
-    words: str
-    numbers: Mapping[int, UUID]
-    given: str
+    system_prompt: str
+    user_prompt: str
+    message_ids_by_number: Mapping[int, UUID]
+    source_text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class CheckedSummary:
     """What holds of an answer.
 
     made_up  sentences that were left out.
@@ -86,97 +86,97 @@ class Written:
     """
 
     text: str
-    kept: tuple[UUID, ...] = ()
-    dropped: tuple[UUID, ...] = ()
-    items: Json = field(default_factory=list)
-    updates: Json = field(default_factory=dict)
-    made_up: int = 0
-    strange: int = 0
+    included_message_ids: tuple[UUID, ...] = ()
+    omitted_message_ids: tuple[UUID, ...] = ()
+    agent_state_item_updates: Json = field(default_factory=list)
+    agent_state_updates: Json = field(default_factory=dict)
+    unsupported_sentences: int = 0
+    unknown_numbers: int = 0
 
 
-def ask(before: str, state: JsonObject, turns: Sequence[Turn], lost: Sequence[str] = ()) -> Asked:
+def build_request(previous_summary: str, agent_state: JsonObject, turns: Sequence[WindowTurn], lost_details: Sequence[str] = ()) -> SummaryRequest:
     """The question for the summary that tells of these turns, too. `lost`: what the user said that the summary so far
     does not say, though it must survive."""
     spoken = [one for turn in turns for one in turn.messages]
     lines = [
-        f"[{number}] {one.sent_at.date().isoformat()} {'agent' if one.ours else 'user'}: "
-        f"{shortened(foreign(' '.join(one.text.split())), LONGEST)}"
+        f"[{number}] {one.sent_at.date().isoformat()} {'agent' if one.from_agent else 'user'}: "
+        f"{truncate_to_tokens(escape_untrusted(' '.join(one.text.split())), MAX_MESSAGE_TOKENS)}"
         for number, one in enumerate(spoken, start=1)
     ]
-    notes = json.dumps(state, ensure_ascii=False)[:_STATE_CHARACTERS] if state else "(none)"
+    notes = json.dumps(agent_state, ensure_ascii=False)[:_MAX_STATE_CHARS] if agent_state else "(none)"
     parts = [
-        *tagged("summary", foreign(before) or "(none yet)"), "\n\n", *tagged("notes", foreign(notes)), "\n\n",
-        *((*tagged("lost", "\n".join(f"- user: {foreign(one)}" for one in lost)), "\n\n") if lost else ()),
-        *tagged("messages", "\n".join(lines)),
+        *wrap_in_tag("summary", escape_untrusted(previous_summary) or "(none yet)"), "\n\n", *wrap_in_tag("notes", escape_untrusted(notes)), "\n\n",
+        *((*wrap_in_tag("lost", "\n".join(f"- user: {escape_untrusted(one)}" for one in lost_details)), "\n\n") if lost_details else ()),
+        *wrap_in_tag("messages", "\n".join(lines)),
     ]  # fmt: skip
     numbers = {number: one.id for number, one in enumerate(spoken, start=1)}
-    given = "\n".join((before, *lost, *(shortened(one.text, LONGEST) for one in spoken)))
-    return Asked(_INSTRUCTIONS, "".join(parts), numbers, given)
+    given = "\n".join((previous_summary, *lost_details, *(truncate_to_tokens(one.text, MAX_MESSAGE_TOKENS) for one in spoken)))
+    return SummaryRequest(_SYSTEM_PROMPT, "".join(parts), numbers, given)
 
 
-def check(answer: str, asked: Asked) -> Written:
+def check_answer(answer: str, request: SummaryRequest) -> CheckedSummary:
     """What holds of the answer. Unusable: `bad_json`, or `nothing_left`."""
-    given = _object(answer)
+    given = _parse_object(answer)
     said = given.get("summary")
     if not isinstance(said, str):
-        raise Unusable("bad_json")
-    text, made_up = _supported(said, asked.given)
+        raise InvalidModelAnswer("bad_json")
+    text, made_up = _supported_sentences(said, request.source_text)
     if not text:
-        raise Unusable("nothing_left")
-    kept, strange = _ids(given.get("kept_message_ids"), asked.numbers)
-    dropped, stranger = _ids(given.get("dropped_message_ids"), asked.numbers)
-    return Written(
+        raise InvalidModelAnswer("nothing_left")
+    kept, strange = _parse_message_ids(given.get("kept_message_ids"), request.message_ids_by_number)
+    dropped, stranger = _parse_message_ids(given.get("dropped_message_ids"), request.message_ids_by_number)
+    return CheckedSummary(
         text, kept, tuple(one for one in dropped if one not in kept), given.get("agent_state_item_updates", []),
         given.get("agent_state_updates", {}), made_up, strange + stranger,
     )  # fmt: skip
 
 
-def _object(answer: str) -> JsonObject:
+def _parse_object(answer: str) -> JsonObject:
     """The answer as an object; a fence around the JSON is let pass, words around it are not."""
     text = answer.strip()
-    fenced = _FENCED.match(text)
+    fenced = _CODE_FENCE.match(text)
     try:
         found: Json = json.loads(fenced[1] if fenced else text)
     except (ValueError, RecursionError):
-        raise Unusable("bad_json") from None
+        raise InvalidModelAnswer("bad_json") from None
     if not isinstance(found, dict):
-        raise Unusable("bad_json")
+        raise InvalidModelAnswer("bad_json")
     return found
 
 
-def _supported(said: str, given: str) -> tuple[str, int]:
+def _supported_sentences(summary: str, source_text: str) -> tuple[str, int]:
     """The summary without the sentences that have a figure of nobody's, as long as one may be; how many went."""
-    known = read(given)
-    plain = said.replace("\0", "").encode("utf-8", "ignore").decode()
+    known = parse_text(source_text)
+    plain = summary.replace("\0", "").encode("utf-8", "ignore").decode()
     kept: list[str] = []
     made_up = 0
     for paragraph in plain.splitlines():
-        told = [" ".join(sentence.split()) for sentence in sentences(paragraph)]
-        held = [sentence for sentence in told if _is_given(sentence, known)]
+        told = [" ".join(sentence.split()) for sentence in stripped_sentences(paragraph)]
+        held = [sentence for sentence in told if _is_supported(sentence, known)]
         made_up += len(told) - len(held)
         if held:
             kept.append(" ".join(held))
-    return _short("\n".join(kept)), made_up
+    return _shorten("\n".join(kept)), made_up
 
 
-def _is_given(sentence: str, known: Said) -> bool:
+def _is_supported(sentence: str, source: SearchableText) -> bool:
     """Whether its codes and amounts stand in what was given. A date may be one that the messages only hint at."""
-    return all(is_told(one, known) for one in telling(sentence) if one.kind in {"identifier", "amount"})
+    return all(is_in_text(one, source) for one in key_details(sentence) if one.kind in {"identifier", "amount"})
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     """The text in as many tokens as there may be, up to the end of a sentence where there is one."""
-    if count(text) <= SUMMARY_TOKENS:
+    if count_tokens(text) <= MAX_SUMMARY_TOKENS:
         return text
-    short = shortened(text, SUMMARY_TOKENS)
-    whole = "".join(cut(short)[:-1]).rstrip()
+    short = truncate_to_tokens(text, MAX_SUMMARY_TOKENS)
+    whole = "".join(split_sentences(short)[:-1]).rstrip()
     return whole if len(whole) > len(short) // 2 else short
 
 
-def _ids(given: Json, numbers: Mapping[int, UUID]) -> tuple[tuple[UUID, ...], int]:
+def _parse_message_ids(given: Json, message_ids_by_number: Mapping[int, UUID]) -> tuple[tuple[UUID, ...], int]:
     """The messages of a list, by numbers, in brackets or not, or by ids; and how many there are none for."""
     listed = given if isinstance(given, list) else []
-    names = {**{str(number): one for number, one in numbers.items()}, **{str(one): one for one in numbers.values()}}
+    names = {**{str(number): one for number, one in message_ids_by_number.items()}, **{str(one): one for one in message_ids_by_number.values()}}
     found = [names.get(str(one).strip("[]m# ").lower()) for one in listed]
     known = tuple(dict.fromkeys(one for one in found if one))
     return known, sum(one is None for one in found)

@@ -5,24 +5,24 @@ from typing import cast
 from uuid import UUID
 
 from parlour.infra.jsonable import JsonObject
-from parlour.memory.summary.stretch import Spoken, Turn
-from parlour.memory.summary.telling import Kind, Telling
+from parlour.memory.summary.stretch import WindowMessage, WindowTurn
+from parlour.memory.summary.telling import KeyDetailKind, KeyDetail
 
 
-def turn(
-    turn_id: UUID, number: int, messages: list[JsonObject], *, is_closed: bool, is_drawn: bool
-) -> Turn:  # fmt: skip
+def turn_from_row(
+    turn_id: UUID, number: int, messages: list[JsonObject], *, is_reply_withheld: bool, has_reply_sources: bool
+) -> WindowTurn:  # fmt: skip
     """A turn with what was said in it, without replies that may not be told any more."""
-    spoken = [_spoken(one) for one in messages]
-    told = tuple(one for one in spoken if one.text.strip() and not (one.ours and is_closed))
-    return Turn(turn_id, number, told, len(spoken), is_closed, is_drawn)
+    spoken = [_message_from_json(one) for one in messages]
+    told = tuple(one for one in spoken if one.text.strip() and not (one.from_agent and is_reply_withheld))
+    return WindowTurn(turn_id, number, told, len(spoken), is_reply_withheld, has_reply_sources)
 
 
-def line(kind: str, value: str) -> Telling:
+def stored_key_detail(kind: str, value: str) -> KeyDetail:
     """What must survive, as it is looked up."""
-    return Telling(cast("Kind", kind), value, "")
+    return KeyDetail(cast("Kind", kind), value, "")
 
 
-def _spoken(one: JsonObject) -> Spoken:
-    sent_at = datetime.fromisoformat(str(one["sent_at"]))
-    return Spoken(UUID(str(one["id"])), str(one["body"]), bool(one["ours"]), sent_at)
+def _message_from_json(message: JsonObject) -> WindowMessage:
+    sent_at = datetime.fromisoformat(str(message["sent_at"]))
+    return WindowMessage(UUID(str(message["id"])), str(message["body"]), bool(message["ours"]), sent_at)

@@ -10,13 +10,13 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.knowledge.index.rows import RowDraft
-from parlour.memory.summary.telling import Telling
+from parlour.memory.summary.telling import KeyDetail
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRow:
+class SummarySessionRow:
     """A session as its summary is written.
 
     speaker   what the agent is called; classification: what its user may see at most.
@@ -26,23 +26,23 @@ class SessionRow:
     user_id: UUID
     binding_id: UUID
     title: str
-    speaker: str
+    agent_name: str
     classification: int
-    anchors: int
-    anchored: int
+    anchor_count: int
+    anchored_message_count: int
 
 
 @dataclass(frozen=True, slots=True)
-class BaseRow:
+class BaseSummaryRow:
     """The summary that the next one goes on from. messages: how many it stands for."""
 
     version: int
     until_turn: int
     text: str
-    messages: int
+    message_count: int
 
 
-NO_BASE = BaseRow(0, 0, "", 0)
+NO_BASE_SUMMARY = BaseSummaryRow(0, 0, "", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ class TurnRow:
 
     id: UUID
     number: int
-    is_closed: bool
-    is_drawn: bool
+    is_reply_withheld: bool
+    has_reply_sources: bool
     messages: list[JsonObject]
 
 
@@ -61,115 +61,115 @@ class NewSummary:
     """A version to be kept. base: the version that it goes on from; turns: those that it takes in; told: those of them
     whose replies it was written from; is_passed: nobody would tell of them."""
 
-    base: int
-    until: int
+    base_version: int
+    until_turn: int
     text: str
-    kept: Sequence[UUID]
-    dropped: Sequence[UUID]
-    messages: int
-    turns: Sequence[UUID]
-    told: Sequence[UUID]
-    is_passed: bool
+    included_message_ids: Sequence[UUID]
+    omitted_message_ids: Sequence[UUID]
+    message_count: int
+    turn_ids: Sequence[UUID]
+    reply_turn_ids: Sequence[UUID]
+    is_skipped: bool
     provider: str
     model: str
     cost_usd: Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class NewKeyDetail:
     """Something that must survive, and where it was said."""
 
     id: UUID
     message_id: UUID
-    turn: int
-    ours: bool
-    telling: Telling
+    turn_number: int
+    from_agent: bool
+    key_detail: KeyDetail
 
 
 @dataclass(frozen=True, slots=True)
-class LineRow:
+class KeyDetailRow:
     """Something that must survive, as it is kept."""
 
     id: UUID
     kind: str
     value: str
-    untold: bool
+    missing_from_summary: bool
 
 
 @dataclass(frozen=True, slots=True)
-class LostRow:
+class LostDetailRow:
     """A line that the newest summary does not say."""
 
     text: str
 
 
-def want(tx: Transaction, session_id: UUID, due_at: datetime) -> bool:
+def schedule_summary(tx: Transaction, session_id: UUID, due_at: datetime) -> bool:
     """False when it is wanted already."""
     return tx.run(SQL["want_summary"], session_id=session_id, due_at=due_at) > 0
 
 
-def session(tx: Transaction, session_id: UUID) -> SessionRow | None:
-    return tx.first(SQL["summarised_session"], SessionRow, session_id=session_id)
+def find_session(tx: Transaction, session_id: UUID) -> SummarySessionRow | None:
+    return tx.first(SQL["summarised_session"], SummarySessionRow, session_id=session_id)
 
 
-def base(tx: Transaction, session_id: UUID, clearance: int, *, words: bool) -> BaseRow:
-    found = tx.first(SQL["base_summary"], BaseRow, session_id=session_id, clearance=clearance, words=words)
-    return found or NO_BASE
+def find_base_summary(tx: Transaction, session_id: UUID, clearance: int, *, needs_text: bool) -> BaseSummaryRow:
+    found = tx.first(SQL["base_summary"], BaseSummaryRow, session_id=session_id, clearance=clearance, words=needs_text)
+    return found or NO_BASE_SUMMARY
 
 
-def turns_after(tx: Transaction, session_id: UUID, after: int, clearance: int, most: int) -> list[TurnRow]:
+def list_turns_after(tx: Transaction, session_id: UUID, after_turn: int, clearance: int, limit: int) -> list[TurnRow]:
     return tx.all(
-        SQL["turns_after"], TurnRow, session_id=session_id, after=after, clearance=clearance, most=most
+        SQL["turns_after"], TurnRow, session_id=session_id, after=after_turn, clearance=clearance, most=limit
     )  # fmt: skip
 
 
-def keep(tx: Transaction, session_id: UUID, new: NewSummary, now: datetime) -> int | None:
+def add_summary(tx: Transaction, session_id: UUID, summary: NewSummary, now: datetime) -> int | None:
     """The version that it is; None where something that it tells of was deleted meanwhile."""
     version: int | None = tx.value(
-        SQL["keep_summary"], session_id=session_id, base=new.base, until=new.until, text=new.text,
-        kept=list(new.kept), dropped=list(new.dropped), messages=new.messages, turns=list(new.told),
-        is_passed=new.is_passed, provider=new.provider, model=new.model, cost_usd=new.cost_usd, now=now,
+        SQL["keep_summary"], session_id=session_id, base=summary.base_version, until=summary.until_turn, text=summary.text,
+        kept=list(summary.included_message_ids), dropped=list(summary.omitted_message_ids), messages=summary.message_count, turns=list(summary.reply_turn_ids),
+        is_passed=summary.is_skipped, provider=summary.provider, model=summary.model, cost_usd=summary.cost_usd, now=now,
     )  # fmt: skip
     return version
 
 
-def keep_lines(tx: Transaction, session_id: UUID, lines: Sequence[Line], now: datetime) -> None:
+def add_key_details(tx: Transaction, session_id: UUID, details: Sequence[NewKeyDetail], now: datetime) -> None:
     tx.run_many(
         SQL["keep_line"],
         [
-            {"id": one.id, "session_id": session_id, "message_id": one.message_id, "turn": one.turn, "ours": one.ours,
-             "kind": one.telling.kind, "value": one.telling.value, "text": one.telling.text, "now": now}
-            for one in lines
+            {"id": one.id, "session_id": session_id, "message_id": one.message_id, "turn": one.turn_number, "ours": one.from_agent,
+             "kind": one.key_detail.kind, "value": one.key_detail.value, "text": one.key_detail.text, "now": now}
+            for one in details
         ],
     )  # fmt: skip
 
 
-def newest_lines(tx: Transaction, session_id: UUID, most: int) -> list[LineRow]:
-    return tx.all(SQL["newest_lines"], LineRow, session_id=session_id, most=most)
+def list_newest_details(tx: Transaction, session_id: UUID, limit: int) -> list[KeyDetailRow]:
+    return tx.all(SQL["newest_lines"], KeyDetailRow, session_id=session_id, most=limit)
 
 
-def lost_lines(tx: Transaction, session_id: UUID, most: int) -> list[str]:
+def list_lost_details(tx: Transaction, session_id: UUID, limit: int) -> list[str]:
     """Of its user, what was said last first."""
-    return [one.text for one in tx.all(SQL["lost_lines"], LostRow, session_id=session_id, most=most)]
+    return [one.text for one in tx.all(SQL["lost_lines"], LostDetailRow, session_id=session_id, most=limit)]
 
 
-def note_told(tx: Transaction, ids: Sequence[UUID]) -> None:
+def toggle_missing(tx: Transaction, ids: Sequence[UUID]) -> None:
     """These lines are told now, where they were not, and the other way round."""
     tx.run(SQL["note_told"], ids=list(ids))
 
 
-def anchored_until(tx: Transaction, session_id: UUID) -> int:
+def find_last_anchored_turn(tx: Transaction, session_id: UUID) -> int:
     until: int | None = tx.value(SQL["anchored_until"], session_id=session_id)
     return until or 0
 
 
-def add_anchor(tx: Transaction, row_id: UUID, session_id: UUID, draft: RowDraft, now: datetime) -> None:
+def add_anchor(tx: Transaction, row_id: UUID, session_id: UUID, row: RowDraft, now: datetime) -> None:
     tx.run(
-        SQL["add_anchor"], id=row_id, session_id=session_id, ordinal=draft.ordinal, title=draft.title,
-        content=draft.content, content_hash=draft.content_hash, classification=draft.classification,
-        metadata=draft.metadata, now=now,
+        SQL["add_anchor"], id=row_id, session_id=session_id, ordinal=row.ordinal, title=row.title,
+        content=row.content, content_hash=row.content_hash, classification=row.classification,
+        metadata=row.metadata, now=now,
     )  # fmt: skip
 
 
-def note_anchored(tx: Transaction, session_id: UUID, anchors: int, anchored: int) -> None:
-    tx.run(SQL["note_anchored"], session_id=session_id, anchors=anchors, anchored=anchored)
+def set_anchor_counts(tx: Transaction, session_id: UUID, anchor_count: int, anchored_message_count: int) -> None:
+    tx.run(SQL["note_anchored"], session_id=session_id, anchors=anchor_count, anchored=anchored_message_count)

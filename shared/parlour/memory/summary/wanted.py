@@ -4,12 +4,12 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.postgres import Transaction
-from parlour.jobs.work_due import GRACE
+from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.memory.summary import store
 
 
-def want(tx: Transaction, session_id: UUID, now: datetime) -> bool:
+def request_summary(tx: Transaction, session_id: UUID, now: datetime) -> bool:
     """The session's older turns want a summary, or what is left of them another one. The message that has it written is
     sent once this is committed; should it be lost, the sweep looks after it. False when it was wanted already: of tries
     that gave nothing the next one has its time."""
-    return store.want(tx, session_id, now + GRACE)
+    return store.schedule_summary(tx, session_id, now + SWEEP_DELAY)

@@ -14,8 +14,8 @@ from typing import ClassVar
 from uuid import UUID
 
 from parlour.context import budget, tokens
-from parlour.context.budget import MESSAGING, Profile
-from parlour.context.segment import Layer, text_block
+from parlour.context.budget import MESSAGING_PROFILE, BudgetProfile
+from parlour.context.segment import Layer, text_content
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.jsonable import JsonObject
@@ -24,257 +24,257 @@ from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
 from parlour.jobs.work_due import Attempts
 from parlour.knowledge.index import pending
-from parlour.memory.job import GIVEN_UP, REFUSED, ROUND_SECONDS, MemoryJob, is_broken, is_hopeless
-from parlour.memory.order import Order
+from parlour.memory.job import MAX_FAILURES, MODEL_REFUSED, MIN_ROUND_SECONDS, LeasedMemoryJob, is_failing_on_own_errors, should_skip
+from parlour.memory.order import MemoryJob
 from parlour.memory.recalling import recall
-from parlour.memory.services import Services
+from parlour.memory.services import MemoryDependencies
 from parlour.memory.state import states
 from parlour.memory.summary import anchors, answer, rows, store, stretch
-from parlour.memory.summary.answer import LONGEST_ANSWER, Asked, Unusable, Written
-from parlour.memory.summary.store import BaseRow, Line, NewSummary, SessionRow, TurnRow
-from parlour.memory.summary.stretch import MOST_TURNS, Turn
-from parlour.memory.summary.telling import is_told, read, telling
-from parlour.models.aside import Asking
+from parlour.memory.summary.answer import MAX_ANSWER_TOKENS, SummaryRequest, InvalidModelAnswer, CheckedSummary
+from parlour.memory.summary.store import BaseSummaryRow, NewKeyDetail, NewSummary, SummarySessionRow, TurnRow
+from parlour.memory.summary.stretch import MAX_TURNS, WindowTurn
+from parlour.memory.summary.telling import is_in_text, parse_text, key_details
+from parlour.models.aside import CompletionRequest
 from parlour.models.request import Model, ModelRequest
-from parlour.models.route import OFFLINE, Choice, available, choose
+from parlour.models.route import OFFLINE_PROVIDER, ModelChoice, filter_available, choose_models
 from parlour.tenancy import bindings, people
 from parlour.tenancy.bindings import Persona
 
 #: What these calls are for, as the report of costs calls it.
-PURPOSE = "summary"
+SUMMARY_PURPOSE = "summary"
 
 #: After the first failure; twice the time after which the sweep looks for work.
-FIRST_WAIT = timedelta(minutes=10)
+FIRST_RETRY_DELAY = timedelta(minutes=10)
 
 #: What a model may take, and what is left of an invocation for the commit.
-_SECONDS, _COMMIT_SECONDS = 60.0, 10.0
+_MODEL_TIMEOUT_SECONDS, _COMMIT_SECONDS = 60.0, 10.0
 
 #: Lines that a new summary is held against, those that were said last; older ones stay as they were judged.
-_MOST_LINES = 400
+_MAX_CHECKED_DETAILS = 400
 
 #: Lines that the summary so far has lost and its writer is reminded of.
-_MOST_LOST = 20
+_MAX_LOST_DETAILS = 20
 
 
-def run(services: Services, order: Order, seconds_left: SecondsLeft) -> None:
+def run_summary(dependencies: MemoryDependencies, memory_job: MemoryJob, seconds_left: SecondsLeft) -> None:
     """Bring the session's summary up to date, if one is wanted and its time has come.
 
     Raises RetryError when the database is away; what is wrong with models is written down, and tried again later.
     """
-    job = SummaryJob(services, order, services.clock() + timedelta(seconds=seconds_left()), services.models())
-    runner.run(job, services.database, job.principal, seconds_left, ROUND_SECONDS)
+    job = SummaryJob(dependencies, memory_job, dependencies.clock() + timedelta(seconds=seconds_left()), dependencies.models())
+    runner.run(job, dependencies.database, job.principal, seconds_left, MIN_ROUND_SECONDS)
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _SummaryInput:
     """Everything for one stretch: the session, the agent's notes, the summary that it goes on from, the turns, and who
     is asked."""
 
     attempts: Attempts
-    session: SessionRow
-    notes: JsonObject
-    lost: Sequence[str]
+    session: SummarySessionRow
+    agent_state: JsonObject
+    lost_details: Sequence[str]
     clearance: int
-    base: BaseRow
-    taken: Sequence[Turn]
-    choices: Sequence[Choice]
+    base_summary: BaseSummaryRow
+    window: Sequence[WindowTurn]
+    model_choices: Sequence[ModelChoice]
 
     @property
     def is_offline(self) -> bool:
-        return self.choices[0].provider == OFFLINE
+        return self.model_choices[0].provider == OFFLINE_PROVIDER
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
+class _ModelOutcome:
     """What came of asking: what holds of the answer, or the code of the problem."""
 
-    written: Written | None
-    by: Choice
+    summary: CheckedSummary | None
+    model_choice: ModelChoice
     cost_usd: Decimal = Decimal()
     problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class _Draft:
+class _SummaryDraft:
     """What is to be written, with its ids: a commit may run twice."""
 
-    written: Written
-    new: NewSummary
-    lines: Sequence[Line]
+    summary: CheckedSummary
+    new_summary: NewSummary
+    key_details: Sequence[NewKeyDetail]
     row_id: UUID
-    at: datetime
+    drafted_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class _Result:
+class _WriteResult:
     """What one commit wrote. version: None when something that it tells of was deleted meanwhile."""
 
     version: int | None
-    refused: int = 0
+    rejected_updates: int = 0
     is_anchored: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryJob(MemoryJob[_Loaded, _Draft, _Result]):
+class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
     """The job of one session's summary."""
 
     models: Mapping[str, Model]
 
-    first_wait: ClassVar[timedelta] = FIRST_WAIT
+    first_retry_delay: ClassVar[timedelta] = FIRST_RETRY_DELAY
     failure_action: ClassVar[str] = "summary_not_written"
 
-    def load(self, tx: Transaction) -> _Loaded | None:
+    def load(self, tx: Transaction) -> _SummaryInput | None:
         """Read the next stretch. Complete the work when nothing is left to take in, or the session is gone."""
         attempts = self.start_attempt(tx)
         if attempts is None:
             return None
-        session = store.session(tx, self.session_id)
-        persona = bindings.load(tx, session.binding_id, session.user_id) if session else None
+        session = store.find_session(tx, self.session_id)
+        persona = bindings.load_persona(tx, session.binding_id, session.user_id) if session else None
         if session is not None and persona is not None:
             try:
-                clearance = people.acting(persona).clearance
-                choices = available(choose(persona.agent.model_routing, "cheap"), self.models)
+                clearance = people.user_principal(persona).clearance
+                choices = filter_available(choose_models(persona.agent.model_routing, "cheap"), self.models)
             except (Misconfigured, NotFound) as problem:
                 raise JobFailed(problem.code) from problem
-            base = store.base(tx, self.session_id, clearance, words=choices[0].provider != OFFLINE)
-            turns = store.turns_after(tx, self.session_id, base.until_turn, clearance, MOST_TURNS + 1)
-            taken = stretch.next_stretch(
-                [_turn(row) for row in turns[:MOST_TURNS]], _cap(persona), tokens.count, more=len(turns) > MOST_TURNS
+            base = store.find_base_summary(tx, self.session_id, clearance, needs_text=choices[0].provider != OFFLINE_PROVIDER)
+            turns = store.list_turns_after(tx, self.session_id, base.until_turn, clearance, MAX_TURNS + 1)
+            taken = stretch.next_window(
+                [_turn_from_row(row) for row in turns[:MAX_TURNS]], _max_history_tokens(persona), tokens.count_tokens, has_later_turns=len(turns) > MAX_TURNS
             )
             if taken:
-                notes = recall.notes(tx, self.session_id, self.services.clock())
-                lost = store.lost_lines(tx, self.session_id, _MOST_LOST)
-                return _Loaded(attempts, session, notes, lost, clearance, base, taken, choices)
+                notes = recall.read_agent_state(tx, self.session_id, self.dependencies.clock())
+                lost = store.list_lost_details(tx, self.session_id, _MAX_LOST_DETAILS)
+                return _SummaryInput(attempts, session, notes, lost, clearance, base, taken, choices)
         self.complete(tx)
         return None
 
-    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Draft:
+    def ask(self, loaded: _SummaryInput, seconds_left: SecondsLeft) -> _SummaryDraft:
         """Ask a model, and check its answer. A stretch that nobody will tell of is passed over with the old text."""
-        asked = answer.ask(loaded.base.text, loaded.notes, loaded.taken, loaded.lost)
-        outcome = self._outcome(loaded, asked, seconds_left)
-        failures, is_passed = loaded.attempts.failures, outcome.written is None
+        asked = answer.build_request(loaded.base_summary.text, loaded.agent_state, loaded.window, loaded.lost_details)
+        outcome = self._request_summary(loaded, asked, seconds_left)
+        failures, is_passed = loaded.attempts.failures, outcome.summary is None
         if is_passed:
-            is_paid_often = outcome.cost_usd > 0 and failures >= GIVEN_UP
-            if not is_paid_often and not is_hopeless(outcome.problem, failures):
+            is_paid_often = outcome.cost_usd > 0 and failures >= MAX_FAILURES
+            if not is_paid_often and not should_skip(outcome.problem, failures):
                 raise JobFailed(outcome.problem)
-            log.warning("summary_left_out", code=outcome.problem, **self.ids)
-        now, base, taken = self.services.clock(), loaded.base, loaded.taken
-        written = outcome.written or Written(base.text)
+            log.warning("summary_left_out", code=outcome.problem, **self.log_ids)
+        now, base, taken = self.dependencies.clock(), loaded.base_summary, loaded.window
+        written = outcome.summary or CheckedSummary(base.text)
         new = NewSummary(
-            base=base.version,
-            until=taken[-1].number,
+            base_version=base.version,
+            until_turn=taken[-1].number,
             text=written.text,
-            kept=written.kept,
-            dropped=written.dropped,
-            messages=base.messages + sum(turn.said for turn in taken),
-            turns=[turn.id for turn in taken],
-            told=[turn.id for turn in taken if not (turn.is_closed or is_passed)],
-            is_passed=is_passed,
-            provider=outcome.by.provider,
-            model=outcome.by.model,
+            included_message_ids=written.included_message_ids,
+            omitted_message_ids=written.omitted_message_ids,
+            message_count=base.message_count + sum(turn.message_count for turn in taken),
+            turn_ids=[turn.id for turn in taken],
+            reply_turn_ids=[turn.id for turn in taken if not (turn.is_reply_withheld or is_passed)],
+            is_skipped=is_passed,
+            provider=outcome.model_choice.provider,
+            model=outcome.model_choice.model,
             cost_usd=outcome.cost_usd,
         )
-        return _Draft(written, new, self._lines(taken, now), self.services.new_id(now), now)
+        return _SummaryDraft(written, new, self._new_key_details(taken, now), self.dependencies.new_id(now), now)
 
-    def commit(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> _Result | None:
+    def commit(self, tx: Transaction, loaded: _SummaryInput, draft: _SummaryDraft) -> _WriteResult | None:
         """Write the version with everything that belongs to it, unless something that it tells of was deleted."""
         if not self.end_attempt(tx):
             return None
-        version = store.keep(tx, self.session_id, draft.new, draft.at)
+        version = store.add_summary(tx, self.session_id, draft.new_summary, draft.drafted_at)
         if version is None:
-            self.reschedule(tx, draft.at)
-            return _Result(None)
-        written = draft.written
-        store.keep_lines(tx, self.session_id, draft.lines, draft.at)
-        self._judge(tx, written.text)
-        applied = states.reconcile(tx, self.session_id, version, written.items, written.updates, draft.at)
-        return _Result(version, len(applied.refused), self._anchor(tx, loaded, draft))
+            self.reschedule(tx, draft.drafted_at)
+            return _WriteResult(None)
+        written = draft.summary
+        store.add_key_details(tx, self.session_id, draft.key_details, draft.drafted_at)
+        self._update_missing_details(tx, written.text)
+        applied = states.apply_summary_updates(tx, self.session_id, version, written.agent_state_item_updates, written.agent_state_updates, draft.drafted_at)
+        return _WriteResult(version, len(applied.rejected), self._write_anchor(tx, loaded, draft))
 
-    def report(self, loaded: _Loaded, draft: _Draft, result: _Result) -> bool:
+    def report(self, loaded: _SummaryInput, draft: _SummaryDraft, result: _WriteResult) -> bool:
         """Log, and wake the embedder for an anchor; what is left is taken in at once."""
         if result.version is None:
             return False
         log.info(
             "summary_written",
-            **self.ids,
+            **self.log_ids,
             version=result.version,
-            turns=len(loaded.taken),
-            made_up=draft.written.made_up,
-            strange=draft.written.strange,
-            refused=result.refused,
+            turns=len(loaded.window),
+            made_up=draft.summary.unsupported_sentences,
+            strange=draft.summary.unknown_numbers,
+            refused=result.rejected_updates,
         )
         if result.is_anchored:
             self.wake_embedder()
         return True
 
-    def _outcome(self, loaded: _Loaded, asked: Asked, seconds_left: SecondsLeft) -> _Outcome:
+    def _request_summary(self, loaded: _SummaryInput, summary_request: SummaryRequest, seconds_left: SecondsLeft) -> _ModelOutcome:
         """What holds of the model's answer; without a model there are no words, and what must survive is kept alone. A
         stretch in which nobody said anything leaves the summary as it is."""
-        by = loaded.choices[0]
-        if loaded.is_offline or not asked.numbers:
-            return _Outcome(Written("" if loaded.is_offline else loaded.base.text), by)
-        if is_broken(loaded.attempts):
-            return _Outcome(None, by, problem=loaded.attempts.problem or "")
-        messages: tuple[JsonObject, ...] = ({"role": "user", "content": [text_block(asked.words)]},)
-        request = ModelRequest(by.model, LONGEST_ANSWER, (), (text_block(asked.system),), messages)
-        size = tokens.count(asked.system) + tokens.count(asked.words)
-        seconds = max(1.0, min(_SECONDS, seconds_left() - _COMMIT_SECONDS))
-        asking = Asking(request, size, loaded.choices, self.models, PURPOSE, seconds, self.services.admit)
-        given = self.services.aside.ask(self.principal, asking)
-        if given.problem is not None or given.completed is None or given.choice is None:
+        by = loaded.model_choices[0]
+        if loaded.is_offline or not summary_request.message_ids_by_number:
+            return _ModelOutcome(CheckedSummary("" if loaded.is_offline else loaded.base_summary.text), by)
+        if is_failing_on_own_errors(loaded.attempts):
+            return _ModelOutcome(None, by, problem=loaded.attempts.problem or "")
+        messages: tuple[JsonObject, ...] = ({"role": "user", "content": [text_content(summary_request.user_prompt)]},)
+        request = ModelRequest(by.model, MAX_ANSWER_TOKENS, (), (text_content(summary_request.system_prompt),), messages)
+        size = tokens.count_tokens(summary_request.system_prompt) + tokens.count_tokens(summary_request.user_prompt)
+        seconds = max(1.0, min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS))
+        asking = CompletionRequest(request, size, loaded.model_choices, self.models, SUMMARY_PURPOSE, seconds, self.dependencies.check_reservation)
+        given = self.dependencies.background_completion.ask(self.principal, asking)
+        if given.problem is not None or given.completion is None or given.choice is None:
             code = given.problem.code if given.problem else "provider_unavailable"
-            return _Outcome(None, by, given.cost_usd, code)
-        if given.completed.stop_reason == "refusal":
-            return _Outcome(None, given.choice, given.cost_usd, REFUSED)
+            return _ModelOutcome(None, by, given.cost_usd, code)
+        if given.completion.stop_reason == "refusal":
+            return _ModelOutcome(None, given.choice, given.cost_usd, MODEL_REFUSED)
         try:
-            return _Outcome(answer.check(given.text, asked), given.choice, given.cost_usd)
-        except Unusable as problem:
-            return _Outcome(None, given.choice, given.cost_usd, problem.code)
+            return _ModelOutcome(answer.check_answer(given.text, summary_request), given.choice, given.cost_usd)
+        except InvalidModelAnswer as problem:
+            return _ModelOutcome(None, given.choice, given.cost_usd, problem.code)
 
-    def _lines(self, taken: Sequence[Turn], now: datetime) -> list[Line]:
+    def _new_key_details(self, taken: Sequence[WindowTurn], now: datetime) -> list[NewKeyDetail]:
         """What must survive of these turns."""
         return [
-            Line(self.services.new_id(now), message.id, turn.number, message.ours, one)
+            NewKeyDetail(self.dependencies.new_id(now), message.id, turn.number, message.from_agent, one)
             for turn in taken
             for message in turn.messages
-            for one in telling(message.text)
+            for one in key_details(message.text)
         ]
 
-    def _judge(self, tx: Transaction, text: str) -> None:
+    def _update_missing_details(self, tx: Transaction, summary_text: str) -> None:
         """Which lines the new summary says itself: those of the stretch, and those that an older one said."""
-        said = read(text)
-        kept = store.newest_lines(tx, self.session_id, _MOST_LINES)
-        wrong = [row.id for row in kept if row.untold == is_told(rows.line(row.kind, row.value), said)]
+        said = parse_text(summary_text)
+        kept = store.list_newest_details(tx, self.session_id, _MAX_CHECKED_DETAILS)
+        wrong = [row.id for row in kept if row.missing_from_summary == is_in_text(rows.stored_key_detail(row.kind, row.value), said)]
         if wrong:
-            store.note_told(tx, wrong)
+            store.toggle_missing(tx, wrong)
 
-    def _anchor(self, tx: Transaction, loaded: _Loaded, draft: _Draft) -> bool:
+    def _write_anchor(self, tx: Transaction, loaded: _SummaryInput, draft: _SummaryDraft) -> bool:
         """Write the anchor of what no anchor covers, where that is enough."""
-        session, new = loaded.session, draft.new
-        if not anchors.is_due(new.messages, session.anchored):
+        session, new = loaded.session, draft.new_summary
+        if not anchors.is_due(new.message_count, session.anchored_message_count):
             return False
-        since = store.anchored_until(tx, self.session_id)
-        later = store.turns_after(tx, self.session_id, since, loaded.clearance, anchors.MOST_TURNS)
-        turns = [_turn(row) for row in later if row.number <= new.until]
-        number = session.anchors + 1
-        row = anchors.anchor(
-            turns, number, session.anchored + 1, session.title, session.speaker, session.classification
+        since = store.find_last_anchored_turn(tx, self.session_id)
+        later = store.list_turns_after(tx, self.session_id, since, loaded.clearance, anchors.MAX_ANCHOR_TURNS)
+        turns = [_turn_from_row(row) for row in later if row.number <= new.until_turn]
+        number = session.anchor_count + 1
+        row = anchors.build_anchor(
+            turns, number, session.anchored_message_count + 1, session.title, session.agent_name, session.classification
         )
-        store.note_anchored(tx, self.session_id, number, new.messages)
+        store.set_anchor_counts(tx, self.session_id, number, new.message_count)
         if row is None:
             return False
-        store.add_anchor(tx, draft.row_id, self.session_id, row, draft.at)
-        pending.mark(tx, self.order.tenant_id, draft.at)
+        store.add_anchor(tx, draft.row_id, self.session_id, row, draft.drafted_at)
+        pending.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
         return True
 
 
-def _turn(row: TurnRow) -> Turn:
-    return rows.turn(row.id, row.number, row.messages, is_closed=row.is_closed, is_drawn=row.is_drawn)
+def _turn_from_row(row: TurnRow) -> WindowTurn:
+    return rows.turn_from_row(row.id, row.number, row.messages, is_reply_withheld=row.is_reply_withheld, has_reply_sources=row.has_reply_sources)
 
 
-def _cap(persona: Persona) -> int:
+def _max_history_tokens(persona: Persona) -> int:
     """What the agent's history may take."""
-    profile: Profile = MESSAGING
+    profile: BudgetProfile = MESSAGING_PROFILE
     with suppress(Misconfigured):
-        profile = budget.profile(persona.agent.budget)
-    return profile.share(Layer.HISTORY).cap
+        profile = budget.resolve_profile(persona.agent.budget)
+    return profile.limits_of(Layer.HISTORY).cap

@@ -11,44 +11,44 @@ from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest, SpendRefused
 from parlour.infra.postgres import Transaction
-from parlour.models.cap import check_cap
-from parlour.models.roles import require
+from parlour.models.cap import cap_problem
+from parlour.models.roles import require_role
 from parlour.principal import Principal
 from parlour.pulse.due import rules, store
-from parlour.pulse.due.rules import Budget
+from parlour.pulse.due.rules import PulseBudget
 
-PURPOSE = "pulse"
+PULSE_PURPOSE = "pulse"
 """As model calls for Pulses are called in reservations and in the report of costs."""
 
 
-def today(tx: Transaction, pulse_cap: Decimal, now: datetime, default_cap: Decimal | None = None) -> Budget:
+def read_budget(tx: Transaction, default_pulse_cap: Decimal, now: datetime, default_cap: Decimal | None = None) -> PulseBudget:
     """The tenant's Pulse budget of the day that `now` is in; one without room when the tenant is gone.
 
     pulse_cap    of a tenant that has none of its own.
     default_cap  the deployment's for all model calls: given, the budget is no larger than what these left of the day's
                  cap.
     """
-    found = store.budget(tx, now.astimezone(UTC).date(), pulse_cap, default_cap, now)
-    return found or Budget(Decimal(), Decimal(), Decimal(), stopped=True)
+    found = store.read_budget(tx, now.astimezone(UTC).date(), default_pulse_cap, default_cap, now)
+    return found or PulseBudget(Decimal(), Decimal(), Decimal(), is_stopped=True)
 
 
-def admit(tx: Transaction, amount: Decimal, pulse_cap: Decimal, now: datetime, but: UUID | None = None) -> None:
+def check_budget(tx: Transaction, amount: Decimal, default_pulse_cap: Decimal, now: datetime, own_reservation_id: UUID | None = None) -> None:
     """SpendRefused when a call of at most `amount` US dollars has no room in the day's Pulse budget.
 
     but  the call's own reservation, when it is made already. Two that ask in the same moment are kept apart only where
          the caller holds the tenant's day, as `spend.take` does for what it asks besides.
     """
-    budget = today(tx, pulse_cap, now)
-    spent = budget.spent + store.reserved(tx, now.astimezone(UTC).date(), PURPOSE, but, now)
-    if amount > 0 and spent + amount > budget.cap:
-        raise SpendRefused("the day's Pulse budget leaves no room; it is a new one tomorrow")
+    budget = read_budget(tx, default_pulse_cap, now)
+    spent = budget.spent_usd + store.read_reserved_usd(tx, now.astimezone(UTC).date(), PULSE_PURPOSE, own_reservation_id, now)
+    if amount > 0 and spent + amount > budget.cap_usd:
+        raise SpendRefused("the daily Pulse budget is used up; it resets at midnight UTC")
 
 
-def room_again(tx: Transaction, pulse_cap: Decimal, now: datetime) -> datetime:
+def next_attempt_with_budget(tx: Transaction, default_pulse_cap: Decimal, now: datetime) -> datetime:
     """When to look again for what had no room: soon, while others are being written that may come to less."""
-    found = today(tx, pulse_cap, now)
-    reserved = store.reserved(tx, now.astimezone(UTC).date(), PURPOSE, None, now)
-    return rules.room_again(replace(found, expected=found.expected + reserved), now)
+    found = read_budget(tx, default_pulse_cap, now)
+    reserved = store.read_reserved_usd(tx, now.astimezone(UTC).date(), PULSE_PURPOSE, None, now)
+    return rules.next_attempt_with_budget(replace(found, expected_usd=found.expected_usd + reserved), now)
 
 
 def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
@@ -57,10 +57,10 @@ def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: dat
 
     Needs admin. InvalidRequest for an amount that is none.
     """
-    require(principal, "admin")
-    if usd is not None and (problem := check_cap(usd)):
+    require_role(principal, "admin")
+    if usd is not None and (problem := cap_problem(usd)):
         raise InvalidRequest(f"pulse_daily_cap_usd: {problem}")
     if not store.set_cap(tx, usd, now):
         return False
-    store.free_waiting(tx, now)
+    store.release_budget_waits(tx, now)
     return True

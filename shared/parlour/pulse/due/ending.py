@@ -11,38 +11,38 @@ from parlour.infra import log
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.knowledge.records import stale
-from parlour.knowledge.records.stale import Unreflected
+from parlour.knowledge.records.stale import PendingChanges
 from parlour.pulse.due import budget, rules, store
 
-KIND: work_due.Kind = "pulse"
+WORK_KIND: work_due.WorkKind = "pulse"
 
 
-def begin(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> bool:
+def lease(tx: Transaction, record_id: UUID, leased_until: datetime, now: datetime) -> bool:
     """Be the only one at the record's Pulses until then. False when another is, or when nobody asks for them: a message
     that comes twice, the second time after they were written, is no cause to write them within their next window."""
-    store.hold_record(tx, record_id)  # who ends with it holds it as well: asked for and held are one look
-    if not store.is_asked(tx, record_id) or not work_due.lease(tx, KIND, record_id, held_until, now):
+    store.lock_record(tx, record_id)  # who ends with it holds it as well: asked for and held are one look
+    if not store.is_requested(tx, record_id) or not work_due.lease(tx, WORK_KIND, record_id, leased_until, now):
         return False
-    stale.count(tx, record_id)
+    stale.merge_side_marks(tx, record_id)
     return True
 
 
-def is_ours(tx: Transaction, record_id: UUID, held_until: datetime) -> bool:
+def lock_lease(tx: Transaction, record_id: UUID, leased_until: datetime) -> bool:
     """Whether the record's Pulses are still one's own to write; if so nobody marks them or takes them before the
     transaction ends. Asked first in it: who took too long has lost them to another, and writes nothing."""
-    store.hold_record(tx, record_id)
-    return work_due.lock(tx, KIND, record_id, held_until) is not None
+    store.lock_record(tx, record_id)
+    return work_due.lock_leased(tx, WORK_KIND, record_id, leased_until) is not None
 
 
-def written(
+def record_success(
     tx: Transaction,
     record_id: UUID,
-    seen: Unreflected,
-    read_at: datetime,
+    reflected_changes: PendingChanges,
+    sources_read_at: datetime,
     *,
     window: timedelta,
-    age: timedelta,
-    held_until: datetime,
+    max_age: timedelta,
+    leased_until: datetime,
     cost_usd: Decimal | None,
     now: datetime,
 ) -> None:
@@ -54,38 +54,38 @@ def written(
 
     What changed after the reading stays, and is due when its window is over.
     """
-    since = stale.tell(tx, record_id, seen, read_at)
-    store.note_written(tx, record_id, cost_usd)
-    work_due.release(tx, KIND, record_id, held_until, rules.look_at(since, window, now, age))
+    since = stale.acknowledge_changes(tx, record_id, reflected_changes, sources_read_at)
+    store.record_success(tx, record_id, cost_usd)
+    work_due.release(tx, WORK_KIND, record_id, leased_until, rules.next_check_at(since, window, now, max_age))
 
 
-def failed(
-    tx: Transaction, record_id: UUID, problem: str, held_until: datetime, now: datetime, level: int | None = None
+def record_failure(
+    tx: Transaction, record_id: UUID, problem: str, leased_until: datetime, now: datetime, level: int | None = None
 ) -> int:
     """A try came to nothing, `problem` says why: what there is stays, and the next try waits. With `level` it was that
     level's text, and those below it were written. How many in a row that were; give them to `tell_given_up` once it is
     committed."""
-    failures = store.note_failed(tx, record_id, problem, level, now)
-    work_due.release(tx, KIND, record_id, held_until, now + rules.back_off(failures, problem))
+    failures = store.record_failure(tx, record_id, problem, level, now)
+    work_due.release(tx, WORK_KIND, record_id, leased_until, now + rules.back_off(failures, problem))
     return failures
 
 
-def tell_given_up(tenant_id: UUID, record_id: UUID, problem: str, failures: int) -> bool:
+def report_given_up(tenant_id: UUID, record_id: UUID, problem: str, failures: int) -> bool:
     """Whether it was tried often enough; people are told of it then, and with every further try."""
-    if failures < rules.GIVEN_UP:
+    if failures < rules.MAX_FAILURES:
         return False
     log.warning("pulse_given_up", tenant_id=tenant_id, entity_id=record_id, problem=problem, failures=failures)
     log.count("PulseGivenUp")
     return True
 
 
-def waiting(tx: Transaction, record_id: UUID, held_until: datetime, pulse_cap: Decimal, now: datetime) -> None:
+def wait_for_budget(tx: Transaction, record_id: UUID, leased_until: datetime, default_pulse_cap: Decimal, now: datetime) -> None:
     """There was no room in a budget for it: it is looked at again when there may be."""
-    store.note_waiting(tx, [record_id], "budget")
-    work_due.release(tx, KIND, record_id, held_until, budget.room_again(tx, pulse_cap, now))
+    store.set_waiting(tx, [record_id], "budget")
+    work_due.release(tx, WORK_KIND, record_id, leased_until, budget.next_attempt_with_budget(tx, default_pulse_cap, now))
 
 
-def gone(tx: Transaction, record_id: UUID, held_until: datetime, now: datetime) -> None:
+def drop(tx: Transaction, record_id: UUID, leased_until: datetime, now: datetime) -> None:
     """The record was found to be there no more, or to have no Pulses: nobody has to look, if that is still so."""
-    if is_ours(tx, record_id, held_until) and store.settle(tx, [(record_id, None)]) == 0:
-        work_due.release(tx, KIND, record_id, held_until, now)
+    if lock_lease(tx, record_id, leased_until) and store.delete_obsolete_work(tx, [(record_id, None)]) == 0:
+        work_due.release(tx, WORK_KIND, record_id, leased_until, now)

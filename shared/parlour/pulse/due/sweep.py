@@ -14,126 +14,126 @@ from uuid import UUID
 from parlour.infra import log
 from parlour.infra.errors import RetryError
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
-from parlour.infra.queues import Delays
+from parlour.infra.queues import DelayedQueue
 from parlour.knowledge.records import stale
 from parlour.pulse.due import budget, rules, store
-from parlour.pulse.due.rules import Budget, Candidate, Choice
-from parlour.pulse.due.store import DueRow
-from parlour.pulse.pulse import Order
+from parlour.pulse.due.rules import PulseBudget, DuePulse, SweepSelection
+from parlour.pulse.due.store import DuePulseRow
+from parlour.pulse.pulse import PulseJob
 
-MOST = 120
+MAX_IN_FLIGHT = 120
 """Pulses that are with the writers at once: five of them get through these in some minutes, also when each takes many
 seconds. What is still to be sent is worth another thing by then, and is put in order again."""
 
-MOST_RANKED = 10_000
+MAX_RANKED = 10_000
 """Of one tenant's Pulses that are due, how many are compared; they have some hundred bytes each."""
 
-_MOST_TENANTS = 1_000
-_LEAST_EACH = 10
+_MAX_TENANTS = 1_000
+_MIN_PER_TENANT = 10
 """How many of a tenant's Pulses are sent however many other tenants have some."""
 
-_SECONDS_KEPT = 10.0
+_MIN_SECONDS_LEFT = 10.0
 """A sweep begins no further tenant with less time than this."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sweeper:
+class PulseSweepDependencies:
     """What a sweep reaches. pulses: the writers' queue.
 
     default_cap, pulse_cap  what model calls, and those for Pulses, may cost a tenant in a day that has no own caps.
     """
 
     database: Database
-    pulses: Delays
+    pulse_queue: DelayedQueue
     default_cap: Decimal
-    pulse_cap: Decimal
+    default_pulse_cap: Decimal
     clock: Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class Swept:
+class PulseSweepResult:
     """What became of the Pulses that were due; left: there were more than fitted."""
 
-    sent: int = 0
-    waiting: int = 0
-    settled: int = 0
-    left: bool = False
+    sent_count: int = 0
+    waiting_count: int = 0
+    settled_count: int = 0
+    has_more: bool = False
 
-    def __add__(self, other: "Swept") -> "Swept":
-        return Swept(
-            self.sent + other.sent, self.waiting + other.waiting, self.settled + other.settled, self.left or other.left
+    def __add__(self, other: "PulseSweepResult") -> "PulseSweepResult":
+        return PulseSweepResult(
+            self.sent_count + other.sent_count, self.waiting_count + other.waiting_count, self.settled_count + other.settled_count, self.has_more or other.has_more
         )
 
 
-def sweep(sweeper: Sweeper, seconds_left: SecondsLeft) -> Swept:
+def sweep(dependencies: PulseSweepDependencies, seconds_left: SecondsLeft) -> PulseSweepResult:
     """Every tenant's. Raises RetryError when the database or the queue is away."""
-    now = sweeper.clock()
-    tenants = sweeper.database.run(None, lambda tx: store.tenants(tx, now, _MOST_TENANTS))
-    each = max(_LEAST_EACH, MOST // len(tenants)) if tenants else 0
-    swept = Swept()
+    now = dependencies.clock()
+    tenants = dependencies.database.run(None, lambda tx: store.list_tenants_with_due_pulses(tx, now, _MAX_TENANTS))
+    each = max(_MIN_PER_TENANT, MAX_IN_FLIGHT // len(tenants)) if tenants else 0
+    swept = PulseSweepResult()
     for tenant_id in tenants:
-        if seconds_left() < _SECONDS_KEPT:
-            swept += Swept(left=True)
+        if seconds_left() < _MIN_SECONDS_LEFT:
+            swept += PulseSweepResult(has_more=True)
             break
-        swept += _one_safely(sweeper, tenant_id, each)
-    if swept.left:
+        swept += _sweep_tenant_safely(dependencies, tenant_id, each)
+    if swept.has_more:
         log.count("PulseSweepBehind")
-    log.info("pulses_swept", sent=swept.sent, waiting=swept.waiting, settled=swept.settled, left=swept.left)
+    log.info("pulses_swept", sent=swept.sent_count, waiting=swept.waiting_count, settled=swept.settled_count, left=swept.has_more)
     return swept
 
 
-def sweep_tenant(sweeper: Sweeper, tenant_id: UUID, most: int = MOST) -> Swept:
+def sweep_tenant(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: int = MAX_IN_FLIGHT) -> PulseSweepResult:
     """One tenant's; at most `most` are sent, and no more than its writers get through."""
-    now = sweeper.clock()
-    rows = sweeper.database.run(tenant_id, lambda tx: store.due(tx, now, MOST_RANKED))
-    gone, due = [row for row in rows if row.gone], [row for row in rows if not row.gone]
-    old = sorted(row.id for row in due if row.since is None)
+    now = dependencies.clock()
+    rows = dependencies.database.run(tenant_id, lambda tx: store.list_due_pulses(tx, now, MAX_RANKED))
+    gone, due = [row for row in rows if row.is_obsolete], [row for row in rows if not row.is_obsolete]
+    old = sorted(row.id for row in due if row.stale_since is None)
     if old:
-        sweeper.database.run(tenant_id, lambda tx: stale.mark_alone(tx, old, "age", now))
+        dependencies.database.run(tenant_id, lambda tx: stale.mark_stale_without_parents(tx, old, "age", now))
 
     settled = (
-        sweeper.database.run(tenant_id, lambda tx: store.settle(tx, [(row.id, row.due_at) for row in gone]))
+        dependencies.database.run(tenant_id, lambda tx: store.delete_obsolete_work(tx, [(row.id, row.due_at) for row in gone]))
         if gone else 0
     )  # fmt: skip
 
-    def decide(tx: Transaction) -> tuple[list[UUID], Choice]:
-        today = budget.today(tx, sweeper.pulse_cap, now, sweeper.default_cap)
-        room = max(min(most, MOST - store.under_way(tx, now)), 0)
-        chosen = rules.choose([_candidate(row) for row in due], today, room, now)
-        return _put_off(tx, chosen, today, now), chosen
+    def decide(tx: Transaction) -> tuple[list[UUID], SweepSelection]:
+        today = budget.read_budget(tx, dependencies.default_pulse_cap, now, dependencies.default_cap)
+        room = max(min(limit, MAX_IN_FLIGHT - store.count_in_flight(tx, now)), 0)
+        chosen = rules.select_pulses([_due_pulse(row) for row in due], today, room, now)
+        return _reschedule_selected(tx, chosen, today, now), chosen
 
-    taken, chosen = sweeper.database.run(tenant_id, decide) if rows else ([], Choice((), (), ()))
+    taken, chosen = dependencies.database.run(tenant_id, decide) if rows else ([], SweepSelection((), (), ()))
     for record_id in taken:
-        sweeper.pulses.send(Order(tenant_id, record_id).to_json(), 0)
-    left = bool(chosen.left) or len(rows) == MOST_RANKED
-    return Swept(len(taken), len(chosen.wait), settled, left)
+        dependencies.pulse_queue.send(PulseJob(tenant_id, record_id).to_json(), 0)
+    left = bool(chosen.remaining) or len(rows) == MAX_RANKED
+    return PulseSweepResult(len(taken), len(chosen.wait_for_budget), settled, left)
 
 
-def _one_safely(sweeper: Sweeper, tenant_id: UUID, most: int) -> Swept:
+def _sweep_tenant_safely(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: int) -> PulseSweepResult:
     """A tenant whose Pulses break the look stands in no other's way; they stay due."""
     try:
-        return sweep_tenant(sweeper, tenant_id, most)
+        return sweep_tenant(dependencies, tenant_id, limit)
     except RetryError:
         raise
     except Exception as problem:  # noqa: BLE001 - logged and counted, and the work stays due
         log.error("pulse_sweep_stumbled", problem, tenant_id=tenant_id)
         log.count("Poison")
-        return Swept(left=True)
+        return PulseSweepResult(has_more=True)
 
 
-def _put_off(tx: Transaction, chosen: Choice, today: Budget, now: datetime) -> list[UUID]:
+def _reschedule_selected(tx: Transaction, selection: SweepSelection, pulse_budget: PulseBudget, now: datetime) -> list[UUID]:
     """Put off what is sent and what waits, each unless another sweep did so; what is to be sent, in its order."""
-    again = rules.room_again(today, now)
-    rows = [(one.id, one.due_at, now + rules.GRACE) for one in chosen.send]
-    rows += [(one.id, one.due_at, again) for one in chosen.wait]
-    taken = store.take(tx, rows, now) if rows else set()
-    send = [one for one in chosen.send if one.id in taken]
+    again = rules.next_attempt_with_budget(pulse_budget, now)
+    rows = [(one.id, one.due_at, now + rules.WRITER_TIMEOUT) for one in selection.send]
+    rows += [(one.id, one.due_at, again) for one in selection.wait_for_budget]
+    taken = store.reschedule_unchanged(tx, rows, now) if rows else set()
+    send = [one for one in selection.send if one.id in taken]
     if send:
-        store.note_asked(tx, [(one.id, one.expected) for one in send], now)
-    if wait := [one.id for one in chosen.wait if one.id in taken]:
-        store.note_waiting(tx, wait, "budget")
+        store.record_requests(tx, [(one.id, one.expected_usd) for one in send], now)
+    if wait := [one.id for one in selection.wait_for_budget if one.id in taken]:
+        store.set_waiting(tx, wait, "budget")
     return [one.id for one in send]
 
 
-def _candidate(row: DueRow) -> Candidate:
-    return Candidate(row.id, row.due_at, row.since, row.reads, row.read_at, row.cost_usd)
+def _due_pulse(row: DuePulseRow) -> DuePulse:
+    return DuePulse(row.id, row.due_at, row.stale_since, row.decayed_reads, row.reads_counted_at, row.last_cost_usd)

@@ -5,64 +5,64 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from parlour.context import assemble
-from parlour.context.assemble import Assembled, Begun
-from parlour.context.budget import Profile, Share
-from parlour.context.materials import Materials, Moment
+from parlour.context.assemble import AssembledPrompt, PreparedTurn
+from parlour.context.budget import BudgetProfile, TokenLimits
+from parlour.context.materials import PromptMaterials, AssemblyContext
 from parlour.context.past import Message
 from parlour.context.prompt_record import PromptInputs
-from parlour.context.segment import Item, Layer, Lot, Source
-from parlour.context.standing import Standing
-from parlour.pulse.material.documents import Document
+from parlour.context.segment import Item, Layer, SourceKind, Source
+from parlour.context.standing import PromptCacheState
+from parlour.pulse.material.documents import NumberedSource
 
-LONGEST_ANSWER = 1_000
-MATERIAL = 4_000
-TOTAL = 8_000
+MAX_ANSWER_TOKENS = 1_000
+MAX_MATERIAL_TOKENS = 4_000
+MAX_TOTAL_TOKENS = 8_000
 """Tokens: of the answer, of the material, and of both with the instructions (design section 8)."""
 
-PROFILE = Profile(
-    "pulse", total=TOTAL - LONGEST_ANSWER, config=3_000, shares={Layer.BRIEFING: Share(0, MATERIAL)},
-    drops=(Lot.NEAREST, Lot.DISTILLATIONS),
+PULSE_PROFILE = BudgetProfile(
+    "pulse", total_tokens=MAX_TOTAL_TOKENS - MAX_ANSWER_TOKENS, config_cap=3_000, limits_by_layer={Layer.BRIEFING: TokenLimits(0, MAX_MATERIAL_TOKENS)},
+    eviction_order=(SourceKind.NEAREST, SourceKind.FILE_SUMMARIES),
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
-class Prompted:
+class PulsePrompt:
     """A prompt for one level of one record.
 
     documents  those that are in it, with their words as they stand there.
     inputs     what it was made of, for its record.
     """
 
-    assembled: Assembled
-    documents: tuple[Document, ...]
+    assembled: AssembledPrompt
+    documents: tuple[NumberedSource, ...]
     inputs: PromptInputs
 
     @property
-    def told_of(self) -> tuple[str, ...]:
+    def source_ids(self) -> tuple[str, ...]:
         """Everything that stands in it or was counted there, as table/id."""
-        return tuple(dict.fromkeys(one for document in self.documents for one in document.told_of))
+        return tuple(dict.fromkeys(one for document in self.documents for one in document.source_ids))
 
 
-def prompt(
-    about: str, instructions: str, words: str, found: Sequence[Document], level: int, model: str, now: datetime
-) -> Prompted:  # fmt: skip
+def assemble_prompt(
+    record_label: str, system_prompt: str, user_text: str, candidates: Sequence[NumberedSource], level: int, model: str, now: datetime
+) -> PulsePrompt:  # fmt: skip
     """The prompt for `model` (provider/model) with as much of the documents as there is room for. PromptOverflow when
     the instructions leave no room for the record itself."""
-    materials = Materials(
-        turn=1, tools=(), tiers=[Item(Lot.AGENT, instructions, Source("entity_types", about))],
-        heartbeat=f"Today is {now:%Y-%m-%d}.", words=[Message(words, Source("pulses", about))], about=about,
-        briefing=[one.item() for one in found],
+    materials = PromptMaterials(
+        turn_number=1, tools=(), tiers=[Item(SourceKind.AGENT, system_prompt, Source("entity_types", record_label))],
+        turn_metadata=f"Today is {now:%Y-%m-%d}.", user_messages=[Message(user_text, Source("pulses", record_label))], record_handle=record_label,
+        briefing_candidates=[one.to_item() for one in candidates],
     )  # fmt: skip
     # A Pulse's prompt is sent once: as after long pauses and single steps, no cache breakpoint is set.
-    standing = Standing(pauses=(86_400.0, 86_400.0), steps=(1,))
-    begun = assemble.begin(materials, standing, PROFILE, Moment(now, level, model, {}))
-    assembled = begun.step(1, ())
-    return Prompted(assembled, _kept(begun, found), PromptInputs(materials, standing, PROFILE, begun))
+    standing = PromptCacheState(turn_pauses=(86_400.0, 86_400.0), steps_per_turn=(1,))
+    begun = assemble.prepare_turn(materials, standing, PULSE_PROFILE, AssemblyContext(now, level, model, {}))
+    assembled = begun.assemble_step(1, ())
+    return PulsePrompt(assembled, _included_documents(begun, candidates), PromptInputs(materials, standing, PULSE_PROFILE, begun))
 
 
-def _kept(begun: Begun, found: Sequence[Document]) -> tuple[Document, ...]:
+def _included_documents(begun: PreparedTurn, candidates: Sequence[NumberedSource]) -> tuple[NumberedSource, ...]:
     """The documents that got in, in the order of their numbers."""
     texts = {one.item.source: one.item.text for one in begun.entries if one.reason is None}
     return tuple(
-        replace(one, text=one.without_number(texts[one.source]), shorter=()) for one in found if one.source in texts
+        replace(one, text=one.without_number(texts[one.source]), shorter_texts=()) for one in candidates if one.source in texts
     )

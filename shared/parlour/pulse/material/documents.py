@@ -5,23 +5,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from parlour.context.segment import Item, Lot, Source
-from parlour.knowledge.records.linked_text import briefings
-from parlour.knowledge.search.found import Found
-from parlour.pulse.material.gather import Gathered
-from parlour.pulse.material.store import Change, Count, Row
+from parlour.context.segment import Item, SourceKind, Source
+from parlour.knowledge.records.linked_text import render_variants
+from parlour.knowledge.search.found import SearchResult
+from parlour.pulse.material.gather import SourceMaterial
+from parlour.pulse.material.store import ChangeRow, ValueCount, NearbyRow
 
-COUNTED = "counts"
+COUNTS_TABLE = "counts"
 """The table of what is counted: none."""
 
-_LONGEST_CHANGE = 400
+_MAX_CHANGE_CHARS = 400
 
-_NAMED = frozenset({"entities", "documents", "files"})
+_ERASABLE_TABLES = frozenset({"entities", "documents", "files"})
 """What a prompt's record says that a text tells of: it is hidden and forgotten with these."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class NumberedSource:
     """One thing that a Pulse may be written from.
 
     text     as it stands in a prompt, behind its number; shorter: in fewer words, fullest first.
@@ -32,27 +32,27 @@ class Document:
     """
 
     number: int
-    lot: Lot
+    source_kind: SourceKind
     text: str
     source: Source
     title: str
     level: int
-    told_of: tuple[str, ...]
+    source_ids: tuple[str, ...]
     locator: str = ""
-    shorter: tuple[str, ...] = ()
+    shorter_texts: tuple[str, ...] = ()
     score: float = 1.0
 
-    def item(self) -> Item:
+    def to_item(self) -> Item:
         """As a candidate for a prompt."""
-        named = (one.partition("/") for one in self.told_of)
-        also = tuple(Source(table, key) for table, _, key in named if table in _NAMED)
-        shorter = tuple(map(self.numbered, self.shorter))
+        named = (one.partition("/") for one in self.source_ids)
+        also = tuple(Source(table, key) for table, _, key in named if table in _ERASABLE_TABLES)
+        shorter = tuple(map(self.with_number, self.shorter_texts))
         return Item(
-            self.lot, self.numbered(self.text), self.source, shorter, self.score, self.level, self.title,
-            also=also if self.lot is not Lot.COUNTS else (),
+            self.source_kind, self.with_number(self.text), self.source, shorter, self.score, self.level, self.title,
+            further_sources=also if self.source_kind is not SourceKind.COUNTS else (),
         )  # fmt: skip
 
-    def numbered(self, text: str) -> str:
+    def with_number(self, text: str) -> str:
         """Its words behind its number."""
         return f"[{self.number}] {text}"
 
@@ -61,29 +61,29 @@ class Document:
         return text.removeprefix(f"[{self.number}] ")
 
 
-def documents(found: Gathered) -> tuple[Document, ...]:
+def number_sources(material: SourceMaterial) -> tuple[NumberedSource, ...]:
     """Everything that was gathered, numbered from 1."""
-    about = found.subject
+    about = material.subject
     drafts = [
-        *_counts(found.counts, str(about.id)),
-        Document(
-            0, Lot.RECORD, f"{about.name}: the record itself ({about.handle})\n{about.text}",
-            Source("entities", str(about.id)), about.name, about.level, (f"entities/{about.id}",), "record",
+        *_counts_source(material.counts, str(about.id)),
+        NumberedSource(
+            0, SourceKind.RECORD, f"{about.name}: the record itself ({about.handle})\n{about.text}",
+            Source("entities", str(about.id)), about.name, about.classification, (f"entities/{about.id}",), "record",
         ),
-        *(_change(one, place) for place, one in enumerate(found.changes)),
-        *_linked(found),
-        *(_row(one) for one in sorted(found.rows, key=_row_place)),
+        *(_change_source(one, place) for place, one in enumerate(material.changes)),
+        *_linked_source(material),
+        *(_row_source(one) for one in sorted(material.rows, key=_row_sort_key)),
     ]  # fmt: skip
-    return tuple(_at(number, one) for number, one in enumerate(drafts, start=1))
+    return tuple(_numbered(number, one) for number, one in enumerate(drafts, start=1))
 
 
-def _at(number: int, one: Document) -> Document:
-    return Document(
-        number, one.lot, one.text, one.source, one.title, one.level, one.told_of, one.locator, one.shorter, one.score
+def _numbered(number: int, document: NumberedSource) -> NumberedSource:
+    return NumberedSource(
+        number, document.source_kind, document.text, document.source, document.title, document.level, document.source_ids, document.locator, document.shorter_texts, document.score
     )
 
 
-def _counts(counts: Sequence[Count], about: str) -> Iterator[Document]:
+def _counts_source(counts: Sequence[ValueCount], record_id: str) -> Iterator[NumberedSource]:
     """All distributions as one document: a line for each kind and property."""
     lines = []
     for (kind, label), group in groupby(counts, key=lambda one: (one.type_name, one.label)):
@@ -91,46 +91,46 @@ def _counts(counts: Sequence[Count], about: str) -> Iterator[Document]:
         told = ", ".join(f"{one.value} {one.total}" for one in values)
         lines.append(f"{kind}, {label}: {told} ({sum(one.total for one in values)} in all)")
     if lines:
-        told_of = tuple(dict.fromkeys(record for one in counts for record in one.records))
+        told_of = tuple(dict.fromkeys(record for one in counts for record in one.record_ids))
         text = "Counts of the records that belong to it\n" + "\n".join(lines)
         level = max(one.level for one in counts)
-        yield Document(0, Lot.COUNTS, text, Source(COUNTED, about), "Counts of what belongs to it", level, told_of)
+        yield NumberedSource(0, SourceKind.COUNTS, text, Source(COUNTS_TABLE, record_id), "Counts of what belongs to it", level, told_of)
 
 
-def _change(one: Change, place: int) -> Document:
-    text = one.content if len(one.content) <= _LONGEST_CHANGE else f"{one.content[: _LONGEST_CHANGE - 1]}…"
-    told_of = (f"context_rows/{one.id}", one.record, *((one.other,) if one.other else ()))
-    when = f"{one.created_at:%Y-%m-%d}"
-    return Document(
-        0, Lot.CHANGES, text, Source("context_rows", str(one.id)), one.title, one.classification, told_of,
-        f"change of {when}", score=1 - place / 1_000,
+def _change_source(change: ChangeRow, position: int) -> NumberedSource:
+    text = change.content if len(change.content) <= _MAX_CHANGE_CHARS else f"{change.content[: _MAX_CHANGE_CHARS - 1]}…"
+    told_of = (f"context_rows/{change.id}", change.record_id, *((change.related_record_id,) if change.related_record_id else ()))
+    when = f"{change.created_at:%Y-%m-%d}"
+    return NumberedSource(
+        0, SourceKind.CHANGES, text, Source("context_rows", str(change.id)), change.title, change.classification, told_of,
+        f"change of {when}", score=1 - position / 1_000,
     )  # fmt: skip
 
 
-def _linked(found: Gathered) -> Iterator[Document]:
+def _linked_source(material: SourceMaterial) -> Iterator[NumberedSource]:
     """The list of links, whole and in fewer words; of what is in it, a shorter one tells less."""
-    about = found.subject
-    texts = briefings(found.linked, hint=False) if found.linked else ()
+    about = material.subject
+    texts = render_variants(material.linked_records, has_tool=False) if material.linked_records else ()
     if texts:
         lines = [f"Linked records\n{text}" for text in texts]
-        told_of = tuple(dict.fromkeys(found.linked_rows.values()))
+        told_of = tuple(dict.fromkeys(material.linked_ids_by_handle.values()))
         source = Source("edges", str(about.id))
-        yield Document(
-            0, Lot.LINKED, lines[0], source, "Linked records", found.level, told_of, shorter=tuple(lines[1:])
+        yield NumberedSource(
+            0, SourceKind.LINKED, lines[0], source, "Linked records", material.level, told_of, shorter_texts=tuple(lines[1:])
         )  # fmt: skip
 
 
-def _row_place(row: Row) -> tuple[bool, int, bool, int]:
+def _row_sort_key(row: NearbyRow) -> tuple[bool, int, bool, int]:
     """The newest files first, of each its pieces before what it says in short: those can be cited by page."""
-    return not row.file_place, row.file_place, row.is_short, row.place
+    return not row.file_rank, row.file_rank, row.is_file_summary, row.rank
 
 
-def _row(row: Row) -> Document:
-    found = Found(row.id, None, None, row.kind, row.title, row.content, row.metadata, row.score)
-    where = f" ({found.about})" if found.about else ""
-    place = row.file_place + row.is_short / 10 if row.file_place else 0
-    return Document(
-        0, Lot.DISTILLATIONS if row.file_place else Lot.NEAREST, f"{row.title}{where}\n{found.body}",
+def _row_source(row: NearbyRow) -> NumberedSource:
+    found = SearchResult(row.id, None, None, row.kind, row.title, row.content, row.metadata, row.score)
+    where = f" ({found.source_label})" if found.source_label else ""
+    place = row.file_rank + row.is_file_summary / 10 if row.file_rank else 0
+    return NumberedSource(
+        0, SourceKind.FILE_SUMMARIES if row.file_rank else SourceKind.NEAREST, f"{row.title}{where}\n{found.body}",
         Source("context_rows", str(row.id)), row.title, row.classification,
-        (f"context_rows/{row.id}", *row.owners), found.locator, score=-place - row.place / 1_000,
+        (f"context_rows/{row.id}", *row.owner_ids), found.locator, score=-place - row.rank / 1_000,
     )  # fmt: skip

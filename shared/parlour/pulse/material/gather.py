@@ -11,39 +11,39 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import linked
-from parlour.knowledge.records.changes import PACK
-from parlour.knowledge.records.definition import Definition
-from parlour.knowledge.records.kinds import CLOSED_TALK, TALK
-from parlour.knowledge.records.linked_text import SCRATCH, Kind, Linked
-from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOLE
-from parlour.knowledge.records.snapshots import snapshot
+from parlour.knowledge.records.changes import PACK_ORIGIN
+from parlour.knowledge.records.definition import RecordType
+from parlour.knowledge.records.kinds import CLOSED_CONVERSATION_STATES, CONVERSATION_TYPE
+from parlour.knowledge.records.linked_text import SCRATCH_NAMES, LinkedType, LinkedRecords
+from parlour.knowledge.records.relations import PEER_RELATIONS, PARENT_TO_CHILD_RELATIONS
+from parlour.knowledge.records.snapshots import snapshot_row
 from parlour.principal import Principal
 from parlour.pulse.material import store
-from parlour.pulse.material.store import Change, Count, Row, SubjectRow
+from parlour.pulse.material.store import ChangeRow, ValueCount, NearbyRow, SubjectRow
 
-NEAREST = 16
+MAX_NEAREST_ROWS = 16
 """Rows by the record's own vector; how many of them get in, the budget says."""
 
-FRESH = 4
+MAX_UNEMBEDDED_ROWS = 4
 """Rows that have no vector yet: what was written just now is told of before anybody knows how near it is."""
 
-CHANGES = 20
+MAX_CHANGES = 20
 """The newest changes."""
 
-NEWEST_FILES, OF_FILE = 3, 2
+MAX_NEWEST_FILES, MAX_ROWS_PER_FILE = 3, 2
 """The newest files, each with what it says in short and with its nearest pieces: what came in last is told of, however
 far from the record's own words it is."""
 
-_NAMED = 500
+_MAX_COUNTED_IDS = 500
 """Records of one count that a Pulse remembers having counted; a mark on the record tells of the others."""
 
-_OVER: dict[str, object] = {"talk": TALK, "over": list(CLOSED_TALK)}
-_PARTS: dict[str, object] = {"said_by_the_whole": SAID_BY_THE_WHOLE, "between_equals": BETWEEN_EQUALS}
-_SCRATCH: dict[str, object] = {"scratch": list(SCRATCH)}
+_CLOSED_CONVERSATIONS: dict[str, object] = {"talk": CONVERSATION_TYPE, "over": list(CLOSED_CONVERSATION_STATES)}
+_PART_RELATIONS: dict[str, object] = {"said_by_the_whole": PARENT_TO_CHILD_RELATIONS, "between_equals": PEER_RELATIONS}
+_SCRATCH_DOCUMENTS: dict[str, object] = {"scratch": list(SCRATCH_NAMES)}
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class PulseSubject:
     """The record that a Pulse is about.
 
     text      what it says, as it is searched.
@@ -51,76 +51,76 @@ class Subject:
     """
 
     id: UUID
-    kind: Definition
+    record_type: RecordType
     key: str
     name: str
     properties: JsonObject
-    level: int
+    classification: int
     text: str
-    routing: JsonObject | None
+    model_routing: JsonObject | None
 
     @property
     def handle(self) -> str:
         """`type/key`."""
-        return f"{self.kind.key}/{self.key}"
+        return f"{self.record_type.key}/{self.key}"
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class SourceMaterial:
     """What may be told of a record to a reader of one level.
 
     linked_rows  what the linked records are, as table/id, by handle.
     """
 
-    subject: Subject
+    subject: PulseSubject
     level: int
-    counts: Sequence[Count] = ()
-    changes: Sequence[Change] = ()
-    linked: Linked | None = None
-    linked_rows: dict[str, str] = field(default_factory=dict)
-    rows: Sequence[Row] = ()
+    counts: Sequence[ValueCount] = ()
+    changes: Sequence[ChangeRow] = ()
+    linked_records: LinkedRecords | None = None
+    linked_ids_by_handle: dict[str, str] = field(default_factory=dict)
+    rows: Sequence[NearbyRow] = ()
 
 
-def subject(tx: Transaction, record_id: UUID) -> Subject | None:
+def find_subject(tx: Transaction, record_id: UUID) -> PulseSubject | None:
     """The record; None when it is there no more."""
-    row = store.subject(tx, record_id)
-    return _subject(row) if row else None
+    row = store.find_subject(tx, record_id)
+    return _subject_from_row(row) if row else None
 
 
-def levels(tx: Transaction, about: Subject) -> list[int]:
+def find_levels(tx: Transaction, subject: PulseSubject) -> list[int]:
     """The record's own level and every higher one that occurs around it, ascending."""
-    return [about.level, *store.levels(tx, about.id, **_OVER, **_SCRATCH)]
+    return [subject.classification, *store.find_levels(tx, subject.id, **_CLOSED_CONVERSATIONS, **_SCRATCH_DOCUMENTS)]
 
 
-def gather(tx: Transaction, about: Subject, level: int, now: datetime, tenant_id: UUID) -> Gathered:
+def read_material(tx: Transaction, subject: PulseSubject, level: int, now: datetime, tenant_id: UUID) -> SourceMaterial:
     """Everything at or below the level, in five statements."""
-    status = about.kind.settings.status_properties
-    found = _linked(tx, about.id, Principal(tenant_id, "user", clearance=level), now)
-    return Gathered(
-        about,
+    status = subject.record_type.settings.status_properties
+    found = _read_linked_records(tx, subject.id, Principal(tenant_id, "user", clearance=level), now)
+    return SourceMaterial(
+        subject,
         level,
-        store.counts(tx, about.id, level, status, named=_NAMED, **_OVER, **_PARTS),
-        store.changes(tx, about.id, level, most=CHANGES, pack=PACK, **_OVER, **_PARTS),
+        store.count_values(tx, subject.id, level, status, named=_MAX_COUNTED_IDS, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS),
+        store.list_changes(tx, subject.id, level, most=MAX_CHANGES, pack=PACK_ORIGIN, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS),
         found,
-        store.named(tx, [one.handle for one in found.records]) if found else {},
-        store.rows(
-            tx, about.id, level, most=NEAREST, fresh=FRESH, files=NEWEST_FILES, of_file=OF_FILE, **_OVER, **_SCRATCH
+        store.find_source_ids(tx, [one.handle for one in found.records]) if found else {},
+        store.find_nearby_rows(
+            tx, subject.id, level, most=MAX_NEAREST_ROWS, fresh=MAX_UNEMBEDDED_ROWS, files=MAX_NEWEST_FILES, of_file=MAX_ROWS_PER_FILE, **_CLOSED_CONVERSATIONS, **_SCRATCH_DOCUMENTS
         ),
     )  # fmt: skip
 
 
-def _subject(row: SubjectRow) -> Subject:
-    kind = Definition(row.type, row.type_name, row.type_properties, row.rag)
-    text = snapshot(kind.record_type, row.key, row.name, row.properties, row.classification).content
-    return Subject(row.id, kind, row.key, row.name, row.properties, row.classification, text, row.routing)
+def _subject_from_row(row: SubjectRow) -> PulseSubject:
+    kind = RecordType(row.type, row.type_name, row.type_properties, row.rag)
+    text = snapshot_row(kind.snapshot_template, row.key, row.name, row.properties, row.classification).content
+    return PulseSubject(row.id, kind, row.key, row.name, row.properties, row.classification, text, row.model_routing)
 
 
-def _linked(tx: Transaction, record_id: UUID, reader: Principal, now: datetime) -> Linked | None:
+def _read_linked_records(tx: Transaction, record_id: UUID, reader: Principal, now: datetime) -> LinkedRecords | None:
     """The links as somebody outside every team sees them, without conversations that were closed."""
-    found = linked.focus(reader, tx, record_id, now=now)
+    found = linked.read_focus_record(reader, tx, record_id, now=now)
     if found is None:
         return None
-    over = [one for one in found.linked.records if one.kind == TALK and one.state in CLOSED_TALK]
-    kept = tuple(one for one in found.linked.records if one not in over)
-    kinds = [Kind(one.key, one.name, one.total - len(over) * (one.key == TALK)) for one in found.linked.kinds]
-    return replace(found.linked, records=kept, kinds=tuple(one for one in kinds if one.total))
+    over = [one for one in found.linked_records.records if one.type == CONVERSATION_TYPE and one.state in CLOSED_CONVERSATION_STATES]
+    kept = tuple(one for one in found.linked_records.records if one not in over)
+    kinds = [LinkedType(one.key, one.name, one.total - len(over) * (one.key == CONVERSATION_TYPE)) for one in found.linked_records.types]
+    return replace(found.linked_records, records=kept, types=tuple(one for one in kinds if one.total))

@@ -9,7 +9,7 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,18 +25,18 @@ class SubjectRow:
     name: str
     properties: JsonObject
     classification: int
-    routing: JsonObject | None
+    model_routing: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class LevelRow:
     """A classification level."""
 
     level: int
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class ValueCount:
     """How many records of a kind have one value of a property.
 
     level    the highest among them; records: some of them, as table/id.
@@ -49,11 +49,11 @@ class Count:
     value: str
     total: int
     level: int
-    records: list[str]
+    record_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ChangeRow:
     """One thing that changed, as its row tells it; `record` and `other` are what it is of, as table/id."""
 
     id: UUID
@@ -61,12 +61,12 @@ class Change:
     content: str
     classification: int
     created_at: datetime
-    record: str
-    other: str | None
+    record_id: str
+    related_record_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class NearbyRow:
     """A searchable row near the record.
 
     score       how near, 1 at most; place: in that order, from 1; before it what has no vector yet.
@@ -82,46 +82,46 @@ class Row:
     classification: int
     created_at: datetime
     score: float
-    file_place: int
-    is_short: bool
-    place: int
-    owners: list[str]
+    file_rank: int
+    is_file_summary: bool
+    rank: int
+    owner_ids: list[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class HandleRow:
     """What a handle names, as table/id."""
 
     handle: str
-    source: str
+    source_id: str
 
 
-def subject(tx: Transaction, record_id: UUID) -> SubjectRow | None:
+def find_subject(tx: Transaction, record_id: UUID) -> SubjectRow | None:
     return tx.first(SQL["subject"], SubjectRow, id=record_id)
 
 
-def levels(tx: Transaction, record_id: UUID, **fixed: object) -> list[int]:
-    return [one.level for one in tx.all(SQL["levels"], Level, id=record_id, **fixed)]
+def find_levels(tx: Transaction, record_id: UUID, **fixed: object) -> list[int]:
+    return [one.level for one in tx.all(SQL["levels"], LevelRow, id=record_id, **fixed)]
 
 
-def counts(
+def count_values(
     tx: Transaction, record_id: UUID, level: int, status: Sequence[str], *, named: int, **fixed: object
-) -> list[Count]:
+) -> list[ValueCount]:
     return tx.all(
-        SQL["counts"], Count, id=record_id, level=level, status=jsonb(list(status)), named=named, **fixed
+        SQL["counts"], ValueCount, id=record_id, level=level, status=jsonb(list(status)), named=named, **fixed
     )  # fmt: skip
 
 
-def changes(tx: Transaction, record_id: UUID, level: int, *, most: int, **fixed: object) -> list[Change]:
-    return tx.all(SQL["changes"], Change, id=record_id, level=level, most=most, **fixed)
+def list_changes(tx: Transaction, record_id: UUID, level: int, *, most: int, **fixed: object) -> list[ChangeRow]:
+    return tx.all(SQL["changes"], ChangeRow, id=record_id, level=level, most=most, **fixed)
 
 
-def rows(
+def find_nearby_rows(
     tx: Transaction, record_id: UUID, level: int, *, most: int, files: int, of_file: int, **fixed: object
-) -> list[Row]:
-    return tx.all(SQL["rows"], Row, id=record_id, level=level, most=most, files=files, of_file=of_file, **fixed)
+) -> list[NearbyRow]:
+    return tx.all(SQL["rows"], NearbyRow, id=record_id, level=level, most=most, files=files, of_file=of_file, **fixed)
 
 
-def named(tx: Transaction, handles: Sequence[str]) -> dict[str, str]:
+def find_source_ids(tx: Transaction, handles: Sequence[str]) -> dict[str, str]:
     """What some handles name, as table/id; those that are there."""
-    return {one.handle: one.source for one in tx.all(SQL["named"], Named, handles=list(handles))} if handles else {}
+    return {one.handle: one.source_id for one in tx.all(SQL["named"], HandleRow, handles=list(handles))} if handles else {}

@@ -10,13 +10,13 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import RESTRICTED, Principal
 from parlour.pulse.reading import store
 from parlour.pulse.reading.store import DayRow
-from parlour.tenancy.roles import require
+from parlour.tenancy.roles import require_role
 
 MOST_DAYS = 90
-_DEAREST = 10
+_MAX_EXPENSIVE = 10
 
 
-def numbers(principal: Principal, tx: Transaction, days: int, default_cap: Decimal, now: datetime) -> JsonObject:
+def read_statistics(principal: Principal, tx: Transaction, days: int, default_cap: Decimal, now: datetime) -> JsonObject:
     """The tenant's Pulses of the last `days` days (UTC). Needs the role viewer. What single records cost tells
     of what is closed around them: `dearest` is [] for who may not see everything.
 
@@ -28,32 +28,32 @@ def numbers(principal: Principal, tx: Transaction, days: int, default_cap: Decim
     coalesced  changes that needed no writing of their own. freshness_seconds: the age of the oldest change that was not
                told of when somebody looked, over all looks; 0 when nothing was. Amounts are US dollars as text.
     """
-    require(principal, "viewer")
+    require_role(principal, "viewer")
     today = now.astimezone(UTC).date()
-    rows = store.days(tx, today, days)
-    told: list[Json] = [{"day": row.day.isoformat(), "records": row.records, **_sum([row])} for row in rows]
+    rows = store.list_days(tx, today, days)
+    told: list[Json] = [{"day": row.day.isoformat(), "records": row.record_count, **_day_totals([row])} for row in rows]
     dear: list[Json] = [
         {
             "record": one.handle, "name": one.name, "regenerated": one.regenerated, "skipped": one.skipped,
             "reads": one.reads, "cost_usd": f"{one.cost_usd:f}",
         }
-        for one in (store.dearest(tx, today, days, _DEAREST) if principal.clearance >= RESTRICTED else ())
+        for one in (store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ())
     ]  # fmt: skip
-    return {"now": _standing(tx, default_cap, now), "total": _sum(rows), "days": told, "dearest": dear}
+    return {"now": _current_statistics(tx, default_cap, now), "total": _day_totals(rows), "days": told, "dearest": dear}
 
 
-def _standing(tx: Transaction, default_cap: Decimal, now: datetime) -> JsonObject:
-    found = store.standing(tx, now.astimezone(UTC).date(), now)
-    cap = default_cap if found.own_cap is None else found.own_cap
+def _current_statistics(tx: Transaction, default_cap: Decimal, now: datetime) -> JsonObject:
+    found = store.read_current_statistics(tx, now.astimezone(UTC).date(), now)
+    cap = default_cap if found.own_cap_usd is None else found.own_cap_usd
     return {
-        "spent_usd": f"{found.spent:f}", "cap_usd": f"{cap:f}", "own_cap": found.own_cap is not None,
-        "kept": found.kept, "due": found.due,
-        "due_since": found.due_since.isoformat() if found.due_since else None, "over_budget": found.over_budget,
-        "backing_off": found.backing_off, "dead": found.dead,
+        "spent_usd": f"{found.spent_usd:f}", "cap_usd": f"{cap:f}", "own_cap": found.own_cap_usd is not None,
+        "kept": found.record_count, "due": found.due_count,
+        "due_since": found.due_since.isoformat() if found.due_since else None, "over_budget": found.over_budget_count,
+        "backing_off": found.backing_off_count, "dead": found.given_up_count,
     }  # fmt: skip
 
 
-def _sum(rows: Sequence[DayRow]) -> JsonObject:
+def _day_totals(rows: Sequence[DayRow]) -> JsonObject:
     reads = sum(row.reads for row in rows)
     waited = sum(row.stale_seconds for row in rows)
     return {
@@ -61,6 +61,6 @@ def _sum(rows: Sequence[DayRow]) -> JsonObject:
         "coalesced": int(sum(row.coalesced for row in rows)), "failed": sum(row.failed for row in rows),
         "reads": reads, "stale_reads": sum(row.stale_reads for row in rows),
         "freshness_seconds": round(waited / reads, 1) if reads else 0.0,
-        "freshness_seconds_most": round(max((row.stale_seconds_most for row in rows), default=0.0), 1),
+        "freshness_seconds_most": round(max((row.max_stale_seconds for row in rows), default=0.0), 1),
         "cost_usd": f"{sum((row.cost_usd for row in rows), Decimal()):f}",
     }  # fmt: skip

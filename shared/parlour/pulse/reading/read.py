@@ -11,29 +11,29 @@ from parlour.infra.errors import NotFound
 from parlour.infra.jsonable import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.record import Ref
+from parlour.knowledge.records.record import RecordRef
 from parlour.principal import RESTRICTED, Principal
 from parlour.pulse import since
 from parlour.pulse.pulse import Citation, Pulse, Statement
 from parlour.pulse.reading import store
-from parlour.pulse.reading.store import SeenRow
-from parlour.pulse.since import Change, Mark
+from parlour.pulse.reading.store import PulseViewRow
+from parlour.pulse.since import ChangeSincePulse, StaleMark
 
-_NOTHING_WAITS: dict[str, Any] = {
+_HIDDEN_STATE: dict[str, Any] = {
     "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False,
 }  # fmt: skip
 """What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
-_NO_PROBLEM: dict[str, Any] = {"waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False}
+_HIDDEN_PROBLEM: dict[str, Any] = {"waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False}
 """What somebody hears whose own text was written, while one of a higher level could not be."""
 
-_EVER = datetime(1970, 1, 1, tzinfo=UTC)
-_MOMENT = timedelta(microseconds=1)
-_FILE = "files/"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE_MICROSECOND = timedelta(microseconds=1)
+_FILE_PREFIX = "files/"
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PulseView:
     """What a reader gets of a record's Pulse.
 
     pulse       the fullest that they may see; None before the first, or while it is withheld.
@@ -51,147 +51,147 @@ class Seen:
     handle: str
     name: str
     pulse: Pulse | None
-    withheld: bool
-    closed: bool
-    marks: tuple[Mark, ...]
-    changes: tuple[Change, ...]
+    is_withheld: bool
+    has_restricted_level: bool
+    stale_marks: tuple[StaleMark, ...]
+    changes: tuple[ChangeSincePulse, ...]
     due_at: datetime | None
     waiting_for: str | None
     problem: str | None
     problem_at: datetime | None
     failures: int
-    dead: bool
+    is_given_up: bool
     links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stale_since(self) -> datetime | None:
         """Since when something is not told of; None while everything is."""
-        return min((one.since for one in self.marks), default=None)
+        return min((one.since for one in self.stale_marks), default=None)
 
     @property
-    def since(self) -> str:
+    def changes_text(self) -> str:
         """What came after the Pulse, in one line; "" when nothing did, or there is no Pulse."""
-        return since.line(self.changes, [one.cause for one in self.marks]) if self.pulse and self.marks else ""
+        return since.render_changes(self.changes, [one.cause for one in self.stale_marks]) if self.pulse and self.stale_marks else ""
 
     def to_json(self) -> JsonObject:
         """As the API tells it."""
-        causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.marks]
+        causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.stale_marks]
         return {
-            "record": self.handle, "name": self.name, "pulse": _told(self.pulse, self.links) if self.pulse else None,
-            "withheld": self.withheld, "stale_since": _iso(self.stale_since), "causes": causes, "since": self.since,
-            "changes": since.counts(self.changes) if self.marks else {}, "due_at": _iso(self.due_at),
-            "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso(self.problem_at),
-            "failures": self.failures, "dead": self.dead,
+            "record": self.handle, "name": self.name, "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
+            "withheld": self.is_withheld, "stale_since": _iso_time(self.stale_since), "causes": causes, "since": self.changes_text,
+            "changes": since.count_by_cause(self.changes) if self.stale_marks else {}, "due_at": _iso_time(self.due_at),
+            "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso_time(self.problem_at),
+            "failures": self.failures, "dead": self.is_given_up,
         }  # fmt: skip
 
 
-def read(principal: Principal, tx: Transaction, ref: Ref, now: datetime, *, looked: bool = True) -> Seen:
+def read_pulse(principal: Principal, tx: Transaction, ref: RecordRef, now: datetime, *, counts_as_read: bool = True) -> PulseView:
     """The record's Pulse for this reader.
 
     looked  that somebody does counts: what is looked at often is written first. Not for a page that looks by itself.
 
     NotFound when there is no such record for the principal, or its kind has no Pulses.
     """
-    entity = entities.read(principal, tx, ref)
-    found = seen(principal, tx, entity.id)
+    entity = entities.get_record(principal, tx, ref)
+    found = find_pulse_view(principal, tx, entity.id)
     if found is None:
-        raise NotFound(f"{entity.handle} has no Pulse: its kind does not say `pulse: auto`")
-    if found.closed:
-        stale.mark_once(tx, entity.id, "changed", now)
-    if looked:
-        note(tx, entity.id, now)
-    return replace(found, links=links(principal, tx, found.pulse.citations)) if found.pulse else found
+        raise NotFound(f"{entity.handle} has no Pulse: its type does not set `pulse: auto`")
+    if found.has_restricted_level:
+        stale.mark_stale_if_fresh(tx, entity.id, "changed", now)
+    if counts_as_read:
+        record_read(tx, entity.id, now)
+    return replace(found, links=citation_links(principal, tx, found.pulse.citations)) if found.pulse else found
 
 
-def seen(principal: Principal, tx: Transaction, entity_id: UUID) -> Seen | None:
+def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> PulseView | None:
     """The same by the record's id, and nobody is told; None when there is none."""
-    row = store.seen(tx, entity_id, principal.clearance)
-    if row is None or not row.is_kept:
+    row = store.find_pulse_view(tx, entity_id, principal.clearance)
+    if row is None or not row.has_pulses:
         return None
-    pulse = _pulse(row) if row.pulse else None
+    pulse = _parse_pulse(row) if row.pulse else None
     was_written = pulse is not None and row.failed_level is not None and row.failed_level > principal.clearance
-    changes = _changes(tx, row, row.stale_since, pulse, principal.clearance, was_written=was_written)
-    marks = _marks(row, changes, principal.clearance)
+    changes = _visible_changes(tx, row, row.stale_since, pulse, principal.clearance, is_own_level_current=was_written)
+    marks = _visible_marks(row, changes, principal.clearance)
     if pulse and was_written:
         marks = [one for one in marks if one.since > pulse.checked_at]
-    found = Seen(
-        row.id, row.handle, row.name, pulse, row.withheld, row.closed, tuple(marks), tuple(changes), row.due_at,
-        row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures, row.dead_at is not None,
+    found = PulseView(
+        row.id, row.handle, row.name, pulse, row.is_withheld, row.has_restricted_level, tuple(marks), tuple(changes), row.due_at,
+        row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures, row.given_up_at is not None,
     )  # fmt: skip
     if was_written:
-        found = replace(found, **_NO_PROBLEM)
-    return _as_shown(found if marks or row.withheld else replace(found, **_NOTHING_WAITS), principal.clearance)
+        found = replace(found, **_HIDDEN_PROBLEM)
+    return _hide_check_time(found if marks or row.is_withheld else replace(found, **_HIDDEN_STATE), principal.clearance)
 
 
-def links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
+def citation_links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
     """The console's addresses of what is cited, by `table/id`; what is gone has none."""
-    rows = [one.row for one in citations if one.table]
-    places = store.places(tx, rows, principal.clearance) if rows else []
-    return {one.row: one.link for one in places if one.link}
+    rows = [one.source_id for one in citations if one.table]
+    places = store.find_citation_targets(tx, rows, principal.clearance) if rows else []
+    return {one.source_id: one.link for one in places if one.link}
 
 
-def note(tx: Transaction, entity_id: UUID, now: datetime) -> None:
+def record_read(tx: Transaction, entity_id: UUID, now: datetime) -> None:
     """Somebody looked at the record's Pulse."""
-    store.note_read(tx, entity_id, now.astimezone(UTC).date(), now)
+    store.record_read(tx, entity_id, now.astimezone(UTC).date(), now)
 
 
-def _as_shown(found: Seen, clearance: int) -> Seen:
+def _hide_check_time(view: PulseView, clearance: int) -> PulseView:
     """When a text was last found to be as it should tells of changes that were looked at: it is for those who may see
     all of them. To others a text is as old as its writing."""
-    if found.pulse is None or clearance >= RESTRICTED:
-        return found
-    return replace(found, pulse=replace(found.pulse, checked_at=found.pulse.generated_at))
+    if view.pulse is None or clearance >= RESTRICTED:
+        return view
+    return replace(view, pulse=replace(view.pulse, checked_at=view.pulse.generated_at))
 
 
-def _changes(
-    tx: Transaction, row: SeenRow, stale_since: datetime | None, pulse: Pulse | None, clearance: int, *,
-    was_written: bool,
-) -> list[Change]:  # fmt: skip
+def _visible_changes(
+    tx: Transaction, row: PulseViewRow, stale_since: datetime | None, pulse: Pulse | None, clearance: int, *,
+    is_own_level_current: bool,
+) -> list[ChangeSincePulse]:  # fmt: skip
     """What came after the Pulse. A change that was committed after the reading for it, and is older, is unreflected all
     the same: the mark that it left says so, unless it is there for a higher level's text alone."""
     if stale_since is None:
         return []
-    told = [UUID(one.removeprefix(_FILE)) for one in pulse.told_of if one.startswith(_FILE)] if pulse else []
-    unreflected = stale_since - _MOMENT
-    after = _EVER if pulse is None else pulse.checked_at if was_written else min(pulse.checked_at, unreflected)
-    found = store.changed_since(tx, row.id, after, clearance, told, since.EXAMPLES)
+    told = [UUID(one.removeprefix(_FILE_PREFIX)) for one in pulse.source_ids if one.startswith(_FILE_PREFIX)] if pulse else []
+    unreflected = stale_since - _ONE_MICROSECOND
+    after = _EPOCH if pulse is None else pulse.checked_at if is_own_level_current else min(pulse.checked_at, unreflected)
+    found = store.list_changes_since(tx, row.id, after, clearance, told, since.MAX_EXAMPLES)
     return [one for one in found if one.cause in {"changed", "link_changed"} or one.cause in row.stale_causes]
 
 
-def _marks(row: SeenRow, changes: Sequence[Change], clearance: int) -> list[Mark]:
+def _visible_marks(row: PulseViewRow, changes: Sequence[ChangeSincePulse], clearance: int) -> list[StaleMark]:
     if row.stale_since is None:
         return []
-    found = since.marks(row.stale_causes, row.stale_marks, row.stale_since)
-    return found if clearance >= RESTRICTED else since.visible(found, changes)
+    found = since.stale_marks(row.stale_causes, row.stale_marks, row.stale_since)
+    return found if clearance >= RESTRICTED else since.filter_visible_marks(found, changes)
 
 
-def _pulse(row: SeenRow) -> Pulse:
+def _parse_pulse(row: PulseViewRow) -> Pulse:
     kept = row.pulse or {}
     moments = (datetime.fromisoformat(str(kept[name])) for name in ("read_at", "generated_at", "checked_at"))
     told = kept["told_of"]
     return Pulse(
         row.id, int(str(kept["level"])), int(str(kept["version"])), str(kept["markdown"]),
-        tuple(map(Statement.from_json, _objects(kept["statements"]))),
-        tuple(map(Citation.from_json, _objects(kept["citations"]))),
+        tuple(map(Statement.from_json, _json_objects(kept["statements"]))),
+        tuple(map(Citation.from_json, _json_objects(kept["citations"]))),
         tuple(map(str, told)) if isinstance(told, list) else (),
         str(kept["fingerprint"]), str(kept["model"]), Decimal(str(kept["cost_usd"])), *moments,
     )  # fmt: skip
 
 
-def _objects(value: Json) -> list[JsonObject]:
+def _json_objects(value: Json) -> list[JsonObject]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
-def _told(pulse: Pulse, links: Mapping[str, str]) -> JsonObject:
+def _pulse_json(pulse: Pulse, links: Mapping[str, str]) -> JsonObject:
     return {
         "level": pulse.level, "version": pulse.version, "markdown": pulse.markdown,
         "statements": [one.to_json() for one in pulse.statements],
-        "citations": [{**one.to_json(), "link": links.get(one.row)} for one in pulse.citations],
-        "generated_at": _iso(pulse.generated_at),
-        "read_at": _iso(pulse.read_at), "checked_at": _iso(pulse.checked_at), "model": pulse.model,
+        "citations": [{**one.to_json(), "link": links.get(one.source_id)} for one in pulse.citations],
+        "generated_at": _iso_time(pulse.generated_at),
+        "read_at": _iso_time(pulse.sources_read_at), "checked_at": _iso_time(pulse.checked_at), "model": pulse.model,
         "cost_usd": f"{pulse.cost_usd:f}", "fingerprint": pulse.fingerprint,
     }  # fmt: skip
 
 
-def _iso(moment: datetime | None) -> str | None:
+def _iso_time(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None

@@ -9,17 +9,17 @@ from uuid import UUID
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.records.kinds import FINDING
-from parlour.knowledge.records.relations import BETWEEN_EQUALS, SAID_BY_THE_WHOLE
-from parlour.pulse.due.rules import HALF_LIFE
-from parlour.pulse.places import Place
-from parlour.pulse.since import Change
+from parlour.knowledge.records.kinds import FINDING_TYPE
+from parlour.knowledge.records.relations import PEER_RELATIONS, PARENT_TO_CHILD_RELATIONS
+from parlour.pulse.due.rules import READ_HALF_LIFE
+from parlour.pulse.places import CitationTarget
+from parlour.pulse.since import ChangeSincePulse
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class SeenRow:
+class PulseViewRow:
     """A record and the Pulse that its reader may see: `pulse` as a row of the table in JSON, None without one.
 
     is_kept   whether its kind has Pulses; None and False: no.
@@ -32,7 +32,7 @@ class SeenRow:
     id: UUID
     name: str
     handle: str
-    is_kept: bool | None
+    has_pulses: bool | None
     stale_since: datetime | None
     stale_causes: list[str]
     stale_marks: JsonObject
@@ -40,12 +40,12 @@ class SeenRow:
     problem_at: datetime | None
     failed_level: int | None
     failures: int
-    dead_at: datetime | None
+    given_up_at: datetime | None
     waiting_for: str | None
     due_at: datetime | None
     pulse: JsonObject | None
-    withheld: bool
-    closed: bool
+    is_withheld: bool
+    has_restricted_level: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class VersionRow:
     model: str
     cost_usd: Decimal
     causes: list[JsonObject]
-    marks: int
+    mark_count: int
     generated_at: datetime
 
 
@@ -75,7 +75,7 @@ class AnswerRow:
     problem: str | None
     model: str
     cost_usd: Decimal
-    is_open: bool
+    is_visible: bool
     markdown: str
     citations: list[JsonObject]
 
@@ -85,7 +85,7 @@ class DayRow:
     """What became of a tenant's Pulses on a day; of how many `records`."""
 
     day: date
-    records: int
+    record_count: int
     regenerated: int
     skipped: int
     coalesced: Decimal
@@ -93,12 +93,12 @@ class DayRow:
     reads: int
     stale_reads: int
     stale_seconds: float
-    stale_seconds_most: float
+    max_stale_seconds: float
     cost_usd: Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class DearRow:
+class RecordCostRow:
     """What a record's Pulses cost over some days."""
 
     handle: str
@@ -110,71 +110,71 @@ class DearRow:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingRow:
+class CurrentStatisticsRow:
     """How a tenant's Pulses stand; `own_cap`: None where the deployment's budget holds."""
 
-    own_cap: Decimal | None
-    spent: Decimal
-    kept: int
-    due: int
+    own_cap_usd: Decimal | None
+    spent_usd: Decimal
+    record_count: int
+    due_count: int
     due_since: datetime | None
-    over_budget: int
-    backing_off: int
-    dead: int
+    over_budget_count: int
+    backing_off_count: int
+    given_up_count: int
 
 
-def seen(tx: Transaction, entity_id: UUID, clearance: int) -> SeenRow | None:
-    return tx.first(SQL["seen"], SeenRow, id=entity_id, clearance=clearance)
+def find_pulse_view(tx: Transaction, entity_id: UUID, clearance: int) -> PulseViewRow | None:
+    return tx.first(SQL["seen"], PulseViewRow, id=entity_id, clearance=clearance)
 
 
-def changed_since(
-    tx: Transaction, entity_id: UUID, since: datetime, clearance: int, told: Sequence[UUID], each: int
-) -> list[Change]:
+def list_changes_since(
+    tx: Transaction, entity_id: UUID, since: datetime, clearance: int, file_ids: Sequence[UUID], limit_per_cause: int
+) -> list[ChangeSincePulse]:
     """The newest `each` of every cause; `told`: the files that the Pulse was written from."""
     return tx.all(
-        SQL["changed_since"], Change, id=entity_id, since=since, clearance=clearance, told=list(told), each=each,
-        said_by_the_whole=SAID_BY_THE_WHOLE, between_equals=BETWEEN_EQUALS, finding=FINDING,
+        SQL["changed_since"], ChangeSincePulse, id=entity_id, since=since, clearance=clearance, told=list(file_ids), each=limit_per_cause,
+        said_by_the_whole=PARENT_TO_CHILD_RELATIONS, between_equals=PEER_RELATIONS, finding=FINDING_TYPE,
     )  # fmt: skip
 
 
-def places(tx: Transaction, rows: Sequence[str], clearance: int) -> list[Place]:
-    return tx.all(SQL["places"], Place, rows=list(rows), clearance=clearance)
+def find_citation_targets(tx: Transaction, source_ids: Sequence[str], clearance: int) -> list[CitationTarget]:
+    return tx.all(SQL["places"], CitationTarget, rows=list(source_ids), clearance=clearance)
 
 
-def note_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> None:
-    tx.run(SQL["note_read"], id=entity_id, day=day, now=now, half=HALF_LIFE)
+def record_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> None:
+    tx.run(SQL["note_read"], id=entity_id, day=day, now=now, half=READ_HALF_LIFE)
 
 
-def versions(
-    tx: Transaction, entity_id: UUID, level: int, *, numbers: Sequence[int] | None = None, before: int | None = None,
-    most: int,
+def list_versions(
+    tx: Transaction, entity_id: UUID, level: int, *, numbers: Sequence[int] | None = None, before_version: int | None = None,
+    limit: int,
 ) -> list[VersionRow]:  # fmt: skip
     asked = None if numbers is None else list(numbers)
-    return tx.all(SQL["versions"], VersionRow, id=entity_id, level=level, versions=asked, before=before, most=most)
+    return tx.all(SQL["versions"], VersionRow, id=entity_id, level=level, versions=asked, before=before_version, most=limit)
 
 
-def ask(
-    tx: Transaction, entity_id: UUID, question_id: UUID, question: str, *, by: str, clearance: int, now: datetime
+def add_question(
+    tx: Transaction, entity_id: UUID, question_id: UUID, question: str, *, asked_by: str, clearance: int, now: datetime
 ) -> None:
     tx.run(
-        SQL["ask"], entity_id=entity_id, question_id=question_id, question=question, by=by, clearance=clearance, now=now
+        SQL["ask"], entity_id=entity_id, question_id=question_id, question=question, by=asked_by, clearance=clearance, now=now
     )  # fmt: skip
 
 
-def answer(tx: Transaction, entity_id: UUID, question_id: UUID, *, by: str, clearance: int) -> AnswerRow | None:
+def find_answer(tx: Transaction, entity_id: UUID, question_id: UUID, *, asked_by: str, clearance: int) -> AnswerRow | None:
     return tx.first(
-        SQL["answer"], AnswerRow, entity_id=entity_id, question_id=question_id, by=by, clearance=clearance
+        SQL["answer"], AnswerRow, entity_id=entity_id, question_id=question_id, by=asked_by, clearance=clearance
     )  # fmt: skip
 
 
-def days(tx: Transaction, day: date, count: int) -> list[DayRow]:
+def list_days(tx: Transaction, day: date, day_count: int) -> list[DayRow]:
     """The last `count` days up to `day`, the newest first; those without anything are not there."""
-    return tx.all(SQL["days"], DayRow, day=day, days=count)
+    return tx.all(SQL["days"], DayRow, day=day, days=day_count)
 
 
-def dearest(tx: Transaction, day: date, count: int, most: int) -> list[DearRow]:
-    return tx.all(SQL["dearest"], DearRow, day=day, days=count, most=most)
+def list_most_expensive(tx: Transaction, day: date, day_count: int, limit: int) -> list[RecordCostRow]:
+    return tx.all(SQL["dearest"], RecordCostRow, day=day, days=day_count, most=limit)
 
 
-def standing(tx: Transaction, day: date, now: datetime) -> StandingRow:
-    return tx.one(SQL["standing"], StandingRow, day=day, now=now)
+def read_current_statistics(tx: Transaction, day: date, now: datetime) -> CurrentStatisticsRow:
+    return tx.one(SQL["standing"], CurrentStatisticsRow, day=day, now=now)

@@ -14,167 +14,167 @@ from parlour.infra import log
 from parlour.infra.errors import LeaseHeld, Misconfigured, PromptOverflow
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import work_due
-from parlour.jobs.runner import Job
+from parlour.jobs.runner import LeasedJob
 from parlour.knowledge.records import stale
-from parlour.principal import Principal, system
+from parlour.principal import Principal, system_principal
 from parlour.pulse.due import ending
 from parlour.pulse.material import gather
-from parlour.pulse.material.gather import Gathered
-from parlour.pulse.pulse import Order
+from parlour.pulse.material.gather import SourceMaterial
+from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import draft, store
-from parlour.pulse.writing.draft import Draft, Outcome, Services
-from parlour.pulse.writing.store import AnsweredRow, Day, QuestionRow
+from parlour.pulse.writing.draft import LevelDraft, LevelOutcome, PulseDependencies
+from parlour.pulse.writing.store import AnswerContent, PulseDayDelta, QuestionRow
 
 #: The purpose in an agent's model_routing.
-_LARGER = "quality"
+_LARGE_MODEL_PURPOSE = "quality"
 
 #: How long a question waits for those who have its record: longer than any one lease.
-_PATIENCE = timedelta(minutes=6)
+_MAX_LEASE_WAIT = timedelta(minutes=6)
 
-_SECONDS_BETWEEN = 60
-_NOTHING = AnsweredRow("", [], [], "")
+_MAX_RETRY_SECONDS = 60
+_NO_ANSWER = AnswerContent("", [], [], "")
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _QuestionInput:
     """A question, and what its answer is written from, as it was at `at`."""
 
-    asked: QuestionRow
-    gathered: Gathered
-    at: datetime
+    question: QuestionRow
+    material: SourceMaterial
+    loaded_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class _Answer:
+class _AnswerResult:
     """What the asker is told, or why there is nothing to tell. outcome: of asking a model, if one was asked."""
 
-    told: AnsweredRow
+    answer: AnswerContent
     problem: str | None
-    at: datetime
-    made: Draft | None = None
-    outcome: Outcome | None = None
+    answered_at: datetime
+    draft: LevelDraft | None = None
+    outcome: LevelOutcome | None = None
     ledger_id: UUID | None = None
 
 
 @dataclass(slots=True)
-class QuestionJob(Job[_Loaded, _Answer, bool]):
+class QuestionJob(LeasedJob[_QuestionInput, _AnswerResult, bool]):
     """The job of one question. `until` identifies the lease of its record's Pulses.
 
     due_before  when these were due before the lease; was_stale: whether for a change.
     """
 
-    services: Services
-    order: Order
+    dependencies: PulseDependencies
+    job: PulseJob
     question_id: UUID
-    until: datetime
-    due_before: datetime | None = None
+    leased_until: datetime
+    previous_due_at: datetime | None = None
     was_stale: bool = False
 
     def begin(self, tx: Transaction) -> bool:
         """Lease the record's Pulses. Raises LeaseHeld while another worker has them; after too long the question ends
         without an answer."""
-        now, record_id = self.services.clock(), self.order.entity_id
-        asked = store.question(tx, self.question_id)
+        now, record_id = self.dependencies.clock(), self.job.entity_id
+        asked = store.find_open_question(tx, self.question_id)
         if asked is None or asked.entity_id != record_id:
             return False
-        due, marks = work_due.find(tx, ending.KIND, record_id), stale.unreflected(tx, record_id)
-        if due and due.due_at != self.until:
-            self.due_before = due.due_at
+        due, marks = work_due.find(tx, ending.WORK_KIND, record_id), stale.read_pending_changes(tx, record_id)
+        if due and due.due_at != self.leased_until:
+            self.previous_due_at = due.due_at
         self.was_stale = marks is not None and marks.since is not None
-        if work_due.lease(tx, ending.KIND, record_id, self.until, now):
+        if work_due.lease(tx, ending.WORK_KIND, record_id, self.leased_until, now):
             return True
-        leased_until = work_due.leased_until(tx, ending.KIND, record_id) or now
-        if now - asked.asked_at < _PATIENCE:
-            raise LeaseHeld(after=min(math.ceil((leased_until - now).total_seconds()), _SECONDS_BETWEEN))
-        self._end(tx, _Answer(_NOTHING, LeaseHeld.code, now))
+        leased_until = work_due.find_lease_end(tx, ending.WORK_KIND, record_id) or now
+        if now - asked.asked_at < _MAX_LEASE_WAIT:
+            raise LeaseHeld(retry_after=min(math.ceil((leased_until - now).total_seconds()), _MAX_RETRY_SECONDS))
+        self._complete(tx, _AnswerResult(_NO_ANSWER, LeaseHeld.code, now))
         return False
 
-    def load(self, tx: Transaction) -> _Loaded | None:
+    def load(self, tx: Transaction) -> _QuestionInput | None:
         """Read what the answer is written from; end the question when the asker may not see the record any more."""
-        at, asked = self.services.clock(), store.question(tx, self.question_id)
+        at, asked = self.dependencies.clock(), store.find_open_question(tx, self.question_id)
         if asked is None:
             self.release(tx)
             return None
-        about = gather.subject(tx, asked.entity_id)
-        if about is None or about.level > asked.level or not about.kind.settings.pulse:
-            self._end(tx, _Answer(_NOTHING, "not_found", at))
+        about = gather.find_subject(tx, asked.entity_id)
+        if about is None or about.classification > asked.level or not about.record_type.settings.has_pulses:
+            self._complete(tx, _AnswerResult(_NO_ANSWER, "not_found", at))
             return None
-        return _Loaded(asked, gather.gather(tx, about, asked.level, at, self.order.tenant_id), at)
+        return _QuestionInput(asked, gather.read_material(tx, about, asked.level, at, self.job.tenant_id), at)
 
-    def ask(self, loaded: _Loaded, seconds_left: SecondsLeft) -> _Answer:
+    def ask(self, loaded: _QuestionInput, seconds_left: SecondsLeft) -> _AnswerResult:
         """Compare with what was asked before, and ask a model when that is different."""
-        services, asked, models = self.services, loaded.asked, self.services.models()
+        services, asked, models = self.dependencies, loaded.question, self.dependencies.models()
         try:
-            chosen = draft.choices(loaded.gathered.subject, _LARGER, models)
-            made = draft.draft(loaded.gathered, chosen, loaded.at, asked.question, asked.id)
+            chosen = draft.model_choices(loaded.material.subject, _LARGE_MODEL_PURPOSE, models)
+            made = draft.draft_level(loaded.material, chosen, loaded.loaded_at, asked.question, asked.id)
         except (Misconfigured, PromptOverflow) as problem:
-            return _Answer(_NOTHING, problem.code, services.clock())
-        before = services.database.run(self._principal, lambda tx: store.answered_before(tx, asked, made.fingerprint))
+            return _AnswerResult(_NO_ANSWER, problem.code, services.clock())
+        before = services.database.run(self._principal, lambda tx: store.find_previous_answer(tx, asked, made.fingerprint))
         if before is not None:
-            return _Answer(before, None, services.clock(), made)
-        outcome = draft.ask(services, self._principal, made, models, seconds_left)
+            return _AnswerResult(before, None, services.clock(), made)
+        outcome = draft.write_draft(services, self._principal, made, models, seconds_left)
         now = services.clock()
-        return _Answer(_answered(outcome), outcome.problem or None, now, made, outcome, services.new_id(now))
+        return _AnswerResult(_answer_row(outcome), outcome.problem or None, now, made, outcome, services.new_id(now))
 
-    def commit(self, tx: Transaction, _loaded: _Loaded, answer: _Answer) -> bool:
+    def commit(self, tx: Transaction, _loaded: _QuestionInput, answer: _AnswerResult) -> bool:
         """Write the answer, or why there is none, whoever has the record by now."""
-        self._end(tx, answer)
+        self._complete(tx, answer)
         return True
 
     def fail(self, tx: Transaction, code: str) -> int:
         """End the question without an answer."""
-        self._end(tx, _Answer(_NOTHING, code, self.services.clock()))
+        self._complete(tx, _AnswerResult(_NO_ANSWER, code, self.dependencies.clock()))
         return 0
 
     def release(self, tx: Transaction) -> None:
         """End the lease: the record is due when it was before, or for what came up meanwhile. Transactions that mark it
         just now wait, and find it released."""
-        record_id = self.order.entity_id
-        if not work_due.lock(tx, ending.KIND, record_id, self.until):
+        record_id = self.job.entity_id
+        if not work_due.lock_leased(tx, ending.WORK_KIND, record_id, self.leased_until):
             return
-        marks = stale.unreflected(tx, record_id)
-        times = [self.due_before] if self.due_before else []
+        marks = stale.read_pending_changes(tx, record_id)
+        times = [self.previous_due_at] if self.previous_due_at else []
         if marks and marks.since and (not times or not self.was_stale or "manual" in marks.causes):
             times += [marks.since]
-        if not times and store.kept(tx, record_id):
-            times = [self.services.clock() + self.services.age]
+        if not times and store.read_fingerprints(tx, record_id):
+            times = [self.dependencies.clock() + self.dependencies.max_age]
         if times:
-            work_due.release(tx, ending.KIND, record_id, self.until, min(times))
+            work_due.release(tx, ending.WORK_KIND, record_id, self.leased_until, min(times))
         else:
-            work_due.complete(tx, ending.KIND, record_id)
+            work_due.complete(tx, ending.WORK_KIND, record_id)
 
     @property
     def _principal(self) -> Principal:
-        return system(self.order.tenant_id)
+        return system_principal(self.job.tenant_id)
 
-    def _end(self, tx: Transaction, answer: _Answer) -> None:
-        made, outcome = answer.made, answer.outcome
+    def _complete(self, tx: Transaction, answer: _AnswerResult) -> None:
+        made, outcome = answer.draft, answer.outcome
         cost = outcome.cost_usd if outcome else Decimal()
-        is_new = store.answer_question(
+        is_new = store.complete_question(
             tx,
             self.question_id,
-            answer.told,
-            told_of=made.prompted.told_of if made else (),
+            answer.answer,
+            source_ids=made.pulse_prompt.source_ids if made else (),
             fingerprint=made.fingerprint if made else "",
             cost_usd=cost,
             problem=answer.problem,
-            now=answer.at,
+            now=answer.answered_at,
         )
         if is_new and outcome is not None and answer.ledger_id is not None:
-            store.note_day(tx, self.order.entity_id, Day(answer.at.astimezone(UTC).date(), cost_usd=cost))
-            store.keep_ledger(tx, outcome.ledger(answer.ledger_id), None)
+            store.add_to_day(tx, self.job.entity_id, PulseDayDelta(answer.answered_at.astimezone(UTC).date(), cost_usd=cost))
+            store.add_ledger(tx, outcome.to_ledger(answer.ledger_id), None)
         self.release(tx)
         if answer.problem:
-            ids = {"tenant_id": self.order.tenant_id, "question_id": self.question_id}
+            ids = {"tenant_id": self.job.tenant_id, "question_id": self.question_id}
             log.warning("pulse_question_not_answered", code=answer.problem, **ids)
 
 
-def _answered(outcome: Outcome) -> AnsweredRow:
-    if outcome.written is None or outcome.answered is None:
-        return _NOTHING
-    return AnsweredRow(
-        outcome.written.markdown,
-        [statement.to_json() for statement in outcome.written.statements],
-        [citation.to_json() for citation in outcome.written.citations],
-        outcome.answered.model,
+def _answer_row(outcome: LevelOutcome) -> AnswerContent:
+    if outcome.rendered is None or outcome.model_choice is None:
+        return _NO_ANSWER
+    return AnswerContent(
+        outcome.rendered.markdown,
+        [statement.to_json() for statement in outcome.rendered.statements],
+        [citation.to_json() for citation in outcome.rendered.citations],
+        outcome.model_choice.model,
     )

@@ -12,28 +12,28 @@ from parlour.infra.errors import Misconfigured
 from parlour.infra.ids import NewId
 from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
-from parlour.models.aside import Aside, Asking
+from parlour.models.aside import BackgroundCompletion, CompletionRequest
 from parlour.models.request import Model, ModelRequest
-from parlour.models.route import OFFLINE, Choice, available, choose
+from parlour.models.route import OFFLINE_PROVIDER, ModelChoice, filter_available, choose_models
 from parlour.principal import Principal
 from parlour.pulse import extractive, prompt
 from parlour.pulse.due import budget
 from parlour.pulse.fingerprint import fingerprint
-from parlour.pulse.markdown import Written, write
+from parlour.pulse.markdown import RenderedPulse, render_pulse
 from parlour.pulse.material import assembled
-from parlour.pulse.material.assembled import LONGEST_ANSWER, Prompted
-from parlour.pulse.material.documents import Document, documents
-from parlour.pulse.material.gather import Gathered, Subject
-from parlour.pulse.statements import Unusable, check
-from parlour.pulse.writing.store import NewLedger
+from parlour.pulse.material.assembled import MAX_ANSWER_TOKENS, PulsePrompt
+from parlour.pulse.material.documents import NumberedSource, number_sources
+from parlour.pulse.material.gather import SourceMaterial, PulseSubject
+from parlour.pulse.statements import InvalidModelAnswer, check_statements
+from parlour.pulse.writing.store import NewPulseLedger
 
-_SECONDS = 60.0
-_SECONDS_KEPT = 20.0
+_MODEL_TIMEOUT_SECONDS = 60.0
+_COMMIT_SECONDS = 20.0
 """What is left of an invocation to write down what came of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class PulseDependencies:
     """What writing runs with; `models` is asked for anew each time, for keys change.
 
     pulse_cap  of a tenant without a Pulse budget of its own; age: after which a Pulse is compared anew.
@@ -43,9 +43,9 @@ class Services:
     database: Database
     models: Callable[[], Mapping[str, Model]]
     default_cap: Decimal
-    pulse_cap: Decimal
-    age: timedelta
-    ended: Callable[[UUID], None]
+    default_pulse_cap: Decimal
+    max_age: timedelta
+    on_written: Callable[[UUID], None]
     clock: Callable[[], datetime]
     new_id: NewId
     sleep: Callable[[float], None]
@@ -53,132 +53,132 @@ class Services:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class LevelDraft:
     """A prompt before it is asked. candidates: everything that might have stood in it."""
 
-    about: Subject
+    subject: PulseSubject
     level: int
-    prompted: Prompted
-    candidates: tuple[Document, ...]
-    choices: Sequence[Choice]
+    pulse_prompt: PulsePrompt
+    candidates: tuple[NumberedSource, ...]
+    model_choices: Sequence[ModelChoice]
     prompt_version: str
     fingerprint: str
     question_id: UUID | None = None
 
     @property
-    def documents(self) -> dict[int, Document]:
+    def sources_by_number(self) -> dict[int, NumberedSource]:
         """What stands in it, by number."""
-        return {one.number: one for one in self.prompted.documents}
+        return {one.number: one for one in self.pulse_prompt.documents}
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class LevelOutcome:
     """What came of asking: a text, or the code of the problem.
 
     cost_usd  of all tries; for_money: there was no room in a budget.
     """
 
-    draft: Draft
-    at: datetime
-    written: Written | None = None
-    dropped: JsonObject = field(default_factory=dict)
-    answered: Choice | None = None
+    draft: LevelDraft
+    ended_at: datetime
+    rendered: RenderedPulse | None = None
+    rejected_statements: JsonObject = field(default_factory=dict)
+    model_choice: ModelChoice | None = None
     cost_usd: Decimal = Decimal()
     problem: str = ""
 
     @property
-    def for_money(self) -> bool:
+    def is_over_budget(self) -> bool:
         return self.problem == "spend_cap"
 
-    def ledger(self, ledger_id: UUID) -> NewLedger:
+    def to_ledger(self, ledger_id: UUID) -> NewPulseLedger:
         """The record of the prompt."""
         draft = self.draft
-        basis, words = prompt_record.dump(draft.prompted.inputs)
-        told_of = dict.fromkeys(one for document in draft.candidates for one in document.told_of)
-        return NewLedger(
-            ledger_id, draft.about.id, draft.level, self.at, _named(self.answered or draft.choices[0]),
-            draft.prompted.assembled.prompt.hash, basis, words, tuple(told_of), self.problem or "written",
+        basis, words = prompt_record.serialize_part(draft.pulse_prompt.inputs)
+        told_of = dict.fromkeys(one for document in draft.candidates for one in document.source_ids)
+        return NewPulseLedger(
+            ledger_id, draft.subject.id, draft.level, self.ended_at, _model_name(self.model_choice or draft.model_choices[0]),
+            draft.pulse_prompt.assembled.prompt.hash, basis, words, tuple(told_of), self.problem or "written",
             draft.question_id,
         )  # fmt: skip
 
 
-def choices(about: Subject, purpose: str, models: Mapping[str, Model]) -> list[Choice]:
+def model_choices(subject: PulseSubject, purpose: str, models: Mapping[str, Model]) -> list[ModelChoice]:
     """The models that are asked about the record; Misconfigured when the tenant's agents have none that is there."""
-    return available(choose(about.routing, purpose) if about.routing else [], models)
+    return filter_available(choose_models(subject.model_routing, purpose) if subject.model_routing else [], models)
 
 
-def draft(
-    found: Gathered, chosen: Sequence[Choice], now: datetime, question: str = "", question_id: UUID | None = None
-) -> Draft:
+def draft_level(
+    material: SourceMaterial, available_models: Sequence[ModelChoice], now: datetime, question: str = "", question_id: UUID | None = None
+) -> LevelDraft:
     """The prompt for one level. PromptOverflow when the instructions leave no room for the record."""
-    if not chosen:
+    if not available_models:
         raise Misconfigured("no agent of this tenant says which model is asked: give one a model_routing")
-    about, model = found.subject, _named(chosen[0])
-    told = prompt.instructions(about.kind, answers=bool(question))
-    candidates = documents(found)
-    prompted = assembled.prompt(
+    about, model = material.subject, _model_name(available_models[0])
+    told = prompt.system_prompt(about.record_type, is_question=bool(question))
+    candidates = number_sources(material)
+    prompted = assembled.assemble_prompt(
         f"{about.name} ({about.handle})",
         told,
-        prompt.words(about.handle, question),
+        prompt.user_text(about.handle, question),
         candidates,
-        found.level,
+        material.level,
         model,
         now,
     )
-    version = prompt.version(told)
+    version = prompt.prompt_version(told)
     print_of = fingerprint(
-        prompted.documents, about.properties, prompt_version=version, model=model, level=found.level, question=question
+        prompted.documents, about.properties, prompt_version=version, model=model, level=material.level, question=question
     )
-    return Draft(about, found.level, prompted, candidates, chosen, version, print_of, question_id)
+    return LevelDraft(about, material.level, prompted, candidates, available_models, version, print_of, question_id)
 
 
-def ask(
-    services: Services, principal: Principal, made: Draft, models: Mapping[str, Model], seconds_left: SecondsLeft
-) -> Outcome:
+def write_draft(
+    dependencies: PulseDependencies, principal: Principal, level_draft: LevelDraft, models: Mapping[str, Model], seconds_left: SecondsLeft
+) -> LevelOutcome:
     """Have the text written, and hold it against its sources. Raises a RetryError only for the database."""
-    if made.choices[0].provider == OFFLINE:
-        quoted = extractive.answer(made.prompted.documents)
-        return _checked(made, quoted, services.clock(), made.choices[0], Decimal(), extractive.NOTE)
-    sent = made.prompted.assembled.prompt
-    request = ModelRequest(made.choices[0].model, LONGEST_ANSWER, sent.tools, sent.system, sent.messages)
-    read = sum(made.prompted.assembled.tokens_by_layer.values())
-    asking = Asking(
-        request, read, made.choices, models, budget.PURPOSE, min(_SECONDS, seconds_left() - _SECONDS_KEPT),
-        lambda tx, amount, reservation, now: _admit(services, tx, amount, reservation, now),
+    if level_draft.model_choices[0].provider == OFFLINE_PROVIDER:
+        quoted = extractive.offline_answer(level_draft.pulse_prompt.documents)
+        return _check_answer(level_draft, quoted, dependencies.clock(), level_draft.model_choices[0], Decimal(), extractive.OFFLINE_NOTE)
+    sent = level_draft.pulse_prompt.assembled.prompt
+    request = ModelRequest(level_draft.model_choices[0].model, MAX_ANSWER_TOKENS, sent.tools, sent.system, sent.messages)
+    read = sum(level_draft.pulse_prompt.assembled.tokens_by_layer.values())
+    asking = CompletionRequest(
+        request, read, level_draft.model_choices, models, budget.PULSE_PURPOSE, min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS),
+        lambda tx, amount, reservation, now: _check_budget(dependencies, tx, amount, reservation, now),
     )  # fmt: skip
-    answer = _aside(services).ask(principal, asking)
-    at = services.clock()
-    if answer.problem is not None or answer.completed is None or answer.choice is None:
+    answer = _background_completion(dependencies).ask(principal, asking)
+    at = dependencies.clock()
+    if answer.problem is not None or answer.completion is None or answer.choice is None:
         code = answer.problem.code if answer.problem else "provider_unavailable"
-        return Outcome(made, at, cost_usd=answer.cost_usd, problem=code)
-    if answer.completed.stop_reason == "refusal":
-        return Outcome(made, at, answered=answer.choice, cost_usd=answer.cost_usd, problem="refused")
-    return _checked(made, answer.text, at, answer.choice, answer.cost_usd)
+        return LevelOutcome(level_draft, at, cost_usd=answer.cost_usd, problem=code)
+    if answer.completion.stop_reason == "refusal":
+        return LevelOutcome(level_draft, at, model_choice=answer.choice, cost_usd=answer.cost_usd, problem="refused")
+    return _check_answer(level_draft, answer.text, at, answer.choice, answer.cost_usd)
 
 
-def _checked(made: Draft, text: str, at: datetime, by: Choice, cost: Decimal, note: str = "") -> Outcome:
+def _check_answer(level_draft: LevelDraft, text: str, ended_at: datetime, model_choice: ModelChoice, cost_usd: Decimal, note: str = "") -> LevelOutcome:
     try:
-        checked = check(text, made.documents)
-    except Unusable as problem:
-        return Outcome(made, at, answered=by, cost_usd=cost, problem=problem.code)
-    if checked.dropped:
-        log.info("pulse_statements_dropped", entity_id=made.about.id, **_numbers(checked.dropped))
-    return Outcome(made, at, write(checked.statements, made.documents, note), checked.dropped, by, cost)
+        checked = check_statements(text, level_draft.sources_by_number)
+    except InvalidModelAnswer as problem:
+        return LevelOutcome(level_draft, ended_at, model_choice=model_choice, cost_usd=cost_usd, problem=problem.code)
+    if checked.rejected:
+        log.info("pulse_statements_dropped", entity_id=level_draft.subject.id, **_integer_counts(checked.rejected))
+    return LevelOutcome(level_draft, ended_at, render_pulse(checked.statements, level_draft.sources_by_number, note), checked.rejected, model_choice, cost_usd)
 
 
-def _numbers(dropped: JsonObject) -> dict[str, int]:
+def _integer_counts(dropped: JsonObject) -> dict[str, int]:
     return {reason: count for reason, count in dropped.items() if isinstance(count, int)}
 
 
-def _admit(services: Services, tx: Transaction, amount: Decimal, reservation: UUID, now: datetime) -> None:
-    budget.admit(tx, amount, services.pulse_cap, now, reservation)
+def _check_budget(dependencies: PulseDependencies, tx: Transaction, amount: Decimal, reservation: UUID, now: datetime) -> None:
+    budget.check_budget(tx, amount, dependencies.default_pulse_cap, now, reservation)
 
 
-def _aside(services: Services) -> Aside:
-    return Aside(
-        services.database, services.default_cap, services.clock, services.new_id, services.sleep, services.jitter
+def _background_completion(dependencies: PulseDependencies) -> BackgroundCompletion:
+    return BackgroundCompletion(
+        dependencies.database, dependencies.default_cap, dependencies.clock, dependencies.new_id, dependencies.sleep, dependencies.jitter
     )
 
 
-def _named(choice: Choice) -> str:
+def _model_name(choice: ModelChoice) -> str:
     return f"{choice.provider}/{choice.model}"

@@ -10,11 +10,11 @@ from parlour.infra.jsonable import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptRow:
+class FingerprintRow:
     """What a Pulse was written from."""
 
     level: int
@@ -22,28 +22,28 @@ class KeptRow:
 
 
 @dataclass(frozen=True, slots=True)
-class NewText:
+class NewPulseText:
     """A text that a Pulse gets. causes: `{"cause", "since"}`, what it was written for; marks: how many of them."""
 
     level: int
     markdown: str
     statements: Sequence[JsonObject]
     citations: Sequence[JsonObject]
-    told_of: Sequence[str]
-    dropped: JsonObject
+    source_ids: Sequence[str]
+    rejected_statements: JsonObject
     fingerprint: str
     prompt_version: str
     provider: str
     model: str
     cost_usd: Decimal
     causes: Sequence[JsonObject]
-    marks: int
-    read_at: datetime
+    mark_count: int
+    sources_read_at: datetime
     generated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
-class Day:
+class PulseDayDelta:
     """What one look of a writer adds to a record's day."""
 
     day: date
@@ -55,34 +55,34 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True)
-class NewLedger:
+class NewPulseLedger:
     """The record of one prompt, packed, its words apart: `words` by their hashes."""
 
     id: UUID
     entity_id: UUID
     level: int
-    at: datetime
+    created_at: datetime
     model: str
     prompt_hash: str
-    basis: bytes
-    words: Mapping[str, str]
-    told_of: Sequence[str]
+    prompt_inputs: bytes
+    texts_by_hash: Mapping[str, str]
+    source_ids: Sequence[str]
     outcome: str
     question_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerRow:
+class PulseLedgerRow:
     """The record of one prompt as it is kept."""
 
     id: UUID
     level: int
     version: int | None
     month: date
-    at: datetime
+    created_at: datetime
     model: str
     prompt_hash: str
-    basis: bytes
+    prompt_inputs: bytes
     outcome: str
 
 
@@ -99,7 +99,7 @@ class QuestionRow:
 
 
 @dataclass(frozen=True, slots=True)
-class AnsweredRow:
+class AnswerContent:
     """An answer that was given before."""
 
     markdown: str
@@ -109,84 +109,84 @@ class AnsweredRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Blob:
+class LedgerTextRow:
     """A text by its hash; `words` is None once it was forgotten."""
 
     hash: str
-    words: str | None
+    text: str | None
 
 
-def kept(tx: Transaction, record_id: UUID) -> dict[int, str]:
+def read_fingerprints(tx: Transaction, record_id: UUID) -> dict[int, str]:
     """The fingerprints of the record's Pulses, by level."""
-    return {row.level: row.fingerprint for row in tx.all(SQL["kept_pulses"], KeptRow, id=record_id)}
+    return {row.level: row.fingerprint for row in tx.all(SQL["kept_pulses"], FingerprintRow, id=record_id)}
 
 
-def keep_pulse(tx: Transaction, record_id: UUID, text: NewText) -> int:
+def add_pulse_text(tx: Transaction, record_id: UUID, text: NewPulseText) -> int:
     """The version that the text is."""
     version: int = tx.value(
         SQL["keep_pulse"], id=record_id, level=text.level, markdown=text.markdown, statements=jsonb(text.statements),
-        citations=jsonb(text.citations), told_of=list(text.told_of), dropped=text.dropped,
+        citations=jsonb(text.citations), told_of=list(text.source_ids), dropped=text.rejected_statements,
         fingerprint=text.fingerprint, prompt_version=text.prompt_version, provider=text.provider, model=text.model,
-        cost_usd=text.cost_usd, causes=jsonb(text.causes), marks=text.marks, read_at=text.read_at,
+        cost_usd=text.cost_usd, causes=jsonb(text.causes), marks=text.mark_count, read_at=text.sources_read_at,
         generated_at=text.generated_at,
     )  # fmt: skip
     return version
 
 
-def check_pulse(tx: Transaction, record_id: UUID, level: int, told_of: Sequence[str], read_at: datetime) -> None:
-    tx.run(SQL["check_pulse"], id=record_id, level=level, told_of=list(told_of), read_at=read_at)
+def mark_checked(tx: Transaction, record_id: UUID, level: int, source_ids: Sequence[str], checked_at: datetime) -> None:
+    tx.run(SQL["check_pulse"], id=record_id, level=level, told_of=list(source_ids), read_at=checked_at)
 
 
-def drop_pulses(tx: Transaction, record_id: UUID, levels: Sequence[int]) -> None:
+def delete_other_levels(tx: Transaction, record_id: UUID, levels: Sequence[int]) -> None:
     """The record has Pulses of these levels and of no others."""
     tx.run(SQL["drop_pulses"], id=record_id, levels=list(levels))
 
 
-def note_day(tx: Transaction, record_id: UUID, day: Day) -> None:
+def add_to_day(tx: Transaction, record_id: UUID, day: PulseDayDelta) -> None:
     tx.run(
         SQL["note_day"], id=record_id, day=day.day, regenerated=day.regenerated, skipped=day.skipped,
         coalesced=day.coalesced, failed=day.failed, cost_usd=day.cost_usd,
     )  # fmt: skip
 
 
-def keep_ledger(tx: Transaction, row: NewLedger, version: int | None) -> None:
+def add_ledger(tx: Transaction, row: NewPulseLedger, version: int | None) -> None:
     """Texts are kept in the order of their hashes, so that two who keep the same ones do not wait for each other."""
     tx.run(
-        SQL["keep_ledger"], id=row.id, entity_id=row.entity_id, level=row.level, version=version, at=row.at,
-        model=row.model, prompt_hash=row.prompt_hash, basis=row.basis, told_of=list(row.told_of),
-        question_id=row.question_id, outcome=row.outcome, hashes=sorted(row.words),
-        texts=[row.words[one] for one in sorted(row.words)],
+        SQL["keep_ledger"], id=row.id, entity_id=row.entity_id, level=row.level, version=version, at=row.created_at,
+        model=row.model, prompt_hash=row.prompt_hash, basis=row.prompt_inputs, told_of=list(row.source_ids),
+        question_id=row.question_id, outcome=row.outcome, hashes=sorted(row.texts_by_hash),
+        texts=[row.texts_by_hash[one] for one in sorted(row.texts_by_hash)],
     )  # fmt: skip
 
 
-def ledger(tx: Transaction, record_id: UUID, level: int, version: int | None) -> LedgerRow | None:
-    return tx.first(SQL["ledger"], LedgerRow, entity_id=record_id, level=level, version=version)
+def find_ledger(tx: Transaction, record_id: UUID, level: int, version: int | None) -> PulseLedgerRow | None:
+    return tx.first(SQL["ledger"], PulseLedgerRow, entity_id=record_id, level=level, version=version)
 
 
-def words(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
+def read_ledger_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
     """The texts of those hashes; those that were forgotten are missing."""
-    found = tx.all(SQL["ledger_words"], Blob, month=month, hashes=list(hashes))
-    return {one.hash: one.words for one in found if one.words is not None}
+    found = tx.all(SQL["ledger_words"], LedgerTextRow, month=month, hashes=list(hashes))
+    return {one.hash: one.text for one in found if one.text is not None}
 
 
-def question(tx: Transaction, question_id: UUID) -> QuestionRow | None:
+def find_open_question(tx: Transaction, question_id: UUID) -> QuestionRow | None:
     return tx.first(SQL["question"], QuestionRow, id=question_id)
 
 
-def answered_before(tx: Transaction, asked: QuestionRow, fingerprint: str) -> AnsweredRow | None:
+def find_previous_answer(tx: Transaction, pulse_question: QuestionRow, fingerprint: str) -> AnswerContent | None:
     return tx.first(
-        SQL["answered_before"], AnsweredRow, entity_id=asked.entity_id, by=asked.asked_by, level=asked.level,
+        SQL["answered_before"], AnswerContent, entity_id=pulse_question.entity_id, by=pulse_question.asked_by, level=pulse_question.level,
         fingerprint=fingerprint,
     )  # fmt: skip
 
 
-def answer_question(
-    tx: Transaction, question_id: UUID, answer: AnsweredRow, *, told_of: Sequence[str], fingerprint: str,
+def complete_question(
+    tx: Transaction, question_id: UUID, answer: AnswerContent, *, source_ids: Sequence[str], fingerprint: str,
     cost_usd: Decimal, problem: str | None, now: datetime,
 ) -> bool:  # fmt: skip
     """False when it has its answer already."""
     return tx.run(
         SQL["answer_question"], id=question_id, markdown=answer.markdown, statements=jsonb(answer.statements),
-        citations=jsonb(answer.citations), model=answer.model, told_of=list(told_of), fingerprint=fingerprint,
+        citations=jsonb(answer.citations), model=answer.model, told_of=list(source_ids), fingerprint=fingerprint,
         cost_usd=cost_usd, problem=problem, now=now,
     ) > 0  # fmt: skip

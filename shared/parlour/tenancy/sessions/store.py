@@ -7,23 +7,23 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.tenancy.records import Visibility
+from parlour.tenancy.records import SessionVisibility
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
-_LETTERS = 160
+_PREVIEW_CHARS = 160
 """Of what was said last, that a list shows."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class SessionListItem:
     """A session in a list. title: '' while nothing was said that names it; last: how what was said last begins."""
 
     id: UUID
     user_id: UUID
     binding_id: UUID
     entity_id: UUID | None
-    visibility: Visibility
+    visibility: SessionVisibility
     channel: str
     title: str
     is_main: bool
@@ -32,45 +32,45 @@ class Line:
     created_at: datetime
     last_active_at: datetime
     last_event: int
-    last: str | None
+    last_message_preview: str | None
 
 
-def own(
-    tx: Transaction, user_id: UUID, binding_id: UUID, *, entity_id: UUID | None, archived: bool, most: int
-) -> list[Line]:
+def list_own_sessions(
+    tx: Transaction, user_id: UUID, binding_id: UUID, *, entity_id: UUID | None, archived: bool, limit: int
+) -> list[SessionListItem]:
     return tx.all(
-        SQL["own_sessions"], Line,
-        user_id=user_id, binding_id=binding_id, entity_id=entity_id, archived=archived, most=most, letters=_LETTERS,
+        SQL["own_sessions"], SessionListItem,
+        user_id=user_id, binding_id=binding_id, entity_id=entity_id, archived=archived, most=limit, letters=_PREVIEW_CHARS,
     )  # fmt: skip
 
 
-def readable(
+def list_readable_sessions(
     tx: Transaction,
     *,
     entity_id: UUID | None,
     user_id: UUID | None,
-    visibilities: Collection[Visibility],
+    visibilities: Collection[SessionVisibility],
     clearance: int,
     archived: bool,
-    most: int,
-) -> list[Line]:
+    limit: int,
+) -> list[SessionListItem]:
     return tx.all(
-        SQL["open_sessions"], Line,
+        SQL["open_sessions"], SessionListItem,
         entity_id=entity_id, user_id=user_id, visibilities=sorted(visibilities), clearance=clearance,
-        archived=archived, most=most, letters=_LETTERS,
+        archived=archived, most=limit, letters=_PREVIEW_CHARS,
     )  # fmt: skip
 
 
-def latest(tx: Transaction, user_id: UUID, binding_id: UUID, entity_id: UUID | None) -> UUID | None:
+def find_latest_session(tx: Transaction, user_id: UUID, binding_id: UUID, entity_id: UUID | None) -> UUID | None:
     found: UUID | None = tx.value(
         SQL["latest_session"], user_id=user_id, binding_id=binding_id, entity_id=entity_id
     )  # fmt: skip
     return found
 
 
-def change(
+def update_session(
     tx: Transaction, session_id: UUID, user_id: UUID, *,
-    title: str | None, pinned: bool | None, archived: bool | None, visibility: Visibility | None, now: datetime,
+    title: str | None, pinned: bool | None, archived: bool | None, visibility: SessionVisibility | None, now: datetime,
 ) -> bool:  # fmt: skip
     """Whether there is such a session of theirs."""
     values = {"title": title, "pinned": pinned, "archived": archived, "visibility": visibility, "now": now}

@@ -11,7 +11,7 @@ from functools import partial
 from uuid import UUID
 
 from parlour.channels import outbox, outgoing
-from parlour.channels.outbox import Unsent
+from parlour.channels.outbox import PendingReply
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, NotFound
 from parlour.infra.ids import NewId
@@ -24,22 +24,22 @@ from parlour.tenancy.bindings import Binding
 from parlour.turns.linking import codes, store
 from parlour.turns.linking.store import ContactRow, NewLink
 
-CHANNEL = "whatsapp"
+PHONE_CHANNEL = "whatsapp"
 
 _HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedCode:
     """A code that was asked for: until when it is good, and the row of the outbox that brings it, if one does."""
 
     link_id: UUID
     expires_at: datetime
-    unsent: Unsent | None
+    pending_reply: PendingReply | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _CodeRequest:
     """One request. Its ids and its code are made once, for the work may be committed twice."""
 
     principal: Principal
@@ -56,61 +56,61 @@ class _Asking:
 
     @property
     def expires_at(self) -> datetime:
-        return self.now + codes.GOOD_FOR
+        return self.now + codes.CODE_LIFETIME
 
 
-def ask(
+def request_code(
     principal: Principal, database: Database, binding: Binding, session_id: UUID, phone: str, *, code: str, secret: str,
     now: datetime, new_id: NewId,
-) -> Asked:  # fmt: skip
+) -> RequestedCode:  # fmt: skip
     """Send a code to `phone`, to which the visitor says they agree; the caller wakes the outbox with what comes back.
 
     Raises InvalidRequest for what is no number with a country code, NotFound when the binding answers no phones,
     Forbidden for anybody but a user, and Conflict when they have a number already or codes were asked for too often.
     """
-    number = codes.phone(phone)
-    if CHANNEL not in binding.channels:
-        raise NotFound("this agent is not on WhatsApp, so there is nothing there to join")
+    number = codes.parse_phone_number(phone)
+    if PHONE_CHANNEL not in binding.channels:
+        raise NotFound("this agent has no WhatsApp channel")
     if principal.kind != "user" or principal.id is None:
-        raise Forbidden("only a visitor may say that a number is theirs")
+        raise Forbidden("only a visitor can link a phone number")
     link_id, message_id, outbox_id = new_id(now), new_id(now), new_id(now)
-    asking = _Asking(
-        principal, binding, session_id, number, code, codes.seal(secret, link_id, code), link_id, message_id, outbox_id,
+    asking = _CodeRequest(
+        principal, binding, session_id, number, code, codes.hash_code(secret, link_id, code), link_id, message_id, outbox_id,
         now, new_id,
     )  # fmt: skip
-    asked = database.run(principal, partial(_put, asking))
-    log.info("phone_code_asked", tenant_id=principal.tenant_id, link_id=link_id, sent=asked.unsent is not None)
+    asked = database.run(principal, partial(_store_request, asking))
+    log.info("phone_code_asked", tenant_id=principal.tenant_id, link_id=link_id, sent=asked.pending_reply is not None)
     return asked
 
 
-def _put(asking: _Asking, tx: Transaction) -> Asked:
+def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
     user_id = asking.principal.id
-    user = store.hold_user(tx, user_id) if user_id else None
+    user = store.lock_user(tx, user_id) if user_id else None
     if user is None:
-        raise NotFound("this visitor is no longer here; begin a new conversation")
+        raise NotFound("this visitor no longer exists; start a new conversation")
     if user.phone:
-        raise Conflict(f"this conversation is joined with the number that ends in {user.phone[-4:]} already")
-    _check_pace(asking, tx, user.id)
-    contact = _reached(asking, tx)
-    store.put_link(tx, _link(asking, user.id, contact), asking.now)
+        raise Conflict(f"this conversation is already linked to the number ending in {user.phone[-4:]}")
+    _check_rate_limits(asking, tx, user.id)
+    contact = _enqueue_code(asking, tx)
+    store.insert_link(tx, _new_link(asking, user.id, contact), asking.now)
     if contact is None or contact.session_id is None:
-        return Asked(asking.link_id, asking.expires_at, None)
+        return RequestedCode(asking.link_id, asking.expires_at, None)
     work_due.schedule(tx, "phone_link", asking.link_id, asking.expires_at)
-    return Asked(asking.link_id, asking.expires_at, Unsent(asking.outbox_id, contact.session_id, 0))
+    return RequestedCode(asking.link_id, asking.expires_at, PendingReply(asking.outbox_id, contact.session_id, 0))
 
 
-def _check_pace(asking: _Asking, tx: Transaction, user_id: UUID) -> None:
-    store.hold_number(tx, user_id, asking.phone)
-    before = store.asked_before(
+def _check_rate_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> None:
+    store.lock_phone_number(tx, user_id, asking.phone)
+    before = store.count_recent_codes(
         tx, user_id, asking.phone, asking.binding.id, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
     )  # fmt: skip
-    if max(before.by_user, before.for_phone) >= codes.MOST_AN_HOUR:
-        raise Conflict("codes were asked for several times just now: wait an hour, then ask for a new one")
-    if before.for_all >= codes.MOST_OF_ALL:
+    if max(before.user_last_hour, before.phone_last_hour) >= codes.MAX_CODES_PER_HOUR:
+        raise Conflict("too many codes were requested: wait an hour, then request a new one")
+    if before.binding_last_hour >= codes.MAX_BINDING_CODES_PER_HOUR:
         log.count("CodesRefused")
-        raise Conflict("codes were asked for too often for this agent: wait an hour, then ask for a new one")
-    if before.today >= codes.MOST_A_DAY:
-        raise Conflict("codes were asked for many times today: ask again tomorrow")
+        raise Conflict("too many codes were requested for this agent: wait an hour, then request a new one")
+    if before.phone_last_day >= codes.MAX_CODES_PER_DAY:
+        raise Conflict("too many codes were requested today: try again tomorrow")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,41 +120,41 @@ class _Contact:
     is_new: bool
 
 
-def _reached(asking: _Asking, tx: Transaction) -> _Contact | None:
+def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
     """Put the code on its way to whoever has the number, who is made for it where only a template reaches them."""
-    known = store.contact_on(tx, asking.phone, asking.binding.id)
-    if not _is_reachable(known, asking.binding.channels.get(CHANNEL), asking.now):
+    known = store.find_contact(tx, asking.phone, asking.binding.id)
+    if not _is_reachable(known, asking.binding.channels.get(PHONE_CHANNEL), asking.now):
         return None
     if known and known.session_id:
         contact = _Contact(known.user_id, known.session_id, is_new=False)
     else:
-        contact = _made(asking, tx, known)
-    store.put_code(
+        contact = _create_contact(asking, tx, known)
+    store.insert_code_message(
         tx, message_id=asking.message_id, session_id=contact.session_id, binding_id=asking.binding.id,
-        body=codes.words(asking.code, asking.binding.display_name), now=asking.now,
+        body=codes.render_code_message(asking.code, asking.binding.display_name), now=asking.now,
     )  # fmt: skip
-    outbox.put(
+    outbox.enqueue(
         tx, outbox_id=asking.outbox_id, session_id=contact.session_id, message_id=asking.message_id,
-        binding_id=asking.binding.id, channel=CHANNEL, recipient=asking.phone, now=asking.now,
+        binding_id=asking.binding.id, channel=PHONE_CHANNEL, recipient=asking.phone, now=asking.now,
     )  # fmt: skip
     return contact
 
 
 def _is_reachable(known: ContactRow | None, settings: object, now: datetime) -> bool:
     given: JsonObject = settings if isinstance(settings, dict) else {}
-    has_template = outgoing.Account("", "", given).template is not None
-    return has_template or (known is not None and outgoing.is_open(known.heard_at, now))
+    has_template = outgoing.ChannelAccount("", "", given).template is not None
+    return has_template or (known is not None and outgoing.is_window_open(known.last_inbound_at, now))
 
 
-def _made(asking: _Asking, tx: Transaction, known: ContactRow | None) -> _Contact:
-    contact = people.contact(
-        tx, channel=CHANNEL, address=asking.phone, display_name=None, binding_id=asking.binding.id, now=asking.now,
+def _create_contact(asking: _CodeRequest, tx: Transaction, known: ContactRow | None) -> _Contact:
+    contact = people.find_or_create_contact(
+        tx, channel=PHONE_CHANNEL, address=asking.phone, display_name=None, binding_id=asking.binding.id, now=asking.now,
         new_id=asking.new_id,
     )  # fmt: skip
     return _Contact(contact.user_id, contact.session_id, is_new=known is None)
 
 
-def _link(asking: _Asking, user_id: UUID, contact: _Contact | None) -> NewLink:
+def _new_link(asking: _CodeRequest, user_id: UUID, contact: _Contact | None) -> NewLink:
     return NewLink(
         link_id=asking.link_id, user_id=user_id, binding_id=asking.binding.id, session_id=asking.session_id,
         contact_id=contact.user_id if contact else None, is_new=contact is not None and contact.is_new,

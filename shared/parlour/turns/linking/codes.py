@@ -13,48 +13,48 @@ from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest
 
-GOOD_FOR = timedelta(minutes=10)
-MOST_TRIES = 5
-MOST_AN_HOUR, MOST_A_DAY = 3, 6
+CODE_LIFETIME = timedelta(minutes=10)
+MAX_ATTEMPTS = 5
+MAX_CODES_PER_HOUR, MAX_CODES_PER_DAY = 3, 6
 """Codes for one number or for one visitor in an hour, and for one number in a day: nobody's phone is flooded."""
 
-MOST_OF_ALL = 200
+MAX_BINDING_CODES_PER_HOUR = 200
 """Codes that a binding sends in an hour, whoever asks and for whatever number: each is a message that is paid for, and
 visitors cost nothing."""
 
 _DIGITS = 6
-_SPOKEN = re.compile(r"[\s().\u2010-\u2015/-]")
-_PHONE = re.compile(r"\+[1-9]\d{7,14}")
+_PHONE_PUNCTUATION = re.compile(r"[\s().\u2010-\u2015/-]")
+_E164 = re.compile(r"\+[1-9]\d{7,14}")
 
 
-def fresh(below: Callable[[int], int]) -> str:
+def generate_code(random_below: Callable[[int], int]) -> str:
     """A new code; `below(n)` draws a number from 0 to n - 1 that nobody can foretell."""
-    return f"{below(10**_DIGITS):0{_DIGITS}d}"
+    return f"{random_below(10**_DIGITS):0{_DIGITS}d}"
 
 
-def seal(secret: str, link_id: UUID, code: str) -> bytes:
+def hash_code(secret: str, link_id: UUID, code: str) -> bytes:
     """What is stored of a code: 32 bytes that say nothing of it without the secret. Spaces in a code do not count."""
     return hmac.new(secret.encode(), f"phone-link:{link_id}:{''.join(code.split())}".encode(), hashlib.sha256).digest()
 
 
-def is_same(one: bytes, other: bytes) -> bool:
+def hashes_equal(one: bytes, other: bytes) -> bool:
     """Whether two seals are equal; takes the same time either way."""
     return hmac.compare_digest(one, other)
 
 
-def phone(text: str) -> str:
+def parse_phone_number(text: str) -> str:
     """A number as people write it, in E.164; InvalidRequest when it has no country code or is none."""
-    bare = _SPOKEN.sub("", text)
+    bare = _PHONE_PUNCTUATION.sub("", text)
     number = f"+{bare.removeprefix('00')}" if bare.startswith("00") else bare
-    if not _PHONE.fullmatch(number):
+    if not _E164.fullmatch(number):
         raise InvalidRequest("phone: write the number with its country code, as in +91 98000 00001")
     return number
 
 
-def words(code: str, agent: str) -> str:
+def render_code_message(code: str, agent: str) -> str:
     """What is sent; one paragraph, so that it fits into a template's parameter."""
-    minutes = int(GOOD_FOR.total_seconds() // 60)
+    minutes = int(CODE_LIFETIME.total_seconds() // 60)
     return (
-        f"{code} is your code to join what you write here with your conversations with {agent} on the web. "
-        f"It is good for {minutes} minutes. If you did not ask for it, do nothing and tell nobody."
+        f"{code} is your code to link this chat with your web conversations with {agent}. "
+        f"It is valid for {minutes} minutes. If you did not request it, ignore it and do not share it."
     )

@@ -8,13 +8,13 @@ from parlour.jobs.work_due import DueWork
 from parlour.turns.linking import store
 
 
-def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
+def find_expired_code(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
     """Finder: delete an expired code, so that nothing is left to do; look again when one expires later."""
-    found = store.code_over(tx, work.id)
-    if found is None or found.until is None:
+    found = store.find_code_expiry(tx, work.id)
+    if found is None or found.expires_at is None:
         return None
-    if found.until > now:
-        return StaleWork(work.due_at, lambda: None, not_before=found.until)
-    store.wipe_code(tx, work.id)
-    store.drop_unheard(tx, work.id, now)
+    if found.expires_at > now:
+        return StaleWork(work.due_at, lambda: None, not_before=found.expires_at)
+    store.erase_code_text(tx, work.id)
+    store.delete_unused_contact(tx, work.id, now)
     return None

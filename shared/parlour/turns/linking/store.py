@@ -7,18 +7,18 @@ from uuid import UUID
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
-class AskedBefore:
+class CodeCounts:
     """How many codes were asked for: by the visitor, for the number and of the binding within the hour, and for the
     number within a day."""
 
-    by_user: int
-    for_phone: int
-    today: int
-    for_all: int
+    user_last_hour: int
+    phone_last_hour: int
+    phone_last_day: int
+    binding_last_hour: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class ContactRow:
 
     user_id: UUID
     session_id: UUID | None
-    heard_at: datetime | None
+    last_inbound_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class NewLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class CodeAttempt:
     """A code that somebody tries: its seal, and how many tries that makes."""
 
     code_hash: bytes
-    tries: int
+    attempt_count: int
     contact_id: UUID | None
 
 
@@ -87,7 +87,7 @@ class LinkedRow:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldRow:
+class LockedSessionRow:
     """A session that is held, and until when a worker answers in it."""
 
     id: UUID
@@ -95,32 +95,32 @@ class HeldRow:
 
 
 @dataclass(frozen=True, slots=True)
-class CodeOver:
+class CodeExpiry:
     """Until when a code is good; None for one that was given back."""
 
-    until: datetime | None
+    expires_at: datetime | None
 
 
-def asked_before(
+def count_recent_codes(
     tx: Transaction, user_id: UUID, phone: str, binding_id: UUID, link_id: UUID, *, hour: datetime, day: datetime
-) -> AskedBefore:  # fmt: skip
+) -> CodeCounts:  # fmt: skip
     values = {"user_id": user_id, "phone": phone, "binding_id": binding_id, "link_id": link_id}
-    return tx.one(SQL["asked_before"], AskedBefore, hour=hour, day=day, **values)
+    return tx.one(SQL["asked_before"], CodeCounts, hour=hour, day=day, **values)
 
 
-def hold_number(tx: Transaction, user_id: UUID, phone: str) -> None:
+def lock_phone_number(tx: Transaction, user_id: UUID, phone: str) -> None:
     tx.run(SQL["hold_number"], user_id=user_id, phone=phone)
 
 
-def hold_user(tx: Transaction, user_id: UUID) -> UserRow | None:
+def lock_user(tx: Transaction, user_id: UUID) -> UserRow | None:
     return tx.first(SQL["hold_user"], UserRow, user_id=user_id)
 
 
-def contact_on(tx: Transaction, phone: str, binding_id: UUID) -> ContactRow | None:
+def find_contact(tx: Transaction, phone: str, binding_id: UUID) -> ContactRow | None:
     return tx.first(SQL["contact_on"], ContactRow, phone=phone, binding_id=binding_id)
 
 
-def put_code(
+def insert_code_message(
     tx: Transaction, *, message_id: UUID, session_id: UUID, binding_id: UUID, body: str, now: datetime
 ) -> None:
     tx.run(
@@ -128,7 +128,7 @@ def put_code(
     )  # fmt: skip
 
 
-def put_link(tx: Transaction, link: NewLink, now: datetime) -> None:
+def insert_link(tx: Transaction, link: NewLink, now: datetime) -> None:
     tx.run(
         SQL["put_link"], link_id=link.link_id, user_id=link.user_id, binding_id=link.binding_id,
         session_id=link.session_id, contact_id=link.contact_id, is_new=link.is_new, message_id=link.message_id,
@@ -136,74 +136,74 @@ def put_link(tx: Transaction, link: NewLink, now: datetime) -> None:
     )  # fmt: skip
 
 
-def try_code(tx: Transaction, link_id: UUID, user_id: UUID, most: int, now: datetime) -> Tried | None:
-    return tx.first(SQL["try_code"], Tried, link_id=link_id, user_id=user_id, most=most, now=now)
+def record_attempt(tx: Transaction, link_id: UUID, user_id: UUID, max_attempts: int, now: datetime) -> CodeAttempt | None:
+    return tx.first(SQL["try_code"], CodeAttempt, link_id=link_id, user_id=user_id, most=max_attempts, now=now)
 
 
-def linked_before(tx: Transaction, link_id: UUID, user_id: UUID, code_hash: bytes) -> LinkedRow | None:
+def find_completed_link(tx: Transaction, link_id: UUID, user_id: UUID, code_hash: bytes) -> LinkedRow | None:
     return tx.first(SQL["linked_before"], LinkedRow, link_id=link_id, user_id=user_id, code_hash=code_hash)
 
 
-def take_link(tx: Transaction, link_id: UUID, user_id: UUID, code_hash: bytes) -> LinkRow | None:
+def lock_link(tx: Transaction, link_id: UUID, user_id: UUID, code_hash: bytes) -> LinkRow | None:
     return tx.first(SQL["take_link"], LinkRow, link_id=link_id, user_id=user_id, code_hash=code_hash)
 
 
-def hold_sessions(tx: Transaction, user_id: UUID) -> list[datetime | None]:
+def lock_sessions(tx: Transaction, user_id: UUID) -> list[datetime | None]:
     """Until when each is answered in; None where nobody does."""
-    return [row.lease_until for row in tx.all(SQL["hold_sessions"], HeldRow, user_id=user_id)]
+    return [row.lease_until for row in tx.all(SQL["hold_sessions"], LockedSessionRow, user_id=user_id)]
 
 
-def hold_main(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID | None:
+def lock_main_session(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID | None:
     found: UUID | None = tx.value(SQL["hold_main"], user_id=user_id, binding_id=binding_id)
     return found
 
 
-def is_unspoken(tx: Transaction, session_id: UUID) -> bool:
+def is_session_empty(tx: Transaction, session_id: UUID) -> bool:
     return bool(tx.value(SQL["is_unspoken"], session_id=session_id))
 
 
-def may_be_main(tx: Transaction, session_id: UUID) -> bool:
+def can_be_main(tx: Transaction, session_id: UUID) -> bool:
     return bool(tx.value(SQL["may_be_main"], session_id=session_id))
 
 
-def drop_session(tx: Transaction, session_id: UUID) -> None:
+def delete_session(tx: Transaction, session_id: UUID) -> None:
     tx.run(SQL["drop_session"], session_id=session_id)
 
 
-def make_main(tx: Transaction, session_id: UUID) -> None:
+def make_main_session(tx: Transaction, session_id: UUID) -> None:
     tx.run(SQL["make_main"], session_id=session_id)
 
 
-def main_of(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID | None:
+def find_main_session(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID | None:
     found: UUID | None = tx.value(SQL["main_of"], user_id=user_id, binding_id=binding_id)
     return found
 
 
-_MOVES = (
+_MERGE_QUERIES = (
     "end_doubles", "move_facts", "move_decisions", "move_episodes", "move_sessions", "drop_identities",
     "move_identities", "know_more", "merge_user",
 )  # fmt: skip
 """What makes two users one, in this order: of doubles one ends before both are one user's."""
 
 
-def move(tx: Transaction, user_id: UUID, into: UUID, binding_id: UUID) -> None:
-    for name in _MOVES:
+def move_user_rows(tx: Transaction, user_id: UUID, into: UUID, binding_id: UUID) -> None:
+    for name in _MERGE_QUERIES:
         tx.run(SQL[name], user_id=user_id, into=into, binding_id=binding_id)
 
 
-def end_link(tx: Transaction, link_id: UUID, now: datetime) -> None:
+def complete_link(tx: Transaction, link_id: UUID, now: datetime) -> None:
     tx.run(SQL["end_link"], link_id=link_id, now=now)
 
 
-def code_over(tx: Transaction, link_id: UUID) -> CodeOver | None:
-    return tx.first(SQL["code_over"], CodeOver, link_id=link_id)
+def find_code_expiry(tx: Transaction, link_id: UUID) -> CodeExpiry | None:
+    return tx.first(SQL["code_over"], CodeExpiry, link_id=link_id)
 
 
-def wipe_code(tx: Transaction, link_id: UUID) -> None:
+def erase_code_text(tx: Transaction, link_id: UUID) -> None:
     tx.run(SQL["wipe_code"], link_id=link_id)
 
 
-def drop_unheard(tx: Transaction, link_id: UUID, now: datetime) -> None:
+def delete_unused_contact(tx: Transaction, link_id: UUID, now: datetime) -> None:
     """Under locks of their own, since what is written at this moment is to be seen."""
     tx.run(SQL["hold_contact"], link_id=link_id)
     tx.run(SQL["drop_unheard"], link_id=link_id, now=now)

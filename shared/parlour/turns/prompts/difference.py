@@ -6,38 +6,38 @@ from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 from uuid import UUID
 
-from parlour.context.ledger import Entry
+from parlour.context.ledger import LedgerEntry
 from parlour.context.segment import Block, Layer, Segment
-from parlour.infra.jsonable import Json, JsonObject, canonical
+from parlour.infra.jsonable import Json, JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.turns.prompts import explain, fates, recorded
-from parlour.turns.prompts.recorded import Asked, Recorded, pieces_of
+from parlour.turns.prompts.recorded import RecordedPrompt, RecordedTurn, piece_texts
 
-_AROUND = 60
+_EXCERPT_CHARS = 60
 """Letters shown of each side from the first change on."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Side:
+class _ComparedPrompt:
     """One of two prompts: its record, its step, and its blocks in the order of their bytes."""
 
-    found: Recorded
-    asked: Asked
+    recorded: RecordedTurn
+    prompt: RecordedPrompt
 
     @property
     def blocks(self) -> list[tuple[Layer, Block]]:
-        return [(one.layer, block) for one in self.asked.segments for block in one.blocks]
+        return [(one.layer, block) for one in self.prompt.segments for block in one.blocks]
 
     def to_json(self) -> JsonObject:
         return {
-            "turn_id": str(self.found.turn_id), "number": self.found.place.number, "step": self.asked.step,
-            "hash": self.asked.hash, "tokens": self.asked.tokens, "anew": self.asked.is_anew,
+            "turn_id": str(self.recorded.turn_id), "number": self.recorded.position.number, "step": self.prompt.step,
+            "hash": self.prompt.prompt_hash, "tokens": self.prompt.tokens, "anew": self.prompt.is_restart,
         }  # fmt: skip
 
 
-def diff(
-    principal: Principal, tx: Transaction, turn_id: UUID, before: UUID,
+def compare_turn_prompts(
+    principal: Principal, tx: Transaction, turn_id: UUID, before_turn_id: UUID,
     step: int | None = None, before_step: int | None = None,
 ) -> JsonObject:  # fmt: skip
     """What changed from a prompt of turn `before` to one of `turn_id`, for a viewer of the tenant.
@@ -53,37 +53,37 @@ def diff(
     `byte` counts from the prompt's first block on, marks of the cache left out: they are no part of what is cached.
     NotFound as `recorded.read`.
     """
-    later = recorded.read(principal, tx, turn_id)
-    earlier = later if before == turn_id else recorded.read(principal, tx, before)
-    if before == turn_id:
-        after = later.step(step)
-        one = _Side(earlier, earlier.step(before_step) if before_step else earlier.before(after))
+    later = recorded.read_recorded_turn(principal, tx, turn_id)
+    earlier = later if before_turn_id == turn_id else recorded.read_recorded_turn(principal, tx, before_turn_id)
+    if before_turn_id == turn_id:
+        after = later.prompt_of_step(step)
+        one = _ComparedPrompt(earlier, earlier.prompt_of_step(before_step) if before_step else earlier.previous_prompt(after))
     else:
-        after = later.step(step or later.asked[0].step)
-        one = _Side(earlier, earlier.step(before_step))
-    return _compared(one, _Side(later, after))
+        after = later.prompt_of_step(step or later.prompts[0].step)
+        one = _ComparedPrompt(earlier, earlier.prompt_of_step(before_step))
+    return _comparison(one, _ComparedPrompt(later, after))
 
 
-def _compared(one: _Side, other: _Side) -> JsonObject:
-    words = {**one.found.words, **other.found.words}
-    words |= dict.fromkeys(one.found.withheld | other.found.withheld, fates.CLOSED)
-    first = _first_change(one.blocks, other.blocks, {**one.found.kept, **other.found.kept})
+def _comparison(one: _ComparedPrompt, other: _ComparedPrompt) -> JsonObject:
+    words = {**one.recorded.visible_texts, **other.recorded.visible_texts}
+    words |= dict.fromkeys(one.recorded.withheld_hashes | other.recorded.withheld_hashes, fates.WITHHELD_PLACEHOLDER)
+    first = _first_change(one.blocks, other.blocks, {**one.recorded.stored_texts, **other.recorded.stored_texts})
     if first is not None:
-        first = _as_shown(first, one, other)
+        first = _redact_first_change(first, one, other)
     return {
-        "before": one.to_json(), "after": other.to_json(), "same": one.asked.hash == other.asked.hash,
-        "segments": _segments(one.asked.segments, other.asked.segments), "first_change": first,
-        **_candidates(_told(one, other), _told(other, one), words),
+        "before": one.to_json(), "after": other.to_json(), "same": one.prompt.prompt_hash == other.prompt.prompt_hash,
+        "segments": _segment_changes(one.prompt.segments, other.prompt.segments), "first_change": first,
+        **_candidate_changes(_comparable_entries(one, other), _comparable_entries(other, one), words),
     }  # fmt: skip
 
 
-def _told(side: _Side, other: _Side) -> list[Entry]:
+def _comparable_entries(side: _ComparedPrompt, other: _ComparedPrompt) -> list[LedgerEntry]:
     """The candidates of a side that the other tells of, too: of a briefing that stayed pinned only what is in."""
-    both = bool(side.asked.causes and other.asked.causes)
-    return [one for one in side.asked.entries if both or not one.reason or one.item.lot.layer is not Layer.BRIEFING]
+    both = bool(side.prompt.refresh_causes and other.prompt.refresh_causes)
+    return [one for one in side.prompt.entries if both or not one.reason or one.item.kind.layer is not Layer.BRIEFING]
 
 
-def _segments(one: Sequence[Segment], other: Sequence[Segment]) -> list[Json]:
+def _segment_changes(one: Sequence[Segment], other: Sequence[Segment]) -> list[Json]:
     places = dict.fromkeys((each.layer, each.placement) for each in sorted([*one, *other], key=lambda x: x.layer))
     found: list[Json] = []
     for layer, placement in places:
@@ -94,13 +94,13 @@ def _segments(one: Sequence[Segment], other: Sequence[Segment]) -> list[Json]:
         if before or after:
             had, has = sum(each.tokens for each in before), sum(each.tokens for each in after)
             found.append({
-                "layer": layer.name.lower(), "placement": placement, "change": _change(before, after),
+                "layer": layer.name.lower(), "placement": placement, "change": _change_kind(before, after),
                 "before": had, "after": has, "delta": has - had,
             })  # fmt: skip
     return found
 
 
-def _change(before: Sequence[Segment], after: Sequence[Segment]) -> str:
+def _change_kind(before: Sequence[Segment], after: Sequence[Segment]) -> str:
     """same, added, removed, grown (all that was there still is, and more follows it) or changed."""
     if not before or not after:
         return "added" if after else "removed"
@@ -115,41 +115,41 @@ def _first_change(
 ) -> JsonObject | None:
     """Where the bytes part: the block, how far into it, and how both sides go on; None where neither does."""
     pairs = zip(one, other, strict=False)
-    same = sum(1 for _ in takewhile(lambda pair: _sent(pair[0][1], words) == _sent(pair[1][1], words), pairs))
+    same = sum(1 for _ in takewhile(lambda pair: _block_text(pair[0][1], words) == _block_text(pair[1][1], words), pairs))
     if same == len(one) == len(other):
         return None
-    before, after = (_sent(side[same][1], words) if same < len(side) else "" for side in (one, other))
+    before, after = (_block_text(side[same][1], words) if same < len(side) else "" for side in (one, other))
     alike = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip_longest(before, after)))
     layer = (other if same < len(other) else one)[same][0]
     within = len(after[:alike].encode())
     return {
         "block": same + 1, "layer": layer.name.lower(), "within": within,
-        "byte": sum(len(_sent(block, words).encode()) for _, block in other[:same]) + within,
-        "before": before[alike : alike + _AROUND], "after": after[alike : alike + _AROUND],
+        "byte": sum(len(_block_text(block, words).encode()) for _, block in other[:same]) + within,
+        "before": before[alike : alike + _EXCERPT_CHARS], "after": after[alike : alike + _EXCERPT_CHARS],
     }  # fmt: skip
 
 
-def _as_shown(first: JsonObject, one: _Side, other: _Side) -> JsonObject:
+def _redact_first_change(first: JsonObject, one: _ComparedPrompt, other: _ComparedPrompt) -> JsonObject:
     """Where the bytes part, without words that the reader may not see."""
     place = int(str(first["block"])) - 1
     told = [(name, side, side.blocks[place : place + 1]) for name, side in (("before", one), ("after", other))]
     hidden = {
-        name: fates.CLOSED
+        name: fates.WITHHELD_PLACEHOLDER
         for name, side, blocks in told
-        if any(piece in side.found.withheld for _, block in blocks for piece in block.pieces)
+        if any(piece in side.recorded.withheld_hashes for _, block in blocks for piece in block.pieces)
     }
     return {**first, **hidden}
 
 
-def _sent(block: Block, words: Mapping[str, str]) -> str:
+def _block_text(block: Block, words: Mapping[str, str]) -> str:
     """A block as its text is sent; a hash in the place of what was forgotten."""
-    said = "".join(pieces_of(block, words))
-    return said if block.is_json else canonical({"type": "text", "text": said})
+    said = "".join(piece_texts(block, words))
+    return said if block.is_json else canonical_json({"type": "text", "text": said})
 
 
-def _candidates(before: Sequence[Entry], after: Sequence[Entry], words: Mapping[str, str]) -> JsonObject:
+def _candidate_changes(before: Sequence[LedgerEntry], after: Sequence[LedgerEntry], words: Mapping[str, str]) -> JsonObject:
     """Who is new, who is gone, and who changed sides."""
-    had, has = _by_source(before), _by_source(after)
+    had, has = _entries_by_source(before), _entries_by_source(after)
     sides = {key for key in had.keys() & has.keys() if (had[key].reason is None) != (has[key].reason is None)}
     chosen = {
         "added": [one for key, one in has.items() if key not in had],
@@ -157,15 +157,15 @@ def _candidates(before: Sequence[Entry], after: Sequence[Entry], words: Mapping[
         "now_in": [has[key] for key in has if key in sides and has[key].reason is None],
         "now_out": [has[key] for key in has if key in sides and has[key].reason is not None],
     }
-    return {name: [explain.candidate(one, words) for one in entries] for name, entries in chosen.items()}
+    return {name: [explain.candidate_json(one, words) for one in entries] for name, entries in chosen.items()}
 
 
-def _by_source(entries: Sequence[Entry]) -> dict[tuple[object, ...], Entry]:
+def _entries_by_source(entries: Sequence[LedgerEntry]) -> dict[tuple[object, ...], LedgerEntry]:
     """Entries by lot and source, those of one source told apart by their number."""
     seen: Counter[tuple[object, ...]] = Counter()
-    found: dict[tuple[object, ...], Entry] = {}
+    found: dict[tuple[object, ...], LedgerEntry] = {}
     for one in entries:
-        key = (one.item.lot, one.item.source.table, one.item.source.id)
+        key = (one.item.kind, one.item.source.table, one.item.source.id)
         found[*key, seen[key]] = one
         seen[key] += 1
     return found

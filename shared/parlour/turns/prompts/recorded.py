@@ -6,27 +6,25 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.context import cache
-from parlour.context.cache import Served
-from parlour.context.ledger import Entry
-from parlour.context.pins import Cause
+from parlour.context.cache import CacheHit
+from parlour.context.ledger import LedgerEntry
+from parlour.context.pins import RefreshCause
 from parlour.context.prompt_record import PromptInputs, PromptStepRecord
-from parlour.context.prompt_record import read as read_part
-from parlour.context.render import in_order
+from parlour.context.prompt_record import deserialize_part as read_part
+from parlour.context.render import sort_segments
 from parlour.context.segment import Block, Segment, Source
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import roles
 from parlour.turns.prompts import fates, store
-from parlour.turns.prompts.store import LedgerRow, Place, Reported
+from parlour.turns.prompts.store import LedgerRow, TurnPosition, ReportedUsage
 
-_NOTHING_KEPT = (
-    "there is no such turn, or no record of its prompts: no model was asked in it, or the record's retention is over"
-)
+_NOT_FOUND = "turn not found, or it has no stored prompts: it called no model, or the retention period is over"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RecordedPrompt:
     """One prompt of a turn. Segments, in the order of their bytes, and entries name their words by hash.
 
     inputs         what it has in common with the others since the turn was begun, or begun anew; texts by their hash.
@@ -40,16 +38,16 @@ class Asked:
     step: int
     at: datetime
     model: str
-    hash: str
+    prompt_hash: str
     inputs: PromptInputs
-    rows: tuple[LedgerRow, ...]
-    record: PromptStepRecord
+    ledger_rows: tuple[LedgerRow, ...]
+    step_record: PromptStepRecord
     segments: tuple[Segment, ...]
-    entries: tuple[Entry, ...]
-    causes: tuple[Cause, ...]
-    served: Served
-    marked_before: tuple[int, ...]
-    is_anew: bool = False
+    entries: tuple[LedgerEntry, ...]
+    refresh_causes: tuple[RefreshCause, ...]
+    cache_hit: CacheHit
+    previous_breakpoints: tuple[int, ...]
+    is_restart: bool = False
 
     @property
     def tokens(self) -> int:
@@ -57,14 +55,14 @@ class Asked:
         return sum(one.tokens for one in self.segments)
 
     @property
-    def cached(self) -> int:
+    def cached_blocks(self) -> int:
         """How many of its first blocks the provider was to read from its cache: up to the last mark of the prompt
         before whose bytes are the same."""
-        return max((place for place in self.marked_before if place <= self.served.blocks), default=0)
+        return max((place for place in self.previous_breakpoints if place <= self.cache_hit.block_count), default=0)
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedTurn:
     """The prompts of one turn.
 
     kept      the texts that they name, by hash; those that were forgotten are missing.
@@ -73,114 +71,114 @@ class Recorded:
     """
 
     turn_id: UUID
-    place: Place
-    asked: tuple[Asked, ...]
-    kept: Mapping[str, str]
-    words: Mapping[str, str]
-    withheld: frozenset[str]
-    gone: tuple[Source, ...]
-    reported: Mapping[int, Reported]
+    position: TurnPosition
+    prompts: tuple[RecordedPrompt, ...]
+    stored_texts: Mapping[str, str]
+    visible_texts: Mapping[str, str]
+    withheld_hashes: frozenset[str]
+    deleted_sources: tuple[Source, ...]
+    usage_by_step: Mapping[int, ReportedUsage]
 
-    def step(self, number: int | None) -> Asked:
+    def prompt_of_step(self, number: int | None) -> RecordedPrompt:
         """The prompt of a step, the last for None. NotFound when the turn had no such step."""
-        found = self.asked[-1] if number is None else next((one for one in self.asked if one.step == number), None)
+        found = self.prompts[-1] if number is None else next((one for one in self.prompts if one.step == number), None)
         if found is None:
-            known = ", ".join(str(one.step) for one in self.asked)
-            raise NotFound(f"this turn has no record of a step {number}; it has {known}")
+            known = ", ".join(str(one.step) for one in self.prompts)
+            raise NotFound(f"this turn has no stored prompt for step {number}; it has {known}")
         return found
 
-    def before(self, asked: Asked) -> Asked:
+    def previous_prompt(self, asked: RecordedPrompt) -> RecordedPrompt:
         """The prompt before one; the first is told as it is."""
-        return self.asked[max(0, self.asked.index(asked) - 1)]
+        return self.prompts[max(0, self.prompts.index(asked) - 1)]
 
-    def shown(self) -> set[str]:
+    def visible_hashes(self) -> set[str]:
         """The hashes of what stood in the turn's prompts and of its candidates: a record names more, such as words that
         its reader was not to see."""
-        blocks = [block for one in self.asked for each in one.segments for block in each.blocks]
-        items = [entry.item for one in self.asked for entry in one.entries]
+        blocks = [block for one in self.prompts for each in one.segments for block in each.blocks]
+        items = [entry.item for one in self.prompts for entry in one.entries]
         pieces = {piece for block in blocks for piece in block.pieces}
         return pieces.union(text for one in items for text in (one.text, one.title))
 
 
-def read(principal: Principal, tx: Transaction, turn_id: UUID) -> Recorded:
+def read_recorded_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> RecordedTurn:
     """The records of a turn's prompts, for a viewer of the tenant.
 
     NotFound when there are none, or when the turn is one of a binding or a user of more clearance than the reader's;
     prompts that were made for more clearance are not there for the reader either. What was deleted or closed to the
     reader since is withheld.
     """
-    roles.require(principal, "viewer")
-    place = store.place(tx, turn_id)
-    asked, kept = _read(tx, store.begun(store.ledgers(tx, turn_id, principal.clearance)), principal.clearance)
+    roles.require_role(principal, "viewer")
+    place = store.find_turn_position(tx, turn_id)
+    asked, kept = _read_prompts(tx, store.group_by_inputs(store.list_ledger_rows(tx, turn_id, principal.clearance)), principal.clearance)
     if place is None or not asked:
-        raise NotFound(_NOTHING_KEPT)
-    became = _became(principal, tx, place, asked, kept)
-    words = {**kept, **dict.fromkeys(became.withheld, fates.CLOSED)}
-    return Recorded(
-        turn_id, place, asked, kept, words, became.withheld, became.gone, store.reported(tx, turn_id)
+        raise NotFound(_NOT_FOUND)
+    became = _find_restrictions(principal, tx, place, asked, kept)
+    words = {**kept, **dict.fromkeys(became.withheld_hashes, fates.WITHHELD_PLACEHOLDER)}
+    return RecordedTurn(
+        turn_id, place, asked, kept, words, became.withheld_hashes, became.deleted_sources, store.read_reported_usage(tx, turn_id)
     )  # fmt: skip
 
 
-def _read(
+def _read_prompts(
     tx: Transaction, begun: Sequence[Sequence[LedgerRow]], clearance: int
-) -> tuple[tuple[Asked, ...], Mapping[str, str]]:
+) -> tuple[tuple[RecordedPrompt, ...], Mapping[str, str]]:
     """The prompts each time that the turn was begun, and their words."""
-    asked: list[Asked] = []
+    asked: list[RecordedPrompt] = []
     kept: dict[str, str] = {}
     for number, rows in enumerate(begun):
-        inputs, hashes = read_part(PromptInputs, rows[0].basis or b"")
-        if inputs.begun.moment.clearance > clearance:
+        inputs, hashes = read_part(PromptInputs, rows[0].prompt_inputs or b"")
+        if inputs.prepared_turn.context.clearance > clearance:
             continue
-        records = [read_part(PromptStepRecord, row.made) for row in rows]
-        words = store.blobs(tx, rows[0].month, sorted(hashes.union(*(more for _, more in records))))
+        records = [read_part(PromptStepRecord, row.step_record) for row in rows]
+        words = store.read_texts(tx, rows[0].month, sorted(hashes.union(*(more for _, more in records))))
         kept.update(words)
-        asked += _asked(inputs, rows, [one for one, _ in records], words, is_anew=number > 0)
+        asked += _recorded_prompts(inputs, rows, [one for one, _ in records], words, is_anew=number > 0)
     return tuple(asked), kept
 
 
-def _became(
-    principal: Principal, tx: Transaction, place: Place, asked: Sequence[Asked], kept: Mapping[str, str]
-) -> fates.Standing:
+def _find_restrictions(
+    principal: Principal, tx: Transaction, place: TurnPosition, asked: Sequence[RecordedPrompt], kept: Mapping[str, str]
+) -> fates.ViewerRestrictions:
     items = [entry.item for one in asked for entry in one.entries]
-    given = [item for one in asked for item in (*one.inputs.materials.briefing, *one.inputs.materials.tail)]
-    leads = [one.inputs.begun.standing.lead for one in asked]
-    recap = [pair for lead in leads for pair in zip(lead.recap, lead.turns, strict=False)]
+    given = [item for one in asked for item in (*one.inputs.materials.briefing_candidates, *one.inputs.materials.tail_candidates)]
+    leads = [one.inputs.prepared_turn.cache_state.compacted_history for one in asked]
+    recap = [pair for lead in leads for pair in zip(lead.recap, lead.recap_turns, strict=False)]
     segments = [segment for one in asked for segment in one.segments]
-    return fates.standing(principal, tx, place.session_id, [*items, *given], segments, recap, kept)
+    return fates.find_restrictions(principal, tx, place.session_id, [*items, *given], segments, recap, kept)
 
 
-def _asked(
+def _recorded_prompts(
     inputs: PromptInputs,
     rows: Sequence[LedgerRow],
     records: Sequence[PromptStepRecord],
     words: Mapping[str, str],
     *,
     is_anew: bool,
-) -> list[Asked]:
+) -> list[RecordedPrompt]:
     """The prompts since a turn was begun, each held against the one before as it was when it was made."""
-    standing, causes, found = inputs.standing, inputs.begun.causes, list[Asked]()
+    standing, causes, found = inputs.cache_state, inputs.prepared_turn.refresh_causes, list[RecordedPrompt]()
     for place, (row, record) in enumerate(zip(rows, records, strict=True)):
-        segments = tuple(in_order([*inputs.begun.segments, *record.segments]))
-        prints = cache.prints([_said(one, words) for one in segments])
-        served = cache.compare(
-            standing.prints, prints, asked=standing.asked, at=row.at, same_model=row.model == standing.model,
-            causes=causes,
+        segments = tuple(sort_segments([*inputs.prepared_turn.segments, *record.segments]))
+        prints = cache.fingerprint_blocks([_segment_with_texts(one, words) for one in segments])
+        served = cache.compare_prompts(
+            standing.fingerprints, prints, last_asked_at=standing.last_asked_at, at=row.at, is_same_model=row.model == standing.model,
+            refresh_causes=causes,
         )  # fmt: skip
         found.append(
-            Asked(
+            RecordedPrompt(
                 row.step, row.at, row.model, row.prompt_hash, inputs, tuple(rows[: place + 1]), record, segments,
-                (*inputs.begun.entries, *record.entries), causes, served, standing.marked, is_anew and place == 0,
+                (*inputs.prepared_turn.entries, *record.entries), causes, served, standing.breakpoints, is_anew and place == 0,
             )
         )  # fmt: skip
-        standing, causes = standing.after_asking(row.at, row.model, prints, record.marked), ()
+        standing, causes = standing.after_prompt(row.at, row.model, prints, record.breakpoints), ()
     return found
 
 
-def _said(segment: Segment, words: Mapping[str, str]) -> Segment:
+def _segment_with_texts(segment: Segment, words: Mapping[str, str]) -> Segment:
     """A segment with its words; a hash stands where they were forgotten, and is no words of anybody's."""
-    return replace(segment, blocks=tuple(replace(one, pieces=pieces_of(one, words)) for one in segment.blocks))
+    return replace(segment, blocks=tuple(replace(one, pieces=piece_texts(one, words)) for one in segment.blocks))
 
 
-def pieces_of(block: Block, words: Mapping[str, str]) -> tuple[str, ...]:
+def piece_texts(block: Block, words: Mapping[str, str]) -> tuple[str, ...]:
     """The words of a block's pieces, the hash in the place of what was forgotten."""
     return tuple(words.get(one, one) for one in block.pieces)

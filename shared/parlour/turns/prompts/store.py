@@ -5,56 +5,56 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from uuid import UUID
 
-from parlour.context.pins import Pinned
-from parlour.context.standing import Standing
+from parlour.context.pins import CachedBriefing
+from parlour.context.standing import PromptCacheState
 from parlour.infra.jsonable import JsonObject, from_json, to_json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
-from parlour.jobs.work_due import GRACE
-from parlour.memory.summary.telling import KINDS
+from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.memory.summary.telling import KEY_DETAIL_KINDS
 
-SQL = Queries.beside(__file__)
+SQL = Queries.for_module(__file__)
 
-_LINES = 4
+_KEY_DETAILS_PER_KIND = 4
 """Lines beside a summary that are read, of each kind; some twenty have room in all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredCacheState:
     """What was kept of a session's prompts: the standing without its briefing, and the briefing."""
 
-    standing: JsonObject
+    cache_state: JsonObject
     briefing: JsonObject | None
 
     @classmethod
-    def of(cls, standing: Standing) -> "Kept":
+    def from_cache_state(cls, cache_state: PromptCacheState) -> "StoredCacheState":
         """Return a standing as it is stored."""
-        return cls(to_json(replace(standing, pinned=None)), to_json(standing.pinned) if standing.pinned else None)
+        return cls(to_json(replace(cache_state, cached_briefing=None)), to_json(cache_state.cached_briefing) if cache_state.cached_briefing else None)
 
-    def whole(self) -> Standing:
+    def to_cache_state(self) -> PromptCacheState:
         """Return the standing with its briefing."""
-        pinned = from_json(Pinned, self.briefing) if self.briefing else None
-        return replace(from_json(Standing, self.standing), pinned=pinned)
+        pinned = from_json(CachedBriefing, self.briefing) if self.briefing else None
+        return replace(from_json(PromptCacheState, self.cache_state), cached_briefing=pinned)
 
 
 @dataclass(frozen=True, slots=True)
-class _SessionPrompts:
+class _SessionPromptsRow:
     """A session, and what was kept of its prompts."""
 
     session_id: UUID
-    standing: JsonObject
+    cache_state: JsonObject
     briefing: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Session:
+class _SessionIdRow:
     """The id of a session."""
 
     id: UUID
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class PreviousPromptsRow:
     """What a session's next prompt comes after.
 
     standing, briefing  what was kept of its prompts; None before the first.
@@ -67,18 +67,18 @@ class Earlier:
     awaited             whether a newer one is under way, or waits for a later try; None where none is wanted.
     """
 
-    standing: JsonObject | None
+    cache_state: JsonObject | None
     briefing: JsonObject | None
-    past: list[JsonObject] | None
-    closed: list[int] | None
-    factors: dict[str, float] | None
+    past_turns: list[JsonObject] | None
+    restricted_turns: list[int] | None
+    token_factors: dict[str, float] | None
     summary: JsonObject | None = None
-    is_summary_closed: bool | None = None
-    awaited: bool | None = None
+    is_summary_restricted: bool | None = None
+    is_summary_pending: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class StepRequest:
     """Whose prompt it is, which model is asked, and when."""
 
     session_id: UUID
@@ -100,8 +100,8 @@ class LedgerRow:
     at: datetime
     model: str
     prompt_hash: str
-    basis: bytes | None
-    made: bytes
+    prompt_inputs: bytes | None
+    step_record: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,27 +116,27 @@ class PromptWrites:
              prompt.
     """
 
-    asking: Asking
+    asking: StepRequest
     row: LedgerRow
     texts: Mapping[str, str]
-    kept: Kept
+    kept: StoredCacheState
     anew: bool
     look_at: datetime
     refused: tuple[UUID, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TurnPosition:
     """Where a turn stands in its session, and the turns before and after it whose prompts have records."""
 
     session_id: UUID
     number: int
-    previous: UUID | None
-    next: UUID | None
+    previous_turn_id: UUID | None
+    next_turn_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedUsage:
     """What a model reported of one prompt; `miss` as the turn kept it, `cost_usd` a decimal as text."""
 
     step: int
@@ -145,43 +145,43 @@ class Reported:
     cache_write_tokens: int
     output_tokens: int
     cost_usd: str | None
-    miss: JsonObject | None
+    cache_miss: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class SourceStatus:
     """What became of a source: the level that it is of by now, and whether it was deleted."""
 
     table: str
     id: str
-    level: int
-    is_gone: bool
+    classification: int
+    is_deleted: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Blob:
+class LedgerText:
     """A text by its hash; `words` is None once it was forgotten."""
 
     hash: str
-    words: str | None
+    text: str | None
 
 
-NOTHING = Earlier(None, None, None, None, None, None, None)
+NO_PREVIOUS_PROMPTS = PreviousPromptsRow(None, None, None, None, None, None, None)
 
 
-def earlier(
-    tx: Transaction, session_id: UUID, *, model: str, before: int, most: int, clearance: int, at: datetime
-) -> Earlier:  # fmt: skip
+def read_previous_prompts(
+    tx: Transaction, session_id: UUID, *, model: str, before_turn: int, limit: int, clearance: int, now: datetime
+) -> PreviousPromptsRow:  # fmt: skip
     """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
     reader of that clearance, as of `at`."""
     found = tx.first(
-        SQL["earlier"], Earlier, session_id=session_id, model=model, before=before, most=most, clearance=clearance,
-        lines=_LINES, kinds=list(KINDS), at=at, awaited=at + GRACE,
+        SQL["earlier"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn, most=limit, clearance=clearance,
+        lines=_KEY_DETAILS_PER_KIND, kinds=list(KEY_DETAIL_KINDS), at=now, awaited=now + SWEEP_DELAY,
     )  # fmt: skip
-    return found or NOTHING
+    return found or NO_PREVIOUS_PROMPTS
 
 
-def keep_prompt(tx: Transaction, writes: PromptWrites) -> None:
+def insert_prompt_record(tx: Transaction, writes: PromptWrites) -> None:
     """Store that a model is about to be asked: the step's request, the record of its prompt and what the next continues
     from.
 
@@ -201,93 +201,93 @@ def keep_prompt(tx: Transaction, writes: PromptWrites) -> None:
         at=row.at,
         model=row.model,
         prompt_hash=row.prompt_hash,
-        basis=row.basis,
-        made=row.made,
+        basis=row.prompt_inputs,
+        made=row.step_record,
         texts=jsonb(dict(sorted(writes.texts.items()))),
-        standing=kept.standing,
+        standing=kept.cache_state,
         briefing=kept.briefing if writes.anew else None,
         anew=writes.anew,
         look_at=writes.look_at,
     )
 
 
-def note_refused(tx: Transaction, turn_id: UUID, refused: Sequence[UUID]) -> None:
+def mark_omitted_attachments(tx: Transaction, turn_id: UUID, omitted_ids: Sequence[UUID]) -> None:
     """Write down which of what came with a turn's messages had no room in its prompts."""
-    tx.run(SQL["note_refused"], turn_id=turn_id, refused=list(refused))
+    tx.run(SQL["note_refused"], turn_id=turn_id, refused=list(omitted_ids))
 
 
-def ledgers(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
+def list_ledger_rows(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
     """The records of a turn's prompts, by step, as far as a reader of that clearance may see them."""
     return tx.all(SQL["ledgers"], LedgerRow, turn_id=turn_id, clearance=clearance)
 
 
-def begun(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
+def group_by_inputs(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
     """The records of a turn apart by what they have in common: one list each time that it was begun, whose first has a
     basis. Records from before the first basis that is left say nothing."""
     found: list[list[LedgerRow]] = []
     for row in rows:
-        if row.basis is not None:
+        if row.prompt_inputs is not None:
             found.append([row])
         elif found:
             found[-1].append(row)
     return found
 
 
-def fates(tx: Transaction, session_id: UUID, asked: Mapping[str, Collection[str]]) -> list[Fate]:
+def read_source_status(tx: Transaction, session_id: UUID, ids_by_table: Mapping[str, Collection[str]]) -> list[SourceStatus]:
     """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, facts,
     episodes, turns, summaries and sources (numbers of the session), handles. Those that are not told of are not there,
     or have no level."""
     tables = ("entities", "documents", "files", "messages", "facts", "episodes")
-    uuids = {name: [*asked.get(name, ())] for name in tables}
+    uuids = {name: [*ids_by_table.get(name, ())] for name in tables}
     return tx.all(
-        SQL["fates"], Fate, session_id=session_id, rows=[*asked.get("context_rows", ())],
-        handles=[*asked.get("handles", ())], turns=[int(one) for one in asked.get("turns", ())],
-        numbers=[int(one) for one in asked.get("sources", ())],
-        summaries=[int(one) for one in asked.get("summaries", ())], **uuids,
+        SQL["fates"], SourceStatus, session_id=session_id, rows=[*ids_by_table.get("context_rows", ())],
+        handles=[*ids_by_table.get("handles", ())], turns=[int(one) for one in ids_by_table.get("turns", ())],
+        numbers=[int(one) for one in ids_by_table.get("sources", ())],
+        summaries=[int(one) for one in ids_by_table.get("summaries", ())], **uuids,
     )  # fmt: skip
 
 
-def place(tx: Transaction, turn_id: UUID) -> Place | None:
+def find_turn_position(tx: Transaction, turn_id: UUID) -> TurnPosition | None:
     """Where the turn stands in its session."""
-    return tx.first(SQL["place"], Place, turn_id=turn_id)
+    return tx.first(SQL["place"], TurnPosition, turn_id=turn_id)
 
 
-def reported(tx: Transaction, turn_id: UUID) -> dict[int, Reported]:
+def read_reported_usage(tx: Transaction, turn_id: UUID) -> dict[int, ReportedUsage]:
     """What the models reported of the turn's prompts, by step."""
-    return {one.step: one for one in tx.all(SQL["reported"], Reported, turn_id=turn_id)}
+    return {one.step: one for one in tx.all(SQL["reported"], ReportedUsage, turn_id=turn_id)}
 
 
-def blobs(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
+def read_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
     """The texts of those hashes; those that were forgotten are missing."""
-    found = tx.all(SQL["blobs"], Blob, month=month, hashes=list(hashes))
-    return {one.hash: one.words for one in found if one.words is not None}
+    found = tx.all(SQL["blobs"], LedgerText, month=month, hashes=list(hashes))
+    return {one.hash: one.text for one in found if one.text is not None}
 
 
-def drop_before(tx: Transaction, before: date, most: int) -> int:
+def delete_before(tx: Transaction, before: date, limit: int) -> int:
     """Remove up to `most` ledgers and texts of months before `before`; says how many went."""
     dropping = ("drop_ledgers", "drop_pulse_ledgers", "drop_blobs")
-    return sum(tx.run(SQL[name], before=before, most=most) for name in dropping)
+    return sum(tx.run(SQL[name], before=before, most=limit) for name in dropping)
 
 
-def oldest_month(tx: Transaction) -> date | None:
+def find_oldest_month(tx: Transaction) -> date | None:
     """The first month of which something is kept; None when nothing is."""
     found: date | None = tx.value(SQL["oldest_month"])
     return found
 
 
-def briefed_of(tx: Transaction, sources: Sequence[str]) -> list[UUID]:
+def find_sessions_briefed_from(tx: Transaction, sources: Sequence[str]) -> list[UUID]:
     """Return the sessions whose pinned briefing was made of one of these sources (table/id)."""
-    return [one.id for one in tx.all(SQL["briefed_of"], _Session, sources=list(sources))]
+    return [one.id for one in tx.all(SQL["briefed_of"], _SessionIdRow, sources=list(sources))]
 
 
-def erase_standings(tx: Transaction, sessions: Collection[UUID], histories: Collection[UUID]) -> None:
+def erase_cache_states(tx: Transaction, sessions: Collection[UUID], erased_histories: Collection[UUID]) -> None:
     """Take the text of their pinned briefings away from what the next prompts of these sessions stand on; of those in
     `histories` also what leads their history."""
-    for row in tx.all(SQL["standings"], _SessionPrompts, ids=[*sessions]):
-        kept = Kept.of(Kept(row.standing, row.briefing).whole().erased(history=row.session_id in histories))
-        tx.run(SQL["put_standing"], session_id=row.session_id, standing=kept.standing, briefing=kept.briefing)
+    for row in tx.all(SQL["standings"], _SessionPromptsRow, ids=[*sessions]):
+        kept = StoredCacheState.from_cache_state(StoredCacheState(row.cache_state, row.briefing).to_cache_state().without_text(is_history_erased=row.session_id in erased_histories))
+        tx.run(SQL["put_standing"], session_id=row.session_id, standing=kept.cache_state, briefing=kept.briefing)
 
 
-def learn_factor(tx: Transaction, model: str, script: str, factor: float) -> None:
+def update_token_factor(tx: Transaction, model: str, script: str, factor: float) -> None:
     """Take in a further report of how many tokens a model counts."""
     tx.run(SQL["learn_factor"], model=model, script=script, factor=factor)

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from parlour.infra.jsonable import Json
-from parlour.memory.extracting.answers import MOST_EPISODES, MOST_FACTS, Unusable, read
+from parlour.memory.extracting.answers import MAX_EPISODES, MAX_FACTS, InvalidModelAnswer, parse_answer
 
 FACT: dict[str, Json] = {"key": "city", "value": "Pune", "confidence": 0.9, "messages": [1]}
 
@@ -17,19 +17,19 @@ def answer(*facts: Json, episodes: Json = None) -> str:
 
 def test_an_answer_is_read_with_a_fence_around_it_or_without() -> None:
     for text in (answer(FACT), f"```json\n{answer(FACT)}\n```"):
-        (fact,) = read(text).facts
-        assert (fact.key, fact.value, fact.confidence, fact.lines, fact.ends) == ("city", "Pune", 0.9, (1,), False)
+        (fact,) = parse_answer(text).facts
+        assert (fact.key, fact.value, fact.confidence, fact.line_numbers, fact.is_retraction) == ("city", "Pune", 0.9, (1,), False)
 
 
 @pytest.mark.parametrize("text", ["", "no", "[]", "{}", '{"facts": {}}', '{"facts": [], "episodes": 3}', "[" * 100_000])
 def test_what_is_no_such_object_is_unusable(text: str) -> None:
-    with pytest.raises(Unusable):
-        read(text)
+    with pytest.raises(InvalidModelAnswer):
+        parse_answer(text)
 
 
 def test_words_around_the_object_are_not_let_pass() -> None:
-    with pytest.raises(Unusable):
-        read(f"Here it is: {answer(FACT)}")
+    with pytest.raises(InvalidModelAnswer):
+        parse_answer(f"Here it is: {answer(FACT)}")
 
 
 @pytest.mark.parametrize(
@@ -50,26 +50,26 @@ def test_words_around_the_object_are_not_let_pass() -> None:
     ],
 )
 def test_an_entry_that_is_none_is_counted_and_left_out(wrong: dict[str, Json]) -> None:
-    found = read(answer({**FACT, **wrong}, FACT, "Pune"))
-    assert (len(found.facts), found.malformed) == (1, 2)
+    found = parse_answer(answer({**FACT, **wrong}, FACT, "Pune"))
+    assert (len(found.facts), found.malformed_count) == (1, 2)
 
 
 def test_a_number_that_is_none_is_no_confidence() -> None:
     text = answer(FACT).replace("0.9", str(math.nan).replace("nan", "NaN"))
-    assert (read(text).facts, read(text).malformed) == ((), 1)
+    assert (parse_answer(text).facts, parse_answer(text).malformed_count) == ((), 1)
 
 
 def test_what_is_taken_back_needs_no_value() -> None:
-    (fact,) = read(answer({**FACT, "value": "", "ends": True})).facts
-    assert fact.ends
+    (fact,) = parse_answer(answer({**FACT, "value": "", "ends": True})).facts
+    assert fact.is_retraction
 
 
 def test_an_answer_has_an_end() -> None:
     episodes: Json = [{"text": f"Visit {number}", "messages": [1]} for number in range(20)]
-    found = read(answer(*[{**FACT, "key": f"about.{number}"} for number in range(100)], episodes=episodes))
-    assert (len(found.facts), len(found.episodes)) == (MOST_FACTS, MOST_EPISODES)
+    found = parse_answer(answer(*[{**FACT, "key": f"about.{number}"} for number in range(100)], episodes=episodes))
+    assert (len(found.facts), len(found.episodes)) == (MAX_FACTS, MAX_EPISODES)
 
 
 def test_what_a_database_refuses_is_not_kept() -> None:
-    (fact,) = read(answer({**FACT, "value": "Pu\0ne \ud800"})).facts
+    (fact,) = parse_answer(answer({**FACT, "value": "Pu\0ne \ud800"})).facts
     assert fact.value == "Pune"

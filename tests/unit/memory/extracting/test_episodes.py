@@ -2,12 +2,12 @@
 
 from uuid import UUID
 
-from parlour.memory.extracting.episodes import Kept, has_same_figures, like
+from parlour.memory.extracting.episodes import StoredEpisode, has_same_figures, find_similar
 
 
 def test_what_differs_in_a_figure_is_another_one() -> None:
     assert not has_same_figures("Paid 500 rupees for the tiles.", "Paid 900 rupees for the tiles.")
     assert has_same_figures("Paid 500 rupees for the tiles.", "For tiles 500 rupees were paid.")
-    known = [Kept(UUID(int=1), "Paid 500 rupees for the tiles.")]
-    assert like("Paid 900 rupees for the tiles.", known) is None
-    assert like("Paid 500 rupees for the tiles.", known) == UUID(int=1)
+    known = [StoredEpisode(UUID(int=1), "Paid 500 rupees for the tiles.")]
+    assert find_similar("Paid 900 rupees for the tiles.", known) is None
+    assert find_similar("Paid 500 rupees for the tiles.", known) == UUID(int=1)

@@ -54,7 +54,7 @@ def test_value_that_the_user_stated_holds_in_any_script(key: str, value: str, me
     ],
 )
 def test_retraction_needs_the_users_ending_words(message: str, *, holds: bool) -> None:
-    assert (find_problem("city", "Pune", [message], ends=True) is None) is holds
+    assert (find_problem("city", "Pune", [message], is_retraction=True) is None) is holds
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import pytest
 
-from parlour.memory.facts.keys import fits, key_of
-from parlour.memory.facts.rules import is_fuller, is_same
+from parlour.memory.facts.keys import is_valid_value, normalize_key
+from parlour.memory.facts.rules import is_more_specific, is_same_value
 from parlour.text.sensitive import is_sensitive
 
 
@@ -24,14 +24,14 @@ from parlour.text.sensitive import is_sensitive
     ],
 )
 def test_other_names_are_the_same_key(written: str, key: str | None) -> None:
-    assert key_of(written) == key
+    assert normalize_key(written) == key
 
 
 def test_a_value_has_the_shape_of_its_key() -> None:
-    assert fits("email", "a@b.org")
-    assert not fits("email", "Acme")
-    assert not fits("name", "4711")
-    assert fits("about.anything", "4711")
+    assert is_valid_value("email", "a@b.org")
+    assert not is_valid_value("email", "Acme")
+    assert not is_valid_value("name", "4711")
+    assert is_valid_value("about.anything", "4711")
 
 
 @pytest.mark.parametrize(
@@ -51,11 +51,11 @@ def test_secrets_and_identity_papers_are_told_apart(key: str, value: str, *, sen
 
 
 def test_values_are_compared_by_what_they_say() -> None:
-    assert is_same("3rd May", "May 3")
-    assert is_same("Gold plan", "gold")
-    assert is_same("+91 98765 43210", "9876543210")
-    assert is_same("two kids", "2 kids")
-    assert not is_same("likes tea", "dislikes tea")
-    assert not is_same("Gold", "Gold Plus")
-    assert is_fuller("Pune, Maharashtra", "pune")
-    assert not is_fuller("dislikes green tea", "likes tea")
+    assert is_same_value("3rd May", "May 3")
+    assert is_same_value("Gold plan", "gold")
+    assert is_same_value("+91 98765 43210", "9876543210")
+    assert is_same_value("two kids", "2 kids")
+    assert not is_same_value("likes tea", "dislikes tea")
+    assert not is_same_value("Gold", "Gold Plus")
+    assert is_more_specific("Pune, Maharashtra", "pune")
+    assert not is_more_specific("dislikes green tea", "likes tea")

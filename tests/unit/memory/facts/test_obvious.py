@@ -3,7 +3,7 @@
 import pytest
 
 from parlour.memory.facts.evidence import own_text
-from tests.unit.memory.facts.stating import Memory, candidate, pairs, told
+from tests.unit.memory.facts.stating import FactMemory, make_candidate, stated_pairs, find_facts
 
 STATED = [
     ("Hello, my name is Priya Raman. Is the flat free", [("name", "Priya Raman")]),
@@ -171,22 +171,22 @@ She told me: forget my city
 
 @pytest.mark.parametrize(("text", "facts"), STATED, ids=[text for text, _ in STATED])
 def test_message_with_a_fixed_phrase_gives_its_facts(text: str, facts: list[tuple[str, str]]) -> None:
-    assert pairs(text) == facts
+    assert stated_pairs(text) == facts
 
 
 @pytest.mark.parametrize("text", NOT_STATED.strip().splitlines())
 def test_message_that_only_resembles_a_phrase_gives_nothing(text: str) -> None:
-    assert told(text) == []
+    assert find_facts(text) == []
 
 
 @pytest.mark.parametrize("text", WRITTEN_FOR_OTHERS.strip().splitlines())
 def test_text_to_be_written_or_passed_on_gives_nothing(text: str) -> None:
-    assert told(text) == []
+    assert find_facts(text) == []
 
 
 @pytest.mark.parametrize("text", BROUGHT_ALONG)
 def test_text_of_others_in_a_message_gives_nothing(text: str) -> None:
-    assert told(text) == []
+    assert find_facts(text) == []
     assert not any(word in own_text(text) for word in ("Delhi", "Jean", "heisse", "llamo")) or "Translate" in text
 
 
@@ -202,38 +202,38 @@ def test_text_of_others_in_a_message_gives_nothing(text: str) -> None:
     ],
 )
 def test_request_to_forget_names_what_it_takes_back(text: str, value: str) -> None:
-    (found,) = told(text)
-    assert (found.ends, found.everything, found.key, found.value) == (True, False, "", value)
+    (found,) = find_facts(text)
+    assert (found.is_retraction, found.retracts_everything, found.key, found.value) == (True, False, "", value)
 
 
 @pytest.mark.parametrize("text", ["Forget everything.", "Please forget everything you know about me"])
 def test_request_to_forget_everything_takes_all_back(text: str) -> None:
-    (found,) = told(text)
-    assert (found.ends, found.everything) == (True, True)
+    (found,) = find_facts(text)
+    assert (found.is_retraction, found.retracts_everything) == (True, True)
 
 
 @pytest.mark.parametrize("text", NOT_TAKEN_BACK.strip().splitlines())
 def test_turn_of_phrase_takes_nothing_back(text: str) -> None:
-    memory = Memory()
-    memory.take(candidate("Pune", 0))
-    memory.take(candidate("40 lakhs", 0, "budget"))
-    for one in told(text, 5):
-        memory.take(one)
+    memory = FactMemory()
+    memory.merge(make_candidate("Pune", 0))
+    memory.merge(make_candidate("40 lakhs", 0, "budget"))
+    for one in find_facts(text, 5):
+        memory.merge(one)
     assert {one.key for one in memory.live} == {"city", "budget"}
 
 
 def test_request_to_forget_ends_the_fact_that_it_names_and_no_other() -> None:
-    memory = Memory()
-    memory.take(candidate("0452 234 5678", 0, "about.landline"))
-    memory.take(candidate("98400 12345", 1, "phone"))
-    memory.take(candidate("a dog named Bruno", 2, "family.pets"))
-    memory.take(candidate("Ravi", 3, "name"))
+    memory = FactMemory()
+    memory.merge(make_candidate("0452 234 5678", 0, "about.landline"))
+    memory.merge(make_candidate("98400 12345", 1, "phone"))
+    memory.merge(make_candidate("a dog named Bruno", 2, "family.pets"))
+    memory.merge(make_candidate("Ravi", 3, "name"))
     for minute, text in enumerate(("Please delete my phone number.", "Forget my name.", "Forget my car."), 5):
-        for one in told(text, minute):
-            memory.take(one)
+        for one in find_facts(text, minute):
+            memory.merge(one)
     assert [one.key for one in memory.live] == ["about.landline", "family.pets"]
 
 
 def test_every_candidate_names_its_message() -> None:
-    found = told("My name is Asha. Please reply in Hindi.", 7)
-    assert [(one.origin, len(one.messages)) for one in found] == [("said", 1), ("said", 1)]
+    found = find_facts("My name is Asha. Please reply in Hindi.", 7)
+    assert [(one.origin, len(one.message_ids)) for one in found] == [("said", 1), ("said", 1)]

@@ -3,17 +3,17 @@
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
-from parlour.memory.summary.stretch import Spoken, Turn
+from parlour.memory.summary.stretch import WindowMessage, WindowTurn
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
 
-def said(number: int, place: int, text: str, *, ours: bool = False) -> Spoken:
+def make_message(number: int, place: int, text: str, *, from_agent: bool = False) -> WindowMessage:
     """A message of a turn."""
-    return Spoken(UUID(int=number * 10 + place), text, ours, AT + timedelta(minutes=number))
+    return WindowMessage(UUID(int=number * 10 + place), text, from_agent, AT + timedelta(minutes=number))
 
 
-def turn(number: int, asked: str = "How is the crane?", replied: str = "It stands.", *, drawn: bool = False) -> Turn:
+def make_turn(number: int, asked: str = "How is the crane?", replied: str = "It stands.", *, has_reply_sources: bool = False) -> WindowTurn:
     """A turn with a message and a reply."""
-    spoken = (said(number, 1, asked), said(number, 2, replied, ours=True))
-    return Turn(UUID(int=number), number, tuple(one for one in spoken if one.text), 2, drawn=drawn)
+    spoken = (make_message(number, 1, asked), make_message(number, 2, replied, from_agent=True))
+    return WindowTurn(UUID(int=number), number, tuple(one for one in spoken if one.text), 2, has_reply_sources=has_reply_sources)

@@ -1,17 +1,17 @@
 """An anchor says what fifty messages dealt with, and nothing that would have to be taken back."""
 
-from parlour.context.tokens import count
-from parlour.memory.summary.anchors import EVERY, MOST_TOKENS, anchor, is_due
-from tests.unit.memory.summary.making import turn
+from parlour.context.tokens import count_tokens
+from parlour.memory.summary.anchors import ANCHOR_INTERVAL, MAX_ANCHOR_TOKENS, build_anchor, is_due
+from tests.unit.memory.summary.making import make_turn
 
 TALK = [
-    turn(n, f"The anchor bolts of tower {n} cost Rs {n},500.", "The drawing of the bolts says so.")
+    make_turn(n, f"The anchor bolts of tower {n} cost Rs {n},500.", "The drawing of the bolts says so.")
     for n in range(1, 26)
 ]
 
 
 def content(turns: list, **more: object) -> str:  # type: ignore[type-arg]
-    made = anchor(turns, 2, 51, "Crane", "Asha", 1)
+    made = build_anchor(turns, 2, 51, "Crane", "Asha", 1)
     assert made
     return made.content
 
@@ -19,7 +19,7 @@ def content(turns: list, **more: object) -> str:  # type: ignore[type-arg]
 def test_it_is_due_every_fifty_messages() -> None:
     assert not is_due(149, 100)
     assert is_due(150, 100)
-    assert EVERY == 50
+    assert ANCHOR_INTERVAL == 50
 
 
 def test_it_says_when_which_messages_and_what_about() -> None:
@@ -30,19 +30,19 @@ def test_it_says_when_which_messages_and_what_about() -> None:
 
 
 def test_it_keeps_figures_and_is_short_enough_to_be_embedded_whole() -> None:
-    made = anchor(TALK, 2, 51, "Crane", "Asha", 1)
+    made = build_anchor(TALK, 2, 51, "Crane", "Asha", 1)
     assert made
     assert "Rs 10,500" in made.content
-    assert count(made.content) <= MOST_TOKENS + 30
+    assert count_tokens(made.content) <= MAX_ANCHOR_TOKENS + 30
     assert (made.kind, made.ordinal, made.classification) == ("summary_anchor", 2, 1)
     assert (made.metadata["from_turn"], made.metadata["to_turn"]) == (1, 25)
 
 
 def test_what_was_drawn_from_something_is_not_in_it() -> None:
-    drawn = [turn(n, "And the bolts?", f"The contract says Rs {n},900 a bolt.", drawn=True) for n in range(1, 26)]
+    drawn = [make_turn(n, "And the bolts?", f"The contract says Rs {n},900 a bolt.", has_reply_sources=True) for n in range(1, 26)]
     assert "contract" not in content(drawn)
     assert "And the bolts?" in content(drawn)
 
 
 def test_nothing_to_tell_is_no_anchor() -> None:
-    assert anchor([turn(1, "", "From the contract.", drawn=True)], 1, 1, "Crane", "Asha", 0) is None
+    assert build_anchor([make_turn(1, "", "From the contract.", has_reply_sources=True)], 1, 1, "Crane", "Asha", 0) is None

@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from parlour.memory.summary import answer
-from parlour.memory.summary.stretch import Spoken, Turn
-from parlour.memory.summary.telling import is_told, read, telling
+from parlour.memory.summary.stretch import WindowMessage, WindowTurn
+from parlour.memory.summary.telling import is_in_text, parse_text, key_details
 
 NOT_TOLD = [
     ("We need 12 bags of cement.", "They meet on 12 May."),
@@ -40,25 +40,25 @@ TOLD = [
 
 @pytest.mark.parametrize(("text", "summary"), NOT_TOLD)
 def test_another_figure_does_not_tell_it(text: str, summary: str) -> None:
-    found = telling(text)
+    found = key_details(text)
     assert found
-    assert not all(is_told(one, read(summary)) for one in found)
+    assert not all(is_in_text(one, parse_text(summary)) for one in found)
 
 
 @pytest.mark.parametrize(("text", "summary"), TOLD)
 def test_the_same_figure_tells_it_however_it_is_written(text: str, summary: str) -> None:
-    figures = [one for one in telling(text) if one.kind in ("amount", "date", "identifier")]
-    assert all(is_told(one, read(summary)) for one in figures)
+    figures = [one for one in key_details(text) if one.kind in ("amount", "date", "identifier")]
+    assert all(is_in_text(one, parse_text(summary)) for one in figures)
 
 
 def test_the_numbers_and_days_of_the_lines_give_a_summary_no_figures() -> None:
     spoken = [
-        Spoken(UUID(int=100 + n), "Hello there friend.", False, datetime(2026, 3, 1, tzinfo=UTC)) for n in range(30)
+        WindowMessage(UUID(int=100 + n), "Hello there friend.", False, datetime(2026, 3, 1, tzinfo=UTC)) for n in range(30)
     ]
-    asked = answer.ask("", {}, [Turn(UUID(int=n), n, (one,), 1) for n, one in enumerate(spoken, start=1)])
+    asked = answer.build_request("", {}, [WindowTurn(UUID(int=n), n, (one,), 1) for n, one in enumerate(spoken, start=1)])
     said = "A refund of 20 percent. The price is Rs 26. It is INR 2,026. They greet."
-    written = answer.check(json.dumps({"summary": said}), asked)
-    assert (written.text, written.made_up) == ("They greet.", 3)
+    written = answer.check_answer(json.dumps({"summary": said}), asked)
+    assert (written.text, written.unsupported_sentences) == ("They greet.", 3)
 
 
 @pytest.mark.parametrize(
@@ -76,10 +76,10 @@ def test_the_numbers_and_days_of_the_lines_give_a_summary_no_figures() -> None:
 def test_an_amount_after_an_abbreviation_that_nobody_said_goes_with_its_sentence(
     said: str, kept: str, made_up: int
 ) -> None:
-    spoken = Spoken(UUID(int=1), "The invoice of Rs. 45,000 is here.", False, datetime(2026, 3, 1, tzinfo=UTC))
-    asked = answer.ask("", {}, [Turn(UUID(int=2), 1, (spoken,), 1)])
-    written = answer.check(json.dumps({"summary": said}), asked)
-    assert (written.text, written.made_up) == (said if kept == "same" else kept, made_up)
+    spoken = WindowMessage(UUID(int=1), "The invoice of Rs. 45,000 is here.", False, datetime(2026, 3, 1, tzinfo=UTC))
+    asked = answer.build_request("", {}, [WindowTurn(UUID(int=2), 1, (spoken,), 1)])
+    written = answer.check_answer(json.dumps({"summary": said}), asked)
+    assert (written.text, written.unsupported_sentences) == (said if kept == "same" else kept, made_up)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,6 @@ def test_an_amount_after_an_abbreviation_that_nobody_said_goes_with_its_sentence
     ],
 )
 def test_the_guard_against_invented_amounts_reads_six_languages(said: str, made_up: int) -> None:
-    spoken = Spoken(UUID(int=1), "The invoice of Rs. 45,000 is here.", False, datetime(2026, 3, 1, tzinfo=UTC))
-    asked = answer.ask("", {}, [Turn(UUID(int=2), 1, (spoken,), 1)])
-    assert answer.check(json.dumps({"summary": f"{said} It is due."}), asked).made_up == made_up
+    spoken = WindowMessage(UUID(int=1), "The invoice of Rs. 45,000 is here.", False, datetime(2026, 3, 1, tzinfo=UTC))
+    asked = answer.build_request("", {}, [WindowTurn(UUID(int=2), 1, (spoken,), 1)])
+    assert answer.check_answer(json.dumps({"summary": f"{said} It is due."}), asked).unsupported_sentences == made_up

@@ -4,23 +4,23 @@ from uuid import UUID
 
 import pytest
 
-from parlour.context.lead import Lead, Summary
-from parlour.context.past import WITHDRAWN
-from parlour.context.tokens import Meter, count
-from parlour.memory.summary.stretch import LEFT_MESSAGES, MOST_TOKENS, Turn, is_wanted, next_stretch
-from tests.unit.context.making import past
-from tests.unit.memory.summary.making import turn
+from parlour.context.lead import CompactedHistory, Summary
+from parlour.context.past import WITHHELD_TEXT
+from parlour.context.tokens import TokenCounter, count_tokens
+from parlour.memory.summary.stretch import MAX_EXCLUDED_MESSAGES, MAX_WINDOW_TOKENS, WindowTurn, is_summary_due, next_window
+from tests.unit.context.making import make_past_turn
+from tests.unit.memory.summary.making import make_turn
 
-METER = Meter()
+METER = TokenCounter()
 CAP = 4_000
 
 
-def wanted(turns: int, lead: Lead | None = None, until: int = 0, cap: int = CAP, first: int = 1) -> bool:
+def wanted(turns: int, lead: CompactedHistory | None = None, until: int = 0, cap: int = CAP, first: int = 1) -> bool:
     summary = Summary(1, until, "So far.") if until else None
-    return is_wanted(METER, lead or Lead(), [past(n) for n in range(first, turns + 1)], summary, cap)
+    return is_summary_due(METER, lead or CompactedHistory(), [make_past_turn(n) for n in range(first, turns + 1)], summary, cap)
 
 
-def numbers(turns: list[Turn]) -> list[int]:
+def numbers(turns: list[WindowTurn]) -> list[int]:
     return [one.number for one in turns]
 
 
@@ -41,39 +41,39 @@ def test_it_is_wanted_once_its_history_takes_most_of_its_room() -> None:
 
 
 def test_it_is_wanted_when_a_cut_took_what_none_tells_of() -> None:
-    assert wanted(8, lead=Lead(since=7), until=5, first=7)
-    assert not wanted(8, lead=Lead(since=7), until=6, first=7)
+    assert wanted(8, lead=CompactedHistory(since_turn=7), until=5, first=7)
+    assert not wanted(8, lead=CompactedHistory(since_turn=7), until=6, first=7)
 
 
 def test_it_is_wanted_when_the_one_that_stood_there_is_told_no_more() -> None:
-    assert wanted(8, lead=Lead(since=7, summary=Summary(1, 6, WITHDRAWN)), until=6, first=7)
+    assert wanted(8, lead=CompactedHistory(since_turn=7, summary=Summary(1, 6, WITHHELD_TEXT)), until=6, first=7)
 
 
 def test_the_newest_messages_are_left_out() -> None:
-    taken = next_stretch([turn(n) for n in range(1, 10)], CAP, count)
+    taken = next_window([make_turn(n) for n in range(1, 10)], CAP, count_tokens)
     assert numbers(taken) == [1, 2, 3, 4, 5, 6]
-    assert LEFT_MESSAGES == 6
+    assert MAX_EXCLUDED_MESSAGES == 6
 
 
 def test_of_long_messages_fewer_are_left_out_but_always_the_newest_turn() -> None:
     long = "The slab was poured on Monday and inspected. " * 60
-    assert numbers(next_stretch([turn(n, long) for n in range(1, 10)], CAP, count)) == [*range(1, 8)]
-    assert numbers(next_stretch([turn(n, long) for n in range(1, 4)], 800, count)) == [1, 2]
-    assert not next_stretch([turn(1, long)], 800, count)
+    assert numbers(next_window([make_turn(n, long) for n in range(1, 10)], CAP, count_tokens)) == [*range(1, 8)]
+    assert numbers(next_window([make_turn(n, long) for n in range(1, 4)], 800, count_tokens)) == [1, 2]
+    assert not next_window([make_turn(1, long)], 800, count_tokens)
 
 
 def test_no_more_is_taken_in_than_fits_one_question() -> None:
     long = "The slab was poured on Monday and inspected. " * 60
-    taken = next_stretch([turn(n, long, long) for n in range(1, 60)], CAP, count)
-    assert 4 <= len(taken) <= MOST_TOKENS // 600
+    taken = next_window([make_turn(n, long, long) for n in range(1, 60)], CAP, count_tokens)
+    assert 4 <= len(taken) <= MAX_WINDOW_TOKENS // 600
     huge = "The slab was poured on Monday and inspected. " * 3_000
-    assert len(next_stretch([turn(n, huge, huge) for n in range(1, 60)], CAP, count)) == 5
+    assert len(next_window([make_turn(n, huge, huge) for n in range(1, 60)], CAP, count_tokens)) == 5
 
 
 def test_when_there_are_more_turns_none_is_left_out() -> None:
-    assert numbers(next_stretch([turn(n) for n in range(1, 4)], CAP, count, more=True)) == [1, 2, 3]
+    assert numbers(next_window([make_turn(n) for n in range(1, 4)], CAP, count_tokens, has_later_turns=True)) == [1, 2, 3]
 
 
 def test_turns_in_which_nothing_can_be_read_count_all_the_same() -> None:
-    silent = [Turn(UUID(int=n), n, (), 2) for n in range(1, 12)]
-    assert numbers(next_stretch(silent, CAP, count)) == [*range(1, 9)]
+    silent = [WindowTurn(UUID(int=n), n, (), 2) for n in range(1, 12)]
+    assert numbers(next_window(silent, CAP, count_tokens)) == [*range(1, 9)]

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parlour.memory.summary.telling import MOST_CHARACTERS, MOST_WORDS, is_told, read, telling
+from parlour.memory.summary.telling import MAX_CONTEXT_CHARS, MAX_CONTEXT_WORDS, is_in_text, parse_text, key_details
 
 
 def found(text: str) -> set[tuple[str, str]]:
-    return {(one.kind, one.value.partition(" | ")[0]) for one in telling(text)}
+    return {(one.kind, one.value.partition(" | ")[0]) for one in key_details(text)}
 
 
 @pytest.mark.parametrize(
@@ -59,21 +59,21 @@ def test_a_date_is_no_amount_and_an_amount_no_code() -> None:
 
 
 def test_a_title_does_not_end_a_sentence() -> None:
-    (promise,) = [one for one in telling("I'll call Dr. Meera Nair on Friday. Bye.") if one.kind == "promise"]
+    (promise,) = [one for one in key_details("I'll call Dr. Meera Nair on Friday. Bye.") if one.kind == "promise"]
     assert promise.text == "I'll call Dr. Meera Nair on Friday."
 
 
 def test_a_long_sentence_is_kept_around_what_it_tells() -> None:
     text = "so " * 60 + "the policy is PX-48213 as far as I know " + "and " * 60
-    (one,) = telling(text)
+    (one,) = key_details(text)
     assert "the policy is PX-48213" in one.text
-    assert len(one.text.split()) <= MOST_WORDS
+    assert len(one.text.split()) <= MAX_CONTEXT_WORDS
 
 
 def test_a_script_without_spaces_is_clipped_around_it() -> None:
     text = "塔吊" * 400 + "编号PX-48213" + "塔吊" * 400
-    lines = [one.text for one in telling(text) if one.kind == "identifier"]
-    assert all(len(line) <= MOST_CHARACTERS for line in lines)
+    lines = [one.text for one in key_details(text) if one.kind == "identifier"]
+    assert all(len(line) <= MAX_CONTEXT_CHARS for line in lines)
     assert any("PX-48213" in line for line in lines)
 
 
@@ -91,9 +91,9 @@ def test_a_script_without_spaces_is_clipped_around_it() -> None:
     ],
 )
 def test_it_is_told_in_other_words_that_mean_the_same(text: str, summary: str) -> None:
-    (one, *others) = telling(text)
-    assert is_told(one, read(summary))
-    assert all(is_told(other, read(summary)) for other in others)
+    (one, *others) = key_details(text)
+    assert is_in_text(one, parse_text(summary))
+    assert all(is_in_text(other, parse_text(summary)) for other in others)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_it_is_told_in_other_words_that_mean_the_same(text: str, summary: str) -
     ],
 )
 def test_what_a_summary_lacks_or_has_otherwise_is_not_told(text: str, summary: str) -> None:
-    assert not all(is_told(one, read(summary)) for one in telling(text))
+    assert not all(is_in_text(one, parse_text(summary)) for one in key_details(text))
 
 
 PIECES = (
@@ -121,8 +121,8 @@ PIECES = (
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=12)), max_size=14).map(" ".join))
 def test_what_a_text_tells_it_says_itself(text: str) -> None:
-    said = read(text)
-    for one in telling(text):
-        assert is_told(one, said), one
+    said = parse_text(text)
+    for one in key_details(text):
+        assert is_in_text(one, said), one
         assert 0 < len(one.value) <= 160
-        assert 0 < len(one.text) <= MOST_CHARACTERS + 8
+        assert 0 < len(one.text) <= MAX_CONTEXT_CHARS + 8

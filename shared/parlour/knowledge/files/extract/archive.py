@@ -4,19 +4,19 @@ import re
 import zipfile
 from pathlib import Path
 
-from parlour.knowledge.files.problems import unreadable
+from parlour.knowledge.files.problems import unreadable_file
 
-MOST_ENTRIES = 10_000
-LARGEST_ENTRY = 256 * 1024 * 1024
-LARGEST_MARKUP = 128 * 1024 * 1024
+MAX_ENTRIES = 10_000
+MAX_ENTRY_BYTES = 256 * 1024 * 1024
+MAX_MARKUP_BYTES = 128 * 1024 * 1024
 """Of one part that is XML and is parsed as a whole."""
 
-LARGEST_TOTAL = 512 * 1024 * 1024
-STEEPEST = 200
+MAX_TOTAL_BYTES = 512 * 1024 * 1024
+MAX_COMPRESSION_RATIO = 200
 """Times that all of it may be larger than the file. Office's XML shrinks to a tenth, a sheet of repeated rows to a
 hundredth; what bombs are made of shrinks to a thousandth."""
 
-_LENIENT_BELOW = 16 * 1024 * 1024
+_RATIO_CHECKED_ABOVE = 16 * 1024 * 1024
 """So little unpacked harms nobody, however steep."""
 
 _MARKUP = (".xml", ".rels", ".vml")
@@ -30,7 +30,7 @@ _FOLDERS = ("word/", "xl/", "ppt/")
 """Where each of Office's three keeps what it has to say."""
 
 
-def check_archive(path: Path, folder: str = "") -> None:
+def check_office_zip(path: Path, folder: str = "") -> None:
     """UnreadableFile when the archive is broken, encrypted, a bomb, or has markup that defines entities; or when it is
     another of Office's three than the one that has this folder.
 
@@ -39,30 +39,30 @@ def check_archive(path: Path, folder: str = "") -> None:
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
-            _check_told(entries, path.stat().st_size)
+            _check_declared_sizes(entries, path.stat().st_size)
             _check_kind(entries, folder)
             for entry in entries:
                 if entry.filename.lower().endswith(_MARKUP):
                     _check_markup(archive, entry)
     except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, OSError, EOFError, ValueError) as error:
-        raise unreadable("broken") from error
+        raise unreadable_file("broken") from error
 
 
-def _check_told(entries: list[zipfile.ZipInfo], size: int) -> None:
+def _check_declared_sizes(entries: list[zipfile.ZipInfo], size: int) -> None:
     total = sum(entry.file_size for entry in entries)
     if any(entry.flag_bits & _ENCRYPTED_FLAG for entry in entries):
-        raise unreadable("encrypted")
+        raise unreadable_file("encrypted")
     largest = max((entry.file_size for entry in entries), default=0)
-    if len(entries) > MOST_ENTRIES or total > LARGEST_TOTAL or largest > LARGEST_ENTRY:
-        raise unreadable("bomb")
-    if total > _LENIENT_BELOW and total > STEEPEST * size:
-        raise unreadable("bomb")
+    if len(entries) > MAX_ENTRIES or total > MAX_TOTAL_BYTES or largest > MAX_ENTRY_BYTES:
+        raise unreadable_file("bomb")
+    if total > _RATIO_CHECKED_ABOVE and total > MAX_COMPRESSION_RATIO * size:
+        raise unreadable_file("bomb")
 
 
 def _check_kind(entries: list[zipfile.ZipInfo], folder: str) -> None:
     there = {known for known in _FOLDERS for entry in entries if entry.filename.startswith(known)}
     if folder and there and folder not in there:
-        raise unreadable("wrong_kind")
+        raise unreadable_file("wrong_kind")
 
 
 def _check_markup(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
@@ -71,8 +71,8 @@ def _check_markup(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> None:
     with archive.open(entry) as part:
         while block := part.read(_BLOCK):
             seen += len(block)
-            if seen > LARGEST_MARKUP:
-                raise unreadable("bomb")
+            if seen > MAX_MARKUP_BYTES:
+                raise unreadable_file("bomb")
             if _DEFINES.search((tail + block).replace(b"\0", b"")):
-                raise unreadable("markup_bomb")
+                raise unreadable_file("markup_bomb")
             tail = block[-_OVERLAP:]

@@ -16,7 +16,7 @@ from pathlib import Path
 from parlour.infra.errors import UnreadableFile
 from parlour.infra.jsonable import JsonObject
 from parlour.knowledge.files.extract.parts import Part
-from parlour.knowledge.files.extract.pieces import pieces_of
+from parlour.knowledge.files.extract.pieces import chunk_parts
 
 _READERS: Mapping[str, tuple[str, str]] = {
     "pdf": ("pdf", "extract"),
@@ -37,16 +37,16 @@ _LARGEST_OUTPUT = 64 * 1024 * 1024
 def main(arguments: Sequence[str]) -> int:
     """Read one file within the limits given: KIND FILE OUT MEMORY_BYTES SECONDS."""
     kind, source, out, memory, seconds = arguments
-    _limit(int(memory), int(seconds))
-    Path(out).write_text(json.dumps(_told(kind, Path(source))), "utf-8")
+    _set_limits(int(memory), int(seconds))
+    Path(out).write_text(json.dumps(_extract_json(kind, Path(source))), "utf-8")
     return 0
 
 
-def _told(kind: str, source: Path) -> JsonObject:
+def _extract_json(kind: str, source: Path) -> JsonObject:
     module, function = _READERS[kind]
     try:
         read: Callable[[Path], list[Part]] = getattr(import_module(f"{_PACKAGE}.{module}"), function)
-        return asdict(pieces_of(read(source)))
+        return asdict(chunk_parts(read(source)))
     except UnreadableFile as problem:
         return {"problem": problem.reason}
     except MemoryError:
@@ -55,7 +55,7 @@ def _told(kind: str, source: Path) -> JsonObject:
         return {"problem": "broken"}
 
 
-def _limit(memory: int, seconds: int) -> None:
+def _set_limits(memory: int, seconds: int) -> None:
     """Take from this process what it must not have. A system that does not know a limit does without it."""
     limits = {
         resource.RLIMIT_AS: memory,

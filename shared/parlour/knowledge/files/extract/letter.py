@@ -5,21 +5,21 @@ import email.policy
 from email.message import EmailMessage, MIMEPart
 from pathlib import Path
 
-from parlour.knowledge.files.extract.page import markdown
-from parlour.knowledge.files.extract.parts import Part, plain
-from parlour.knowledge.files.extract.plain import decoded
-from parlour.knowledge.files.problems import unreadable
+from parlour.knowledge.files.extract.page import html_to_markdown
+from parlour.knowledge.files.extract.parts import Part, escape_markdown
+from parlour.knowledge.files.extract.plain import decode_text
+from parlour.knowledge.files.problems import unreadable_file
 
-_SHOWN = ("From", "To", "Cc", "Date", "Subject")
+_HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def extract(path: Path) -> list[Part]:
     """The e-mail as one part. Attachments are named, not read: they are files of their own."""
     message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
-    header = [f"{name}: {plain(value)}" for name in _SHOWN if (value := _header(message, name))]
+    header = [f"{name}: {escape_markdown(value)}" for name in _HEADER_FIELDS if (value := _header(message, name))]
     if not header:
-        raise unreadable("broken")
-    named = [plain(name) for part in message.iter_attachments() if (name := part.get_filename())]
+        raise unreadable_file("broken")
+    named = [escape_markdown(name) for part in message.iter_attachments() if (name := part.get_filename())]
     attached = f"Attached: {', '.join(named)}" if named else ""
     return [Part("\n\n".join(filter(None, ["\n".join(header), _body(message), attached])))]
 
@@ -39,12 +39,12 @@ def _body(message: EmailMessage) -> str:
     payload = part.get_payload(decode=True)
     data = payload if isinstance(payload, bytes) else b""
     text = _text(part, data)
-    return markdown(text) if part.get_content_subtype() == "html" and text.strip() else text
+    return html_to_markdown(text) if part.get_content_subtype() == "html" and text.strip() else text
 
 
 def _text(part: MIMEPart, data: bytes) -> str:
     charset = part.get_content_charset()
     try:
-        return data.decode(charset, errors="replace") if charset else decoded(data)
+        return data.decode(charset, errors="replace") if charset else decode_text(data)
     except LookupError:
-        return decoded(data)
+        return decode_text(data)

@@ -26,7 +26,7 @@ class _Level:
     text: str
 
 
-class Numbering:
+class WordNumbering:
     """Counts as Word does, so paragraphs have to be asked about in their order."""
 
     def __init__(self, document: Any) -> None:
@@ -51,13 +51,13 @@ class Numbering:
         counts[depth] = counts.get(depth, level.start - 1) + 1
         for deeper in [known for known in counts if known > depth]:
             del counts[deeper]
-        return "-" if level.form == "bullet" else self._filled(abstract, level, counts)
+        return "-" if level.form == "bullet" else self._format_label(abstract, level, counts)
 
-    def _filled(self, abstract: str, level: _Level, counts: Mapping[int, int]) -> str:
+    def _format_label(self, abstract: str, level: _Level, counts: Mapping[int, int]) -> str:
         def number(found: re.Match[str]) -> str:
             depth = int(found[1]) - 1
             of = self._levels.get((abstract, depth))
-            return _written(counts.get(depth, of.start if of else 1), of.form if of else "decimal")
+            return _format_number(counts.get(depth, of.start if of else 1), of.form if of else "decimal")
 
         return _LEVEL_IN_TEXT.sub(number, level.text).strip()
 
@@ -98,7 +98,7 @@ def _value(parent: Any, name: str) -> str:
     return str(child.get(_VALUE, "")) if child is not None else ""
 
 
-def _written(number: int, form: str) -> str:
+def _format_number(number: int, form: str) -> str:
     forms: Mapping[str, Callable[[int], str]] = {
         "lowerLetter": _letter,
         "upperLetter": lambda n: _letter(n).upper(),

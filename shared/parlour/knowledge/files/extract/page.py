@@ -8,8 +8,8 @@ from typing import Any
 import lxml.html
 from lxml import etree
 
-from parlour.knowledge.files.extract.parts import Part, heading, plain, table
-from parlour.knowledge.files.problems import unreadable
+from parlour.knowledge.files.extract.parts import Part, markdown_heading, escape_markdown, markdown_table
+from parlour.knowledge.files.problems import unreadable_file
 
 #: What a browser runs, hides or does not show as text.
 _HIDDEN = ("script", "style", "noscript", "template", "svg", "head", "iframe", "object", "select", "button")
@@ -26,10 +26,10 @@ _BREAKS = re.compile(r"\n{3,}")
 
 def extract(path: Path) -> list[Part]:
     """Return the page as one part, headed by its title when it has no first heading of its own."""
-    return [Part(markdown(path.read_bytes()))]
+    return [Part(html_to_markdown(path.read_bytes()))]
 
 
-def markdown(data: bytes | str) -> str:
+def html_to_markdown(data: bytes | str) -> str:
     """Return a page's Markdown.
 
     Raises:
@@ -39,8 +39,8 @@ def markdown(data: bytes | str) -> str:
     try:
         root = lxml.html.document_fromstring(data, parser=parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError) as error:
-        raise unreadable("broken") from error
-    title = heading(1, root.findtext(".//title") or "") if root.find(".//h1") is None else ""
+        raise unreadable_file("broken") from error
+    title = markdown_heading(1, root.findtext(".//title") or "") if root.find(".//h1") is None else ""
     etree.strip_elements(root, *_HIDDEN, with_tail=False)
     for line_break in root.iter("br"):
         line_break.tail = f"\n{line_break.tail or ''}"
@@ -50,7 +50,7 @@ def markdown(data: bytes | str) -> str:
 def _blocks(element: Any, depth: int) -> Iterator[str]:
     """Yield the blocks under an element; text between them is a paragraph of its own."""
     if depth > _DEEPEST:
-        raise unreadable("broken")
+        raise unreadable_file("broken")
     inline: list[str] = [element.text or ""]
     for child in element:
         if any(node.tag in _BLOCKS for node in child.iter()):
@@ -64,10 +64,10 @@ def _blocks(element: Any, depth: int) -> Iterator[str]:
 
 def _block(element: Any, depth: int) -> Iterator[str]:
     if element.tag in _HEADINGS:
-        yield f"\n{heading(_HEADINGS[element.tag], element.text_content())}\n"
+        yield f"\n{markdown_heading(_HEADINGS[element.tag], element.text_content())}\n"
     elif element.tag == "table" and element.find(".//table") is None:
         rows = [[cell.text_content().strip() for cell in row if cell.tag in {"td", "th"}] for row in element.iter("tr")]
-        yield f"\n{table([row for row in rows if any(row)])}\n"
+        yield f"\n{markdown_table([row for row in rows if any(row)])}\n"
     elif element.tag == "pre":
         yield f"\n```\n{element.text_content()}\n```\n"
     elif element.tag == "li":
@@ -79,5 +79,5 @@ def _block(element: Any, depth: int) -> Iterator[str]:
 
 
 def _paragraph(inline: list[str]) -> str:
-    lines = (plain(line) for line in "".join(inline).split("\n\n"))
+    lines = (escape_markdown(line) for line in "".join(inline).split("\n\n"))
     return "\n".join(filter(None, lines))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-type Place = Literal["page", "slide", "sheet", ""]
+type PartKind = Literal["page", "slide", "sheet", ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,13 +17,13 @@ class Part:
     """
 
     text: str
-    place: Place = ""
+    kind: PartKind = ""
     number: int = 0
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class FilePiece:
+class FileChunk:
     """A piece of a file's text, short enough to be one searchable row, and where it stands."""
 
     body: str
@@ -36,28 +36,28 @@ class FilePiece:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadFile:
+class ExtractedFile:
     """What the child process hands over. `pages`: or slides, or sheets; `tokens`: of all of the text."""
 
-    pieces: tuple[FilePiece, ...]
-    pages: int
-    tokens: int
+    chunks: tuple[FileChunk, ...]
+    page_count: int
+    token_count: int
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     """Rows as a Markdown table, the first of them as its header; "" for none."""
     width = max((len(row) for row in rows), default=0)
     lines = [_row([*row, *[""] * (width - len(row))]) for row in rows]
     return "\n".join([lines[0], "|" + " --- |" * width, *lines[1:]]) if lines and width else ""
 
 
-def heading(level: int, text: str) -> str:
+def markdown_heading(level: int, text: str) -> str:
     """A heading of Markdown; "" for no text."""
     words = " ".join(text.split())
     return f"{'#' * min(max(level, 1), 6)} {words}" if words else ""
 
 
-def plain(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """One line of text, so that nothing in it is taken for a heading, a page mark or a fence of Markdown."""
     words = " ".join(text.replace("\0", "").split())
     return f"\\{words}" if words.startswith(("#", "```", "~~~", "<!--")) else words

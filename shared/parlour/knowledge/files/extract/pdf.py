@@ -12,10 +12,10 @@ from typing import Any
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from parlour.knowledge.files.extract.parts import Part, heading, plain
-from parlour.knowledge.files.problems import unreadable
+from parlour.knowledge.files.extract.parts import Part, markdown_heading, escape_markdown
+from parlour.knowledge.files.problems import unreadable_file
 
-MOST_PAGES = 5_000
+MAX_PAGES = 5_000
 
 _LARGER = 1.12
 """Times the body's size that a heading has at least."""
@@ -32,12 +32,12 @@ _WORDS = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """One line as it is set: its size in points, whether it is bold."""
 
     text: str
     size: float
-    bold: bool
+    is_bold: bool
 
 
 def extract(path: Path) -> list[Part]:
@@ -45,15 +45,15 @@ def extract(path: Path) -> list[Part]:
     try:
         document = pypdfium2.PdfDocument(path)
     except pypdfium2.PdfiumError as error:
-        raise unreadable("encrypted" if "password" in str(error).lower() else "broken") from error
+        raise unreadable_file("encrypted" if "password" in str(error).lower() else "broken") from error
     with closing(document):
-        if len(document) > MOST_PAGES:
-            raise unreadable("too_long")
+        if len(document) > MAX_PAGES:
+            raise unreadable_file("too_long")
         pages = [_lines(document, number) for number in range(len(document))]
-    return [Part(text, "page", number) for number, text in enumerate(marked(pages), start=1)]
+    return [Part(text, "page", number) for number, text in enumerate(pages_to_markdown(pages), start=1)]
 
 
-def marked(pages: list[list[Line]]) -> Iterator[str]:
+def pages_to_markdown(pages: list[list[TextLine]]) -> Iterator[str]:
     """Each page's Markdown, its headings told by the size that most of the whole document is set in."""
     sizes = Counter[float]()
     for line in (line for page in pages for line in page):
@@ -61,39 +61,39 @@ def marked(pages: list[list[Line]]) -> Iterator[str]:
     body = sizes.most_common(1)[0][0] if sizes else 0.0
     larger = sorted({line.size for page in pages for line in page if _is_larger(line, body)}, reverse=True)
     for page in pages:
-        yield "\n".join(_marked(line, body, larger) for line in page)
+        yield "\n".join(_line_to_markdown(line, body, larger) for line in page)
 
 
-def _marked(line: Line, body: float, larger: list[float]) -> str:
+def _line_to_markdown(line: TextLine, body: float, larger: list[float]) -> str:
     numbered = _NUMBERED.match(line.text)
     if not _may_be_heading(line.text):
-        return plain(line.text)
+        return escape_markdown(line.text)
     if _is_larger(line, body):
-        return f"\n{heading(1 + min(larger.index(line.size), _MOST_LEVELS - 1), line.text)}"
-    if line.bold and numbered:
-        return f"\n{heading(_MOST_LEVELS + 1 + numbered[1].count('.'), line.text)}"
-    return plain(line.text)
+        return f"\n{markdown_heading(1 + min(larger.index(line.size), _MOST_LEVELS - 1), line.text)}"
+    if line.is_bold and numbered:
+        return f"\n{markdown_heading(_MOST_LEVELS + 1 + numbered[1].count('.'), line.text)}"
+    return escape_markdown(line.text)
 
 
 def _may_be_heading(text: str) -> bool:
     return len(text) <= _LONGEST_HEADING and not text.endswith(_ENDS_A_SENTENCE) and bool(_WORDS.search(text))
 
 
-def _is_larger(line: Line, body: float) -> bool:
+def _is_larger(line: TextLine, body: float) -> bool:
     return line.size >= body * _LARGER and _may_be_heading(line.text)
 
 
-def _lines(document: Any, number: int) -> list[Line]:
+def _lines(document: Any, number: int) -> list[TextLine]:
     """The lines of a page; a page that cannot be read has none, so that one bad page does not lose the others."""
     try:
         page = document[number]
     except pypdfium2.PdfiumError:
         return []
     with closing(page), closing(page.get_textpage()) as text:
-        return list(_set_lines(text))
+        return list(_text_lines(text))
 
 
-def _set_lines(textpage: Any) -> Iterator[Line]:
+def _text_lines(textpage: Any) -> Iterator[TextLine]:
     """Lines with the look of their first letter; PDFium counts a line's end as two characters."""
     whole = textpage.get_text_range(errors="ignore")
     at = 0
@@ -101,7 +101,7 @@ def _set_lines(textpage: Any) -> Iterator[Line]:
         words = " ".join(raw.replace("\x02", "").split())
         if words:
             first = at + len(raw) - len(raw.lstrip())
-            yield Line(words, _size(textpage, first), _is_bold(textpage, first))
+            yield TextLine(words, _size(textpage, first), _is_bold(textpage, first))
         at += len(raw) + 1
 
 

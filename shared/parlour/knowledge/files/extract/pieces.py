@@ -3,35 +3,35 @@
 from collections.abc import Iterator, Sequence
 
 from parlour.context import tokens
-from parlour.knowledge.files.extract.parts import FilePiece, Part, ReadFile
-from parlour.knowledge.files.problems import MOST_TOKENS, unreadable
-from parlour.text.chunking import Piece, cut
+from parlour.knowledge.files.extract.parts import FileChunk, Part, ExtractedFile
+from parlour.knowledge.files.problems import MAX_FILE_TOKENS, unreadable_file
+from parlour.text.chunking import Chunk, chunk_text
 
 
-def pieces_of(parts: Sequence[Part]) -> ReadFile:
+def chunk_parts(parts: Sequence[Part]) -> ExtractedFile:
     """UnreadableFile when there is no text, or more than MOST_TOKENS tokens of it: that is counted before it is cut."""
     counted = 0
     for part in parts:
-        counted += tokens.count(part.text)
-        if counted > MOST_TOKENS:
-            raise unreadable("too_long")
-    pieces = tuple(piece for part in _joined(parts) for piece in _pieces(part))
+        counted += tokens.count_tokens(part.text)
+        if counted > MAX_FILE_TOKENS:
+            raise unreadable_file("too_long")
+    pieces = tuple(piece for part in _join_pages(parts) for piece in _chunk_part(part))
     if not pieces:
-        raise unreadable("no_text")
-    return ReadFile(pieces, max(len(parts), *(piece.page or 1 for piece in pieces)), counted)
+        raise unreadable_file("no_text")
+    return ExtractedFile(pieces, max(len(parts), *(piece.page or 1 for piece in pieces)), counted)
 
 
-def _joined(parts: Sequence[Part]) -> Sequence[Part]:
+def _join_pages(parts: Sequence[Part]) -> Sequence[Part]:
     """Pages as one text with marks in it: a clause goes on under its heading when the page ends."""
-    if not parts or parts[0].place != "page":
+    if not parts or parts[0].kind != "page":
         return parts
     return [Part("\n".join(f"<!-- page: {part.number} -->\n{part.text}" for part in parts))]
 
 
-def _pieces(part: Part) -> Iterator[FilePiece]:
-    for piece in cut(_clean(part.text)):
+def _chunk_part(part: Part) -> Iterator[FileChunk]:
+    for piece in chunk_text(_clean(part.text)):
         if any(letter.isalnum() for letter in piece.body):
-            yield _placed(piece, part)
+            yield _to_file_chunk(piece, part)
 
 
 def _clean(text: str) -> str:
@@ -39,13 +39,13 @@ def _clean(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "ignore").decode("utf-8")
 
 
-def _placed(piece: Piece, part: Part) -> FilePiece:
-    return FilePiece(
+def _to_file_chunk(piece: Chunk, part: Part) -> FileChunk:
+    return FileChunk(
         body=piece.body,
         heading=piece.heading,
         page=piece.page,
-        slide=part.number if part.place == "slide" else None,
-        sheet=part.name if part.place == "sheet" else "",
-        sender=piece.mail.sender,
-        date=piece.mail.date,
+        slide=part.number if part.kind == "slide" else None,
+        sheet=part.name if part.kind == "sheet" else "",
+        sender=piece.email.sender,
+        date=piece.email.date,
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from parlour.knowledge.files.extract.parts import Part
 
-_MARKS: Sequence[tuple[bytes, str]] = (
+_BYTE_ORDER_MARKS: Sequence[tuple[bytes, str]] = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -16,12 +16,12 @@ _CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r\f"}
 
 def extract(path: Path) -> list[Part]:
     """The whole text as one part; form feeds part its pages."""
-    return [Part(decoded(path.read_bytes()))]
+    return [Part(decode_text(path.read_bytes()))]
 
 
-def decoded(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """The text: by its mark, else UTF-8, else what Windows writes. Control characters are left out."""
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data.decode(encoding, errors="replace").translate(_CONTROLS)
     try:

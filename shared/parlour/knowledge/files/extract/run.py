@@ -13,29 +13,29 @@ from typing import IO
 from pydantic import TypeAdapter
 
 from parlour.infra import log
-from parlour.infra.settings import bare_environment
-from parlour.knowledge.files.extract.parts import ReadFile
-from parlour.knowledge.files.kinds import FileKind, check_bytes
-from parlour.knowledge.files.problems import LARGEST_BYTES, unreadable
+from parlour.infra.settings import sandbox_environment
+from parlour.knowledge.files.extract.parts import ExtractedFile
+from parlour.knowledge.files.kinds import FileType, validate_bytes
+from parlour.knowledge.files.problems import MAX_FILE_BYTES, unreadable_file
 
 _CHILD = "parlour.knowledge.files.extract.child"
-_LAST_WORDS = 16 * 1024
-_READ_FILE = TypeAdapter(ReadFile)
+_STDERR_BYTES = 16 * 1024
+_READ_FILE = TypeAdapter(ExtractedFile)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProcessLimits:
     """What the process may take: bytes of memory, and seconds, both of the clock and of the processor."""
 
-    memory: int = 1024 * 1024 * 1024
+    memory_bytes: int = 1024 * 1024 * 1024
     seconds: int = 240
 
 
-def extract(data: bytes, kind: FileKind, limits: Limits = Limits()) -> ReadFile:
+def extract_in_sandbox(data: bytes, kind: FileType, limits: ProcessLimits = ProcessLimits()) -> ExtractedFile:
     """The file's text. UnreadableFile when there is none to be had, for whatever reason; nothing else is harmed."""
-    if len(data) > LARGEST_BYTES:
-        raise unreadable("too_large")
-    check_bytes(kind, data)
+    if len(data) > MAX_FILE_BYTES:
+        raise unreadable_file("too_large")
+    validate_bytes(kind, data)
     with TemporaryDirectory(prefix="parlour-file-") as folder:
         source, out = Path(folder, "file"), Path(folder, "out")
         source.write_bytes(data)
@@ -43,9 +43,9 @@ def extract(data: bytes, kind: FileKind, limits: Limits = Limits()) -> ReadFile:
         return _read(out)
 
 
-def _run(kind: str, source: Path, out: Path, limits: Limits) -> None:
-    arguments = [sys.executable, "-m", _CHILD, kind, str(source), str(out), str(limits.memory), str(limits.seconds)]
-    environment = {**bare_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+def _run(kind: str, source: Path, out: Path, limits: ProcessLimits) -> None:
+    arguments = [sys.executable, "-m", _CHILD, kind, str(source), str(out), str(limits.memory_bytes), str(limits.seconds)]
+    environment = {**sandbox_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with TemporaryFile() as said:  # no pipe: what a parser has to say may be more than fits into our memory
         try:
             done = subprocess.run(  # noqa: S603 - this interpreter and our own module
@@ -53,15 +53,15 @@ def _run(kind: str, source: Path, out: Path, limits: Limits) -> None:
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
             )  # fmt: skip
         except subprocess.TimeoutExpired as late:
-            raise unreadable("too_slow") from late
+            raise unreadable_file("too_slow") from late
         if done.returncode:
             log.warning("extraction_died", kind=kind, code=done.returncode)
-            raise unreadable(_reason(done.returncode, _end_of(said)))
+            raise unreadable_file(_reason(done.returncode, _last_bytes(said)))
 
 
-def _end_of(said: IO[bytes]) -> bytes:
-    said.seek(max(0, said.seek(0, os.SEEK_END) - _LAST_WORDS))
-    return said.read(_LAST_WORDS)
+def _last_bytes(said: IO[bytes]) -> bytes:
+    said.seek(max(0, said.seek(0, os.SEEK_END) - _STDERR_BYTES))
+    return said.read(_STDERR_BYTES)
 
 
 def _reason(code: int, stderr: bytes) -> str:
@@ -73,11 +73,11 @@ def _reason(code: int, stderr: bytes) -> str:
     return "broken"
 
 
-def _read(out: Path) -> ReadFile:
+def _read(out: Path) -> ExtractedFile:
     try:
         told = json.loads(out.read_text("utf-8"))
         if "problem" in told:
-            raise unreadable(str(told["problem"]))
+            raise unreadable_file(str(told["problem"]))
         return _READ_FILE.validate_python(told)
     except (OSError, ValueError, TypeError) as error:
-        raise unreadable("broken") from error
+        raise unreadable_file("broken") from error

@@ -9,12 +9,12 @@ from pathlib import Path
 import python_calamine
 from python_calamine import CalamineWorkbook
 
-from parlour.knowledge.files.extract.archive import check_archive
-from parlour.knowledge.files.extract.parts import Part, table
-from parlour.knowledge.files.extract.plain import decoded
-from parlour.knowledge.files.problems import unreadable
+from parlour.knowledge.files.extract.archive import check_office_zip
+from parlour.knowledge.files.extract.parts import Part, markdown_table
+from parlour.knowledge.files.extract.plain import decode_text
+from parlour.knowledge.files.problems import unreadable_file
 
-MOST_CELLS = 3_000_000
+MAX_CELLS = 3_000_000
 _MOST_SHEETS = 500
 _SNIFFED = 8_192
 _SEPARATORS = ",;\t|"
@@ -24,19 +24,19 @@ type Cell = float | str | bool | dt.time | dt.date | dt.datetime | dt.timedelta
 
 def extract(path: Path) -> list[Part]:
     """Every sheet that has something in it. UnreadableFile when it is broken, encrypted or a bomb."""
-    check_archive(path, "xl/")
+    check_office_zip(path, "xl/")
     try:
         workbook = CalamineWorkbook.from_path(str(path))
         return list(_sheets(workbook))
     except python_calamine.PasswordError as error:
-        raise unreadable("encrypted") from error
+        raise unreadable_file("encrypted") from error
     except (python_calamine.CalamineError, OSError, ValueError) as error:
-        raise unreadable("broken") from error
+        raise unreadable_file("broken") from error
 
 
 def extract_csv(path: Path) -> list[Part]:
     """The rows as one part, whatever separates their fields."""
-    text = decoded(path.read_bytes())
+    text = decode_text(path.read_bytes())
     try:
         dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:_SNIFFED], _SEPARATORS)
     except csv.Error:
@@ -44,8 +44,8 @@ def extract_csv(path: Path) -> list[Part]:
     try:
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), dialect) if any(map(str.strip, row))]
     except csv.Error as error:
-        raise unreadable("broken") from error
-    return [Part(table(rows))]
+        raise unreadable_file("broken") from error
+    return [Part(markdown_table(rows))]
 
 
 def _sheets(workbook: CalamineWorkbook) -> Iterable[Part]:
@@ -53,13 +53,13 @@ def _sheets(workbook: CalamineWorkbook) -> Iterable[Part]:
     for number, name in enumerate(workbook.sheet_names[:_MOST_SHEETS], start=1):
         sheet = workbook.get_sheet_by_name(name)
         cells += sheet.width * sheet.height
-        if cells > MOST_CELLS:
-            raise unreadable("too_long")
-        rows = [[say(cell) for cell in row] for row in sheet.to_python(skip_empty_area=True)]
-        yield Part(table([row for row in rows if any(row)]), "sheet", number, name)
+        if cells > MAX_CELLS:
+            raise unreadable_file("too_long")
+        rows = [[format_cell(cell) for cell in row] for row in sheet.to_python(skip_empty_area=True)]
+        yield Part(markdown_table([row for row in rows if any(row)]), "sheet", number, name)
 
 
-def say(cell: Cell) -> str:
+def format_cell(cell: Cell) -> str:
     """A cell as a reader would write it."""
     match cell:
         case bool():

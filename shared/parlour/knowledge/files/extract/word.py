@@ -11,10 +11,10 @@ import docx
 from docx.opc.exceptions import PackageNotFoundError
 from docx.oxml.ns import qn
 
-from parlour.knowledge.files.extract.archive import check_archive
-from parlour.knowledge.files.extract.numbering import Numbering
-from parlour.knowledge.files.extract.parts import Part, heading, plain, table
-from parlour.knowledge.files.problems import unreadable
+from parlour.knowledge.files.extract.archive import check_office_zip
+from parlour.knowledge.files.extract.numbering import WordNumbering
+from parlour.knowledge.files.extract.parts import Part, markdown_heading, escape_markdown, markdown_table
+from parlour.knowledge.files.problems import unreadable_file
 
 _PARAGRAPH, _TABLE, _ROW, _CELL = qn("w:p"), qn("w:tbl"), qn("w:tr"), qn("w:tc")
 _TEXT, _TAB, _BREAKS = qn("w:t"), qn("w:tab"), {qn("w:br"), qn("w:cr")}
@@ -26,18 +26,18 @@ _TITLE_LEVEL = 1
 
 def extract(path: Path) -> list[Part]:
     """The body as one part. UnreadableFile when it is broken or a bomb."""
-    check_archive(path, "word/")
+    check_office_zip(path, "word/")
     try:
         document = docx.Document(str(path))
     except (PackageNotFoundError, KeyError, ValueError) as error:
-        raise unreadable("broken") from error
-    return [Part("\n".join(_Reader(document).blocks(document.element.body)))]
+        raise unreadable_file("broken") from error
+    return [Part("\n".join(_BodyReader(document).blocks(document.element.body)))]
 
 
-class _Reader:
+class _BodyReader:
     def __init__(self, document: Any) -> None:
         self._names = {style.style_id: (style.name or "").lower() for style in document.styles}
-        self._numbering = Numbering(document)
+        self._numbering = WordNumbering(document)
 
     def blocks(self, parent: Any) -> Iterator[str]:
         """Paragraphs and tables under `parent`, through whatever they are wrapped in."""
@@ -45,19 +45,19 @@ class _Reader:
             if element.tag == _PARAGRAPH:
                 yield self._paragraph(element)
             elif element.tag == _TABLE:
-                yield f"\n{table(list(self._rows(element)))}\n"
+                yield f"\n{markdown_table(list(self._rows(element)))}\n"
             elif element.tag != _FALLBACK and isinstance(element.tag, str):
                 yield from self.blocks(element)
 
     def _paragraph(self, element: Any) -> str:
-        words = plain(_words(element))
+        words = escape_markdown(_words(element))
         if not words:
             return ""
         style_id = element.find(_STYLE)
         style = self._names.get(style_id.get(_VALUE), "") if style_id is not None else ""
         label = self._numbering.label(element, style_id.get(_VALUE) if style_id is not None else "")
         if level := _level(style):
-            return f"\n{heading(level, f'{label} {words}')}\n"
+            return f"\n{markdown_heading(level, f'{label} {words}')}\n"
         if label:
             return f"{label} {words}"
         return f"- {words}" if style.startswith("list") else f"{words}\n"
