@@ -39,7 +39,7 @@ test: check $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test (this is wh
 	@$(BIN)/python -m pytest -n $(WORKERS) --ignore=tests/conventions tests
 
 nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (an hour)
-	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/context/test_properties.py
+	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/prompts/test_assembly_properties.py
 
 chaos: $(DEV) $(EMULATOR) ## kill the process at every external call and check each guarantee (make chaos ONLY=poison)
 	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)

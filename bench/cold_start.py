@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from bench import report
-from bench.surroundings import surroundings
+from bench.function_environment import surroundings
 from local import deployment
 from local.invoke import read_event
 from local.lambda_runtime import FunctionCode, Sandbox

@@ -29,15 +29,15 @@ from typing import Any
 import httpx2
 import psutil
 
-from bench import paperwork, report
-from bench.metering import Meter, Metered
+from bench import generated_files, report
+from bench.invocation_metrics import Meter, Metered
 from bench.throughput import measure
 from local import servers
-from local.chaos import operator
-from local.chaos.world import ChaosTenant, ChaosEnvironment, open_chaos_environment
 from local.event_source import EventSource, EventSourceMapping
 from local.stack import EMBEDDING_DIMENSIONS, EMBEDDING_MODEL
 from local.state import free_ports, minimal_environment
+from tests.chaos import operator_requests
+from tests.chaos.chaos_environment import ChaosEnvironment, ChaosTenant, open_chaos_environment
 
 WORKERS = 2
 """Of ingest at once."""
@@ -140,7 +140,7 @@ class Yard:
         return bool(records)
 
     def _ask(self, method: str, path: str, body: object) -> Any:
-        wanted = operator.operator_request(method, path, body, self.desk)
+        wanted = operator_requests.operator_request(method, path, body, self.desk)
         ended = self.running.workers.invoke("http_api", wanted, 30)
         if ended.outcome != "answered" or ended.answer["statusCode"] >= 300:
             raise LookupError(f"{method} {path} was answered with {ended}")
@@ -177,7 +177,7 @@ def main() -> None:
         yard = Yard(running, running.create_tenant("ingestion", with_knowledge=True))
         _warm_up(yard)
         ready = made_ready(yard, sizes)
-        kinds = [by_kind(yard, ending, sizes) for ending in paperwork.KINDS]
+        kinds = [by_kind(yard, ending, sizes) for ending in generated_files.KINDS]
         together = at_once(yard, sizes)
         turns = list(meanwhile(yard, sizes))
     report.show("One file of each kind, one after the other", kinds)
@@ -191,7 +191,7 @@ def main() -> None:
 def by_kind(yard: Yard, ending: str, sizes: Sizes) -> dict[str, report.Cell]:
     """One file by itself: how long the worker was at it, and what memory that took."""
     count = sizes.long if ending == "pdf" else sizes.other
-    data = paperwork.KINDS[ending](count)
+    data = generated_files.KINDS[ending](count)
     before = len(yard.metered)
     with yard.reading():
         file_id = yard.upload(f"works.{ending}", data)
@@ -213,7 +213,7 @@ def by_kind(yard: Yard, ending: str, sizes: Sizes) -> dict[str, report.Cell]:
 
 def at_once(yard: Yard, sizes: Sizes) -> dict[str, report.Cell]:
     """As many PDFs as are said, all there when two workers begin."""
-    data = paperwork.pdf(sizes.long)
+    data = generated_files.pdf(sizes.long)
     file_ids = [yard.upload(f"part-{number}.pdf", data) for number in range(sizes.at_once)]
     begun = time.monotonic()
     with yard.reading(WORKERS):
@@ -230,7 +230,7 @@ def at_once(yard: Yard, sizes: Sizes) -> dict[str, report.Cell]:
 
 def made_ready(yard: Yard, sizes: Sizes) -> dict[str, report.Cell]:
     """One PDF until each of its rows has its vector; the embedder waits five seconds for more to come."""
-    data = paperwork.pdf(sizes.ready)
+    data = generated_files.pdf(sizes.ready)
     with yard.reading(), yard.embedding():
         begun = time.monotonic()
         file_id = yard.upload("short.pdf", data)
@@ -250,7 +250,7 @@ def meanwhile(yard: Yard, sizes: Sizes) -> Iterator[dict[str, report.Cell]]:
     """Turns with nothing else under way, while two PDFs at a time are read, and while vectors are made."""
     alone = _turns(yard, sizes)
     yield _row("nothing (baseline)", alone, alone, "")
-    data = paperwork.pdf(sizes.long)
+    data = generated_files.pdf(sizes.long)
     file_ids = [yard.upload(f"more-{number}.pdf", data) for number in range(2 * sizes.at_once)]
     before = len(yard.metered)
     with yard.reading(WORKERS):

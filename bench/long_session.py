@@ -26,19 +26,19 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from bench import report
-from bench.clerk import Summariser
-from bench.long_talks import LIVE, Directions, Talk, sentence, talk
-from bench.rounds import Round
-from local import scratch
-from parlour.context.segment import Layer
+from bench.long_conversations import LIVE, Directions, Talk, sentence, talk
+from bench.scripted_memory_model import Summariser
+from bench.turn_rounds import Round
+from local import temporary_database
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
-from parlour.knowledge.records.linked import LinkedRecordsCache
-from parlour.memory.order import MemoryJob
-from parlour.memory.services import MemoryDependencies
-from parlour.memory.summary import writer
-from tests.desk import ConversationHarness, open_conversation_harness, text_answer
+from parlour.memory.dependencies import MemoryDependencies
+from parlour.memory.memory_job import MemoryJob
+from parlour.memory.summaries import summary_job
+from parlour.prompts.assembly.segment import Layer
+from parlour.records.linked_records import LinkedRecordsCache
+from tests.conversation_harness import ConversationHarness, open_conversation_harness, text_answer
 
 SIZES = (100, 1_000, 10_000)
 TURNS = 24
@@ -75,7 +75,10 @@ class Measured:
 def main() -> None:
     options = _options()
     logging.disable(logging.INFO)
-    with scratch.temporary_cluster() as running, closing(scratch.create_migrated_database(running)) as database:
+    with (
+        temporary_database.temporary_cluster() as running,
+        closing(temporary_database.create_migrated_database(running)) as database,
+    ):
 
         def settle() -> None:
             with running.connect_as_superuser("scratch") as owner:
@@ -149,7 +152,7 @@ class _Going:
         while desk.query(due):
             (before,), counted = desk.query(versions), desk.database.statements.count
             begun = time.perf_counter()
-            writer.run_summary(self._services(), MemoryJob(desk.tenant_id, "summary", session), lambda: 600.0)
+            summary_job.run_summary(self._services(), MemoryJob(desk.tenant_id, "summary", session), lambda: 600.0)
             seconds = time.perf_counter() - begun
             if desk.query(versions) == [before]:
                 break

@@ -8,7 +8,7 @@ change and 10 are taken back, and a long conversation with numbers, sums, names 
 time by a new tenant:
 
 offline   no model is there at all: the obvious facts, and what code keeps of a long talk.
-scripted  hand-written answers, a third of them wrong (bench/clerk.py). They try what becomes of a model's answers, not
+scripted  hand-written answers, a third of them wrong (bench/scripted_memory_model.py). They try what becomes of a model's answers, not
           how well a model reads: the check compares words, so an answer that is wrong about them is refused, and one
           that misreads them (of somebody else, supposed) is not.
 
@@ -35,17 +35,17 @@ from datetime import datetime
 from pathlib import Path
 from uuid import UUID
 
-from bench import month as scripts
 from bench import month_player, report
-from bench.clerk import Clerk
-from bench.month import Month, Planted, planted, read, words
+from bench import month_script as scripts
+from bench.conversation_scripts import Malformed
 from bench.month_player import Fact, Played
-from bench.talks import Malformed
-from local import scratch
+from bench.month_script import Month, Planted, planted, read, words
+from bench.scripted_memory_model import Clerk
+from local import temporary_database
 from local.embeddings import MiniLmEmbedder
 from parlour.infra.postgres import Database
-from parlour.knowledge.index.embed import Embedder
-from parlour.memory.facts import keys
+from parlour.memory.facts import fact_keys
+from parlour.search.index.embedders import Embedder
 
 MONTH = Path(__file__).with_name("month.json")
 
@@ -62,7 +62,10 @@ def main() -> None:
     except Malformed as problem:
         parser.error(str(problem))
     logging.disable(logging.INFO)
-    with scratch.temporary_cluster() as cluster, closing(scratch.create_migrated_database(cluster)) as database:
+    with (
+        temporary_database.temporary_cluster() as cluster,
+        closing(temporary_database.create_migrated_database(cluster)) as database,
+    ):
         figures = measured(database, month, MiniLmEmbedder(threads=2))
     logging.disable(logging.NOTSET)
     report.write(chosen.json, figures)
@@ -153,13 +156,13 @@ def _value_of(fact: Fact, values: Sequence[Planted]) -> Planted | None:
         and _says(fact, value.name, value.spellings, value.text)
         and (value.until is None or fact.valid_from < value.until)
     ]
-    return max(fitting, key=lambda value: (keys.normalize_key(value.name) == fact.key, value.since), default=None)
+    return max(fitting, key=lambda value: (fact_keys.normalize_key(value.name) == fact.key, value.since), default=None)
 
 
 def _says(fact: Fact, name: str, spellings: Sequence[str], text: str) -> bool:
     """Return whether the row says the value. A denied value also counts where the user denied it."""
-    meant = keys.normalize_key(name)
-    if meant != fact.key and meant in keys.VOCABULARY and fact.key in keys.VOCABULARY:
+    meant = fact_keys.normalize_key(name)
+    if meant != fact.key and meant in fact_keys.VOCABULARY and fact.key in fact_keys.VOCABULARY:
         return False
     room, _, what = fact.key.partition(".")
     own = {*words(fact.value), *(words(what.replace("_", " ")) if room == "preference" else ())}

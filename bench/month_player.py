@@ -11,28 +11,28 @@ from itertools import count
 from pathlib import Path
 from uuid import UUID
 
-from bench.clerk import Clerk
-from bench.month import Kept, Month, Session, Turn, plain
-from bench.rounds import Round
+from bench.month_script import Kept, Month, Session, Turn, plain
+from bench.scripted_memory_model import Clerk
+from bench.turn_rounds import Round
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
-from parlour.knowledge.index import embedder as indexing
-from parlour.knowledge.index.embed import Embedder
-from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
-from parlour.knowledge.records import backfill
-from parlour.memory.consolidating import consolidator
-from parlour.memory.extracting import extractor
-from parlour.memory.order import MemoryJob
-from parlour.memory.services import MemoryDependencies
-from parlour.memory.summary import writer
-from parlour.models.request import Model
+from parlour.memory.consolidation import consolidation_job
+from parlour.memory.dependencies import MemoryDependencies
+from parlour.memory.extraction import extraction_job
+from parlour.memory.memory_job import MemoryJob
+from parlour.memory.summaries import summary_job
+from parlour.models.model import Model
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
-from parlour.tenancy import bindings, people, roles
-from tests.desk import TickingClock, ConversationHarness, tool_call, text_answer
+from parlour.records import backfill
+from parlour.search.index import embedding_job as indexing
+from parlour.search.index.embedders import Embedder
+from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
+from parlour.tenancy import bindings, roles, users
+from tests.conversation_harness import ConversationHarness, TickingClock, text_answer, tool_call
 
 _BINDING, _TOOL = "site-desk", "look_up"
 _PLENTY = Decimal(1_000_000)
@@ -127,8 +127,8 @@ class Player:
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
             binding = bindings.find_binding_by_slug(tx, _BINDING)
             assert binding is not None
-            principal = people.load_user_principal(tx, self.users[session.who], binding.id)
-            opened = people.open_session(
+            principal = users.load_user_principal(tx, self.users[session.who], binding.id)
+            opened = users.open_session(
                 principal, tx, binding_id=binding.id, visibility="shared" if session.shared else "private",
                 now=self.desk.clock(), new_id=uuid7,
             )  # fmt: skip
@@ -174,11 +174,11 @@ class Player:
     def _do(self, order: MemoryJob) -> None:
         services = self._services()
         if order.kind == "summary":
-            writer.run_summary(services, order, _in_time)
+            summary_job.run_summary(services, order, _in_time)
         elif order.kind == "consolidation":
-            consolidator.run_consolidation(services, order, _in_time)
+            consolidation_job.run_consolidation(services, order, _in_time)
         else:
-            extractor.run_extraction(services, order, _in_time)
+            extraction_job.run_extraction(services, order, _in_time)
         self._collect()
         self._embed()
 
@@ -252,7 +252,7 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
         binding = bindings.find_binding_by_slug(tx, _BINDING)
         assert binding is not None
         for who in month.people:
-            contact = people.find_or_create_contact(
+            contact = users.find_or_create_contact(
                 tx, channel="whatsapp", address=_phone(month, who), display_name=None, binding_id=binding.id,
                 now=begins, new_id=uuid7,
             )  # fmt: skip

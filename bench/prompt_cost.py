@@ -2,8 +2,8 @@
 
     python -m bench.prompt_cost [--scripts FILE_OR_FOLDER] [--json FILE]
 
-Plays scripts (bench/scripts, or others of the format that bench/talks.py describes) through the product's context
-engine and reckons what their prompts cost, in bytes (bench/caching.py). Nothing is sent to anybody.
+Plays scripts (bench/scripts, or others of the format that bench/conversation_scripts.py describes) through the product's context
+engine and reckons what their prompts cost, in bytes (bench/cache_simulation.py). Nothing is sent to anybody.
 
 turns       for the first 3, 10, 20 and 40 turns of all scripts that have as many, taken together:
             ratio         what the engine's marks cost, by what the same prompts cost without a cache.
@@ -11,7 +11,7 @@ turns       for the first 3, 10, 20 and 40 turns of all scripts that have as man
             over_floor    ratio by floor.
             cached_share  of the bytes, how many were read from the cache.
 cold_gaps   all scripts whole, with an hour between any two turns.
-naive       all scripts up to 20 turns, laid out in other ways (bench/playing.py), by what the engine's prompts cost
+naive       all scripts up to 20 turns, laid out in other ways (bench/script_player.py), by what the engine's prompts cost
             without a cache: `ratio`, and `cold_ratio` with an hour between turns. Other bytes are given the floor's
             price, better than which they cannot do; the same bytes otherwise marked what those marks cost.
 scripts     each script alone, whole.
@@ -24,10 +24,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypedDict, get_args
 
-from bench import caching, report
-from bench.caching import Cost, Sent
-from bench.playing import Layout, play
-from bench.talks import Malformed, Script, read
+from bench import cache_simulation, report
+from bench.cache_simulation import Cost, Sent
+from bench.conversation_scripts import Malformed, Script, read
+from bench.script_player import Layout, play
 
 SCRIPTS = Path(__file__).parent / "scripts"
 TURNS = (3, 10, 20, 40)
@@ -93,8 +93,8 @@ def _reaching(played: Sequence[Played], turns: int) -> list[Played]:
 
 
 def _compared(talks: Sequence[Sequence[Sent]]) -> Row:
-    real = [cost for prompts in talks for cost in caching.charged(prompts)]
-    least = [cost for prompts in talks for cost in caching.floor(prompts)]
+    real = [cost for prompts in talks for cost in cache_simulation.charged(prompts)]
+    least = [cost for prompts in talks for cost in cache_simulation.floor(prompts)]
     size = sum(cost.size for cost in real)
     ratio, floor = _total(real) / size, _total(least) / size
     return {
@@ -106,7 +106,7 @@ def _compared(talks: Sequence[Sequence[Sent]]) -> Row:
 
 
 def _naive(scripts: Sequence[Script], layout: Layout, warm: Sequence[Played], cold: Sequence[Played]) -> Row:
-    reckon = caching.charged if layout in _SAME_BYTES else caching.floor
+    reckon = cache_simulation.charged if layout in _SAME_BYTES else cache_simulation.floor
     ratios = []
     for gap, engine in ((None, warm), (_HOUR, cold)):
         talks = [Played(script, play(script, layout, gap)).first(20) for script in scripts]

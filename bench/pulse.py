@@ -26,9 +26,9 @@ from typing import Any
 import psycopg
 
 from bench import pulse_day, report
-from local import scratch
+from local import temporary_database
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, StatementCounts
 from parlour.infra.queries import Query
 from parlour.principal import Principal, system_principal
@@ -95,7 +95,10 @@ def main() -> None:
 def measured(records: Sequence[int], projects: int) -> dict[str, object]:
     """All figures, shown and as they are written."""
     logging.disable(logging.INFO)
-    with scratch.temporary_cluster() as cluster, closing(scratch.create_migrated_database(cluster)) as database:
+    with (
+        temporary_database.temporary_cluster() as cluster,
+        closing(temporary_database.create_migrated_database(cluster)) as database,
+    ):
         with closing(cluster.connect_as_superuser("scratch")) as owner:
             sizes = [(count, stale) for count in records for stale in dict.fromkeys((count // 100, min(_SAME, count)))]
             rows = [_swept(database, owner, *size) for size in sizes]

@@ -16,21 +16,21 @@ from decimal import Decimal
 from uuid import UUID
 
 from bench import report
-from parlour.context import tokens
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
-from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.record import RecordInput, RecordPatch
-from parlour.models.request import Completion, ModelRequest, StreamPart, TokenUsage
+from parlour.models.model import Completion, ModelRequest, StreamPart, TokenUsage
 from parlour.principal import Principal
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
 from parlour.pulse.pulse import PulseJob
-from parlour.pulse.reading import numbers, read
-from parlour.pulse.writing import writer
-from parlour.pulse.writing.draft import PulseDependencies
+from parlour.pulse.reading import pulse_statistics, pulse_view
+from parlour.pulse.writing import writing_job
+from parlour.pulse.writing.level_draft import PulseDependencies
+from parlour.records import crud, staleness
+from parlour.records.record import RecordInput, RecordPatch
 from parlour.tenancy import roles, tenants
+from parlour.text import token_counter
 
 type Until = Callable[[], bool]
 
@@ -97,7 +97,9 @@ class Clerk:
         asked = "\n".join(str(block.get("text", "")) for block in request.system)
         found = _FIRST_LINE.findall(asked)[:6]
         answer = canonical_json({"statements": [{"text": text, "sources": [int(number)]} for number, text in found]})
-        usage = TokenUsage(tokens.count_tokens(canonical_json(request.to_json())), tokens.count_tokens(answer))
+        usage = TokenUsage(
+            token_counter.count_tokens(canonical_json(request.to_json())), token_counter.count_tokens(answer)
+        )
         yield Completion(({"type": "text", "text": answer},), "end_turn", usage)
 
 
@@ -128,10 +130,10 @@ class Day:
         """What somebody does, and whose Pulse has to tell of it."""
         self.now = one.at
         if not one.name:
-            self.run(lambda tx: stale.request_refresh(tx, one.record, one.at))
+            self.run(lambda tx: staleness.request_refresh(tx, one.record, one.at))
             return
         patch = RecordPatch(properties={one.name: one.value})
-        changed = self.run(lambda tx: entities.update_record(self.principal, tx, one.record, patch, None, one.at, uuid7))
+        changed = self.run(lambda tx: crud.update_record(self.principal, tx, one.record, patch, None, one.at, uuid7))
         if changed.updated_at != one.at:
             return  # it was so before
         for record in {one.record, self.whole.get(one.record, one.record)} & self.pulses:
@@ -143,12 +145,12 @@ class Day:
         sweep(sweeper, lambda: 600.0)
         orders, self.orders = self.orders, []
         for order in orders:
-            writer.run_pulse_job(self.services, order, lambda: 600.0)
+            writing_job.run_pulse_job(self.services, order, lambda: 600.0)
             self.delays += [(self.now - at).total_seconds() for at in self.waiting.pop(order.entity_id, [])]
 
     def look(self, record: UUID) -> None:
         """Somebody reads a Pulse."""
-        self.run(lambda tx: read.read_pulse(self.principal, tx, record, self.now))
+        self.run(lambda tx: pulse_view.read_pulse(self.principal, tx, record, self.now))
 
     @property
     def services(self) -> PulseDependencies:
@@ -166,7 +168,7 @@ def played(database: Database, projects: int) -> dict[str, report.Cell]:
     day.waiting.clear()
     edits = _script(day, random.Random(_SEED))
     _until(day, _BEGINS + timedelta(hours=24, minutes=5), edits)
-    told = day.run(lambda tx: numbers.read_statistics(day.principal, tx, 2, _PLENTY, day.now))["total"]
+    told = day.run(lambda tx: pulse_statistics.read_statistics(day.principal, tx, 2, _PLENTY, day.now))["total"]
     changes, calls = int(day.run(lambda tx: tx.value(_MARKS))) - before, day.model.calls - first
     assert isinstance(told, dict)
     return _figures(day, told, len(edits), changes, calls, first)
@@ -214,7 +216,7 @@ def _tenant(principal: Principal, tx: Transaction) -> None:
 def _project(day: Day, tx: Transaction, number: int) -> None:
     def made(kind: str, key: str, name: str, project: str | None = None) -> UUID:
         new = RecordInput(kind, name, key=key, properties={"state": "open"}, project=project)
-        return entities.create_record(day.principal, tx, new, day.now, uuid7).id
+        return crud.create_record(day.principal, tx, new, day.now, uuid7).id
 
     whole = made("project", f"P-{number}", f"Works at berth {number}")
     names = [("task", f"T-{number}-{each}", f"Section {each} of the quay wall") for each in range(_TASKS)]

@@ -17,7 +17,7 @@ recall_within_tokens  the same for as many results as fit 500 ... 4,000 tokens (
 p50_ms, p95_ms        of a search for 20 results: embedding the question, and the one statement.
 
 A corpus with messages is then asked as a turn asks its memory when it begins: by messages alone, and with anchors.
-`memory` says what comes along each time and what anchors gain (bench/remembered.py); --memory does no more.
+`memory` says what comes along each time and what anchors gain (bench/memory_retrieval.py); --memory does no more.
 
 Which halves of the public sets constants were chosen on: bench/corpora.py and docs/decisions/0025-search.md.
 """
@@ -32,19 +32,19 @@ from pathlib import Path
 from rich.progress import Progress
 
 from bench import report
-from bench.lines import BadLine, Question, Text, read_corpus, read_questions
-from bench.remembered import Memory, as_figures
-from bench.shelves import Shelf, by_scope, fill
-from local import scratch
+from bench.corpus_format import BadLine, Question, Text, read_corpus, read_questions
+from bench.corpus_ingestion import Shelf, by_scope, fill
+from bench.memory_retrieval import Memory, as_figures
+from local import temporary_database
 from local.database import Cluster
 from local.embeddings import MiniLmEmbedder
-from parlour.context import tokens
 from parlour.infra.postgres import Database
-from parlour.knowledge.index.embed import Embedder, Vector, embed_texts
-from parlour.knowledge.search.found import SearchResult
-from parlour.knowledge.search.question import expand_query
-from parlour.knowledge.search.scope import SearchScope
-from parlour.knowledge.search.search import search
+from parlour.search.hybrid_search import search
+from parlour.search.index.embedders import Embedder, Vector, embed_texts
+from parlour.search.query_expansion import expand_query
+from parlour.search.results import SearchResult
+from parlour.search.scope import SearchScope
+from parlour.text import token_counter
 
 PLACES = (5, 10, 20)
 BUDGETS = (500, 1_000, 2_000, 4_000)
@@ -87,7 +87,7 @@ def main() -> None:
         parser.error("no question is asked of a conversation; leave --memory out")
     logging.disable(logging.INFO)
     figures: dict[str, object] = {}
-    with scratch.temporary_cluster() as cluster, Progress() as progress:
+    with temporary_database.temporary_cluster() as cluster, Progress() as progress:
         taken_in = _taken_in(cluster, said if chosen.memory else corpus, progress)
         if not chosen.memory:
             figures = _searched(taken_in, questions, progress)
@@ -114,7 +114,7 @@ def _conversations(corpus: list[Text], questions: list[Question]) -> tuple[list[
 
 
 def _taken_in(cluster: Cluster, corpus: Sequence[Text], progress: Progress) -> _TakenIn:
-    database, embedder = scratch.create_migrated_database(cluster), MiniLmEmbedder(threads=2)
+    database, embedder = temporary_database.create_migrated_database(cluster), MiniLmEmbedder(threads=2)
     task = progress.add_task("Taking in", total=len(corpus))
     shelves = fill(database, embedder, corpus, lambda done: progress.update(task, completed=done))
     with cluster.connect_as_superuser("scratch") as owner:
@@ -158,7 +158,14 @@ def ask(database: Database, embedder: Embedder, shelf: Shelf, question: Question
     def look(scope: SearchScope) -> list[SearchResult]:
         with database.transaction(shelf.principal) as tx:
             return search(
-                shelf.principal, tx, query=text, vector=vector, unexpanded_vector=alone, scope=scope, previous=previous, limit=most
+                shelf.principal,
+                tx,
+                query=text,
+                vector=vector,
+                unexpanded_vector=alone,
+                scope=scope,
+                previous=previous,
+                limit=most,
             )
 
     found = [look(scope) for scope in shelf.scopes]
@@ -168,7 +175,7 @@ def ask(database: Database, embedder: Embedder, shelf: Shelf, question: Question
 def _fitting(rows: Sequence[SearchResult], budget: int) -> Iterator[SearchResult]:
     """The first rows that together fit the budget."""
     for row in rows:
-        budget -= tokens.count_plain_tokens(row.content)
+        budget -= token_counter.count_plain_tokens(row.content)
         if budget < 0:
             return
         yield row

@@ -19,10 +19,10 @@ from unittest import mock
 import psutil
 
 from bench import report
-from local.chaos.pump import Delivery, QueuePoller
-from local.chaos.world import ChaosTenant, ChaosEnvironment, webhook_event, open_chaos_environment
 from local.workers import InvocationResult
 from parlour.infra.postgres import StatementCounts
+from tests.chaos.chaos_environment import ChaosEnvironment, ChaosTenant, open_chaos_environment, webhook_event
+from tests.chaos.queue_poller import Delivery, QueuePoller
 
 SESSIONS = (1, 10, 100, 1_000)
 QUICK = (1, 5)
@@ -71,7 +71,10 @@ def _all(running: ChaosEnvironment, sizes: Sequence[int]) -> Iterator[Measured]:
     """Every size on a tenant of its own; of one session, several rounds."""
     for size in sizes:
         if size == 1:
-            rounds = [measure(running, running.create_tenant(f"one-{number}", with_knowledge=True), 1) for number in range(ROUNDS)]
+            rounds = [
+                measure(running, running.create_tenant(f"one-{number}", with_knowledge=True), 1)
+                for number in range(ROUNDS)
+            ]
             yield Measured(1, [wait for one in rounds for wait in one.waits], sum(one.took for one in rounds))
         else:
             yield measure(running, running.create_tenant(f"many-{size}", with_knowledge=True), size)
@@ -106,7 +109,9 @@ def weigh(running: ChaosEnvironment) -> list[dict[str, report.Cell]]:
     desk, totals = running.create_tenant("weighed", with_knowledge=True), Totals()
     number = running.new_phone_number()
     for message in range(ROUNDS):
-        running.workers.invoke("inbound", webhook_event(running.webhook_payload(desk, number, _QUESTION, f"weighed-{message}")), 30)
+        running.workers.invoke(
+            "inbound", webhook_event(running.webhook_payload(desk, number, _QUESTION, f"weighed-{message}")), 30
+        )
         QueuePoller(running, lambda _: Scales(), totals, worker_slots=1, seconds=60).run(60)
     return [
         {

@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 
 from bench import report
 from bench.webhook import POSTS, post_to_queue
-from local import scratch
+from local import temporary_database
 from parlour.infra.postgres import StatementCounts
-from tests.desk import ConversationHarness, open_conversation_harness, text_answer, search_call
+from tests.conversation_harness import ConversationHarness, open_conversation_harness, search_call, text_answer
 
 TURNS = 200
 WARM_UP = 20
@@ -55,7 +55,7 @@ class Weighed(StatementCounts):
 
 def main() -> None:
     file = report.json_file(__doc__ or "")
-    with scratch.temporary_database() as database:
+    with temporary_database.temporary_database() as database:
         desk = open_conversation_harness(database, datetime.now(UTC))
         empty = measure(desk, _nothing, lambda _: _begin_and_commit(desk))
         baseline = report.percentile(empty.seconds, 50) * 1000
@@ -71,7 +71,9 @@ def main() -> None:
     report.write(file, {"rounds": TURNS, "turn": rows, "post_to_queue": webhook})
 
 
-def measure(desk: ConversationHarness, prepare: Callable[[ConversationHarness], None], work: Callable[[int], None]) -> Measured:
+def measure(
+    desk: ConversationHarness, prepare: Callable[[ConversationHarness], None], work: Callable[[int], None]
+) -> Measured:
     """Run `work` again and again, each time after `prepare`; warm-up rounds do not count."""
     measured = Measured()
     for number in range(WARM_UP + TURNS):
@@ -108,7 +110,10 @@ def _answer(desk: ConversationHarness) -> None:
 
 def _search(desk: ConversationHarness) -> None:
     _receive(desk, f"ask-{time.perf_counter_ns()}")
-    desk.model.script = [search_call("crack width at C4"), text_answer("It is 0.35 mm wide [1], measured on 18 February [2].")]
+    desk.model.script = [
+        search_call("crack width at C4"),
+        text_answer("It is 0.35 mm wide [1], measured on 18 February [2]."),
+    ]
 
 
 if __name__ == "__main__":

@@ -11,8 +11,8 @@ from bench import report
 from local.interrupts import StopSignals
 from local.progress import Progress
 from local.stack import StackOptions, run_stack
+from local.stack_client import sample_payload
 from local.state import STATE_FOLDER, free_ports
-from local.talk import sample_payload
 
 POSTS = 200
 WARM_UP = 10

@@ -3,8 +3,8 @@
 import shutil
 import sys
 
-from local.problems import StackError
-from local.state import STATE_FOLDER, ROOT, lock_folder
+from local.errors import StackError
+from local.state import ROOT, STATE_FOLDER, lock_folder
 
 _GENERATED = (".venv", ".aws-sam", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
 

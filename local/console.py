@@ -12,9 +12,9 @@ import httpx2
 import uvicorn
 from fastapi import FastAPI
 
-from local import routes
+from local import laptop_routes
 from local.issuer import Issuer, load_key
-from local.routes import ConsolePhone, ConsoleAddresses
+from local.laptop_routes import ConsoleAddresses, ConsolePhone
 from parlour.bootstrap.http_api import build_http_api
 
 
@@ -22,7 +22,7 @@ def build_app(addresses: ConsoleAddresses, issuer: Issuer, subject: str) -> Fast
     """The deployed app and the laptop's routes; `subject` is whom GET /local/token signs in."""
     app = build_http_api(local=True, showcase=(addresses.tenant,))
     handset = ConsolePhone(addresses, httpx2.Client(timeout=30), lambda: datetime.now(UTC))
-    app.include_router(routes.build_router(handset, addresses, lambda: issuer.token(subject, datetime.now(UTC))))
+    app.include_router(laptop_routes.build_router(handset, addresses, lambda: issuer.token(subject, datetime.now(UTC))))
     return app
 
 

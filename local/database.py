@@ -12,7 +12,7 @@ import psutil
 import psycopg
 from psycopg import sql
 
-from parlour.infra import migrate, vector_indexes
+from parlour.infra import migrator, vector_indexes
 
 with warnings.catch_warnings():  # on import it remarks that XDG_RUNTIME_DIR is not set, which is of no interest here
     warnings.simplefilter("ignore")
@@ -95,8 +95,8 @@ class Cluster:
         `spaces`: those of the models that are embedded with, and their dimensions; each gets its index.
         """
         with open_connection(self.connection_parameters(database, OWNER_ROLE)) as owner:
-            applied = migrate.apply_migrations(owner, now, migrate.list_migrations())
-            migrate.allow_login(owner, APP_ROLE, app_password)
+            applied = migrator.apply_migrations(owner, now, migrator.list_migrations())
+            migrator.allow_login(owner, APP_ROLE, app_password)
             vector_indexes.build_vector_indexes(owner, spaces or {})
         return applied
 

@@ -12,13 +12,13 @@ from rich.markup import escape
 from rich.panel import Panel
 from rich.table import Table
 
+from local.errors import StackError
 from local.interrupts import StopSignals
-from local.problems import StackError
 from local.progress import Progress
 from local.stack import run_stack
+from local.stack_client import StackClient, answer_problem, citation_problem, sample_payload, wait_until
 from local.state import STATE_FOLDER, free_ports
-from local.talk import StackClient, answer_problem, citation_problem, sample_payload, wait_until
-from local.up import describe_model, run_with_signals, options_from_environment
+from local.up import describe_model, options_from_environment, run_with_signals
 
 WEB_BINDING = "contract-desk"
 WEB_QUESTION = "What do we owe per day if we finish late?"
@@ -40,7 +40,9 @@ def _run_demo(interrupts: StopSignals) -> int:
     progress = Progress()
     console = Console(highlight=False, width=None if sys.stdout.isatty() else 110)
     with run_stack(options, progress, interrupts) as stack, StackClient(stack) as talk:
-        progress.print_line(f"\n[bold]Ready after {time.monotonic() - begun:.0f} s.[/] Answers: {describe_model(options)}\n")
+        progress.print_line(
+            f"\n[bold]Ready after {time.monotonic() - begun:.0f} s.[/] Answers: {describe_model(options)}\n"
+        )
         turns = {"WhatsApp": _run_whatsapp(talk), "web": _run_web(talk)}
         for channel, turn in turns.items():
             console.print(_render_turn(channel, turn))
@@ -69,7 +71,9 @@ def _run_web(talk: StackClient) -> dict[str, Any]:
     session = talk.open_session(WEB_BINDING)
     talk.send_message(session, WEB_QUESTION)
     wait_until(
-        lambda: [event for event in talk.list_events(session) if event["kind"] == "done"], "the web's reply", _REPLY_SECONDS
+        lambda: [event for event in talk.list_events(session) if event["kind"] == "done"],
+        "the web's reply",
+        _REPLY_SECONDS,
     )
     return _wait_for_turn(talk, WEB_QUESTION, sent=False)
 

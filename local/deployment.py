@@ -14,10 +14,10 @@ from pathlib import Path
 from layers.compile import LAYERS
 from layers.hash import DEPLOYED, code_hash
 from local import emulator
-from local.commands import ProgressCallback, run_command
+from local.command_runner import ProgressCallback, run_command
+from local.errors import StackError
 from local.lambda_runtime import FunctionCode
-from local.problems import StackError
-from local.state import STATE_FOLDER, ROOT
+from local.state import ROOT, STATE_FOLDER
 
 SAM = STATE_FOLDER / "sam" / "bin" / "sam"
 ARCHITECTURES = ("arm64", "x86_64")
@@ -85,7 +85,9 @@ def _build_if_changed(architecture: str, folder: Path, say: ProgressCallback) ->
     return done / "template.yaml"
 
 
-def deploy(endpoint: str, built: Path, parameters: Mapping[str, str], folder: Path, report_progress: ProgressCallback) -> Deployment:
+def deploy(
+    endpoint: str, built: Path, parameters: Mapping[str, str], folder: Path, report_progress: ProgressCallback
+) -> Deployment:
     """Deploy what was built, with these parameters and the laptop's own. StackProblem with the reason it failed.
 
     Writes stack.json in `folder`: where `python -m local.invoke` finds the stack.
@@ -119,7 +121,9 @@ def _read_deployment(endpoint: str) -> Deployment:
     return Deployment(endpoint, f"{endpoint}/_aws/execute-api/{outputs['ApiId']}/live", outputs)
 
 
-def _run_sam(verb: str, *arguments: str, log: Path, say: ProgressCallback, environment: Mapping[str, str] | None = None) -> None:
+def _run_sam(
+    verb: str, *arguments: str, log: Path, say: ProgressCallback, environment: Mapping[str, str] | None = None
+) -> None:
     """Run the SAM CLI; StackProblem with its own last words when it fails."""
     if not SAM.exists():
         raise StackError("the SAM CLI is not installed: run `make .parlour/sam/.installed`")
@@ -146,8 +150,12 @@ def function_resource(function: str) -> str:
 
 def function_code(built: Path, function: str) -> FunctionCode:
     """A function, by the name of its folder, as it was built."""
-    layers = [layer for layer in LAYERS if layer not in _SINGLE_FUNCTION_LAYERS or _SINGLE_FUNCTION_LAYERS[layer] == function]
-    return FunctionCode(built.parent / function_resource(function), tuple(built.parent / layer / "python" for layer in layers))
+    layers = [
+        layer for layer in LAYERS if layer not in _SINGLE_FUNCTION_LAYERS or _SINGLE_FUNCTION_LAYERS[layer] == function
+    ]
+    return FunctionCode(
+        built.parent / function_resource(function), tuple(built.parent / layer / "python" for layer in layers)
+    )
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ import boto3
 import httpx2
 from botocore.config import Config
 
-from local.problems import StackError
+from local.errors import StackError
 from local.processes import ProcessGroup
 from local.state import STATE_FOLDER
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from botocore.exceptions import ClientError
 
-from local.workers import InvocationResult, WorkerPool, InvocationWrapper
+from local.workers import InvocationResult, InvocationWrapper, WorkerPool
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -44,7 +44,9 @@ class EventSource:
 
     def with_timeout(self, seconds: float) -> "EventSource":
         """The same mapping with another limit for its invocations."""
-        return EventSource(self._client, replace(self.mapping, timeout_seconds=seconds, visibility_seconds=int(seconds) + 2))
+        return EventSource(
+            self._client, replace(self.mapping, timeout_seconds=seconds, visibility_seconds=int(seconds) + 2)
+        )
 
     def with_batch_size(self, batch: int) -> "EventSource":
         """The same mapping with so many messages per invocation."""
@@ -61,7 +63,9 @@ class EventSource:
         )
         return [_to_record(message, self.mapping.url) for message in found.get("Messages", [])]
 
-    def handle(self, workers: WorkerPool, records: Sequence[Mapping[str, Any]], wrap: InvocationWrapper | None = None) -> InvocationResult:
+    def handle(
+        self, workers: WorkerPool, records: Sequence[Mapping[str, Any]], wrap: InvocationWrapper | None = None
+    ) -> InvocationResult:
         """Invoke the function with the records and take off the queue what it has done."""
         source = self.mapping
         ended = workers.invoke(source.function, {"Records": list(records)}, source.timeout_seconds, wrap)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from local import deployment, emulator
+from local.errors import StackError
 from local.lambda_runtime import HandlerFailed, Sandbox
-from local.problems import StackError
-from local.state import STATE_FOLDER, ROOT
+from local.state import ROOT, STATE_FOLDER
 
 _SAMPLE_TOKEN = "development-token"
 """Stands in the sample events where the stack's own webhook token belongs."""

@@ -183,7 +183,9 @@ class Sandbox:
                     return answer
                 raise HandlerFailed(answer["errorType"], answer["errorMessage"], self._last_log_lines())
             if self._process.poll() is not None and self._exchange.answers.empty():
-                raise HandlerFailed("Runtime.ExitError", f"exit status {self._process.returncode}", self._last_log_lines())
+                raise HandlerFailed(
+                    "Runtime.ExitError", f"exit status {self._process.returncode}", self._last_log_lines()
+                )
             if time.monotonic() > until:
                 self.kill()
                 raise HandlerFailed("Sandbox.Timedout", "the time is up", self._last_log_lines())

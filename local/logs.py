@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import boto3
 
 from local import emulator
-from local.problems import StackError
+from local.errors import StackError
 from local.state import STATE_FOLDER
 
 _PLATFORM = ("START ", "END ", "REPORT ", "INIT_START ")

@@ -18,7 +18,7 @@ import uvicorn
 from fastapi import BackgroundTasks, Body, FastAPI, Header
 from fastapi.responses import JSONResponse, Response
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 
 _REPORT_SECONDS = 4.0
 """What compiling a report takes: longer than anybody waits for a chat message."""

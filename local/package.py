@@ -7,7 +7,7 @@ from pathlib import Path
 from layers.compile import LAYERS
 from local import deployment
 from local.deployment import ARCHITECTURES
-from local.problems import StackError
+from local.errors import StackError
 
 MAX_BYTES = 250 * 1024 * 1024
 """Lambda's limit for a function and its layers, unzipped."""

@@ -25,8 +25,8 @@ from fastapi import Body, Depends, FastAPI, Header, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 from starlette.background import BackgroundTask
 
-from local import gupshup, meta
-from parlour.infra.jsonable import JsonObject
+from local import gupshup_webhooks, meta_webhooks
+from parlour.infra.json_values import JsonObject
 
 SAMPLE_PHOTO = b"\x89PNG\r\n\x1a\n" + bytes(64)
 """What everybody's photo looks like here."""
@@ -145,13 +145,13 @@ class SimulatedPhone:
     def _status_event(self, message: ReceivedMessage, kind: str, phone_id: str) -> JsonObject:
         to, now = message.recipient.removeprefix("+"), self._clock()
         if message.provider == "gupshup":
-            return gupshup.message_event(
+            return gupshup_webhooks.message_event(
                 app=message.app, kind=kind, provider_id=message.id, phone_id=phone_id, to=to, now=now
             )
-        told = meta.status(
+        told = meta_webhooks.status(
             phone_number_id=message.app, kind=kind, message_id=message.id, to=to, callback=message.callback, now=now
         )
-        return meta.webhook(told)
+        return meta_webhooks.webhook(told)
 
     def _set_status(self, message_id: str, status: str) -> None:
         with self._lock:
@@ -264,7 +264,8 @@ def main() -> None:
     parser.add_argument("--whatsapp-secret", default="", help="the app secret that Meta's webhooks are signed with")
     arguments = parser.parse_args()
     phone = SimulatedPhone(
-        make_status_poster(arguments.callback, arguments.whatsapp_callback, arguments.whatsapp_secret), lambda: datetime.now(UTC)
+        make_status_poster(arguments.callback, arguments.whatsapp_callback, arguments.whatsapp_secret),
+        lambda: datetime.now(UTC),
     )
     uvicorn.run(build_app(phone), host="127.0.0.1", port=arguments.port, log_level="warning")
 
@@ -277,8 +278,11 @@ def make_status_poster(gupshup_url: str, meta_url: str, secret: str) -> Callable
         if "object" not in event:
             client.post(gupshup_url, json=event) if gupshup_url else None
         elif meta_url:
-            body = meta.encode(event)
-            headers = {"content-type": "application/json", meta.SIGNATURE_HEADER: meta.sign(body, secret)}
+            body = meta_webhooks.encode(event)
+            headers = {
+                "content-type": "application/json",
+                meta_webhooks.SIGNATURE_HEADER: meta_webhooks.sign(body, secret),
+            }
             client.post(meta_url, content=body, headers=headers)
 
     return post

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import psutil
 
+from local.errors import StackError
 from local.interrupts import StopSignals
-from local.problems import StackError
 from local.state import ROOT
 
 _TERMINATE_SECONDS = 8.0

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 
 _SIGNED = re.compile(r"\bchaos ([a-z_]+) ([a-z0-9]+)\b")
 
@@ -161,7 +161,9 @@ def answer_content(script: Script, tag: str, request: JsonObject) -> list[JsonOb
     """The content that the script answers this request with."""
     if is_background(script, request):
         return [{"type": "text", "text": script.background_reply}]
-    return _content_blocks(script, tag, [message for message in _list(request["messages"]) if isinstance(message, dict)])
+    return _content_blocks(
+        script, tag, [message for message in _list(request["messages"]) if isinstance(message, dict)]
+    )
 
 
 def _content_blocks(script: Script, tag: str, messages: Sequence[JsonObject]) -> list[JsonObject]:
@@ -172,7 +174,12 @@ def _content_blocks(script: Script, tag: str, messages: Sequence[JsonObject]) ->
     if not script.tool_uses:
         return _text_block(script.reply, tag)
     return [
-        {"type": "tool_use", "id": f"toolu_{uuid.uuid4().hex}", "name": use.name, "input": _with_signature(use.arguments, tag)}
+        {
+            "type": "tool_use",
+            "id": f"toolu_{uuid.uuid4().hex}",
+            "name": use.name,
+            "input": _with_signature(use.arguments, tag),
+        }
         for use in script.tool_uses
     ]
 

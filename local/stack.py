@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from local import deployment, emulator, example, state
+from local import deployment, emulator, example_tenant, state
 from local.database import APP_ROLE, OWNER_ROLE, Cluster
 from local.deployment import Deployment
+from local.errors import StackError
 from local.interrupts import StopSignals
-from local.problems import StackError
 from local.processes import ProcessGroup
 from local.progress import Progress
 from local.servers import Server, command_line_options, start_server
-from local.state import StackKeys, Ports
+from local.state import Ports, StackKeys
 
 EMBEDDING_MODEL, EMBEDDING_DIMENSIONS = "all-MiniLM-L6-v2", 384
 """What local/embeddings.py serves; said here as well, since loading it takes half a second."""
@@ -92,7 +92,12 @@ class _StackStart:
     """One start, step by step; the database is put on `started` as soon as it is there, and stops last."""
 
     def __init__(
-        self, options: StackOptions, progress: Progress, interrupts: StopSignals, processes: ProcessGroup, started: ExitStack
+        self,
+        options: StackOptions,
+        progress: Progress,
+        interrupts: StopSignals,
+        processes: ProcessGroup,
+        started: ExitStack,
     ) -> None:
         self._options = options
         self._folder = options.folder
@@ -120,7 +125,7 @@ class _StackStart:
         addresses = self._addresses(deployed)
         with self._progress.step("embeddings, sign-in, site office, phone, console"):
             self._wait_for_servers([*servers, self._phone(addresses), self._console(deployed, addresses)])
-        with self._progress.step(f"example pack ({example.PACK_FOLDER.name})"):
+        with self._progress.step(f"example pack ({example_tenant.PACK_FOLDER.name})"):
             self._apply_example(addresses)
         return RunningStack(addresses, self._keys, cluster, self._processes, self._folder)
 
@@ -146,7 +151,7 @@ class _StackStart:
             "OperatorSecretValue": keys.operator_key,
             "GupshupBaseUrl": _local_url(self._ports.phone),
             "WhatsappBaseUrl": _local_url(self._ports.phone),
-            "PrivateToolHosts": f"{example.TENANT_SLUG}@{example.OFFICE_HOST}={_local_url(self._ports.office)}",
+            "PrivateToolHosts": f"{example_tenant.TENANT_SLUG}@{example_tenant.OFFICE_HOST}={_local_url(self._ports.office)}",
             "PublicUrl": _local_url(self._ports.console),
             "EmbeddingUrl": f"{_local_url(self._ports.embeddings)}/v1",
             "EmbeddingModel": EMBEDDING_MODEL,
@@ -158,7 +163,7 @@ class _StackStart:
     def _store_provider_keys(self, endpoint: str) -> None:
         """The example tenant's own secrets, by the names that its pack refers to them by."""
         client = emulator.client("secretsmanager", endpoint)
-        for name in example.SECRET_NAMES:
+        for name in example_tenant.SECRET_NAMES:
             try:
                 client.create_secret(Name=name, SecretString=self._keys.provider_key)
             except client.exceptions.ResourceExistsException:
@@ -177,7 +182,9 @@ class _StackStart:
         )
 
     def _embeddings(self) -> Server:
-        return start_server(self._processes, "embeddings", self._ports.embeddings, "/v1/models", environment=self._plain)
+        return start_server(
+            self._processes, "embeddings", self._ports.embeddings, "/v1/models", environment=self._plain
+        )
 
     def _issuer(self) -> Server:
         key = ("--key", str(self._folder / "issuer.pem"))
@@ -205,23 +212,25 @@ class _StackStart:
         arguments = {
             "--webhook": addresses.webhook,
             "--phone": addresses.phone,
-            "--tenant": example.TENANT_SLUG,
-            "--contact": example.CONTACT_NAME,
+            "--tenant": example_tenant.TENANT_SLUG,
+            "--contact": example_tenant.CONTACT_NAME,
             "--issuer": addresses.issuer,
             "--issuer-key": str(self._folder / "issuer.pem"),
-            "--subject": example.DEVELOPER,
+            "--subject": example_tenant.DEVELOPER,
         }
         named = command_line_options(arguments)
-        return start_server(self._processes, "console", self._ports.console, "/v1/health", *named, environment=environment)
+        return start_server(
+            self._processes, "console", self._ports.console, "/v1/health", *named, environment=environment
+        )
 
     def _wait_for_servers(self, servers: Sequence[Server]) -> None:
         for server in servers:
             self._processes.wait_until_ready(server.child, server.is_ready, _START_SECONDS)
 
     def _apply_example(self, addresses: Addresses) -> None:
-        example.apply_example_pack(addresses.console, self._keys.operator_key)
-        example.add_developer(addresses.console, self._keys.operator_key, addresses.issuer)
-        example.write_cli_credentials(self._folder, addresses.console, self._keys.operator_key)
+        example_tenant.apply_example_pack(addresses.console, self._keys.operator_key)
+        example_tenant.add_developer(addresses.console, self._keys.operator_key, addresses.issuer)
+        example_tenant.write_cli_credentials(self._folder, addresses.console, self._keys.operator_key)
 
 
 def _credentials(cluster: Cluster, role: str, password: str) -> str:

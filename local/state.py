@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-from local.problems import StackError
+from local.errors import StackError
 
 ROOT = Path(__file__).resolve().parent.parent
 """The clone; everything that is built or kept lies under it."""

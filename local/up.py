@@ -10,10 +10,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local.interrupts import StopSignals, StopRequested
-from local.problems import StackError
+from local.errors import StackError
+from local.interrupts import StopRequested, StopSignals
 from local.progress import Progress
-from local.stack import StackOptions, RunningStack, run_stack
+from local.stack import RunningStack, StackOptions, run_stack
 from local.state import STATE_FOLDER, ports_from_environment
 from parlour.infra.errors import DatabaseTooOld, MigrationConflict
 
@@ -49,7 +49,9 @@ Ctrl-C stops everything that was started here.
 def main() -> int:
     """Returns the exit status: 0 after Ctrl-C, 1 with one line when something is in the way."""
     parser = argparse.ArgumentParser(description="Start Parlour on this machine.")
-    parser.add_argument("--state", type=Path, default=STATE_FOLDER, help="the folder that this stack keeps its state in")
+    parser.add_argument(
+        "--state", type=Path, default=STATE_FOLDER, help="the folder that this stack keeps its state in"
+    )
     state = parser.parse_args().state.resolve()
     return run_with_signals(lambda interrupts: _run(os.environ, state, interrupts))  # noqa: TID251 - a launcher
 

@@ -141,7 +141,9 @@ class WorkerPool:
             self._all.append(worker)
         return worker
 
-    def invoke(self, function: str, event: Any, seconds: float, wrap: InvocationWrapper | None = None) -> InvocationResult:
+    def invoke(
+        self, function: str, event: Any, seconds: float, wrap: InvocationWrapper | None = None
+    ) -> InvocationResult:
         """Have a worker handle the event: one that is free, or a new one."""
         worker = self.start(function) if wrap and wrap.needs_cold_worker else self._get_worker(function)
         ended = worker.invoke(event, seconds, wrap)
@@ -173,7 +175,7 @@ _START_LOCK = threading.Lock()
 def _fork_context() -> multiprocessing.context.ForkServerContext:
     """Where workers are forked from: a process without threads, which has imported everything."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["local.warm"])
+    context.set_forkserver_preload(["local.preload"])
     return context
 
 

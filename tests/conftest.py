@@ -11,9 +11,9 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
-from local import scratch
+from local import temporary_database
 from local.database import APP_ROLE, Cluster
-from local.scratch import APP_PASSWORD
+from local.temporary_database import APP_PASSWORD
 from parlour.infra import log
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, connector
@@ -57,7 +57,7 @@ def log_stream() -> None:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """A cluster of this test process's own."""
-    with scratch.temporary_cluster(_in_memory()) as running:
+    with temporary_database.temporary_cluster(_in_memory()) as running:
         with running.connect_as_superuser() as superuser:  # nothing here has to outlive a power cut
             superuser.execute("ALTER SYSTEM SET fsync = off")
             superuser.execute("ALTER SYSTEM SET max_wal_size = '256MB'")

@@ -33,7 +33,7 @@ from bench import report
 from bench.oracle import product, recording
 from bench.oracle.conversations import ALL
 from bench.oracle.pack import OVERLAY
-from bench.oracle.play import Played, play
+from bench.oracle.player import Played, play
 from bench.oracle.recording import Difference
 
 _MOST_PLACES = 12

@@ -13,7 +13,7 @@ from uuid import UUID
 import httpx2
 
 import parlour
-from bench.oracle.ports import (
+from bench.oracle.fakes import (
     Answer,
     Bucket,
     Clock,
@@ -25,65 +25,65 @@ from bench.oracle.ports import (
     ScriptedModel,
     WordEmbedder,
 )
-from local import scratch
+from local import temporary_database
 from local.database import APP_ROLE, Cluster
-from local.example import PACK_FOLDER
-from local.scratch import APP_PASSWORD
+from local.example_tenant import PACK_FOLDER
+from local.temporary_database import APP_PASSWORD
 from parlour.channels.envelope import Envelope, Media
 from parlour.channels.media import MediaFetcher
-from parlour.context.cache import CACHE_MISS_CAUSES
-from parlour.context.ledger import OMISSION_REASONS
-from parlour.context.pins import REFRESH_CAUSES
-from parlour.context.segment import Layer, SourceKind
-from parlour.forgetting import erase
-from parlour.forgetting.report import ErasureTarget
+from parlour.conversations import attachment_uploads, failed_turns, inbound_messages, tool_result_messages, turn_views
+from parlour.conversations.linking.code_request import request_code
+from parlour.conversations.linking.user_merge import merge_user
+from parlour.conversations.sessions import session_update
+from parlour.conversations.turn_context import TurnDependencies as TurnServices
+from parlour.conversations.turn_runner import run_session
+from parlour.documents import authored_documents
+from parlour.documents.authored_documents import DocumentPatch
+from parlour.erasure import execution
+from parlour.erasure.report import ErasureTarget
+from parlour.files import ingestion, uploads
+from parlour.files.extract.sandbox import extract_in_sandbox
+from parlour.files.file import NewFile
+from parlour.files.file_summary import FileSummariser
 from parlour.infra import log
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database, Transaction, connector
 from parlour.infra.queries import Query
-from parlour.knowledge.documents import written
-from parlour.knowledge.documents.written import DocumentPatch
-from parlour.knowledge.files import ingest, uploads
-from parlour.knowledge.files.distil import FileSummariser
-from parlour.knowledge.files.extract.run import extract_in_sandbox
-from parlour.knowledge.files.file import NewFile
-from parlour.knowledge.index import embedder as embedding
-from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
-from parlour.knowledge.records import backfill, edges, entities
-from parlour.knowledge.records.record import RecordInput, RecordPatch
-from parlour.knowledge.tools import kit
-from parlour.memory.archiving import archive
-from parlour.memory.consolidating import consolidator
-from parlour.memory.extracting import extractor
-from parlour.memory.facts import everybody
-from parlour.memory.known import edit
-from parlour.memory.known import read as known
-from parlour.memory.order import MemoryJob
-from parlour.memory.services import MemoryDependencies as MemoryServices
-from parlour.memory.summary import writer as summaries
-from parlour.models.pictures import ImageResolver
-from parlour.models.request import ModelRequest, content_blocks
+from parlour.memory.archive import archive_job
+from parlour.memory.consolidation import consolidation_job
+from parlour.memory.dependencies import MemoryDependencies as MemoryServices
+from parlour.memory.extraction import extraction_job
+from parlour.memory.facts import shared_facts
+from parlour.memory.inspection import fact_edit
+from parlour.memory.inspection import user_memory as known
+from parlour.memory.memory_job import MemoryJob
+from parlour.memory.summaries import summary_job as summaries
+from parlour.models.images import ImageResolver
+from parlour.models.model import ModelRequest, content_blocks
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
-from parlour.pulse.reading import asking
-from parlour.pulse.writing import writer as pulses
-from parlour.pulse.writing.draft import PulseDependencies as PulseServices
-from parlour.tenancy import bindings, people, roles
-from parlour.tenancy.sessions import change
+from parlour.prompts.assembly.briefing_cache import REFRESH_CAUSES
+from parlour.prompts.assembly.cache_hits import CACHE_MISS_CAUSES
+from parlour.prompts.assembly.ledger_entries import OMISSION_REASONS
+from parlour.prompts.assembly.segment import Layer, SourceKind
+from parlour.prompts.ledger.explanation import explain_turn
+from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
+from parlour.pulse.reading import refresh_requests
+from parlour.pulse.writing import writing_job as pulses
+from parlour.pulse.writing.level_draft import PulseDependencies as PulseServices
+from parlour.records import backfill, crud, record_links
+from parlour.records.record import RecordInput, RecordPatch
+from parlour.search.index import embedding_job as embedding
+from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
+from parlour.tenancy import bindings, roles, users
 from parlour.tools import calls
+from parlour.tools.builtin import builtin_tools
 from parlour.tools.dispatch import DispatchDependencies as DispatchServices
 from parlour.tools.dispatch import dispatch_call
-from parlour.tools.endpoints import PythonEndpoint
-from parlour.tools.records import EndedCall
-from parlour.turns import attaching, read, receive, redrive, resume
-from parlour.turns.linking.ask import request_code
-from parlour.turns.linking.join import merge_user
-from parlour.turns.prompts.explain import explain_turn
-from parlour.turns.prompts.rebuild import rebuild_turn_prompt
-from parlour.turns.run import run_session
-from parlour.turns.running import TurnDependencies as TurnServices
+from parlour.tools.python_endpoint import PythonEndpoint
+from parlour.tools.rows import EndedCall
 
 STARTS = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 """Monday morning, the day on which the example pack plays."""
@@ -173,7 +173,7 @@ def code_version() -> str:
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL whose plans and row order do not hang on what else the machine does."""
     parent = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
-    with scratch.temporary_cluster(parent) as running:
+    with temporary_database.temporary_cluster(parent) as running:
         yield running
 
 
@@ -263,18 +263,20 @@ class World:
             sent_at=self.clock(),
             metadata={},
         )
-        outcome = receive.receive_envelope(
+        outcome = inbound_messages.receive_envelope(
             self.database, self.turns, envelope, self.clock(), self.new_id, store_media=self._keep_file
         )
         assert outcome == "stored", outcome
 
-    def write_web(self, person: Person, text: str, attachments: Sequence[attaching.AttachmentReference] = ()) -> None:
+    def write_web(
+        self, person: Person, text: str, attachments: Sequence[attachment_uploads.AttachmentReference] = ()
+    ) -> None:
         """A message on the web, perhaps with what was uploaded for it."""
-        name = receive.web_message_id(person.session, "")
-        gathered = attaching.resolve_attachments(
+        name = inbound_messages.web_message_id(person.session, "")
+        gathered = attachment_uploads.resolve_attachments(
             person.principal, self.database, self.media, person.session, attachments, name, self.clock(), self.new_id
         )
-        receive.receive_web_message(
+        inbound_messages.receive_web_message(
             person.principal, self.database, self.turns, person.session, text, None, self.clock(), self.new_id, gathered
         )
 
@@ -282,7 +284,7 @@ class World:
         """Whoever has this number, made when it is new."""
         with self.database.transaction(_TENANT) as tx:
             found = _binding(tx, binding)
-            contact = people.find_or_create_contact(
+            contact = users.find_or_create_contact(
                 tx,
                 channel="whatsapp",
                 address=phone,
@@ -291,22 +293,22 @@ class World:
                 now=self.clock(),
                 new_id=self.new_id,
             )
-            return Person(people.load_user_principal(tx, contact.user_id, found), contact.session_id, found)
+            return Person(users.load_user_principal(tx, contact.user_id, found), contact.session_id, found)
 
     def visitor(self, binding: str, about: str = "") -> Person:
         """A new visitor on the web, who talks about a record if one is named."""
         with self.database.transaction(_TENANT) as tx:
             found = _binding(tx, binding)
-            entity = entities.get_record(self.admin, tx, about).id if about else None
-            opened = people.create_visitor(tx, binding_id=found, entity_id=entity, now=self.clock(), new_id=self.new_id)
-            return Person(people.load_user_principal(tx, opened.user_id, found), opened.session_id, found)
+            entity = crud.get_record(self.admin, tx, about).id if about else None
+            opened = users.create_visitor(tx, binding_id=found, entity_id=entity, now=self.clock(), new_id=self.new_id)
+            return Person(users.load_user_principal(tx, opened.user_id, found), opened.session_id, found)
 
     def further_session(self, person: Person, about: str = "", *, shared: bool = False) -> Person:
         """Another conversation of the same user with the same agent."""
         with self.database.transaction(_TENANT) as tx:
-            entity = entities.get_record(self.admin, tx, about).id if about else None
-            principal = people.load_user_principal(tx, person.user, person.binding)
-            opened = people.open_session(
+            entity = crud.get_record(self.admin, tx, about).id if about else None
+            principal = users.load_user_principal(tx, person.user, person.binding)
+            opened = users.open_session(
                 principal,
                 tx,
                 binding_id=person.binding,
@@ -317,15 +319,15 @@ class World:
             )
         return Person(principal, opened.id, person.binding)
 
-    def upload(self, person: Person, name: str, data: bytes) -> attaching.AttachmentReference:
+    def upload(self, person: Person, name: str, data: bytes) -> attachment_uploads.AttachmentReference:
         """What a visitor uploads for their next message."""
         now = self.clock()
         with self.database.transaction(person.principal) as tx:
-            started = attaching.start_upload(
+            started = attachment_uploads.start_upload(
                 person.principal, tx, self.media, person.session, name, len(data), now, self.new_id(now)
             )
         self.media.objects[started.upload_form.fields["key"]] = data
-        return attaching.AttachmentReference(upload_id=started.id)
+        return attachment_uploads.AttachmentReference(upload_id=started.id)
 
     def file(self, name: str, data: bytes, about: str = "", level: int | None = None) -> UUID:
         """A file of the tenant's, uploaded and read."""
@@ -337,13 +339,13 @@ class World:
         uploads.complete_upload(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
         self.job = "distillation"
         for body in _taken(self.uploaded):
-            ingest.ingest(self._ingest_services(), ingest.parse_message(body), lambda: _JOB_SECONDS)
+            ingestion.ingest(self._ingest_services(), ingestion.parse_message(body), lambda: _JOB_SECONDS)
         self.embed()
         return started.file.id
 
-    def send_file(self, file: UUID) -> attaching.AttachmentReference:
+    def send_file(self, file: UUID) -> attachment_uploads.AttachmentReference:
         """A file of the tenant's as what a message comes with."""
-        return attaching.AttachmentReference(file_id=file)
+        return attachment_uploads.AttachmentReference(file_id=file)
 
     def delete_file(self, file: UUID) -> None:
         """Take a file away."""
@@ -352,25 +354,27 @@ class World:
     def create(self, kind: str, key: str, name: str, level: int | None = None, **properties: Any) -> None:
         """Make a record of the example's project."""
         new = RecordInput(kind, name, key, properties, level, "project/NRS")
-        self._as_admin(lambda tx: entities.create_record(self.admin, tx, new, self.clock(), self.new_id))
+        self._as_admin(lambda tx: crud.create_record(self.admin, tx, new, self.clock(), self.new_id))
 
     def change(self, handle: str, name: str | None = None, level: int | None = None, **properties: Any) -> None:
         """Change a record's name, classification or properties."""
         patch = RecordPatch(name, properties, level)
-        self._as_admin(lambda tx: entities.update_record(self.admin, tx, handle, patch, None, self.clock(), self.new_id))
+        self._as_admin(lambda tx: crud.update_record(self.admin, tx, handle, patch, None, self.clock(), self.new_id))
 
     def delete(self, handle: str) -> None:
         """Take a record away."""
-        self._as_admin(lambda tx: entities.delete_record(self.admin, tx, handle, None, self.clock(), self.new_id))
+        self._as_admin(lambda tx: crud.delete_record(self.admin, tx, handle, None, self.clock(), self.new_id))
 
     def link(self, source: str, relation: str, target: str) -> None:
         """Link two records."""
-        self._as_admin(lambda tx: edges.link(self.admin, tx, source, target, relation, self.clock(), self.new_id))
+        self._as_admin(
+            lambda tx: record_links.link(self.admin, tx, source, target, relation, self.clock(), self.new_id)
+        )
 
     def document(self, key: str, title: str, content: str, parent: str = "", level: int | None = None) -> None:
         """Write a document into the example's project."""
         self._as_admin(
-            lambda tx: written.create_document(
+            lambda tx: authored_documents.create_document(
                 self.admin,
                 tx,
                 "project/NRS",
@@ -387,11 +391,17 @@ class World:
     def revise(self, handle: str, content: str | None = None, level: int | None = None) -> None:
         """Change a document's text or classification."""
         revision = DocumentPatch(content=content, classification=level)
-        self._as_admin(lambda tx: written.revise_document(self.admin, tx, handle, revision, None, self.clock(), self.new_id))
+        self._as_admin(
+            lambda tx: authored_documents.revise_document(
+                self.admin, tx, handle, revision, None, self.clock(), self.new_id
+            )
+        )
 
     def remove(self, handle: str) -> None:
         """Take a document away."""
-        self._as_admin(lambda tx: written.delete_document(self.admin, tx, handle, None, self.clock(), self.new_id))
+        self._as_admin(
+            lambda tx: authored_documents.delete_document(self.admin, tx, handle, None, self.clock(), self.new_id)
+        )
 
     def set_clearance(self, person: Person, clearance: int | None) -> None:
         """What the user may see from now on, whatever their agent shows."""
@@ -399,14 +409,14 @@ class World:
 
     def share(self, person: Person, *, shared: bool = True) -> None:
         """Open the conversation to others, or close it."""
-        wanted = change.SessionUpdate(visibility="shared" if shared else "private")
+        wanted = session_update.SessionUpdate(visibility="shared" if shared else "private")
         with self.database.transaction(person.principal) as tx:
-            change.update_session(person.principal, tx, person.session, wanted, self.clock())
+            session_update.update_session(person.principal, tx, person.session, wanted, self.clock())
 
     def tell_everybody(self, scope: Any, slug: str, key: str, value: str) -> None:
         """Have something known to a whole persona ("human") or "team"."""
-        told = everybody.NewSharedFact(scope, slug, key, value)
-        self._as_admin(lambda tx: everybody.set(self.admin, tx, told, self.clock(), self.new_id))
+        told = shared_facts.NewSharedFact(scope, slug, key, value)
+        self._as_admin(lambda tx: shared_facts.set(self.admin, tx, told, self.clock(), self.new_id))
 
     def facts(self, person: Person) -> list[tuple[str, str, str, UUID]]:
         """What is remembered of the user: key, value, who found it, id."""
@@ -421,17 +431,19 @@ class World:
         """Put a fact right, as its user does."""
         fact = next(fact for fact in self.facts(person) if fact[0] == key)
         with self.database.transaction(person.principal) as tx:
-            edit.edit_fact(person.principal, tx, fact[3], value, person.binding, self.clock(), self.new_id)
+            fact_edit.edit_fact(person.principal, tx, fact[3], value, person.binding, self.clock(), self.new_id)
 
     def messages(self, person: Person) -> list[tuple[UUID, str]]:
         """The conversation's messages, oldest first: id and text."""
         with self.database.transaction(self.admin) as tx:
-            return [(row.id, row.text) for row in read.read_transcript(self.admin, tx, person.session, 200)]
+            return [(row.id, row.text) for row in turn_views.read_transcript(self.admin, tx, person.session, 200)]
 
     def erase(self, kind: Any, target: UUID) -> None:
         """Have a "message", "fact", "file" or "user" forgotten."""
-        services = erase.ErasureDependencies(self.database, self.media, self.files, {}, self.clock, self.new_id)
-        erase.erase(self.admin, services, erase.ErasureRequest(ErasureTarget(kind, target)), lambda: _JOB_SECONDS)
+        services = execution.ErasureDependencies(self.database, self.media, self.files, {}, self.clock, self.new_id)
+        execution.erase(
+            self.admin, services, execution.ErasureRequest(ErasureTarget(kind, target)), lambda: _JOB_SECONDS
+        )
 
     def join_phone(self, person: Person, phone: str) -> Person:
         """A visitor says that a number is theirs, and gives the code back; who they are from then on, and where both
@@ -443,7 +455,7 @@ class World:
         asked = request_code(person.principal, self.database, binding, person.session, phone, code=_CODE, **sender)
         joined = merge_user(person.principal, self.database, asked.link_id, _CODE, **sender)
         with self.database.transaction(_TENANT) as tx:
-            principal = people.load_user_principal(tx, joined.user_id, person.binding)
+            principal = users.load_user_principal(tx, joined.user_id, person.binding)
         return Person(principal, joined.session_id, person.binding)
 
     # What the functions do
@@ -452,7 +464,7 @@ class World:
         """Answer every session that was woken; the turns that this ended, oldest first."""
         sessions: dict[UUID, None] = {}
         for body in _taken(self.turns):
-            wake = receive.SessionWakeup.parse(body)
+            wake = inbound_messages.SessionWakeup.parse(body)
             sessions[wake.session_id] = None
             self._deliver(wake)
         return [turn for session in sessions for turn in self._new_turns(session)]
@@ -466,8 +478,8 @@ class World:
     def redrive(self) -> None:
         """Have the turn that failed first tried once more."""
         with self.database.transaction(self.admin) as tx:
-            (parked, *_) = redrive.list_failed_turns(self.admin, tx, 10)
-            again = redrive.redrive_turn(self.admin, tx, parked.id, self.clock())
+            (parked, *_) = failed_turns.list_failed_turns(self.admin, tx, 10)
+            again = failed_turns.redrive_turn(self.admin, tx, parked.id, self.clock())
         self.turns.send([again.message])
 
     def embed(self) -> None:
@@ -497,19 +509,21 @@ class World:
 
     def archive(self) -> None:
         """Put messages of more than ninety days away."""
-        archive.run_archive(self._memory_services(), self.media, MemoryJob(_TENANT, "archive", _TENANT), lambda: _JOB_SECONDS)
+        archive_job.run_archive(
+            self._memory_services(), self.media, MemoryJob(_TENANT, "archive", _TENANT), lambda: _JOB_SECONDS
+        )
 
     def write_pulse(self, handle: str, question: str = "") -> None:
         """Have a record's Pulses written anew, or a question about it answered."""
         self.job = "pulse question" if question else "pulse"
         now = self.clock()
         with self.database.transaction(self.admin) as tx:
-            asked = asking.request_refresh(self.admin, tx, handle, question, self.new_id(now), now)
+            asked = refresh_requests.request_refresh(self.admin, tx, handle, question, self.new_id(now), now)
         pulses.run_pulse_job(self._pulse_services(), asked.job, lambda: _JOB_SECONDS)
 
     # How it is wired
 
-    def _deliver(self, wake: receive.SessionWakeup) -> None:
+    def _deliver(self, wake: inbound_messages.SessionWakeup) -> None:
         for _ in range(_TRIES):
             try:
                 run_session(self._services, wake, lambda: _TURN_SECONDS)
@@ -520,7 +534,7 @@ class World:
 
     def _new_turns(self, session: UUID) -> list[Turn]:
         with self.database.transaction(self.admin) as tx:
-            rows = [view.row for view in read.list_turns(self.admin, tx, 10, session)][::-1]
+            rows = [view.row for view in turn_views.list_turns(self.admin, tx, 10, session)][::-1]
             fresh = [row for row in rows if row.finished_at and row.id not in self._seen]
             self._seen.update(row.id for row in fresh)
             return [Turn(session, row.number, row.state, row.problem or "", self._steps(tx, row.id)) for row in fresh]
@@ -557,9 +571,9 @@ class World:
         if order.kind == "summary":
             summaries.run_summary(services, order, lambda: _JOB_SECONDS)
         elif order.kind == "consolidation":
-            consolidator.run_consolidation(services, order, lambda: _JOB_SECONDS)
+            consolidation_job.run_consolidation(services, order, lambda: _JOB_SECONDS)
         else:
-            extractor.run_extraction(services, order, lambda: _JOB_SECONDS)
+            extraction_job.run_extraction(services, order, lambda: _JOB_SECONDS)
 
     def _keep_file(self, principal: Principal, message: UUID) -> bool:
         stream = httpx2.ByteStream(self.arriving)
@@ -568,11 +582,11 @@ class World:
         return keeper.fetch_and_store(principal, self.database, message, lambda: _TURN_SECONDS, self.clock())
 
     def _turn_services(self) -> TurnServices:
-        own = kit.builtin_handlers(lambda _database, _tenant: self.embedder, self.embedding)
+        own = builtin_tools.builtin_handlers(lambda _database, _tenant: self.embedder, self.embedding)
         return TurnServices(
             database=self.database,
             models={"anthropic": self.model},
-            endpoints={"python": PythonEndpoint(own, kit.BUILTIN_LOOKUPS), "https": self.office},
+            endpoints={"python": PythonEndpoint(own, builtin_tools.BUILTIN_LOOKUPS), "https": self.office},
             outbox_queue=self.outbox,
             tool_queue=self.tools,
             embedding_queue=self.embedding,
@@ -613,7 +627,7 @@ class World:
             lambda low, _: low,
         )
 
-    def _ingest_services(self) -> ingest.IngestDependencies:
+    def _ingest_services(self) -> ingestion.IngestDependencies:
         distiller = FileSummariser(
             self.database,
             lambda: {"anthropic": self.background},
@@ -623,13 +637,22 @@ class World:
             lambda _: None,
             lambda low, _: low,
         )
-        return ingest.IngestDependencies(
-            self.database, self.files, extract_in_sandbox, distiller, self.embedding, self.clock, self.new_id, lambda _: None
+        return ingestion.IngestDependencies(
+            self.database,
+            self.files,
+            extract_in_sandbox,
+            distiller,
+            self.embedding,
+            self.clock,
+            self.new_id,
+            lambda _: None,
         )
 
-    def _dispatch_services(self) -> DispatchServices[resume.PendingWakeup]:
-        def resumed(tx: Transaction, tenant: UUID, ended: EndedCall, now: datetime) -> resume.PendingWakeup | None:
-            return resume.store_tool_result(tx, tenant, ended, self.new_id, now)
+    def _dispatch_services(self) -> DispatchServices[tool_result_messages.PendingWakeup]:
+        def resumed(
+            tx: Transaction, tenant: UUID, ended: EndedCall, now: datetime
+        ) -> tool_result_messages.PendingWakeup | None:
+            return tool_result_messages.store_tool_result(tx, tenant, ended, self.new_id, now)
 
         return DispatchServices(
             database=self.database,

@@ -8,7 +8,7 @@ from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any
 
-from bench.oracle.play import Played, Prompt
+from bench.oracle.player import Played, Prompt
 
 RECORDED = Path(__file__).parent / "recorded.json"
 ACCEPTED = Path(__file__).parent / "accepted.json"

@@ -3,7 +3,7 @@
 from typing import Any
 
 from parlour.bootstrap.inbound import build_inbound
-from parlour.channels.accept import WebhookResponse, WebhookRequest, serve_api_gateway_event
+from parlour.channels.webhooks import WebhookRequest, WebhookResponse, serve_api_gateway_event
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:

@@ -10,7 +10,7 @@ PUBLIC, INTERNAL, CONFIDENTIAL, RESTRICTED = range(4)
 LEVEL_NAMES = ("public", "internal", "confidential", "restricted")
 """The same in words."""
 
-type PrincipalKind = Literal["user", "member", "key", "operator", "system_principal"]
+type PrincipalKind = Literal["user", "member", "key", "operator", "system"]
 
 
 @dataclass(frozen=True, slots=True)

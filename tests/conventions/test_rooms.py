@@ -24,7 +24,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"bootstrap"}),
 )
 
-PURE_INFRA = {"parlour.infra.errors", "parlour.infra.jsonable", "parlour.infra.ids"}
+PURE_INFRA = {"parlour.infra.errors", "parlour.infra.json_values", "parlour.infra.ids"}
 """What a pure file may use of the ground floor: words and values, nothing that reaches outside."""
 
 PURE = {

@@ -10,9 +10,9 @@ import pytest
 from local import logs
 from local.interrupts import StopSignals
 from local.progress import Progress
-from local.stack import StackOptions, RunningStack, run_stack
+from local.stack import RunningStack, StackOptions, run_stack
+from local.stack_client import StackClient
 from local.state import STATE_FOLDER, free_ports
-from local.talk import StackClient
 from tests.end_to_end.world import World
 
 
@@ -23,7 +23,8 @@ def stack() -> Iterator[RunningStack]:
         with run_stack(StackOptions(folder, free_ports()), Progress(), StopSignals()) as stack:
             yield stack
             said = [
-                f"{one.at:%H:%M:%S} {one.function:<12} {one.text}\n" for one in logs.read_log_lines(stack.addresses.emulator)
+                f"{one.at:%H:%M:%S} {one.function:<12} {one.text}\n"
+                for one in logs.read_log_lines(stack.addresses.emulator)
             ]
             (folder / "logs" / "functions.log").write_text("".join(said), "utf-8")
     finally:

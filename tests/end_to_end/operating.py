@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import httpx2
 
-from local import emulator, example
-from local.talk import wait_until
+from local import emulator, example_tenant
+from local.stack_client import wait_until
 from tests.end_to_end.world import World
 from tests.integration.models.aimock import AnswerFunction, ScriptedProtocolServer
 
@@ -21,7 +21,7 @@ _URL, _SECRET = "ANTHROPIC_BASE_URL", "MODEL_SECRET"
 
 def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response:
     """A request as the deployment's operator; one that is refused fails the test."""
-    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT_SLUG}
+    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example_tenant.TENANT_SLUG}
     answer = world.talk.client.request(method, f"{world.stack.addresses.console}{path}", headers=keys, **how)
     assert answer.is_success, f"{method} {path}: {answer.status_code} {answer.text[:300]}"
     return answer

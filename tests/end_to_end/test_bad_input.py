@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from local import logs
-from local.talk import sample_payload, wait_until
+from local.stack_client import sample_payload, wait_until
 from tests.end_to_end.world import World
 
 _BODY = """
@@ -35,7 +35,9 @@ def test_an_unknown_number_behind_a_good_token_is_accepted_counted_and_stored_no
         "SELECT count(*) FROM messages WHERE provider_message_id LIKE %s", "%" + payload["payload"]["id"]
     )
     assert stored == 0
-    counted = [line.text for line in logs.read_log_lines(world.stack.addresses.emulator) if '"UnknownNumber"' in line.text]
+    counted = [
+        line.text for line in logs.read_log_lines(world.stack.addresses.emulator) if '"UnknownNumber"' in line.text
+    ]
     assert counted
 
 

@@ -6,10 +6,10 @@ All of it is `make chaos`, which takes minutes.
 
 from collections.abc import Sequence
 
-from local.chaos.kills import kill_everywhere
-from local.chaos.redrives import run_clean_redrive
-from local.chaos.scenarios import SCENARIOS, SCRIPTS, Boundary
-from local.chaos.world import open_chaos_environment
+from tests.chaos.chaos_environment import open_chaos_environment
+from tests.chaos.kill_suite import kill_everywhere
+from tests.chaos.redrive_kills import run_clean_redrive
+from tests.chaos.scenarios import SCENARIOS, SCRIPTS, Boundary
 
 DEADLY = (
     "database: turns.open_turn", "database: commit", "model: POST /v1/messages, the answer",

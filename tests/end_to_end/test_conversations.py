@@ -9,8 +9,8 @@ from typing import Any
 import httpx2
 
 from local import emulator
-from local.talk import sample_payload
-from parlour.channels import gupshup
+from local.stack_client import sample_payload
+from parlour.channels import gupshup_webhook
 from tests.end_to_end.world import World
 
 _STORED = """
@@ -53,7 +53,7 @@ def again(world: World, payload: dict[str, Any], times: int) -> None:
     """The same message on the intake queue, past the queue's own de-duplication, which ends after five minutes."""
     client = emulator.client("sqs", world.stack.addresses.emulator)
     url = next(url for url in client.list_queues()["QueueUrls"] if "intake.fifo" in url)
-    (envelope,) = gupshup.parse(payload, NOW)
+    (envelope,) = gupshup_webhook.parse(payload, NOW)
     for _ in range(times):
         client.send_message(
             QueueUrl=url,

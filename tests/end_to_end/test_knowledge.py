@@ -1,6 +1,6 @@
 """A record on the deployed functions: it is found by its meaning seconds after it was written."""
 
-from local.talk import wait_until
+from local.stack_client import wait_until
 from tests.end_to_end.operating import operate
 from tests.end_to_end.world import World
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from local import example
-from local.talk import WebSession, wait_until
+from local import example_tenant
+from local.stack_client import WebSession, wait_until
 from tests.end_to_end.operating import operate, thinking
 from tests.end_to_end.world import World
-from tests.integration.forgetting import aviary
+from tests.integration.erasure import erasure_fixture
 from tests.integration.models.aimock import ScriptedProtocolServer
 
 GATE = "Deliveries for us come through the Quillfeather gate, the big one is locked."
@@ -57,7 +57,9 @@ def model(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sc
         yield server
 
 
-def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(world: World, model: ScriptedProtocolServer) -> None:
+def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(
+    world: World, model: ScriptedProtocolServer
+) -> None:
     first, token = visit(world)
     replies = [ask(world, first, text) for text in (OPENING, GATE, *(f"Lorry {n} is here." for n in range(3, TURNS)))]
     assert replies[:2] == ["I see.", "I see."]
@@ -88,7 +90,7 @@ def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(world: W
 def visit(world: World, token: str = "") -> tuple[WebSession, str]:
     """A new session with the site desk: of whoever has the token, or of a new visitor; and the visitor's token."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    wanted = {"tenant": example.TENANT_SLUG, "binding": "site-desk"}
+    wanted = {"tenant": example_tenant.TENANT_SLUG, "binding": "site-desk"}
     url = f"{world.stack.addresses.console}/v1/sessions"
     answer = world.talk.client.post(url, json=wanted, headers=headers)
     assert answer.is_success, answer.text[:300]
@@ -121,7 +123,7 @@ def extracted(world: World, token: str) -> list[dict[str, Any]]:
 def forget(world: World, user: str) -> dict[str, Any]:
     """`parlour forget user`, as somebody has it done from a terminal."""
     parlour, at = Path(sys.executable).with_name("parlour"), world.stack.addresses.console
-    where = ["--url", at, "--tenant", example.TENANT_SLUG, "--key", world.stack.keys.operator_key]
+    where = ["--url", at, "--tenant", example_tenant.TENANT_SLUG, "--key", world.stack.keys.operator_key]
     command = [str(parlour), *where, "forget", "user", user, "--yes", "--json"]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
@@ -131,6 +133,6 @@ def forget(world: World, user: str) -> dict[str, Any]:
 
 def found(world: World) -> dict[str, set[str]]:
     """In which tables what of it stands, records of prompts unpacked."""
-    tables = aviary.tables(world.stack.cluster, "parlour")
+    tables = erasure_fixture.tables(world.stack.cluster, "parlour")
     seen = {name: {one.lower() for one in CANARIES.findall(words)} for name, words in tables.items()}
     return {name: birds for name, birds in seen.items() if birds}

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from local.talk import wait_until
+from local.stack_client import wait_until
 from tests.end_to_end.operating import operate, state, thinking, upload
 from tests.end_to_end.world import World
 from tests.integration.models.aimock import ScriptedProtocolServer
-from tests.integration.pulse import author
-from tests.papers import make_pdf
+from tests.integration.pulse import scripted_pulse_model
+from tests.sample_files import make_pdf
 
 PROJECT = "project/kestrel-lock"
 TASK = "task/read-gauge"
@@ -34,7 +34,7 @@ def mind(request: dict[str, Any]) -> dict[str, Any]:
     found = re.findall(r"^\[(\d+)\] (.+?)(?=\n\n|\Z)", told, re.MULTILINE | re.DOTALL)
     quoted = [(" ".join(text.split())[:300], [int(number)]) for number, text in found]
     quoted.sort(key=lambda one: not any(word in one[0] for word in NEWS))
-    return {"content": author.statements_answer(*quoted[:8])}
+    return {"content": scripted_pulse_model.statements_answer(*quoted[:8])}
 
 
 @pytest.fixture(scope="module")

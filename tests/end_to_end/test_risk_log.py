@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from local.talk import WebSession, citation_problem, sample_payload, wait_until
+from local.stack_client import WebSession, citation_problem, sample_payload, wait_until
 from tests.end_to_end.clerk import ACROSS, LOG_IT, clerk
 from tests.end_to_end.operating import operate, state, thinking, upload
 from tests.end_to_end.world import World
 from tests.integration.models.aimock import ScriptedProtocolServer
-from tests.papers import make_pdf
+from tests.sample_files import make_pdf
 
 PAPERS = {
     "Kestrel Dock": [
@@ -40,7 +40,9 @@ class Phone:
     def says(self, text: str) -> str:
         """Write to the site desk by Gupshup; returns the message that comes back."""
         before = len(self.world.talk.phone_messages(self.number))
-        assert self.world.talk.post_webhook(sample_payload("inbound_gupshup_text", sender=self.number, text=text)) == 200
+        assert (
+            self.world.talk.post_webhook(sample_payload("inbound_gupshup_text", sender=self.number, text=text)) == 200
+        )
         wait_until(lambda: len(self.world.talk.phone_messages(self.number)) > before, f"the reply to {text!r}", 60)
         return str(self.world.talk.phone_messages(self.number)[-1]["text"])
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from local.state import STATE_FOLDER, ROOT, free_ports
+from local.state import ROOT, STATE_FOLDER, free_ports
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ from typing import Any
 
 import httpx2
 
-from local import example
-from local.talk import sample_payload, wait_until
+from local import example_tenant
+from local.stack_client import sample_payload, wait_until
 from tests.end_to_end.world import World
 
 
 def operate(world: World, method: str, path: str, **how: Any) -> httpx2.Response:
-    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example.TENANT_SLUG}
+    keys = {"Authorization": f"Bearer {world.stack.keys.operator_key}", "Parlour-Tenant": example_tenant.TENANT_SLUG}
     return world.talk.client.request(method, f"{world.stack.addresses.console}{path}", headers=keys, **how)
 
 

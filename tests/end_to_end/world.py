@@ -7,7 +7,7 @@ from typing import Any
 
 from local import emulator
 from local.stack import RunningStack
-from local.talk import StackClient
+from local.stack_client import StackClient
 
 _QUIET_SECONDS = 1.0
 """A queue may be empty for a moment while its message is on the way to the next one."""

@@ -16,11 +16,19 @@ from parlour.bootstrap import clients, embedder
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import EmbedderSettings
 from parlour.jobs import work_due
-from parlour.knowledge.index import pending
-from parlour.knowledge.index.rows import RowDraft
-from parlour.knowledge.index.store import RowOwner, add_rows
-from tests.desk import ConversationHarness
-from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
+from parlour.search.index import scheduling
+from parlour.search.index.context_rows import RowDraft
+from parlour.search.index.store import RowOwner, add_rows
+from tests.conversation_harness import ConversationHarness
+from tests.functions.deployed_function import (
+    LAMBDA_CONTEXT,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
 
 EVENTS = Path(__file__).parents[2] / "events"
 SECRET = "an embedding key"  # pragma: allowlist secret
@@ -89,7 +97,7 @@ def write(desk: ConversationHarness, text: str) -> None:
     with desk.database.transaction(desk.tenant_id) as tx:
         draft = RowDraft("delta", 0, "Delta", text, 0, {})
         add_rows(tx, [(uuid7(now), RowOwner(None, None), draft)], now, is_pending=True)
-        pending.schedule_embedding(tx, desk.tenant_id, now)
+        scheduling.schedule_embedding(tx, desk.tenant_id, now)
 
 
 def vectors(desk: ConversationHarness) -> list[tuple[object, ...]]:
@@ -129,7 +137,9 @@ def test_where_no_schedule_looks_every_minute_the_pulses_that_are_due_soon_are_w
     assert sqs.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name] == "1"
 
 
-def test_one_that_the_model_did_not_answer_comes_again(handler: Handler, desk: ConversationHarness, served: Served) -> None:
+def test_one_that_the_model_did_not_answer_comes_again(
+    handler: Handler, desk: ConversationHarness, served: Served
+) -> None:
     write(desk, "Once more.")
     served.status = 503
     assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == ["id-0"]
@@ -138,7 +148,9 @@ def test_one_that_the_model_did_not_answer_comes_again(handler: Handler, desk: C
     assert len(vectors(desk)) == 1
 
 
-def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: ConversationHarness) -> None:
+def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(
+    handler: Handler, desk: ConversationHarness
+) -> None:
     event = json.loads((EVENTS / "embedder_pending.json").read_text("utf-8"))
     assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == []
     assert desk.query("SELECT id FROM work_due WHERE kind = 'embedding'") == []

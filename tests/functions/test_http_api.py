@@ -14,7 +14,7 @@ from moto import mock_aws
 from local.database import APP_ROLE, Cluster
 from parlour.bootstrap.http_api import build_http_api
 from parlour.infra.settings import HttpApiSettings
-from tests.functions.deployed import set_environment
+from tests.functions.deployed_function import set_environment
 from tests.integration.api.conftest import OPERATOR, TOKEN_SECRET, sample_pack_files
 
 ROOT = Path(__file__).parents[2]
@@ -71,7 +71,11 @@ def ask(deployed: None) -> Iterator[Ask]:
 
 
 def test_a_visitor_writes_and_reads_through_the_function(ask: Ask) -> None:
-    files = {name: text for name, text in sample_pack_files("acme", "acme.example").items() if not name.startswith("documents/")}
+    files = {
+        name: text
+        for name, text in sample_pack_files("acme", "acme.example").items()
+        if not name.startswith("documents/")
+    }
     operator = {"Authorization": f"Bearer {OPERATOR}", "Parlour-Tenant": "acme"}
     assert ask("PUT", "/v1/pack", {"files": files}, **operator)["json"]["changed"] is True
 
@@ -84,7 +88,11 @@ def test_a_visitor_writes_and_reads_through_the_function(ask: Ask) -> None:
 
 def test_a_text_goes_along_with_a_message_through_the_bucket(ask: Ask) -> None:
     boto3.client("s3").create_bucket(Bucket="media", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"})
-    files = {name: text for name, text in sample_pack_files("acme", "acme.example").items() if not name.startswith("documents/")}
+    files = {
+        name: text
+        for name, text in sample_pack_files("acme", "acme.example").items()
+        if not name.startswith("documents/")
+    }
     ask("PUT", "/v1/pack", {"files": files}, Authorization=f"Bearer {OPERATOR}", **{"Parlour-Tenant": "acme"})
     opened = ask("POST", "/v1/sessions", {"host": "acme.example"})["json"]
     here, visitor = f"/v1/sessions/{opened['session_id']}", {"Authorization": f"Bearer {opened['token']}"}

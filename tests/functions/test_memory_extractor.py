@@ -14,10 +14,18 @@ from moto import mock_aws
 from local.database import Cluster
 from parlour.bootstrap import clients, memory_extractor
 from parlour.infra.settings import MemoryExtractorSettings
-from parlour.memory.order import MEMORY_JOB_KINDS
-from tests.desk import ConversationHarness
-from tests.functions.deployed import FakeLambdaContext, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
-from tests.integration.memory.read_through import ExtractionConversation
+from parlour.memory.memory_job import MEMORY_JOB_KINDS
+from tests.conversation_harness import ConversationHarness
+from tests.functions.deployed_function import (
+    FakeLambdaContext,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
+from tests.integration.memory.extraction_harness import ExtractionConversation
 
 EVENTS = Path(__file__).parents[2] / "events"
 
@@ -33,7 +41,9 @@ CONTEXT = LongContext()
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(
+    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Handler]:
     """The function in its deployment, without a model's key."""
     del desk
     with mock_aws():
@@ -79,7 +89,9 @@ def test_an_order_for_what_is_not_there_harms_nothing(handler: Handler, desk: Co
     assert failed_message_ids(handler(order(desk, kind, uuid4()), CONTEXT)) == []
 
 
-def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: ConversationHarness) -> None:
+def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(
+    handler: Handler, desk: ConversationHarness
+) -> None:
     event = json.loads((EVENTS / "memory_extractor_job.json").read_text("utf-8"))
     assert failed_message_ids(handler(event, CONTEXT)) == []
     assert desk.query("SELECT count(*) FROM facts") == [(0,)]

@@ -12,12 +12,22 @@ from local.database import Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.orchestrator import build_orchestrator
 from parlour.infra.settings import OrchestratorSettings
-from tests.desk import ConversationHarness
-from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
+from tests.conversation_harness import ConversationHarness
+from tests.functions.deployed_function import (
+    LAMBDA_CONTEXT,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(
+    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Handler]:
     """The function in its deployment: no model key, and an embeddings endpoint that is away."""
     del desk
     with mock_aws():
@@ -42,7 +52,9 @@ def wake(desk: ConversationHarness) -> dict[str, Any]:
     return sqs_event(desk.list_wakes()[-1].to_queue_message("x").body)
 
 
-def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(handler: Handler, desk: ConversationHarness) -> None:
+def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(
+    handler: Handler, desk: ConversationHarness
+) -> None:
     desk.send_whatsapp("How wide is the crack at C4?")
     assert failed_message_ids(handler(wake(desk), LAMBDA_CONTEXT)) == []
     ((body, state),) = desk.query(

@@ -17,7 +17,7 @@ from moto import mock_aws
 from local.database import APP_ROLE, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.outbound import build_outbound
-from tests.functions.deployed import LAMBDA_CONTEXT
+from tests.functions.deployed_function import LAMBDA_CONTEXT
 from tests.integration.channels.conftest import OutboxHarness, desk, open_desk
 
 __all__ = ["desk", "open_desk"]

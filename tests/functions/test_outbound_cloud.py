@@ -13,10 +13,18 @@ from moto import mock_aws
 from local.database import Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.outbound import build_outbound
-from parlour.channels import statuses, whatsapp_cloud
+from parlour.channels import delivery_updates, whatsapp_cloud_webhook
 from parlour.infra.settings import OutboundSettings
-from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
-from tests.functions.providers import FakeProvider, provider
+from tests.functions.deployed_function import (
+    LAMBDA_CONTEXT,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
+from tests.functions.fake_provider import FakeProvider, provider
 from tests.integration.channels.conftest import RECIPIENT, OutboxHarness, desk, open_desk
 
 __all__ = ["desk", "open_desk", "provider"]
@@ -47,7 +55,11 @@ def send(handler: Handler, desk: OutboxHarness, text: str) -> UUID:
     desk.add_inbound(datetime.now(UTC))
     outbox_id = desk.add_reply(text)
     wake = {"tenant_id": str(desk.principal.tenant_id), "outbox_id": str(outbox_id)}
-    assert failed_message_ids(handler(sqs_event(wake), LAMBDA_CONTEXT)) == failed_message_ids(handler(sqs_event(wake), LAMBDA_CONTEXT)) == []
+    assert (
+        failed_message_ids(handler(sqs_event(wake), LAMBDA_CONTEXT))
+        == failed_message_ids(handler(sqs_event(wake), LAMBDA_CONTEXT))
+        == []
+    )
     return outbox_id
 
 
@@ -59,11 +71,13 @@ def hear_news(desk: OutboxHarness, provider: FakeProvider) -> None:
         time.sleep(0.01)
     for event in provider.reported_statuses:
         now = datetime.now(UTC)
-        for envelope in whatsapp_cloud.parse(json.loads(json.dumps(event)), now).envelopes:
-            statuses.apply_status(desk.principal, desk.database, envelope, now)
+        for envelope in whatsapp_cloud_webhook.parse(json.loads(json.dumps(event)), now).envelopes:
+            delivery_updates.apply_status(desk.principal, desk.database, envelope, now)
 
 
-def test_a_reply_goes_to_meta_once_and_its_news_move_it(handler: Handler, desk: OutboxHarness, provider: FakeProvider) -> None:
+def test_a_reply_goes_to_meta_once_and_its_news_move_it(
+    handler: Handler, desk: OutboxHarness, provider: FakeProvider
+) -> None:
     outbox_id = send(handler, desk, "Poured on **Tuesday**.")
 
     assert [(one.recipient, one.text) for one in provider.phone.messages()] == [(RECIPIENT, "Poured on *Tuesday*.")]

@@ -16,16 +16,26 @@ from parlour.bootstrap import clients, pulse_sweep
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import PulseSweepSettings
 from parlour.jobs import work_due
-from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.entities import RecordInput
-from tests.desk import ConversationHarness
-from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
+from parlour.records import crud, staleness
+from parlour.records.crud import RecordInput
+from tests.conversation_harness import ConversationHarness
+from tests.functions.deployed_function import (
+    LAMBDA_CONTEXT,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
 
 EVENTS = Path(__file__).parents[2] / "events"
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(
+    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Handler]:
     del desk
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
@@ -70,11 +80,16 @@ def plan(desk: ConversationHarness) -> UUID:
     """The only record whose Pulse is due; it was made long ago, by the real clock."""
     desk.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
     with desk.database.transaction(desk.admin) as tx:
-        return entities.create_record(desk.admin, tx, RecordInput("plan", "Shoring"), desk.clock(), uuid7).id
+        return crud.create_record(desk.admin, tx, RecordInput("plan", "Shoring"), desk.clock(), uuid7).id
 
 
 def test_the_schedule_sends_what_is_due_once(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
-    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT) == {"sent": 1, "waiting": 0, "settled": 0, "left": False}
+    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT) == {
+        "sent": 1,
+        "waiting": 0,
+        "settled": 0,
+        "left": False,
+    }
     assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 0
     assert on_queue("pulse") == [{"tenant_id": str(desk.tenant_id), "entity_id": str(plan)}]
 
@@ -84,7 +99,7 @@ def test_a_wake_up_does_so_for_its_tenant_and_has_the_next_one_looked_at_in_its_
 ) -> None:
     soon = datetime.now(UTC) + timedelta(minutes=2)
     with desk.database.transaction(desk.admin) as tx:
-        other = entities.create_record(desk.admin, tx, RecordInput("plan", "Lifts"), desk.clock(), uuid7).id
+        other = crud.create_record(desk.admin, tx, RecordInput("plan", "Lifts"), desk.clock(), uuid7).id
         work_due.schedule(tx, "pulse", other, soon)
     assert failed_message_ids(handler(sqs_event({"tenant_id": str(desk.tenant_id)}), LAMBDA_CONTEXT)) == []
     assert [one["entity_id"] for one in on_queue("pulse")] == [str(plan)]
@@ -115,5 +130,5 @@ def test_who_asks_for_a_refresh_is_served_by_the_next_sweep_should_the_message_g
     tomorrow = datetime.now(UTC) + timedelta(hours=20)
     with desk.database.transaction(desk.admin) as tx:
         work_due.schedule(tx, "pulse", plan, tomorrow)
-        stale.request_refresh(tx, plan, desk.clock())
+        staleness.request_refresh(tx, plan, desk.clock())
     assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 1

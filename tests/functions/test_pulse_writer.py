@@ -14,16 +14,26 @@ from local.database import Cluster
 from parlour.bootstrap import clients, pulse_writer
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import PulseWriterSettings
-from parlour.knowledge.records import entities, stale
-from parlour.knowledge.records.entities import RecordInput
-from tests.desk import ConversationHarness
-from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
+from parlour.records import crud, staleness
+from parlour.records.crud import RecordInput
+from tests.conversation_harness import ConversationHarness
+from tests.functions.deployed_function import (
+    LAMBDA_CONTEXT,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
 
 EVENTS = Path(__file__).parents[2] / "events"
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(
+    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Handler]:
     """The function in its deployment, without a model's key."""
     del desk
     with mock_aws():
@@ -31,7 +41,9 @@ def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, mon
         key = json.dumps({"anthropic_api_key": ""})
         boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
         secret = store_database_secret(cluster, database_name)
-        set_environment(PulseWriterSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model")
+        set_environment(
+            PulseWriterSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model"
+        )
         _forget()
         yield load_handler("pulse_writer")
         _forget()
@@ -47,8 +59,8 @@ def plan(desk: ConversationHarness) -> UUID:
     """A record whose Pulse somebody wants now."""
     with desk.database.transaction(desk.admin) as tx:
         new = RecordInput("plan", "Shoring", properties={"state": "active"})
-        made = entities.create_record(desk.admin, tx, new, desk.clock(), uuid7).id
-        stale.request_refresh(tx, made, desk.clock())
+        made = crud.create_record(desk.admin, tx, new, desk.clock(), uuid7).id
+        staleness.request_refresh(tx, made, desk.clock())
         return made
 
 
@@ -59,7 +71,9 @@ def order(desk: ConversationHarness, record_id: UUID) -> dict[str, Any]:
     return event
 
 
-def test_an_order_is_written_by_the_offline_model_with_its_sources(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
+def test_an_order_is_written_by_the_offline_model_with_its_sources(
+    handler: Handler, desk: ConversationHarness, plan: UUID
+) -> None:
     assert failed_message_ids(handler(order(desk, plan), LAMBDA_CONTEXT)) == []
     ((text, citations),) = desk.query(f"SELECT markdown, citations FROM pulses WHERE entity_id = '{plan}'")
     assert "Shoring" in str(text)
@@ -74,7 +88,9 @@ def test_the_same_order_again_changes_nothing(handler: Handler, desk: Conversati
     assert desk.query("SELECT * FROM pulses") == before
 
 
-def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(handler: Handler, desk: ConversationHarness) -> None:
+def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(
+    handler: Handler, desk: ConversationHarness
+) -> None:
     event = json.loads((EVENTS / "pulse_writer_job.json").read_text("utf-8"))
     assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == []
     assert desk.query("SELECT count(*) FROM pulses") == [(0,)]

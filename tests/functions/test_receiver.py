@@ -15,22 +15,34 @@ from local.database import APP_ROLE, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.receiver import build_receiver
 from parlour.channels.media import MediaFetcher
+from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.conversations.turn_runner import run_session
 from parlour.infra.errors import AccessRefused
 from parlour.infra.settings import ReceiverSettings
-from parlour.models.pictures import ImageResolver
-from parlour.models.request import content_blocks
-from parlour.turns.receive import SessionWakeup
-from parlour.turns.run import run_session
-from tests.desk import PHONE, ConversationHarness, text_answer
-from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
-from tests.functions.providers import FakeProvider, provider
+from parlour.models.images import ImageResolver
+from parlour.models.model import content_blocks
+from tests.conversation_harness import PHONE, ConversationHarness, text_answer
+from tests.functions.deployed_function import (
+    LAMBDA_CONTEXT,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
+from tests.functions.fake_provider import FakeProvider, provider
 
 __all__ = ["provider"]
 
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: ConversationHarness, database_name: str, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster,
+    desk: ConversationHarness,
+    database_name: str,
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Handler]:
     """The function in its deployment: the database's secret, the two turn queues, the bucket, the provider."""
     del desk  # the pack is applied
@@ -90,7 +102,9 @@ def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(handler: Handl
     assert (woken("turns_messaging"), woken("turns_web")) == (3, 0)
 
 
-def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(handler: Handler, desk: ConversationHarness) -> None:
+def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(
+    handler: Handler, desk: ConversationHarness
+) -> None:
     answer = handler(sqs_event("not json", {"channel": "pigeon"}, envelope(1)), LAMBDA_CONTEXT)
     assert failed_message_ids(answer) == ["id-0", "id-1"]
     assert desk.query("SELECT body FROM messages") == [("Question 1",)]
@@ -109,7 +123,9 @@ def test_with_the_database_away_everything_comes_again(handler: Handler, monkeyp
     assert failed_message_ids(handler(sqs_event(envelope(1), envelope(2)), LAMBDA_CONTEXT)) == ["id-0", "id-1"]
 
 
-def test_a_photo_is_stored_woken_for_and_kept(handler: Handler, desk: ConversationHarness, provider: FakeProvider) -> None:
+def test_a_photo_is_stored_woken_for_and_kept(
+    handler: Handler, desk: ConversationHarness, provider: FakeProvider
+) -> None:
     photo = {
         "kind": "image", "url": f"{provider.url}/wa/1/media/2", "mime_type": "image/png", "name": "", "caption": "",
     }  # fmt: skip

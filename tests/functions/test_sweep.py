@@ -16,21 +16,33 @@ from parlour.bootstrap import clients, sweep
 from parlour.infra.settings import SweepSettings
 from parlour.jobs import work_due
 from parlour.jobs.work_due import DueWork
-from tests.desk import ConversationHarness
-from tests.functions.deployed import LAMBDA_CONTEXT, Handler, sqs_event, failed_message_ids, set_environment, load_handler, store_database_secret
+from tests.conversation_harness import ConversationHarness
+from tests.functions.deployed_function import (
+    LAMBDA_CONTEXT,
+    Handler,
+    failed_message_ids,
+    load_handler,
+    set_environment,
+    sqs_event,
+    store_database_secret,
+)
 
 EVENTS = Path(__file__).parents[2] / "events"
 
 
 @pytest.fixture
-def handler(cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Handler]:
+def handler(
+    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Handler]:
     """The function in its deployment: every queue that wakes something, and the one of the wake-ups."""
     desk.query("DELETE FROM work_due WHERE kind = 'archive' RETURNING 1")  # long due, by the real clock
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         wakeups = boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
         secret = store_database_secret(cluster, database_name)
-        set_environment(SweepSettings, monkeypatch, database_secret=secret, database_idle="true", wakeups_queue_url=wakeups)
+        set_environment(
+            SweepSettings, monkeypatch, database_secret=secret, database_idle="true", wakeups_queue_url=wakeups
+        )
         _forget()
         yield load_handler("sweep")
         _forget()
@@ -63,7 +75,9 @@ def test_the_schedule_wakes_what_was_left_lying(handler: Handler, desk: Conversa
     assert on_queue("turns_messaging.fifo") == [{"tenant_id": str(desk.tenant_id), "session_id": str(unanswered)}]
 
 
-def test_a_wake_up_that_is_due_does_so_for_its_own(handler: Handler, desk: ConversationHarness, unanswered: UUID) -> None:
+def test_a_wake_up_that_is_due_does_so_for_its_own(
+    handler: Handler, desk: ConversationHarness, unanswered: UUID
+) -> None:
     due = DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC))
     assert failed_message_ids(handler(sqs_event(due.to_json()), LAMBDA_CONTEXT)) == []
     assert len(on_queue("turns_messaging.fifo")) == 1
@@ -73,7 +87,9 @@ def test_one_whose_work_is_unknown_is_done_with(handler: Handler) -> None:
     assert failed_message_ids(handler(an_event("sweep_wakeup"), LAMBDA_CONTEXT)) == []
 
 
-def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(handler: Handler, desk: ConversationHarness) -> None:
+def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(
+    handler: Handler, desk: ConversationHarness
+) -> None:
     due = DueWork(desk.tenant_id, "session", UUID(int=1), datetime.now(UTC) + timedelta(hours=3))
     assert failed_message_ids(handler(sqs_event(due.to_json()), LAMBDA_CONTEXT)) == []
     sqs = boto3.client("sqs")

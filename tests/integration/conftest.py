@@ -5,7 +5,7 @@ from datetime import datetime
 import pytest
 
 from parlour.infra.postgres import Database
-from tests.desk import ConversationHarness, open_conversation_harness
+from tests.conversation_harness import ConversationHarness, open_conversation_harness
 
 
 @pytest.fixture

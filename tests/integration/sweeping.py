@@ -4,11 +4,14 @@ from parlour.bootstrap.sweep import SweepQueues, finders
 from parlour.infra.postgres import Database
 from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.jobs.sweep import SweepDependencies
-from tests.desk import FakeDelayedQueue, ConversationHarness
+from tests.conversation_harness import ConversationHarness, FakeDelayedQueue
 
 
 def dependencies(
-    desk: ConversationHarness, wakeups: DelayedQueue | None = None, web: FifoQueue | None = None, database: Database | None = None
+    desk: ConversationHarness,
+    wakeups: DelayedQueue | None = None,
+    web: FifoQueue | None = None,
+    database: Database | None = None,
 ) -> SweepDependencies:
     """What the deployed sweep runs with. web: the queue of turns on the web, if it is another one."""
     queues = SweepQueues(

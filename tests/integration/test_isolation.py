@@ -23,7 +23,7 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Queries, Query
 from parlour.infra.transaction import adapt_parameters
 from parlour.tenancy import roles, tenants
-from tests.desk import ConversationHarness, open_conversation_harness
+from tests.conversation_harness import ConversationHarness, open_conversation_harness
 from tests.integration.working_day import play_working_day
 
 QUERIES = {
@@ -32,32 +32,32 @@ QUERIES = {
     for query in Queries(path).values()
 }
 
-READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.route", "jobs.overdue_work", "due.tenants_with_pulses"}
+READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.find_routing_key", "jobs.list_overdue_work", "due.list_tenants_with_due_pulses"}
 """The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
 is, and nothing that is the tenant's."""
 
 NAMES_THE_TENANT = {
-    "jobs.find_work", "jobs.leased_until", "jobs.lock_work", "index.types_due", "due.due_pulses", "due.next_pulse",
-    "extracting.backlog",
+    "jobs.find_work", "jobs.find_lease_end", "jobs.lock_work", "index.find_types_to_backfill", "due.list_due_pulses", "due.find_next_due_at",
+    "extraction.read_backlog",
 }  # fmt: skip
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
 OF_WHAT_IS_BURIED = {
-    "files.hold_record_of", "turns.abandoned_uploads", "writing.question", "records.linked_to",
-    "linking.take_link", "linking.hold_sessions", "linking.hold_contact",
-    "linking.is_unspoken", "known.fact_of", "consolidating.notes", "archiving.old_messages",
-    "extracting.near_episodes", "extracting.messages_of_episode",
-    "forgetting.under_way", "forgetting.newer_turns", "forgetting.ledgers_named", "prompts.briefed_of",
-    "forgetting.titles_saying",
+    "files.lock_record_of_file", "conversations.lock_abandoned_uploads", "writing.find_open_question", "records.find_linked_record_ids",
+    "linking.lock_link", "linking.lock_sessions", "linking.lock_contact",
+    "linking.is_session_empty", "inspection.lock_fact", "consolidation.list_interim_episodes", "archive.lock_old_messages",
+    "extraction.find_similar_episodes", "extraction.find_episode_sources",
+    "erasure.lock_running_erasure", "erasure.find_newer_turns", "erasure.find_ledger_rows", "ledger.find_sessions_briefed_from",
+    "erasure.find_titles_matching",
 }  # fmt: skip
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
 ASKS_FOR_ONES_OWN = {
-    "index.hold_tenant", "packs.lock_tenant", "packs.configuration", "tenancy.tenant", "tenancy.own_routes",
-    "tenancy.acts", "tenancy.versions", "models.spend_today", "models.own_cap",
-    "models.spent_by_day", "due.pulse_budget", "due.own_pulse_cap", "due.hold_wakeup", "reading.standing",
-    "records.join_writers", "files.routing", "index.tenant_space", "forgetting.routing_keys",
+    "index.lock_tenant", "packs.lock_tenant", "packs.read_configuration", "tenancy.find_tenant", "tenancy.list_own_routing_keys",
+    "tenancy.list_audit_entries", "tenancy.versions", "models.find_today", "models.find_own_cap",
+    "models.list_daily_spend", "due.read_budget", "due.own_pulse_cap", "due.lock_wakeup", "reading.read_current_statistics",
+    "records.lock_tenant", "files.find_model_routing", "index.tenant_space", "erasure.list_routing_keys",
 }  # fmt: skip
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 

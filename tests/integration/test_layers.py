@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench.cold_start import EVENTS, SNAPSHOTS
-from bench.surroundings import surroundings
+from bench.function_environment import surroundings
 from layers.compile import LAYERS
 from local import deployment
 from local.invoke import list_functions, read_event

@@ -16,6 +16,7 @@ from parlour.channels import outbox
 from parlour.channels.envelope import Media
 from parlour.channels.media import MediaFetcher
 from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
+from parlour.conversations import event_feed, failed_turns, turn_views
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -25,39 +26,38 @@ from parlour.infra.errors import (
     SpendRefused,
 )
 from parlour.infra.ids import uuid7
-from parlour.models import costs, spend
+from parlour.models import cost_report, spend
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.export import export
 from parlour.packs.validate import validate
 from parlour.principal import system_principal
-from parlour.tenancy import audit, bindings, keys, members, people, routes, tenants
+from parlour.tenancy import api_keys, audit, bindings, members, routing_keys, tenants, users
+from parlour.tenancy.authentication import Authenticator, Credentials
 from parlour.tenancy.oidc import TrustedIssuers
-from parlour.tenancy.sign_in import Credentials, Authenticator
-from parlour.tenancy.visitor import VisitorClaims
-from parlour.turns import events, read, redrive
-from tests.desk import ConversationHarness, WordEmbedder, text_answer, search_call
-from tests.integration.asked_of_records import write_records_by_tools
-from tests.integration.documents_written import write_documents
-from tests.integration.embedded import embed_and_reembed
-from tests.integration.files_taken import upload_files
-from tests.integration.forgotten import erase_people, age_conversations
-from tests.integration.found_and_shown import search_in_console
-from tests.integration.left_lying import recover_stale_work
-from tests.integration.linked_day import read_linked_records
-from tests.integration.long_calls import run_long_calls
-from tests.integration.looked_through import extract_facts
-from tests.integration.numbers_joined import link_phone_numbers
-from tests.integration.prompted import inspect_prompts
-from tests.integration.prompts_kept import reuse_and_expire_prompts
-from tests.integration.pulses_due import schedule_pulses
-from tests.integration.pulses_read import read_pulses
-from tests.integration.pulses_written import write_pulses
-from tests.integration.records_kept import leave_backfill_due, edit_records
-from tests.integration.remembered import recall_memory
-from tests.integration.sent_along import send_attachments
-from tests.integration.sessions_kept import manage_sessions
-from tests.integration.summarised import summarise_conversation
+from parlour.tenancy.visitor_tokens import VisitorClaims
+from tests.conversation_harness import ConversationHarness, WordEmbedder, search_call, text_answer
+from tests.integration.attachment_cases import send_attachments
+from tests.integration.day_documents import write_documents
+from tests.integration.day_embedding import embed_and_reembed
+from tests.integration.day_erasure import age_conversations, erase_people
+from tests.integration.day_linked_records import read_linked_records
+from tests.integration.day_long_calls import run_long_calls
+from tests.integration.day_phone_links import link_phone_numbers
+from tests.integration.day_prompt_inspection import inspect_prompts
+from tests.integration.day_prompt_retention import reuse_and_expire_prompts
+from tests.integration.day_pulse_reading import read_pulses
+from tests.integration.day_pulse_scheduling import schedule_pulses
+from tests.integration.day_pulse_writing import write_pulses
+from tests.integration.day_recall import recall_memory
+from tests.integration.day_record_tools import write_records_by_tools
+from tests.integration.day_records import edit_records, leave_backfill_due
+from tests.integration.day_search import search_in_console
+from tests.integration.day_sessions import manage_sessions
+from tests.integration.day_summaries import summarise_conversation
+from tests.integration.day_uploads import upload_files
+from tests.integration.extraction_cases import extract_facts
+from tests.integration.stale_work import recover_stale_work
 
 ISSUER = Issuer("https://id.example.org", rsa.generate_private_key(public_exponent=65537, key_size=2048))
 SECRET = "s" * 40
@@ -153,19 +153,23 @@ def administer_tenant(desk: ConversationHarness) -> None:
             admin, tx, issuer=ISSUER.url, subject="ines", display_name="Ines", roles=["viewer"], clearance=1,
             now=desk.clock(), new_id=uuid7,
         )  # fmt: skip
-        members.update_member(admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7)
+        members.update_member(
+            admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7
+        )
         assert members.list_members(admin, tx)
-        key = keys.create_key(admin, tx, name="ci", roles=["admin"], clearance=1, now=desk.clock(), new_id=uuid7)
-        spare = keys.create_key(admin, tx, name="spare", roles=[], clearance=0, now=desk.clock(), new_id=uuid7)
-        tenants.update_tenant(admin, tx, display_name="Northbank", settings={"polite": True}, now=desk.clock(), new_id=uuid7)
+        key = api_keys.create_key(admin, tx, name="ci", roles=["admin"], clearance=1, now=desk.clock(), new_id=uuid7)
+        spare = api_keys.create_key(admin, tx, name="spare", roles=[], clearance=0, now=desk.clock(), new_id=uuid7)
+        tenants.update_tenant(
+            admin, tx, display_name="Northbank", settings={"polite": True}, now=desk.clock(), new_id=uuid7
+        )
         tenants.set_tenant_status(admin, tx, "paused", desk.clock(), uuid7)
         tenants.set_tenant_status(admin, tx, "active", desk.clock(), uuid7)
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50)
     sign_in_everybody(desk, key.text)
     with desk.database.transaction(admin) as tx:
-        assert keys.list_keys(admin, tx)
-        keys.revoke_key(admin, tx, spare.key.id, desk.clock(), uuid7)
+        assert api_keys.list_keys(admin, tx)
+        api_keys.revoke_key(admin, tx, spare.key.id, desk.clock(), uuid7)
 
 
 def sign_in_everybody(desk: ConversationHarness, key: str) -> None:
@@ -174,15 +178,17 @@ def sign_in_everybody(desk: ConversationHarness, key: str) -> None:
         f"{ISSUER.url}/.well-known/openid-configuration": ISSUER.discovery(),
         f"{ISSUER.url}/jwks.json": ISSUER.keys(),
     }
-    sign_in = Authenticator(TrustedIssuers([ISSUER.url], "parlour", documents.__getitem__), lambda: SECRET, lambda: SECRET)
+    sign_in = Authenticator(
+        TrustedIssuers([ISSUER.url], "parlour", documents.__getitem__), lambda: SECRET, lambda: SECRET
+    )
     now = desk.clock()
     for bearer in (ISSUER.token("ines", now), key):
         assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), desk.database, now)
     visitor = desk.create_visitor()
     mine = desk.find_session(visitor)
     with desk.database.transaction(visitor) as tx:
-        session = people.get_session(visitor, tx, mine)
-        people.open_session(visitor, tx, binding_id=session.binding_id, now=now, new_id=uuid7)
+        session = users.get_session(visitor, tx, mine)
+        users.open_session(visitor, tx, binding_id=session.binding_id, now=now, new_id=uuid7)
     assert visitor.id is not None
     token = sign_in.issue_visitor_token(VisitorClaims(desk.tenant_id, visitor.id, session.binding_id, session.id), now)
     assert sign_in.authenticate(Credentials(f"Bearer {token.text}", ""), desk.database, now)
@@ -198,8 +204,10 @@ def reapply_pack(desk: ConversationHarness) -> None:
         (binding, *_) = bindings.list_active_bindings(tx)
         assert bindings.find_binding_by_slug(tx, binding.slug)
         assert bindings.find_web_binding(tx, "site-adviser")
-        assert routes.list_own_keys(tx)
-        routes.release_keys_except(tx, [route.key for route in routes.list_own_keys(tx) if "contracts" not in route.key])
+        assert routing_keys.list_own_keys(tx)
+        routing_keys.release_keys_except(
+            tx, [route.key for route in routing_keys.list_own_keys(tx) if "contracts" not in route.key]
+        )
 
 
 def _changed(path: str, text: str) -> str:
@@ -250,7 +258,9 @@ def converse_on_whatsapp(desk: ConversationHarness) -> None:
 def send_reply(desk: ConversationHarness, provider: ChannelProvider, outbox_id: UUID) -> SendResult:
     """Send a reply through this provider, whatever the binding's is called."""
     now = desk.clock()
-    return send_reply(system_principal(desk.tenant_id), desk.database, {"gupshup": provider}, outbox_id, uuid7(now), now)
+    return send_reply(
+        system_principal(desk.tenant_id), desk.database, {"gupshup": provider}, outbox_id, uuid7(now), now
+    )
 
 
 def resolve_replies(desk: ConversationHarness, session_id: UUID) -> None:
@@ -285,7 +295,9 @@ def store_photo(desk: ConversationHarness) -> None:
     media = MediaFetcher(client, FakeMediaBucket(), FakeSecretStore(), "https://graph.facebook.com")
     desk.send_whatsapp("", "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/photo"))
     ((message_id,),) = desk.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
-    assert media.fetch_and_store(system_principal(desk.tenant_id), desk.database, UUID(str(message_id)), lambda: 60.0, desk.clock())
+    assert media.fetch_and_store(
+        system_principal(desk.tenant_id), desk.database, UUID(str(message_id)), lambda: 60.0, desk.clock()
+    )
     desk.model.script = [text_answer("A crack, as far as I can see.")]
     desk.run_turn()
 
@@ -298,11 +310,11 @@ def converse_on_web(desk: ConversationHarness) -> None:
     desk.model.script = [text_answer("0.35 mm.")]
     desk.run_turn()
     with desk.database.transaction(visitor) as tx:
-        assert events.list_events(visitor, tx, session, 0)
-        assert read.read_transcript(visitor, tx, session, 10)
+        assert event_feed.list_events(visitor, tx, session, 0)
+        assert turn_views.read_transcript(visitor, tx, session, 10)
     with desk.database.transaction(desk.admin) as tx:
-        (turn,) = read.list_turns(desk.admin, tx, 10, session)
-        assert read.get_turn(desk.admin, tx, turn.row.id)
+        (turn,) = turn_views.list_turns(desk.admin, tx, 10, session)
+        assert turn_views.get_turn(desk.admin, tx, turn.row.id)
 
 
 def resume_turn(desk: ConversationHarness) -> None:
@@ -331,9 +343,9 @@ def fail_turns(desk: ConversationHarness) -> None:
             with contextlib.suppress(RuntimeError):
                 desk.run_turn()
     with desk.database.transaction(desk.admin) as tx:
-        first, second, _ = redrive.list_failed_turns(desk.admin, tx, 10)
-        redrive.dismiss_turn(desk.admin, tx, first.id, desk.clock())
-        waking = redrive.redrive_turn(desk.admin, tx, second.id, desk.clock())
+        first, second, _ = failed_turns.list_failed_turns(desk.admin, tx, 10)
+        failed_turns.dismiss_turn(desk.admin, tx, first.id, desk.clock())
+        waking = failed_turns.redrive_turn(desk.admin, tx, second.id, desk.clock())
     desk.turns.send([waking.message])
 
 
@@ -353,4 +365,4 @@ def account_spend(desk: ConversationHarness) -> None:
         )  # fmt: skip
     with desk.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
-        assert costs.read_cost_report(admin, tx, 2, now).usage
+        assert cost_report.read_cost_report(admin, tx, 2, now).usage

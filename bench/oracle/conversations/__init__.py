@@ -8,7 +8,7 @@ from collections.abc import Callable
 from types import ModuleType
 
 from bench.oracle.conversations import attachments, changes, contracts, long, memory, records, site, tools
-from bench.oracle.play import Play
+from bench.oracle.player import Play
 
 
 def _of(module: ModuleType) -> dict[str, Callable[[Play], None]]:

@@ -1,7 +1,7 @@
 """What comes with messages: pictures, texts, what has no room and what cannot be opened."""
 
-from bench.oracle.play import Play, search
-from bench.oracle.ports import Breakage
+from bench.oracle.fakes import Breakage
+from bench.oracle.player import Play, search
 
 _PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(48))
 _TEXT = "Crane log\nTuesday: stood still for wind.\nWednesday: 14 lifts.\n"

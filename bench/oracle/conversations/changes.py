@@ -1,7 +1,7 @@
 """What changes under a conversation: its reader's clearance, the pack, what was forgotten, who reads along."""
 
 from bench.oracle.pack import OVERLAY
-from bench.oracle.play import Play, search, use
+from bench.oracle.player import Play, search, use
 
 
 def clearance(play: Play) -> None:

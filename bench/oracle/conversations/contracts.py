@@ -1,6 +1,6 @@
 """The contract desk on the web: rules and cases, with several rounds of calls, and talks about a project."""
 
-from bench.oracle.play import Play, search, use
+from bench.oracle.player import Play, search, use
 
 
 def damages(play: Play) -> None:

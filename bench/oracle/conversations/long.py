@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bench.oracle.play import Play, Talk, search, use
+from bench.oracle.player import Play, Talk, search, use
 
 _TALK: Sequence[tuple[str, str]] = (
     ("Is the pour on level 1 still on schedule?", "It is planned for Thursday at six in the morning."),

@@ -1,6 +1,6 @@
 """What is remembered: facts and episodes that a model found, notes, other conversations, and who they belong to."""
 
-from bench.oracle.play import Play, search
+from bench.oracle.player import Play, search
 
 
 def facts(play: Play) -> None:

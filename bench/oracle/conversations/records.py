@@ -1,6 +1,6 @@
 """Talks about single records, and what an edit, a link, a level or an hour does to their briefing."""
 
-from bench.oracle.play import Play, search, use
+from bench.oracle.player import Play, search, use
 
 
 def risk(play: Play) -> None:

@@ -1,7 +1,7 @@
 """The site desk on WhatsApp: short questions of the example pack, with searches and what comes of them."""
 
-from bench.oracle.play import Play, search, use
-from bench.oracle.ports import Breakage
+from bench.oracle.fakes import Breakage
+from bench.oracle.player import Play, search, use
 
 
 def crack(play: Play) -> None:

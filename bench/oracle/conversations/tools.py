@@ -1,7 +1,7 @@
 """Calls that change something: records, requests to the site office, and long ones whose result comes later."""
 
-from bench.oracle.play import Play, search, use
-from bench.oracle.ports import Breakage
+from bench.oracle.fakes import Breakage
+from bench.oracle.player import Play, search, use
 
 _RISK = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
 

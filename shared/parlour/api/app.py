@@ -2,32 +2,32 @@
 
 from fastapi import FastAPI
 
-from parlour.api import problems
-from parlour.api.edge import MAX_BODY_BYTES, SecurityMiddleware
+from parlour.api import error_responses
+from parlour.api.dependencies import ApiDependencies
+from parlour.api.middleware import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
+    administration,
     attention,
     configuration,
     console,
     costs,
     documents,
     entities,
+    erasures,
     files,
-    forgetting,
-    links,
     memory,
     operations,
-    people,
-    phone,
+    phone_linking,
     prompts,
     pulse,
+    record_links,
     reembedding,
     search,
+    session_list,
     sessions,
-    threads,
     tool_results,
     turns,
 )
-from parlour.api.services import ApiDependencies
 
 
 def create_app(services: ApiDependencies) -> FastAPI:
@@ -41,26 +41,26 @@ def create_app(services: ApiDependencies) -> FastAPI:
         redirect_slashes=False,
     )
     app.state.services = services
-    problems.install_error_handlers(app)
+    error_responses.install_error_handlers(app)
     origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin))
     app.add_middleware(SecurityMiddleware, uploads=" ".join(origins))
     for topic in (
         sessions,
-        threads,
-        phone,
-        links,  # before entities: `{id}/links` is no type and key
+        session_list,
+        phone_linking,
+        record_links,  # before entities: `{id}/links` is no type and key
         pulse,
         entities,
         documents,
         files,
-        forgetting,
+        erasures,
         turns,
         prompts,
         tool_results,
         attention,
         costs,
         configuration,
-        people,
+        administration,
         memory,
         operations,
         reembedding,

@@ -18,8 +18,8 @@ from pydantic import (
 )
 
 from parlour.channels.envelope import clean_text
+from parlour.conversations.attachment_uploads import MAX_ATTACHMENTS as MOST_ATTACHED
 from parlour.pulse.pulse import MAX_QUESTION_CHARS
-from parlour.turns.attaching import MAX_ATTACHMENTS as MOST_ATTACHED
 
 
 class RequestModel(BaseModel):

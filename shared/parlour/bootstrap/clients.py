@@ -24,7 +24,9 @@ _UPLOAD_CONFIG = Config(
 )  # fmt: skip
 """A file takes longer than a call. A form names the bucket's own region: browsers are not sent on from another."""
 
-_STREAMING_CONFIG = Config(connect_timeout=5, read_timeout=60, retries={"total_max_attempts": 1}, max_pool_connections=20)
+_STREAMING_CONFIG = Config(
+    connect_timeout=5, read_timeout=60, retries={"total_max_attempts": 1}, max_pool_connections=20
+)
 """A model may think for long, and how long it may is said call by call (parlour.models.deadline), retries included."""
 
 

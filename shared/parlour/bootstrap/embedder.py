@@ -5,15 +5,15 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.bootstrap.embedding import make_embedding_spaces
+from parlour.bootstrap.embedding_models import make_embedding_spaces
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import EmbedderSettings, load_settings
-from parlour.knowledge.index import embedder
-from parlour.knowledge.index.embedder import EmbeddingDependencies
-from parlour.knowledge.records.backfill import run_backfill
 from parlour.pulse.due.wakeups import parse_wakeup, schedule_wakeup
+from parlour.records.backfill import run_backfill
+from parlour.search.index import embedding_job
+from parlour.search.index.embedding_job import EmbeddingDependencies
 
 
 @functools.cache
@@ -34,7 +34,7 @@ def build_embedder() -> MessageHandler[JsonObject]:
     wakeups = clients.make_delayed_queue(settings.pulse_wakeups_queue_url)
 
     def embedding(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        embedder.embed_tenant(services, embedder.parse_message(body), seconds_left)
+        embedding_job.embed_tenant(services, embedding_job.parse_message(body), seconds_left)
         if settings.database_idle:  # what was written made Pulses stale, too, and no schedule looks soon
             schedule_wakeup(services.database, wakeups, parse_wakeup(body), services.clock())
 

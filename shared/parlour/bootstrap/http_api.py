@@ -7,19 +7,19 @@ from datetime import UTC, datetime
 from fastapi import FastAPI
 
 from parlour.api.app import create_app
-from parlour.api.connections import DatabasePool
-from parlour.api.services import ApiDependencies
+from parlour.api.database_pool import DatabasePool
+from parlour.api.dependencies import ApiDependencies
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import make_database
-from parlour.bootstrap.embedding import make_embedding_spaces
-from parlour.context import tokens
+from parlour.bootstrap.embedding_models import make_embedding_spaces
 from parlour.infra.ids import uuid7
 from parlour.infra.settings import HttpApiSettings, load_settings
 from parlour.jobs.dead_letters import DeadLetters
 from parlour.tenancy import oidc
-from parlour.tenancy.fetch import JsonFetcher
+from parlour.tenancy.authentication import Authenticator
+from parlour.tenancy.json_fetcher import JsonFetcher
 from parlour.tenancy.oidc import TrustedIssuers
-from parlour.tenancy.sign_in import Authenticator
+from parlour.text import token_counter
 
 _IDLE_CONNECTIONS = 8
 """A function serves one request at a time and keeps one; under a web server this is how many stay open."""
@@ -56,7 +56,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         embedding_spaces=make_embedding_spaces(settings, secrets),
         clock=lambda: datetime.now(UTC),
         new_id=uuid7,
-        count_tokens=tokens.count_tokens,
+        count_tokens=token_counter.count_tokens,
         environment=settings.environment,
         is_local=local,
         showcase_tenants=showcase,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
-from parlour.channels.accept import WebhookResponse, WebhookRequest, WebhookSecrets, accept_webhook
+from parlour.channels.webhooks import WebhookRequest, WebhookResponse, WebhookSecrets, accept_webhook
 from parlour.infra.settings import InboundSettings, load_settings
 
 

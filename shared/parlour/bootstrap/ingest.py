@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.bootstrap.providers import make_providers
+from parlour.bootstrap.model_providers import make_providers
+from parlour.files.extract.sandbox import extract_in_sandbox
+from parlour.files.file_summary import FileSummariser
+from parlour.files.ingestion import IngestDependencies, ingest, parse_message
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import IngestSettings, load_settings
-from parlour.knowledge.files.distil import FileSummariser
-from parlour.knowledge.files.extract.run import extract_in_sandbox
-from parlour.knowledge.files.ingest import IngestDependencies, ingest, parse_message
 
 
 def _now() -> datetime:

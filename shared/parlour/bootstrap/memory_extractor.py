@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.bootstrap.providers import make_providers
+from parlour.bootstrap.model_providers import make_providers
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import MemoryExtractorSettings, load_settings
-from parlour.memory.archiving import archive
-from parlour.memory.consolidating import consolidator
-from parlour.memory.extracting import extractor
-from parlour.memory.order import MemoryJobKind, MemoryJob
-from parlour.memory.services import MemoryDependencies
-from parlour.memory.summary import writer
+from parlour.memory.archive import archive_job
+from parlour.memory.consolidation import consolidation_job
+from parlour.memory.dependencies import MemoryDependencies
+from parlour.memory.extraction import extraction_job
+from parlour.memory.memory_job import MemoryJob, MemoryJobKind
+from parlour.memory.summaries import summary_job
 
 type _RunJob = Callable[[MemoryDependencies, MemoryJob, SecondsLeft], None]
 
@@ -48,11 +48,15 @@ def build_memory_extractor() -> MessageHandler[JsonObject]:
     def remembering(body: JsonObject, seconds_left: SecondsLeft) -> None:
         order = MemoryJob.from_json(body)
         if order.kind == "archive":
-            archive.run_archive(services, media, order, seconds_left)
+            archive_job.run_archive(services, media, order, seconds_left)
         else:
             _JOBS[order.kind](services, order, seconds_left)
 
     return with_time_limit(store, settings, remembering)
 
 
-_JOBS: Mapping[MemoryJobKind, _RunJob] = {"memory": extractor.run_extraction, "summary": writer.run_summary, "consolidation": consolidator.run_consolidation}
+_JOBS: Mapping[MemoryJobKind, _RunJob] = {
+    "memory": extraction_job.run_extraction,
+    "summary": summary_job.run_summary,
+    "consolidation": consolidation_job.run_consolidation,
+}

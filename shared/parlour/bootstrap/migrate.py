@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import connection_parameters
-from parlour.bootstrap.embedding import list_embedding_models
+from parlour.bootstrap.embedding_models import list_embedding_models
 from parlour.infra import vector_indexes
-from parlour.infra.migrate import allow_login, apply_migrations, list_migrations
+from parlour.infra.migrator import allow_login, apply_migrations, list_migrations
 from parlour.infra.postgres import connector
 from parlour.infra.settings import MigrateSettings, load_settings
 
@@ -30,7 +30,9 @@ def build_migrate() -> Callable[[], list[str]]:
         with owner(math.inf) as connection:
             applied = apply_migrations(connection, datetime.now(UTC), list_migrations())
             allow_login(connection, str(app["user"]), str(app["password"]))
-            vector_indexes.build_vector_indexes(connection, {one.space: one.dimensions for one in list_embedding_models(settings)})
+            vector_indexes.build_vector_indexes(
+                connection, {one.space: one.dimensions for one in list_embedding_models(settings)}
+            )
         return applied
 
     return run_migrations

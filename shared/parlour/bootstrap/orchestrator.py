@@ -8,18 +8,18 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.bootstrap.embedding import make_embedding_spaces
-from parlour.bootstrap.providers import preload as preload_providers
-from parlour.bootstrap.providers import make_providers
-from parlour.bootstrap.tools import make_endpoints
+from parlour.bootstrap.embedding_models import make_embedding_spaces
+from parlour.bootstrap.model_providers import make_providers
+from parlour.bootstrap.model_providers import preload as preload_providers
+from parlour.bootstrap.tool_endpoints import make_endpoints
+from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.conversations.turn_context import TurnDependencies
+from parlour.conversations.turn_runner import run_session
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load_settings
-from parlour.models.pictures import ImageResolver
-from parlour.turns.receive import SessionWakeup
-from parlour.turns.run import run_session
-from parlour.turns.running import TurnDependencies
+from parlour.models.images import ImageResolver
 
 
 def preload() -> None:

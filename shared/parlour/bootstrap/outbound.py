@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.channels import outbox, wire
+from parlour.channels import outbox, provider_http
 from parlour.channels.gupshup_api import GupshupProvider
 from parlour.channels.send import Providers, send_reply
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OutboundSettings, load_settings
 from parlour.jobs import work_due
@@ -24,7 +24,7 @@ def build_outbound() -> MessageHandler[JsonObject]:
     settings = load_settings(OutboundSettings)
     secrets = clients.make_secret_store()
     store = make_database(settings, secrets)
-    client, wakeups = wire.new_client(), clients.make_delayed_queue(settings.wakeups_queue_url)
+    client, wakeups = provider_http.new_client(), clients.make_delayed_queue(settings.wakeups_queue_url)
     providers: Providers = {
         "gupshup": GupshupProvider(client, settings.gupshup_base_url, secrets),
         "whatsapp_cloud": WhatsAppCloudProvider(client, settings.whatsapp_base_url, secrets),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import PulseSweepSettings, load_settings
 from parlour.pulse.due.sweep import PulseSweepDependencies, PulseSweepResult, sweep

@@ -9,15 +9,15 @@ from uuid import UUID
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.bootstrap.providers import make_providers
+from parlour.bootstrap.model_providers import make_providers
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.infra.settings import PulseWriterSettings, load_settings
 from parlour.pulse.due.wakeups import schedule_wakeup
 from parlour.pulse.pulse import PulseJob
-from parlour.pulse.writing import writer
-from parlour.pulse.writing.draft import PulseDependencies
+from parlour.pulse.writing import writing_job
+from parlour.pulse.writing.level_draft import PulseDependencies
 
 
 def _now() -> datetime:
@@ -46,7 +46,7 @@ def build_pulse_writer() -> MessageHandler[JsonObject]:
     )
 
     def writing(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        writer.run_pulse_job(services, PulseJob.from_json(body), seconds_left)
+        writing_job.run_pulse_job(services, PulseJob.from_json(body), seconds_left)
 
     return with_time_limit(store, settings, writing)
 

@@ -6,16 +6,16 @@ from uuid import UUID
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.channels import intake, wire
+from parlour.channels import intake_messages, provider_http
 from parlour.channels.envelope import Envelope
 from parlour.channels.media import MediaFetcher
+from parlour.conversations.inbound_messages import receive_envelope
 from parlour.infra.errors import AccessRefused
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import ReceiverSettings, load_settings
 from parlour.principal import Principal
-from parlour.turns.receive import receive_envelope
 
 
 @functools.cache
@@ -24,7 +24,12 @@ def build_receiver() -> MessageHandler[JsonObject]:
     settings = load_settings(ReceiverSettings)
     secrets = clients.make_secret_store()
     store = make_database(settings, secrets)
-    media = MediaFetcher(wire.new_client(), clients.make_object_store(settings.media_bucket), secrets, settings.whatsapp_base_url)
+    media = MediaFetcher(
+        provider_http.new_client(),
+        clients.make_object_store(settings.media_bucket),
+        secrets,
+        settings.whatsapp_base_url,
+    )
     waiting = clients.make_fifo_queue(settings.intake_queue_url)
     outbox = clients.make_fifo_queue(settings.outbox_queue_url)
     turns = {
@@ -33,8 +38,8 @@ def build_receiver() -> MessageHandler[JsonObject]:
     }
 
     def receiver(body: JsonObject, seconds_left: SecondsLeft) -> None:
-        for envelope in intake.unpack_envelopes(body):
-            one(envelope, seconds_left, is_apart=intake.is_file_retry(body))
+        for envelope in intake_messages.unpack_envelopes(body):
+            one(envelope, seconds_left, is_apart=intake_messages.is_file_retry(body))
 
     def one(envelope: Envelope, seconds_left: SecondsLeft, *, is_apart: bool) -> None:
         now = datetime.now(UTC)
@@ -45,8 +50,10 @@ def build_receiver() -> MessageHandler[JsonObject]:
             except AccessRefused:
                 if is_apart:
                     raise
-                waiting.send([intake.file_retry_message(envelope)])
+                waiting.send([intake_messages.file_retry_message(envelope)])
 
-        receive_envelope(store, turns[envelope.channel], envelope, now, uuid7, keep_file, lambda rest: outbox.send([rest]))
+        receive_envelope(
+            store, turns[envelope.channel], envelope, now, uuid7, keep_file, lambda rest: outbox.send([rest])
+        )
 
     return with_time_limit(store, settings, receiver)

@@ -8,20 +8,20 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.channels import outbox
-from parlour.infra.jsonable import JsonObject
+from parlour.conversations import inbound_messages
+from parlour.conversations.linking import expired_codes
+from parlour.files import uploads
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.infra.settings import SweepSettings, load_settings
-from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, handle_wakeup
+from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, handle_wakeup, sweep
 from parlour.jobs.work_due import WorkKind
-from parlour.knowledge.files import uploads
-from parlour.knowledge.index import pending
-from parlour.memory import waking
-from parlour.memory.order import MEMORY_JOB_KINDS
+from parlour.memory import job_scheduling
+from parlour.memory.memory_job import MEMORY_JOB_KINDS
+from parlour.prompts.ledger import retention
+from parlour.search.index import scheduling
 from parlour.tools import calls
-from parlour.turns import receive
-from parlour.turns.linking import over
-from parlour.turns.prompts import retention
 
 
 @functools.cache
@@ -92,13 +92,13 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
     ledger_days  for which the records of prompts are kept at least.
     """
     return {
-        "session": receive.unanswered_session_finder(queues.turns),
+        "session": inbound_messages.unanswered_session_finder(queues.turns),
         "outbox": outbox.finder(queues.outbox),
         "tool_call": calls.finder(queues.tools),
-        "embedding": pending.finder(queues.embedding),
-        "record_type": pending.record_type_finder(queues.embedding),
+        "embedding": scheduling.finder(queues.embedding),
+        "record_type": scheduling.record_type_finder(queues.embedding),
         "file": uploads.finder(queues.ingest),
-        "phone_link": over.find_expired_code,
+        "phone_link": expired_codes.find_expired_code,
         "ledgers": retention.expired_prompt_finder(ledger_days),
-        **{kind: waking.stale_work_finder(queues.memory, kind) for kind in MEMORY_JOB_KINDS},
+        **{kind: job_scheduling.stale_work_finder(queues.memory, kind) for kind in MEMORY_JOB_KINDS},
     }

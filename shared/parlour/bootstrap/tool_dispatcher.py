@@ -6,16 +6,16 @@ from uuid import UUID
 
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
-from parlour.bootstrap.tools import make_endpoints
+from parlour.bootstrap.tool_endpoints import make_endpoints
+from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.infra.settings import ToolDispatcherSettings, load_settings
 from parlour.tools import callbacks, calls
 from parlour.tools.callbacks import Callback
 from parlour.tools.dispatch import DispatchDependencies, dispatch_call
-from parlour.tools.records import EndedCall
-from parlour.turns.resume import PendingWakeup, store_tool_result
+from parlour.tools.rows import EndedCall
 
 
 @functools.cache
@@ -32,7 +32,9 @@ def build_tool_dispatcher() -> MessageHandler[JsonObject]:
         return store_tool_result(tx, tenant_id, ended, uuid7, now)
 
     def callback_url(callback: Callback, until: datetime, now: datetime) -> str:
-        return callbacks.make_callback_url(settings.public_url, callback, secrets.get(settings.token_secret), until, now)
+        return callbacks.make_callback_url(
+            settings.public_url, callback, secrets.get(settings.token_secret), until, now
+        )
 
     services = DispatchDependencies[PendingWakeup](
         database=make_database(settings, secrets),

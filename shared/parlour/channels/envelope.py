@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import AwareDatetime, ValidationError
 
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import JsonObject, type_adapter, from_json
+from parlour.infra.json_values import JsonObject, from_json, type_adapter
 
 type Channel = Literal["whatsapp", "web"]
 type Provider = Literal["gupshup", "whatsapp_cloud", "web"]

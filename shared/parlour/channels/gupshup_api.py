@@ -2,10 +2,10 @@
 
 import httpx2
 
-from parlour.channels.outgoing import OutgoingMessage
-from parlour.channels.wire import NOT_SENT_ERRORS, INVALID_REQUEST_ERRORS, response_json, retry_after_seconds
+from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.provider_http import INVALID_REQUEST_ERRORS, NOT_SENT_ERRORS, response_json, retry_after_seconds
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ProviderRejected, ProviderUnavailable
-from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.secrets import SecretStore
 
 _GATEWAY_STATUSES = frozenset({502, 504})
@@ -31,7 +31,9 @@ class GupshupProvider:
         except NOT_SENT_ERRORS as error:
             raise ProviderUnavailable("Gupshup could not be reached") from error
         except INVALID_REQUEST_ERRORS as error:
-            raise Misconfigured(f"secret {outgoing.secret_reference} or GUPSHUP_BASE_URL cannot be used in a request") from error
+            raise Misconfigured(
+                f"secret {outgoing.secret_reference} or GUPSHUP_BASE_URL cannot be used in a request"
+            ) from error
         except httpx2.RequestError as error:
             raise DeliveryUnknown("Gupshup did not answer after the message was sent") from error
         return _read_response(response)

@@ -18,14 +18,21 @@ from uuid import UUID
 import httpx2
 
 from parlour.channels import store
-from parlour.channels.included import MAX_ATTACHMENT_BYTES, FETCH_RETRY_PERIOD, AttachmentContent, read_content, missing_content, plain_file_name
-from parlour.channels.sniff import detect_mime_type
+from parlour.channels.attachment_content import (
+    FETCH_RETRY_PERIOD,
+    MAX_ATTACHMENT_BYTES,
+    AttachmentContent,
+    missing_content,
+    plain_file_name,
+    read_content,
+)
+from parlour.channels.mime_types import detect_mime_type
+from parlour.channels.provider_http import response_json, retry_after_seconds
 from parlour.channels.store import MessageMedia
 from parlour.channels.whatsapp_cloud_api import GRAPH_API_VERSION, is_token_refused
-from parlour.channels.wire import response_json, retry_after_seconds
 from parlour.infra import log
 from parlour.infra.errors import AccessRefused, Misconfigured, ProviderUnavailable, RetryError
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import ObjectWriter
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.infra.secrets import SecretStore
@@ -106,7 +113,9 @@ class MediaFetcher:
         """Whether the message, or what it came with, went while its file was fetched."""
         return database.run(principal, lambda tx: store.find_message_media(tx, message_id)) is None
 
-    def _fetch_and_put(self, principal: Principal, found: MessageMedia, now: datetime) -> tuple[JsonObject, AttachmentContent]:
+    def _fetch_and_put(
+        self, principal: Principal, found: MessageMedia, now: datetime
+    ) -> tuple[JsonObject, AttachmentContent]:
         try:
             data = self._fetch(found)
             kind = _require_mime_type(data)
@@ -164,7 +173,9 @@ class MediaFetcher:
                 raise ProviderUnavailable("the provider's files cannot be reached") from error
         raise _FileRefused("redirected")
 
-    def _open_stream(self, url: str, headers: Mapping[str, str], seconds: float) -> AbstractContextManager[httpx2.Response]:
+    def _open_stream(
+        self, url: str, headers: Mapping[str, str], seconds: float
+    ) -> AbstractContextManager[httpx2.Response]:
         plain = {**headers, "Accept-Encoding": "identity"}  # what is unpacked might be larger than it looks
         return self._client.stream("GET", url, headers=plain, timeout=seconds, follow_redirects=False)
 
@@ -182,7 +193,9 @@ class MediaFetcher:
     def _read_body(self, response: httpx2.Response, until: float) -> bytes:
         status = response.status_code
         if status == 429 or status >= 500:
-            raise ProviderUnavailable(f"the provider's files answered {status}", retry_after=retry_after_seconds(response))
+            raise ProviderUnavailable(
+                f"the provider's files answered {status}", retry_after=retry_after_seconds(response)
+            )
         if not response.is_success:
             raise AccessRefused if _is_access_refused(response) else _FileRefused("not_found")
         data = bytearray()

@@ -16,9 +16,9 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import ReplyState, StuckReply, PendingReply
+from parlour.channels.store import PendingReply, ReplyState, StuckReply
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep
@@ -117,7 +117,9 @@ def finder(outbox: FifoQueue) -> Finder:
             return None
         return StaleWork(
             waiting.created_at,
-            sweep.message_sender(outbox, wakeup_message(work.tenant_id, waiting.session_id, work.id, work.deduplication_id)),
+            sweep.message_sender(
+                outbox, wakeup_message(work.tenant_id, waiting.session_id, work.id, work.deduplication_id)
+            ),
         )
 
     return find
@@ -129,7 +131,9 @@ def list_needing_decision(principal: Principal, tx: Transaction, limit: int) -> 
     return store.list_stuck(tx, principal.clearance, limit)
 
 
-def resolve_reply(principal: Principal, tx: Transaction, outbox_id: UUID, resolution: Resolution, now: datetime) -> PendingReply | None:
+def resolve_reply(
+    principal: Principal, tx: Transaction, outbox_id: UUID, resolution: Resolution, now: datetime
+) -> PendingReply | None:
     """A person has found out, or decided; what has to be sent now comes back, to be woken with its `attempts`.
 
     arrived: the part in doubt is on the user's phone (the parts after it are still sent); send_again: it is not, or a

@@ -1,6 +1,6 @@
 -- The outbox: replies on their way out, and what became of them.
 
--- name: put
+-- name: add_reply
 -- A reply that has to leave, written in the transaction that stores the reply, and looked after from due_at on should
 -- its wake-up get lost. A repeat changes nothing.
 WITH stored AS (
@@ -14,10 +14,10 @@ INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT current_tenant(), 'outbox', id, %(due_at)s FROM stored
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
--- name: take
+-- name: lock_reply
 -- One outbox row, locked, with all that sending it needs: the text, its citations, the binding's settings of
 -- the channel, where the provider's key is kept (the reference, never the key), and when the user last wrote there.
-SELECT o.id, o.session_id, o.state, o.attempts, o.parts, o.parts_sent, o.sent_by, o.recipient, o.channel,
+SELECT o.id, o.session_id, o.state, o.attempts, o.part_count, o.parts_sent, o.attempt_id, o.recipient, o.channel,
        COALESCE(o.resolved_at, o.created_at) AS since, m.body AS text,
        (SELECT heard.sent_at
           FROM messages heard
@@ -37,13 +37,13 @@ SELECT o.id, o.session_id, o.state, o.attempts, o.parts, o.parts_sent, o.sent_by
  WHERE o.id = %(outbox_id)s
    FOR UPDATE OF o;
 
--- name: begin
+-- name: begin_attempt
 -- The row is about to be sent, by one sender: from here on a crash means that nobody knows.
 UPDATE outbox
-   SET state = 'sending', sent_by = %(sender)s, attempts = attempts + 1, parts = %(parts)s, problem = NULL
+   SET state = 'sending', attempt_id = %(sender)s, attempts = attempts + 1, part_count = %(parts)s, problem = NULL
  WHERE id = %(outbox_id)s AND state = 'pending';
 
--- name: part_taken
+-- name: record_part_sent
 -- The provider took one part under its id; the last one makes the row sent. Proof is proof: it counts even when
 -- the row was given up as unknown in the meantime. Returns nothing when the row is not this sender's any more.
 WITH part AS (
@@ -53,10 +53,10 @@ WITH part AS (
 ), moved AS (
     UPDATE outbox
        SET parts_sent = GREATEST(parts_sent, %(number)s),
-           state = CASE WHEN %(number)s = parts THEN 'sent' ELSE state END,
-           sent_at = CASE WHEN %(number)s = parts THEN %(now)s ELSE sent_at END,
-           problem = CASE WHEN %(number)s = parts THEN NULL ELSE problem END
-     WHERE id = %(outbox_id)s AND state IN ('sending', 'unknown') AND sent_by = %(sender)s
+           state = CASE WHEN %(number)s = part_count THEN 'sent' ELSE state END,
+           sent_at = CASE WHEN %(number)s = part_count THEN %(now)s ELSE sent_at END,
+           problem = CASE WHEN %(number)s = part_count THEN NULL ELSE problem END
+     WHERE id = %(outbox_id)s AND state IN ('sending', 'unknown') AND attempt_id = %(sender)s
     RETURNING id, state
 ), settled AS (
     DELETE FROM work_due w USING moved
@@ -64,7 +64,7 @@ WITH part AS (
 )
 SELECT state FROM moved;
 
--- name: part_confirmed
+-- name: confirm_part
 -- What we gave along with a part came back from the provider: the part was taken, under this id, whatever its sender
 -- found out. The last part makes the row sent. After an earlier one the next is sent, if the row was given up
 -- (unknown) and this is good news; that is due now. Bad news of an earlier try says nothing of the one that somebody
@@ -73,18 +73,18 @@ WITH part AS (
     INSERT INTO outbox_parts (tenant_id, outbox_id, number, provider_message_id, sent_at)
     SELECT current_tenant(), o.id, %(number)s, %(provider_message_id)s, %(now)s
       FROM outbox o
-     WHERE o.id = %(outbox_id)s AND %(number)s <= o.parts AND (%(is_good)s OR o.resolved_at IS NULL)
+     WHERE o.id = %(outbox_id)s AND %(number)s <= o.part_count AND (%(is_good)s OR o.resolved_at IS NULL)
     ON CONFLICT (tenant_id, outbox_id, number) DO NOTHING
 ), moved AS (
     UPDATE outbox
        SET parts_sent = %(number)s,
-           state = CASE WHEN %(number)s = parts THEN 'sent'
+           state = CASE WHEN %(number)s = part_count THEN 'sent'
                         WHEN state = 'unknown' AND %(is_good)s THEN 'pending' ELSE state END,
-           sent_at = CASE WHEN %(number)s = parts THEN %(now)s ELSE sent_at END,
-           problem = CASE WHEN %(number)s = parts THEN NULL ELSE problem END
+           sent_at = CASE WHEN %(number)s = part_count THEN %(now)s ELSE sent_at END,
+           problem = CASE WHEN %(number)s = part_count THEN NULL ELSE problem END
      WHERE id = %(outbox_id)s AND state IN ('pending', 'sending', 'unknown', 'failed')
        AND (%(is_good)s OR resolved_at IS NULL)
-       AND parts_sent = %(number)s - 1 AND %(number)s <= parts
+       AND parts_sent = %(number)s - 1 AND %(number)s <= part_count
     RETURNING id, session_id, state
 ), settled AS (
     DELETE FROM work_due w USING moved
@@ -101,7 +101,7 @@ SELECT o.session_id, o.state, false
  WHERE o.id = %(outbox_id)s AND o.state = 'pending' AND o.parts_sent = %(number)s AND w.due_at <= %(now)s
    AND NOT EXISTS (SELECT FROM moved);
 
--- name: end
+-- name: end_attempt
 -- A try that did not send everything: back to pending, failed, held, or unknown, and why. Only whoever made the row
 -- `sending` says so, or found it as they left it. The part after those taken is in doubt: if the provider's news have
 -- settled it in the meantime, what comes after it is sent instead.
@@ -109,7 +109,7 @@ WITH moved AS (
     UPDATE outbox
        SET state = CASE WHEN %(state)s = 'unknown' AND parts_sent > %(taken)s THEN 'pending' ELSE %(state)s END,
            problem = %(problem)s, status_at = %(now)s
-     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND sent_by IS NOT DISTINCT FROM %(sender)s
+     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND attempt_id IS NOT DISTINCT FROM %(sender)s
     RETURNING id, state
 ), settled AS (
     DELETE FROM work_due w USING moved
@@ -117,20 +117,20 @@ WITH moved AS (
 )
 SELECT state FROM moved;
 
--- name: put_off
+-- name: reschedule_blocked
 -- The provider did not admit us: the try counts for nothing, and the row is due again later. Like the end of a try,
 -- only of the sender's own row.
 WITH moved AS (
     UPDATE outbox
        SET state = 'pending', attempts = %(attempts)s, problem = %(problem)s, status_at = %(now)s
-     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND sent_by IS NOT DISTINCT FROM %(sender)s
+     WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') AND attempt_id IS NOT DISTINCT FROM %(sender)s
     RETURNING id
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
--- name: status
+-- name: apply_update
 -- What the provider says became of a message of ours. A reply is where its last part is, but any part's failure
 -- is the reply's; a row is moved only from the states named, so that late news never take it back.
 UPDATE outbox o
@@ -138,34 +138,34 @@ UPDATE outbox o
   FROM outbox_parts p
  WHERE p.tenant_id = o.tenant_id AND p.outbox_id = o.id AND p.provider_message_id = %(provider_message_id)s
    AND o.state = ANY(%(movable)s)
-   AND (p.number = o.parts OR %(state)s = 'failed');
+   AND (p.number = o.part_count OR %(state)s = 'failed');
 
--- name: keep_early
+-- name: add_pending_update
 -- News of a message that is not known, kept while anything of the tenant's is on its way: its sending may not be
 -- committed yet. News that nothing came of within a day go.
 WITH stale AS (
-    DELETE FROM early_statuses WHERE tenant_id = current_tenant() AND at < %(now)s::timestamptz - interval '1 day'
+    DELETE FROM pending_delivery_updates WHERE tenant_id = current_tenant() AND at < %(now)s::timestamptz - interval '1 day'
 )
-INSERT INTO early_statuses (tenant_id, provider_message_id, status, problem, at)
+INSERT INTO pending_delivery_updates (tenant_id, provider_message_id, status, problem, at)
 SELECT current_tenant(), %(provider_message_id)s, %(state)s, %(problem)s, %(now)s
  WHERE EXISTS (SELECT 1 FROM work_due w WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox')
    AND NOT EXISTS (SELECT 1 FROM outbox_parts p WHERE p.provider_message_id = %(provider_message_id)s)
 ON CONFLICT (tenant_id, provider_message_id, status) DO UPDATE SET at = EXCLUDED.at;
 
--- name: take_early
+-- name: pop_pending_updates
 -- The news that were kept of a part, now that it is known whose it is.
-DELETE FROM early_statuses e
+DELETE FROM pending_delivery_updates e
  WHERE e.provider_message_id = %(provider_message_id)s
    AND EXISTS (SELECT 1 FROM outbox_parts p
                 WHERE p.tenant_id = e.tenant_id AND p.provider_message_id = e.provider_message_id)
 RETURNING e.status AS state, e.problem, e.at;
 
--- name: unsent
+-- name: list_pending
 -- The session's replies that still wait to be sent, oldest first.
 SELECT id, session_id, attempts
   FROM outbox WHERE session_id = %(session_id)s AND state = 'pending' ORDER BY created_at, id;
 
--- name: stuck
+-- name: list_stuck
 -- The replies that a person has to see to, oldest first: of an unknown fate, or held because the channel takes no free
 -- text any more; none of a binding, or to a person, of more clearance than the reader's. A code is for whoever has the
 -- phone: nobody else is told it.
@@ -180,7 +180,7 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
  ORDER BY o.created_at, o.id
  LIMIT %(most)s;
 
--- name: state
+-- name: get_state
 -- Where a row is, how often it was tried, and the clearance of its binding, or of whom it is for if that is more.
 SELECT o.session_id, o.state, o.attempts, GREATEST(b.clearance, u.clearance) AS clearance
   FROM outbox o
@@ -194,8 +194,8 @@ SELECT o.session_id, o.state, o.attempts, GREATEST(b.clearance, u.clearance) AS 
 WITH moved AS (
     UPDATE outbox
        SET parts_sent = parts_sent + 1,
-           state = CASE WHEN parts_sent + 1 >= parts THEN 'sent' ELSE 'pending' END,
-           sent_at = CASE WHEN parts_sent + 1 >= parts THEN %(now)s ELSE sent_at END,
+           state = CASE WHEN parts_sent + 1 >= part_count THEN 'sent' ELSE 'pending' END,
+           sent_at = CASE WHEN parts_sent + 1 >= part_count THEN %(now)s ELSE sent_at END,
            problem = NULL, resolved_by = %(by)s, resolved_at = %(now)s
      WHERE id = %(outbox_id)s AND state = 'unknown'
     RETURNING id, state
@@ -206,11 +206,11 @@ WITH moved AS (
 )
 SELECT state FROM moved;
 
--- name: resolve_again
+-- name: resolve_send_again
 -- A person wants it sent: from the part in doubt on, or all of it when the provider took every part and failed later.
 WITH moved AS (
     UPDATE outbox
-       SET state = 'pending', parts_sent = CASE WHEN parts_sent = parts THEN 0 ELSE parts_sent END,
+       SET state = 'pending', parts_sent = CASE WHEN parts_sent = part_count THEN 0 ELSE parts_sent END,
            problem = NULL, resolved_by = %(by)s, resolved_at = %(now)s
      WHERE id = %(outbox_id)s AND state IN ('unknown', 'held')
     RETURNING id, parts_sent
@@ -228,7 +228,7 @@ UPDATE outbox
    SET state = 'failed', status_at = %(now)s, resolved_by = %(by)s, resolved_at = %(now)s
  WHERE id = %(outbox_id)s AND state IN ('unknown', 'held');
 
--- name: failed
+-- name: list_failed
 -- The replies that failed and that nobody has let be, latest first; none of a binding, or to a person, of
 -- more clearance than the reader's. Letting be is told from a failure after a decision by its time: it is the last news.
 -- No code is told.
@@ -244,12 +244,12 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
  ORDER BY o.created_at DESC, o.id DESC
  LIMIT %(most)s;
 
--- name: redrive
+-- name: redrive_reply
 -- A failed reply is sent after all, with as many tries as a new one: from the part that failed on, or all of it when
 -- the provider took every part and failed later. Not one that a person let be: that one may have arrived.
 WITH moved AS (
     UPDATE outbox
-       SET state = 'pending', parts_sent = CASE WHEN parts_sent = parts THEN 0 ELSE parts_sent END, attempts = 0,
+       SET state = 'pending', parts_sent = CASE WHEN parts_sent = part_count THEN 0 ELSE parts_sent END, attempts = 0,
            problem = NULL, resolved_by = %(by)s, resolved_at = %(now)s
      WHERE id = %(outbox_id)s AND state = 'failed'
        AND (resolved_at IS NULL OR status_at IS DISTINCT FROM resolved_at)
@@ -262,11 +262,11 @@ INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT current_tenant(), 'outbox', id, %(due_at)s FROM moved
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
--- name: left_lying
+-- name: lock_unsent
 -- A reply that is not sent yet, kept as it is until the transaction ends.
 SELECT session_id, created_at FROM outbox WHERE id = %(outbox_id)s AND state IN ('pending', 'sending') FOR UPDATE;
 
--- name: attachment
+-- name: find_message_media
 -- What a stored message came with beside text, through whom, and where the key to the provider is kept.
 SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message_id, ':', 1) AS provider,
        s.reference AS secret
@@ -275,13 +275,13 @@ SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message
   LEFT JOIN secrets s ON s.tenant_id = m.tenant_id AND s.name = b.channels -> m.channel ->> 'api_key'
  WHERE m.id = %(message_id)s AND m.media IS NOT NULL;
 
--- name: put_media_off
+-- name: mark_media_blocked
 -- A message's file cannot be had for longer than its answer would wait.
 UPDATE messages
    SET media = media || '{"put_off": true}'
- WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ?| ARRAY['stored', 'refused', 'put_off'];
+ WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ?| ARRAY['stored', 'refused', 'is_blocked'];
 
--- name: note_media
+-- name: record_media
 -- Where a message's file is kept, or why it is not, and what of it models are given. What was noted first stays.
 WITH noted AS (
     UPDATE messages

@@ -16,10 +16,10 @@ from functools import partial
 from typing import Protocol
 from uuid import UUID
 
-from parlour.channels import outgoing, statuses, store
-from parlour.channels.format import Footnote, format_whatsapp
-from parlour.channels.outgoing import ChannelAccount, OutgoingMessage, Template
+from parlour.channels import delivery_updates, outgoing_message, store
+from parlour.channels.outgoing_message import ChannelAccount, OutgoingMessage, Template
 from parlour.channels.store import OutboxReply
+from parlour.channels.whatsapp_format import Footnote, format_whatsapp
 from parlour.infra import log
 from parlour.infra.errors import (
     DatabaseUnavailable,
@@ -31,7 +31,7 @@ from parlour.infra.errors import (
     RetryError,
     WindowClosed,
 )
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
@@ -96,7 +96,7 @@ class _SendAttempt:
 
     def part_message(self, number: int) -> OutgoingMessage:
         """The message of part `number`, counted from 1."""
-        callback = statuses.make_callback_data(self.reply.id, number)
+        callback = delivery_updates.make_callback_data(self.reply.id, number)
         return self.account.make_message(self.reply.recipient, self.texts[number - 1], callback, self.template)
 
 
@@ -120,7 +120,9 @@ class _AttemptRecorder:
         """This try is over with `taken` parts in all; False when the row has gone on without us."""
         reply, sender = self.attempt.reply, self.attempt.attempt_id
         why = f"{problem.code}: {problem}"[:_MAX_PROBLEM_CHARS]
-        ended = self.database.run(self.principal, lambda tx: store.end_attempt(tx, reply, state, why, sender, taken, self.now))
+        ended = self.database.run(
+            self.principal, lambda tx: store.end_attempt(tx, reply, state, why, sender, taken, self.now)
+        )
         ids: dict[str, log.Loggable] = {"outbox_id": reply.id, "attempts": reply.attempts + 1}
         if state == "pending":
             log.warning("reply_waits", code=problem.code, **ids)
@@ -132,14 +134,16 @@ class _AttemptRecorder:
         """This try counts for nothing; the row is due `again`. False when it has gone on without us."""
         reply, sender = self.attempt.reply, self.attempt.attempt_id
         why = f"{problem.code}: {problem}"[:_MAX_PROBLEM_CHARS]
-        is_ours = self.database.run(self.principal, lambda tx: store.reschedule_blocked(tx, reply, why, sender, self.now, retry_at))
+        is_ours = self.database.run(
+            self.principal, lambda tx: store.reschedule_blocked(tx, reply, why, sender, self.now, retry_at)
+        )
         log.error("reply_put_off", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat())
         return is_ours
 
     def apply_pending_updates(self, provider_message_ids: Sequence[str]) -> None:
         """Apply the news that overtook us; they can wait, since nothing else depends on them."""
         try:
-            statuses.apply_pending_updates(self.principal, self.database, provider_message_ids)
+            delivery_updates.apply_pending_updates(self.principal, self.database, provider_message_ids)
         except RetryError as problem:
             log.warning("early_news_left", code=problem.code, outbox_id=self.attempt.reply.id)
 
@@ -159,7 +163,9 @@ def send_reply(
     return _send_and_record(_AttemptRecorder(principal, database, begun, now), providers[begun.account.provider])
 
 
-def _begin_attempt(providers: Providers, outbox_id: UUID, attempt_id: UUID, now: datetime, tx: Transaction) -> _SendAttempt | SendResult:
+def _begin_attempt(
+    providers: Providers, outbox_id: UUID, attempt_id: UUID, now: datetime, tx: Transaction
+) -> _SendAttempt | SendResult:
     """Take the row for this sender, or settle it."""
     reply = store.lock_reply(tx, outbox_id)
     if reply is None:
@@ -168,14 +174,14 @@ def _begin_attempt(providers: Providers, outbox_id: UUID, attempt_id: UUID, now:
     is_ours = reply.state == "sending" and reply.attempt_id == attempt_id
     if not is_ours and (settled := _result_if_ended(tx, reply, now)):
         return settled
-    account = outgoing.parse_account(reply.channel, reply.channel_settings, reply.secret_reference)
+    account = outgoing_message.parse_account(reply.channel, reply.channel_settings, reply.secret_reference)
     if account.provider not in providers:
         raise Misconfigured(f"channels.{reply.channel}.provider {account.provider} is not available here")
     texts = format_whatsapp(reply.text, [_to_footnote(citation) for citation in reply.citations])
     template = None
-    if not outgoing.is_window_open(reply.last_inbound_at, now):
+    if not outgoing_message.is_window_open(reply.last_inbound_at, now):
         template = account.template
-        parameter = outgoing.to_template_parameter(texts) if template and not reply.parts_sent else None
+        parameter = outgoing_message.to_template_parameter(texts) if template and not reply.parts_sent else None
         if parameter is None:
             return _mark_held(tx, reply, now)
         texts = [parameter] if parameter else []
@@ -275,7 +281,11 @@ def _reschedule_blocked(recorder: _AttemptRecorder, problem: Misconfigured, part
         log.count("FailedSend")
         return SendResult("failed", parts_sent)
     again = now + min(max(waited, SWEEP_DELAY), _MAX_RETRY_PAUSE)
-    return SendResult("pending", parts_sent, again) if recorder.reschedule_blocked(problem, again) else SendResult("overtaken", parts_sent)
+    return (
+        SendResult("pending", parts_sent, again)
+        if recorder.reschedule_blocked(problem, again)
+        else SendResult("overtaken", parts_sent)
+    )
 
 
 def _is_retryable(recorder: _AttemptRecorder, problem: ParlourError) -> bool:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.channels.included import AttachmentContent
-from parlour.infra.jsonable import JsonObject
+from parlour.channels.attachment_content import AttachmentContent
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
@@ -130,7 +130,7 @@ def add_reply(
     due_at: datetime,
 ) -> None:
     tx.run(
-        SQL["put"],
+        SQL["add_reply"],
         outbox_id=outbox_id,
         session_id=session_id,
         message_id=message_id,
@@ -143,11 +143,11 @@ def add_reply(
 
 
 def lock_reply(tx: Transaction, outbox_id: UUID) -> OutboxReply | None:
-    return tx.first(SQL["take"], OutboxReply, outbox_id=outbox_id)
+    return tx.first(SQL["lock_reply"], OutboxReply, outbox_id=outbox_id)
 
 
 def begin_attempt(tx: Transaction, outbox_id: UUID, part_count: int, attempt_id: UUID) -> None:
-    tx.run(SQL["begin"], outbox_id=outbox_id, parts=part_count, sender=attempt_id)
+    tx.run(SQL["begin_attempt"], outbox_id=outbox_id, parts=part_count, sender=attempt_id)
 
 
 def record_part_sent(
@@ -155,7 +155,7 @@ def record_part_sent(
 ) -> bool:
     """Whether the row is still this sender's."""
     values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
-    return tx.value(SQL["part_taken"], sender=attempt_id, **values) is not None
+    return tx.value(SQL["record_part_sent"], sender=attempt_id, **values) is not None
 
 
 def confirm_part(
@@ -163,43 +163,53 @@ def confirm_part(
 ) -> PartConfirmation | None:
     """Where that moved the row, now or before; None when it changed nothing."""
     values = {"outbox_id": outbox_id, "number": number, "provider_message_id": provider_message_id, "now": now}
-    return tx.first(SQL["part_confirmed"], PartConfirmation, is_good=is_good, **values)
+    return tx.first(SQL["confirm_part"], PartConfirmation, is_good=is_good, **values)
 
 
 def end_attempt(
-    tx: Transaction, reply: OutboxReply, state: str, problem: str, attempt_id: UUID | None, parts_sent: int, now: datetime
+    tx: Transaction,
+    reply: OutboxReply,
+    state: str,
+    problem: str,
+    attempt_id: UUID | None,
+    parts_sent: int,
+    now: datetime,
 ) -> bool:
     """Whether the row ended so: not when it has gone on without this sender."""
     values = {"outbox_id": reply.id, "state": state, "problem": problem, "sender": attempt_id, "now": now}
-    return bool(tx.value(SQL["end"], taken=parts_sent, **values) == state)
+    return bool(tx.value(SQL["end_attempt"], taken=parts_sent, **values) == state)
 
 
-def reschedule_blocked(tx: Transaction, reply: OutboxReply, problem: str, attempt_id: UUID, now: datetime, due_at: datetime) -> bool:
+def reschedule_blocked(
+    tx: Transaction, reply: OutboxReply, problem: str, attempt_id: UUID, now: datetime, due_at: datetime
+) -> bool:
     """Whether the row was still this sender's; `reply.attempts` is how often it was tried before this."""
     values = {"outbox_id": reply.id, "attempts": reply.attempts, "problem": problem, "sender": attempt_id, "now": now}
-    return tx.run(SQL["put_off"], due_at=due_at, **values) > 0
+    return tx.run(SQL["reschedule_blocked"], due_at=due_at, **values) > 0
 
 
-def apply_update(tx: Transaction, provider_message_id: str, update: DeliveryUpdate, prior_states: Sequence[str]) -> bool:
+def apply_update(
+    tx: Transaction, provider_message_id: str, update: DeliveryUpdate, prior_states: Sequence[str]
+) -> bool:
     values = {"state": update.state, "movable": list(prior_states), "problem": update.problem, "now": update.at}
-    return tx.run(SQL["status"], provider_message_id=provider_message_id, **values) > 0
+    return tx.run(SQL["apply_update"], provider_message_id=provider_message_id, **values) > 0
 
 
 def add_pending_update(tx: Transaction, provider_message_id: str, update: DeliveryUpdate) -> bool:
     values = {"state": update.state, "problem": update.problem, "now": update.at}
-    return tx.run(SQL["keep_early"], provider_message_id=provider_message_id, **values) > 0
+    return tx.run(SQL["add_pending_update"], provider_message_id=provider_message_id, **values) > 0
 
 
 def pop_pending_updates(tx: Transaction, provider_message_id: str) -> list[DeliveryUpdate]:
-    return tx.all(SQL["take_early"], DeliveryUpdate, provider_message_id=provider_message_id)
+    return tx.all(SQL["pop_pending_updates"], DeliveryUpdate, provider_message_id=provider_message_id)
 
 
 def list_stuck(tx: Transaction, clearance: int, limit: int) -> list[StuckReply]:
-    return tx.all(SQL["stuck"], StuckReply, clearance=clearance, most=limit)
+    return tx.all(SQL["list_stuck"], StuckReply, clearance=clearance, most=limit)
 
 
 def get_state(tx: Transaction, outbox_id: UUID) -> ReplyState | None:
-    return tx.first(SQL["state"], ReplyState, outbox_id=outbox_id)
+    return tx.first(SQL["get_state"], ReplyState, outbox_id=outbox_id)
 
 
 def resolve_arrived(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
@@ -207,15 +217,15 @@ def resolve_arrived(tx: Transaction, outbox_id: UUID, by: str, now: datetime, du
 
 
 def resolve_send_again(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
-    return tx.run(SQL["resolve_again"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
+    return tx.run(SQL["resolve_send_again"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
 
 
 def list_failed(tx: Transaction, clearance: int, since: datetime, limit: int) -> list[StuckReply]:
-    return tx.all(SQL["failed"], StuckReply, clearance=clearance, since=since, most=limit)
+    return tx.all(SQL["list_failed"], StuckReply, clearance=clearance, since=since, most=limit)
 
 
 def redrive_reply(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:
-    return tx.run(SQL["redrive"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
+    return tx.run(SQL["redrive_reply"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
 
 
 def resolve_dismissed(tx: Transaction, outbox_id: UUID, by: str, now: datetime) -> bool:
@@ -223,20 +233,20 @@ def resolve_dismissed(tx: Transaction, outbox_id: UUID, by: str, now: datetime) 
 
 
 def list_pending(tx: Transaction, session_id: UUID) -> list[PendingReply]:
-    return tx.all(SQL["unsent"], PendingReply, session_id=session_id)
+    return tx.all(SQL["list_pending"], PendingReply, session_id=session_id)
 
 
 def lock_unsent(tx: Transaction, outbox_id: UUID) -> UnsentReply | None:
-    return tx.first(SQL["left_lying"], UnsentReply, outbox_id=outbox_id)
+    return tx.first(SQL["lock_unsent"], UnsentReply, outbox_id=outbox_id)
 
 
 def find_message_media(tx: Transaction, message_id: UUID) -> MessageMedia | None:
-    return tx.first(SQL["attachment"], MessageMedia, message_id=message_id)
+    return tx.first(SQL["find_message_media"], MessageMedia, message_id=message_id)
 
 
 def mark_media_blocked(tx: Transaction, message_id: UUID) -> None:
     """Note that the file of a message comes late, if it comes: its answer does not wait for it."""
-    tx.run(SQL["put_media_off"], message_id=message_id)
+    tx.run(SQL["mark_media_blocked"], message_id=message_id)
 
 
 def record_media(
@@ -244,4 +254,4 @@ def record_media(
 ) -> bool:  # fmt: skip
     """Whether it was noted: not where something was before, nor where the message or its file is gone."""
     values = {"kind": content.kind, "media_type": content.media_type, "body": content.body, "problem": content.problem}
-    return tx.run(SQL["note_media"], message_id=message_id, outcome=outcome, name=name, now=now, **values) > 0
+    return tx.run(SQL["record_media"], message_id=message_id, outcome=outcome, name=name, now=now, **values) > 0

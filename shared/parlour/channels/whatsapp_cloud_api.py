@@ -6,8 +6,8 @@ of its codes comes from behind the gateway, so that the message was surely not t
 
 import httpx2
 
-from parlour.channels.outgoing import OutgoingMessage
-from parlour.channels.wire import NOT_SENT_ERRORS, INVALID_REQUEST_ERRORS, response_json, retry_after_seconds
+from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.provider_http import INVALID_REQUEST_ERRORS, NOT_SENT_ERRORS, response_json, retry_after_seconds
 from parlour.infra.errors import (
     DeliveryUnknown,
     Misconfigured,
@@ -15,7 +15,7 @@ from parlour.infra.errors import (
     ProviderUnavailable,
     WindowClosed,
 )
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.secrets import SecretStore
 
 GRAPH_API_VERSION = "v23.0"
@@ -50,7 +50,9 @@ class WhatsAppCloudProvider:
         except NOT_SENT_ERRORS as error:
             raise ProviderUnavailable("Meta could not be reached") from error
         except INVALID_REQUEST_ERRORS as error:
-            raise Misconfigured(f"secret {outgoing.secret_reference} or WHATSAPP_BASE_URL cannot be used in a request") from error
+            raise Misconfigured(
+                f"secret {outgoing.secret_reference} or WHATSAPP_BASE_URL cannot be used in a request"
+            ) from error
         except httpx2.RequestError as error:
             raise DeliveryUnknown("Meta did not answer after the message was sent") from error
         return _read_response(response)

@@ -5,8 +5,8 @@ from uuid import UUID
 
 import typer
 
-from parlour.cli import drawing, terminal
-from parlour.cli.target import get_api_client
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import get_api_client
 
 keys = typer.Typer(help="API keys of the tenant.")
 tenant = typer.Typer(help="Show, pause and resume the tenant.")
@@ -36,11 +36,11 @@ def list_keys(context: typer.Context) -> None:
     found = get_api_client(context).request("GET", "v1/keys")["keys"]
     headings = ("name", "roles", "clearance", "created", "revoked", "key")
     terminal.print_renderable(
-        drawing.make_table(
+        rendering.make_table(
             headings,
             (
-                (one["name"], " ".join(one["roles"]) or "-", one["clearance"], drawing.format_time(one["created_at"]),
-                 drawing.format_time(one["revoked_at"]) or "-", one["id"])
+                (one["name"], " ".join(one["roles"]) or "-", one["clearance"], rendering.format_time(one["created_at"]),
+                 rendering.format_time(one["revoked_at"]) or "-", one["id"])
                 for one in found
             ),
         )
@@ -53,7 +53,7 @@ def revoke_key(
 ) -> None:
     """Revoke a key immediately."""
     ended = get_api_client(context).request("DELETE", f"v1/keys/{key}")
-    terminal.print_line(f"{ended['name']} was revoked at {drawing.format_time(ended['revoked_at'])}")
+    terminal.print_line(f"{ended['name']} was revoked at {rendering.format_time(ended['revoked_at'])}")
 
 
 @tenant.command("show")
@@ -80,8 +80,8 @@ def audit(
 ) -> None:
     """List administrative actions, newest first: time, actor, action and target."""
     found = get_api_client(context).request("GET", "v1/audit", most=limit)["entries"]
-    rows = ((drawing.format_time(one["at"]), one["actor"], one["action"], one["target"]) for one in found)
-    terminal.print_renderable(drawing.make_table(("at", "actor", "action", "target"), rows))
+    rows = ((rendering.format_time(one["at"]), one["actor"], one["action"], one["target"]) for one in found)
+    terminal.print_renderable(rendering.make_table(("at", "actor", "action", "target"), rows))
 
 
 def _print_tenant(found: dict[str, str]) -> None:

@@ -17,18 +17,18 @@ from typer.exceptions import TyperException
 from parlour.cli import (
     administration,
     attention,
+    chat_session,
     costs,
-    drawing,
+    erase,
     files,
-    forget,
     prompts,
     pulse,
     records,
     reembedding,
-    talk,
+    rendering,
     terminal,
 )
-from parlour.cli.target import JsonOption, CliDependencies, ApiClient, get_api_client
+from parlour.cli.api_client import ApiClient, CliDependencies, JsonOption, get_api_client
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
 from parlour.packs import folder as pack_folder
 
@@ -63,13 +63,13 @@ def run(arguments: Sequence[str], dependencies: CliDependencies) -> int:
         terminal.print_error(f"{problem}\nparlour: nothing was applied: {len(problem.problems)} problems to fix")
         return _EXIT_REFUSED
     except ParlourError as problem:
-        terminal.print_error(f"parlour: {drawing.strip_control_codes(str(problem))}")
+        terminal.print_error(f"parlour: {rendering.strip_control_codes(str(problem))}")
         return _EXIT_USAGE if isinstance(problem, InvalidRequest | Misconfigured) else _EXIT_REFUSED
 
 
 def _usage_message(problem: TyperException) -> str:
     """What was not understood, in one line whatever it quotes."""
-    told = " ".join(drawing.strip_control_codes(problem.format_message()).split())
+    told = " ".join(rendering.strip_control_codes(problem.format_message()).split())
     return f"{told.removesuffix('.')}; see parlour --help"
 
 
@@ -104,7 +104,7 @@ def apply(
     target = get_api_client(context)
     done = target.request("PUT", "v1/pack", {"files": pack_folder.read_folder(pack)})
     rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["kinds"].items()]
-    terminal.print_renderable(drawing.make_table(("", *_COUNT_COLUMNS), rows))
+    terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
     if done["left"]:
         terminal.print_line(
             f"Not in the pack any more (kept): {', '.join(done['left'])}. To delete: parlour documents delete HANDLE"
@@ -135,11 +135,13 @@ def chat(
 ) -> None:
     """Chat with an agent as a web visitor. An empty line or Ctrl-D ends the chat."""
     console = Console()
-    conversation = talk.open_chat(get_api_client(context), console, binding)
+    conversation = chat_session.open_chat(get_api_client(context), console, binding)
     if message:
         conversation.send(message)
         return
-    terminal.print_note(f"{conversation.agent_name}. {drawing.strip_control_codes(conversation.session['binding']['greeting'])}")
+    terminal.print_note(
+        f"{conversation.agent_name}. {rendering.strip_control_codes(conversation.session['binding']['greeting'])}"
+    )
     while text := _read_input(console):
         conversation.send(text)
 
@@ -156,7 +158,9 @@ def turns(
     if as_json:
         terminal.print_json(found)
     else:
-        terminal.print_renderable(drawing.render_turns(found) if found else "No turns yet. Start one: parlour chat BINDING")
+        terminal.print_renderable(
+            rendering.render_turns(found) if found else "No turns yet. Start one: parlour chat BINDING"
+        )
 
 
 @app.command()
@@ -170,7 +174,7 @@ def turn(
     if as_json:
         terminal.print_json(found)
     else:
-        terminal.print_renderable(drawing.render_turn(found))
+        terminal.print_renderable(rendering.render_turn(found))
 
 
 @app.command()
@@ -198,7 +202,7 @@ app.command()(records.records)
 app.command()(records.show)
 app.command()(files.upload)
 app.command()(files.files)
-app.command(name="forget")(forget.erase)
+app.command(name="forget")(erase.erase)
 app.command()(reembedding.reembed)
 app.command()(attention.redrive)
 app.command()(attention.cancel)

@@ -7,10 +7,10 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from parlour.cli import drawing, terminal
-from parlour.cli.target import JsonOption, ApiClient, get_api_client
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
 from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, ParlourError
-from parlour.infra.jsonable import canonical_json
+from parlour.infra.json_values import canonical_json
 
 _MIN_ID_CHARS = 8
 """Characters of an id that are enough, from its beginning or its end."""
@@ -96,10 +96,16 @@ def redrive(
         raise InvalidRequest("use one of --turn, --reply, --all and --queue")
     target = get_api_client(context)
     if turn:
-        terminal.print_line(_post_resolution(target, "turns", _find_item(_get_items(target), turn, ("turns",))[1], "redrive"))
+        terminal.print_line(
+            _post_resolution(target, "turns", _find_item(_get_items(target), turn, ("turns",))[1], "redrive")
+        )
     elif reply:
         one = _find_item(target.request("GET", _FAILED_REPLIES_PATH), reply, ("sends",))[1]
-        terminal.print_line(drawing.strip_control_codes(target.request("POST", f"{_FAILED_REPLIES_PATH}/{one['id']}/redrive")["message"]))
+        terminal.print_line(
+            rendering.strip_control_codes(
+                target.request("POST", f"{_FAILED_REPLIES_PATH}/{one['id']}/redrive")["message"]
+            )
+        )
     elif all_turns:
         _redrive_all(target, yes=yes)
     elif queue:
@@ -124,7 +130,7 @@ def _redrive_turn(target: ApiClient, turn: Mapping[str, Any]) -> bool:
     try:
         _post_resolution(target, "turns", turn, "redrive")
     except ParlourError as problem:
-        terminal.print_error(f"{turn['id']}: {drawing.strip_control_codes(str(problem))}")
+        terminal.print_error(f"{turn['id']}: {rendering.strip_control_codes(str(problem))}")
         return False
     return True
 
@@ -156,7 +162,7 @@ def _print_redrivable(target: ApiClient) -> None:
         terminal.print_note("Dead letters need the operator's key")
         return
     rows = ((name, amount) for name, amount in waiting.items())
-    terminal.print_renderable(Group(*parts, *_titled("Dead letters", drawing.make_table(("queue", "letters"), rows))))
+    terminal.print_renderable(Group(*parts, *_titled("Dead letters", rendering.make_table(("queue", "letters"), rows))))
 
 
 def _confirm(question: str, *, yes: bool) -> None:
@@ -172,7 +178,7 @@ def _resolve(context: typer.Context, item: str, resolution: str, lists: Sequence
 
 def _post_resolution(target: ApiClient, kind: str, one: Mapping[str, Any], resolution: str) -> str:
     answer = target.request("POST", f"v1/attention/{_PATHS_BY_LIST[kind]}/{one['id']}", {"how": resolution})
-    return drawing.strip_control_codes(answer["message"])
+    return rendering.strip_control_codes(answer["message"])
 
 
 def _get_items(target: ApiClient) -> dict[str, Any]:
@@ -207,32 +213,42 @@ def _render(found: Mapping[str, Any]) -> Group | str:
     spend = found["spend"]
     if spend["problem"]:
         ends = "Run `parlour cost resume`." if spend["stopped"] else "Run `parlour cost cap`."
-        parts += [Text(f"\n{drawing.strip_control_codes(spend['problem'])} {ends}", style="bold")]
+        parts += [Text(f"\n{rendering.strip_control_codes(spend['problem'])} {ends}", style="bold")]
     if found["more"]:
         parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
     return Group(*parts) if parts else "Nothing needs attention"
 
 
 def _tool_call_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
-    rows = ((drawing.format_time(one["at"]), one["tool"], _shorten(canonical_json(one["arguments"])), one["id"]) for one in found)
-    return drawing.make_table(("when", "tool", "arguments", "id"), rows)
+    rows = (
+        (rendering.format_time(one["at"]), one["tool"], _shorten(canonical_json(one["arguments"])), one["id"])
+        for one in found
+    )
+    return rendering.make_table(("when", "tool", "arguments", "id"), rows)
 
 
 def _reply_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
     rows = (
-        (drawing.format_time(one["at"]), one["recipient"], one["state"], _shorten(one["text"]), _shorten(one["why"]), one["id"])
+        (
+            rendering.format_time(one["at"]),
+            one["recipient"],
+            one["state"],
+            _shorten(one["text"]),
+            _shorten(one["why"]),
+            one["id"],
+        )
         for one in found
     )
-    return drawing.make_table(("when", "to", "state", "text", "problem", "id"), rows)
+    return rendering.make_table(("when", "to", "state", "text", "problem", "id"), rows)
 
 
 def _turn_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
     rows = (
-        (drawing.format_time(one["at"]), one["binding"], _shorten(" / ".join(one["texts"])), _shorten(one["problem"]),
+        (rendering.format_time(one["at"]), one["binding"], _shorten(" / ".join(one["texts"])), _shorten(one["problem"]),
          one["attempts"], one["id"])
         for one in found
     )  # fmt: skip
-    return drawing.make_table(("when", "agent", "message", "problem", "attempts", "id"), rows)
+    return rendering.make_table(("when", "agent", "message", "problem", "attempts", "id"), rows)
 
 
 def _titled(title: str, body: RenderableType) -> list[RenderableType]:

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from parlour.cli import drawing, terminal
-from parlour.cli.target import JsonOption, get_api_client
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import JsonOption, get_api_client
 from parlour.infra.errors import InvalidRequest
 
 _BAR_CELLS = 28
@@ -69,7 +69,10 @@ def render_costs(found: Mapping[str, Any]) -> Group:
     days, total = found["days"], found["total"]
     parts: list[RenderableType] = [_render_today(found["today"])]
     if len(days) > 1:
-        parts += [_heading("by day, UTC"), _render_bars([(day["day"], _day_text(day), Decimal(day["spent_usd"])) for day in days])]
+        parts += [
+            _heading("by day, UTC"),
+            _render_bars([(day["day"], _day_text(day), Decimal(day["spent_usd"])) for day in days]),
+        ]
     for title, key in (("by agent", "by_binding"), ("by model", "by_model"), ("by purpose", "by_purpose")):
         if total[key]:
             parts += [_heading(title), _render_bars([(name, _usage_text(one), Decimal(one["cost_usd"])) for name, one in
@@ -87,7 +90,7 @@ def _render_today(today: Mapping[str, Any]) -> Group:
         line.append(f", plus {_format_dollars(reserved)} reserved for running calls")
     parts: list[RenderableType] = [line, _render_gauge(spent, reserved, limit)]
     if today["stopped"]:
-        since = f"since {drawing.format_time(today['stopped_at'])} by {drawing.strip_control_codes(today['stopped_by'])}"
+        since = f"since {rendering.format_time(today['stopped_at'])} by {rendering.strip_control_codes(today['stopped_by'])}"
         parts.append(Text(f"Model calls are off {since}. Resume: parlour cost resume", style="bold red"))
     return Group(*parts)
 
@@ -114,7 +117,7 @@ def _render_bars(rows: Sequence[tuple[str, str, Decimal]]) -> Table:
     grid.add_column(justify="right", no_wrap=True)
     grid.add_column(overflow="fold")
     for name, told, amount in rows:
-        label = drawing.strip_control_codes(name) or "(no agent)"
+        label = rendering.strip_control_codes(name) or "(no agent)"
         grid.add_row(
             label, Bar(float(most), 0, float(amount), color="green"), _format_dollars(amount), Text(told, style="dim")
         )

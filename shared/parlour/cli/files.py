@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from parlour.cli import drawing, terminal
-from parlour.cli.target import JsonOption, ApiClient, get_api_client
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
+from parlour.files.problems import MAX_FILE_BYTES, unreadable_file
 from parlour.infra.errors import InvalidRequest, ParlourError, RetryError
-from parlour.knowledge.files.problems import MAX_FILE_BYTES, unreadable_file
 
 _POLL_SECONDS = 1.0
 _TIMEOUT_SECONDS = 900.0
@@ -48,7 +48,9 @@ def upload(
     done = _wait_until_ready(target, sent) if wait else sent
     failed = [file for file in done if file["state"] == "failed"]
     for file in done:
-        terminal.print_line(drawing.strip_control_codes(f"{file['name']}: {_STATE_TEXTS[file['state']]}{_details_text(file)}"))
+        terminal.print_line(
+            rendering.strip_control_codes(f"{file['name']}: {_STATE_TEXTS[file['state']]}{_details_text(file)}")
+        )
     if failed:
         raise typer.Exit(1)
 
@@ -66,7 +68,7 @@ def files(
     """List files, latest change first."""
     target = get_api_client(context)
     if download:
-        terminal.print_line(drawing.strip_control_codes(f"saved as {_download_file(target, download)}"))
+        terminal.print_line(rendering.strip_control_codes(f"saved as {_download_file(target, download)}"))
         return
     if delete:
         target.request("DELETE", f"v1/files/{delete}")
@@ -76,7 +78,9 @@ def files(
     if as_json:
         terminal.print_json(found)
     elif found:
-        terminal.print_renderable(drawing.make_table(("name", "state", "about", "pages", "changed", "id"), map(_file_row, found)))
+        terminal.print_renderable(
+            rendering.make_table(("name", "state", "about", "pages", "changed", "id"), map(_file_row, found))
+        )
     else:
         terminal.print_renderable("No files yet. Upload one: parlour upload FILE --to HANDLE")
 
@@ -101,7 +105,7 @@ def _download_file(target: ApiClient, file_id: UUID) -> Path:
 def _file_row(file: Mapping[str, Any]) -> Sequence[object]:
     state = f"{file['state']}: {file['problem']}" if file["problem"] else file["state"]
     about = file["about"] or (f"team {file['team']}" if file["team"] else "")
-    return file["name"], state, about, file["pages"] or "", drawing.format_time(file["updated_at"]), file["id"]
+    return file["name"], state, about, file["pages"] or "", rendering.format_time(file["updated_at"]), file["id"]
 
 
 def _details_text(file: Mapping[str, Any]) -> str:
@@ -171,7 +175,9 @@ def _wait_until_ready(target: ApiClient, sent: Sequence[dict[str, Any]]) -> list
 
 
 def _add_task(progress: Progress, file: Mapping[str, Any]) -> TaskID:
-    return progress.add_task("", total=len(_STEPS) - 1, name=drawing.strip_control_codes(file["name"]), said=_STATE_TEXTS[file["state"]])
+    return progress.add_task(
+        "", total=len(_STEPS) - 1, name=rendering.strip_control_codes(file["name"]), said=_STATE_TEXTS[file["state"]]
+    )
 
 
 def _update_task(progress: Progress, task: TaskID, file: Mapping[str, Any]) -> None:

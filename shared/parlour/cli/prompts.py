@@ -12,8 +12,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from parlour.cli import drawing, terminal
-from parlour.cli.target import JsonOption, get_api_client
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import JsonOption, get_api_client
 from parlour.infra.errors import InvalidRequest
 
 _BAR_CELLS = 40
@@ -103,10 +103,12 @@ def render_diff(found: Mapping[str, Any]) -> Group:
         (each["layer"], each["change"], f"{each['before']:,}", f"{each['after']:,}", f"{each['delta']:+,}")
         for each in found["segments"]
     ]
-    parts.append(drawing.make_table(("layer", "bytes", "before", "after", "tokens"), rows))
+    parts.append(rendering.make_table(("layer", "bytes", "before", "after", "tokens"), rows))
     if first := found["first_change"]:
         parts += _heading(f"first change: byte {first['byte']:,}, in {first['layer']} (block {first['block']})")
-        parts.append(Text(drawing.strip_control_codes(f"- {_one_line(first['before'])}\n+ {_one_line(first['after'])}")))
+        parts.append(
+            Text(rendering.strip_control_codes(f"- {_one_line(first['before'])}\n+ {_one_line(first['after'])}"))
+        )
     else:
         parts += _heading("no change")
     if other["anew"]:
@@ -149,7 +151,7 @@ def _deleted_sources(sources: Sequence[Mapping[str, Any]]) -> list[RenderableTyp
     if not sources:
         return []
     named = ", ".join(f"{one['table']} {one['id']}" for one in sources)
-    return [Text(drawing.strip_control_codes(f"deleted since: {named}"), style="yellow")]
+    return [Text(rendering.strip_control_codes(f"deleted since: {named}"), style="yellow")]
 
 
 def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
@@ -211,7 +213,7 @@ def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list
     ]  # fmt: skip
     return [
         *_heading(f"{title}: {len(entries)}"),
-        drawing.make_candidate_table(_HEADINGS, rows),
+        rendering.make_candidate_table(_HEADINGS, rows),
     ]
 
 

@@ -9,8 +9,8 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from parlour.cli import drawing, terminal
-from parlour.cli.target import JsonOption, ApiClient, get_api_client
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
 from parlour.infra.errors import InvalidRequest
 
 _LEVELS = ("public", "internal", "confidential", "restricted")
@@ -39,7 +39,9 @@ def show(
     if as_json:
         terminal.print_json(found)
     else:
-        terminal.print_renderable(render_versions(found) if history else render_diff(found) if diff else render_pulse(found))
+        terminal.print_renderable(
+            render_versions(found) if history else render_diff(found) if diff else render_pulse(found)
+        )
 
 
 @app.command()
@@ -119,7 +121,7 @@ def render_pulse(found: Mapping[str, Any]) -> Group:
     """The Pulse, its sources, and what there is to know about it."""
     pulse = found["pulse"]
     parts: list[RenderableType] = [
-        Text.assemble((drawing.strip_control_codes(found["name"]), "bold"), ("  " + found["record"], "dim"))
+        Text.assemble((rendering.strip_control_codes(found["name"]), "bold"), ("  " + found["record"], "dim"))
     ]
     if pulse is None:
         parts.append(
@@ -129,23 +131,26 @@ def render_pulse(found: Mapping[str, Any]) -> Group:
         )
     else:
         facts = (
-            f"updated {drawing.format_time(pulse['generated_at'])}, visible at: {_LEVELS[pulse['level']]}",
+            f"updated {rendering.format_time(pulse['generated_at'])}, visible at: {_LEVELS[pulse['level']]}",
             f"version {pulse['version']}", pulse["model"], f"${Decimal(pulse['cost_usd']).normalize():f}",
         )  # fmt: skip
-        parts += [Text(drawing.strip_control_codes(", ".join(facts)), style="dim"), Text("\n" + drawing.strip_control_codes(pulse["markdown"]))]
-        parts += [Text("\n"), drawing.render_sources(pulse["citations"])] if pulse["citations"] else []
+        parts += [
+            Text(rendering.strip_control_codes(", ".join(facts)), style="dim"),
+            Text("\n" + rendering.strip_control_codes(pulse["markdown"])),
+        ]
+        parts += [Text("\n"), rendering.render_sources(pulse["citations"])] if pulse["citations"] else []
     return Group(*parts, *_render_staleness(found))
 
 
 def render_answer(found: Mapping[str, Any]) -> Group:
     """A question and its answer."""
-    parts: list[RenderableType] = [Text(drawing.strip_control_codes(found["question"]), style="bold")]
+    parts: list[RenderableType] = [Text(rendering.strip_control_codes(found["question"]), style="bold")]
     if found["problem"]:
         return Group(*parts, Text(f"no answer: {found['problem']}", style="bold red"))
     if not found["answered_at"]:
         return Group(*parts, Text("no answer yet; try again later", style="dim"))
-    parts.append(Text("\n" + drawing.strip_control_codes(found["markdown"])))
-    return Group(*parts, *([Text("\n"), drawing.render_sources(found["citations"])] if found["citations"] else []))
+    parts.append(Text("\n" + rendering.strip_control_codes(found["markdown"])))
+    return Group(*parts, *([Text("\n"), rendering.render_sources(found["citations"])] if found["citations"] else []))
 
 
 def render_versions(found: Mapping[str, Any]) -> RenderableType:
@@ -155,8 +160,8 @@ def render_versions(found: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = []
     for one in found["versions"]:
         causes = ", ".join(cause["cause"].replace("_", " ") for cause in one["causes"] or ())
-        told = f"version {one['version']}  {drawing.format_time(one['generated_at'])}{f'  for: {causes}' if causes else ''}"
-        parts += [Text(told, style="bold"), Text(drawing.strip_control_codes(one["markdown"]) + "\n")]
+        told = f"version {one['version']}  {rendering.format_time(one['generated_at'])}{f'  for: {causes}' if causes else ''}"
+        parts += [Text(told, style="bold"), Text(rendering.strip_control_codes(one["markdown"]) + "\n")]
     return Group(*parts)
 
 
@@ -165,28 +170,40 @@ def render_diff(found: Mapping[str, Any]) -> Group:
     before, after = found["before"], found["after"]
     head = f"version {before['version']} -> {after['version']}" if before else f"version {after['version']}, the first"
     parts: list[RenderableType] = [Text(head, style="bold")]
-    parts += [Text(drawing.strip_control_codes(f"- {one}"), style="red") for one in found["removed"]]
+    parts += [Text(rendering.strip_control_codes(f"- {one}"), style="red") for one in found["removed"]]
     for one in found["changed"]:
-        parts += [Text(drawing.strip_control_codes(f"- {one['before']}"), style="red"), Text(drawing.strip_control_codes(f"+ {one['after']}"))]
-    parts += [Text(drawing.strip_control_codes(f"+ {one}"), style="green") for one in found["added"]]
+        parts += [
+            Text(rendering.strip_control_codes(f"- {one['before']}"), style="red"),
+            Text(rendering.strip_control_codes(f"+ {one['after']}")),
+        ]
+    parts += [Text(rendering.strip_control_codes(f"+ {one}"), style="green") for one in found["added"]]
     parts.append(Text(f"{len(found['kept'])} statements unchanged", style="dim"))
     return Group(*parts)
 
 
 def render_explanation(found: Mapping[str, Any]) -> Group:
     """A prompt taken apart: what came of it, its layers, and every candidate."""
-    text = f"version {found['version']}" if found["version"] else drawing.strip_control_codes(found["outcome"]).replace("_", " ")
-    head = f"{found['record']}, visible at: {_LEVELS[found['level']]}: {text}, {drawing.format_time(found['at'])}"
+    text = (
+        f"version {found['version']}"
+        if found["version"]
+        else rendering.strip_control_codes(found["outcome"]).replace("_", " ")
+    )
+    head = f"{found['record']}, visible at: {_LEVELS[found['level']]}: {text}, {rendering.format_time(found['at'])}"
     same = "parts were erased" if found["forgotten"] else "identical bytes" if found["matches"] else "DIFFERENT bytes"
     layers = ", ".join(f"{one['layer']} {one['tokens']:,}" for one in found["layers"])
     facts = f"{found['tokens']:,} of {found['budget']:,} tokens ({layers}); {found['model']}; rebuilt: {same}"
-    parts: list[RenderableType] = [Text(drawing.strip_control_codes(head), style="bold"), Text(drawing.strip_control_codes(facts), style="dim")]
+    parts: list[RenderableType] = [
+        Text(rendering.strip_control_codes(head), style="bold"),
+        Text(rendering.strip_control_codes(facts), style="dim"),
+    ]
     for title, is_in in (("in", True), ("out", False)):
         rows = [_candidate_row(one) for one in found["candidates"] if (one["reason"] is None) is is_in]
         if rows:
             parts += [Text(f"\n{title}: {len(rows)}", style="dim")]
             parts.append(
-                drawing.make_candidate_table(("kind", "candidate", "reason", "level", "tokens", "score", "source"), rows)
+                rendering.make_candidate_table(
+                    ("kind", "candidate", "reason", "level", "tokens", "score", "source"), rows
+                )
             )
     return Group(*parts)
 
@@ -210,11 +227,18 @@ def render_stats(found: Mapping[str, Any]) -> Group:
     if found["days"]:
         rows = [(one["day"], *_stat_row(one)) for one in found["days"]]
         rows.append(("all", *_stat_row(found["total"])))
-        parts += [Text("\nby day, UTC", style="dim"), drawing.make_table(("", *_STAT_COLUMNS), rows), Text(_COLUMN_NOTES, style="dim")]
+        parts += [
+            Text("\nby day, UTC", style="dim"),
+            rendering.make_table(("", *_STAT_COLUMNS), rows),
+            Text(_COLUMN_NOTES, style="dim"),
+        ]
     if found["dearest"]:
-        dear = [(*(one[name] for name in _TOP_RECORD_FIELDS), _format_dollars(one["cost_usd"]), one["record"]) for one in found["dearest"]]
+        dear = [
+            (*(one[name] for name in _TOP_RECORD_FIELDS), _format_dollars(one["cost_usd"]), one["record"])
+            for one in found["dearest"]
+        ]
         heads = ("", "written", "skipped", "reads", "cost", "")
-        parts += [Text("\nby record", style="dim"), drawing.make_table(heads, dear)]
+        parts += [Text("\nby record", style="dim"), rendering.make_table(heads, dear)]
     return Group(*parts)
 
 
@@ -235,7 +259,7 @@ def _today_text(now: Mapping[str, Any]) -> Text:
         f"today {_format_dollars(now['spent_usd'])} of {_format_dollars(now['cap_usd'])}{whose}",
         f"{now['kept']} records have a Pulse" if now["kept"] != 1 else "1 record has a Pulse",
     ]
-    told += [f"{now['due']} are due, since {drawing.format_time(now['due_since'])}"] if now["due"] else []
+    told += [f"{now['due']} are due, since {rendering.format_time(now['due_since'])}"] if now["due"] else []
     told += [f"{now['over_budget']} wait for the budget"] if now["over_budget"] else []
     told += [f"{now['backing_off']} wait for a retry"] if now["backing_off"] else []
     told += [f"{now['dead']} were given up"] if now["dead"] else []
@@ -248,12 +272,12 @@ def _render_staleness(found: Mapping[str, Any]) -> list[RenderableType]:
         return []
     causes = ", ".join(one["cause"].replace("_", " ") for one in found["causes"])
     parts: list[RenderableType] = [
-        Text(f"\nstale since {drawing.format_time(found['stale_since'])}: {causes}", style="yellow")
+        Text(f"\nstale since {rendering.format_time(found['stale_since'])}: {causes}", style="yellow")
     ]
-    parts += [Text(drawing.strip_control_codes(found["since"]))] if found["since"] else []
+    parts += [Text(rendering.strip_control_codes(found["since"]))] if found["since"] else []
     if found["waiting_for"]:
         parts.append(
-            Text(f"waiting for: {found['waiting_for']}, until {drawing.format_time(found['due_at'])}", style="yellow")
+            Text(f"waiting for: {found['waiting_for']}, until {rendering.format_time(found['due_at'])}", style="yellow")
         )
     if found["problem"]:
         tries = f"{found['failures']} attempts" if found["failures"] != 1 else "1 attempt"

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from parlour.cli import drawing, terminal
-from parlour.cli.target import JsonOption, ApiClient, get_api_client
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
 from parlour.infra.errors import InvalidRequest, NotFound
 
 _PAGE_SIZE = 100
@@ -52,11 +52,13 @@ def records(
     as_json: JsonOption = False,
 ) -> None:
     """List records, latest change first."""
-    found = _read_pages(get_api_client(context), limit, {"type": type_key, "project": project, **_property_filters(where or ())})
+    found = _read_pages(
+        get_api_client(context), limit, {"type": type_key, "project": project, **_property_filters(where or ())}
+    )
     if as_json:
         terminal.print_json(found)
     elif found:
-        terminal.print_renderable(drawing.make_table(("", "state", "changed", ""), map(_record_row, found)))
+        terminal.print_renderable(rendering.make_table(("", "state", "changed", ""), map(_record_row, found)))
     else:
         terminal.print_line("No records found")
 
@@ -76,7 +78,9 @@ def show(
     if as_json:
         terminal.print_json({"record": found, "links": links, "document": document})
     else:
-        terminal.print_renderable(Group(*_render_record(found, links), *_render_document(document, heading=found is None)))
+        terminal.print_renderable(
+            Group(*_render_record(found, links), *_render_document(document, heading=found is None))
+        )
 
 
 def _get_record(target: ApiClient, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
@@ -124,7 +128,7 @@ def _read_pages(target: ApiClient, most: int, wanted: Mapping[str, str]) -> list
 
 def _record_row(one: Mapping[str, Any]) -> Sequence[object]:
     state = next((one["properties"][name] for name in _STATE_PROPERTIES if one["properties"].get(name)), "")
-    return one["name"], state, drawing.format_time(one["updated_at"])[:16], one["handle"]
+    return one["name"], state, rendering.format_time(one["updated_at"])[:16], one["handle"]
 
 
 def _render_cards(found: Iterable[Mapping[str, Any]]) -> Group:
@@ -136,12 +140,12 @@ def _render_cards(found: Iterable[Mapping[str, Any]]) -> Group:
         parts.append(
             Text.assemble(
                 (f"{one['score']:>4.0%}  ", "green"),
-                (drawing.strip_control_codes(one["title"]), "bold"),
-                (drawing.strip_control_codes(f"  {one['badge'].lower()}{of}"), "dim"),
+                (rendering.strip_control_codes(one["title"]), "bold"),
+                (rendering.strip_control_codes(f"  {one['badge'].lower()}{of}"), "dim"),
             )
         )
-        where = [Text(drawing.strip_control_codes(one["locator"]), style="yellow")] if one["locator"] else []
-        parts.append(Padding(Group(*where, Text(drawing.strip_control_codes(one["preview"]))), (0, 0, 1, 6)))
+        where = [Text(rendering.strip_control_codes(one["locator"]), style="yellow")] if one["locator"] else []
+        parts.append(Padding(Group(*where, Text(rendering.strip_control_codes(one["preview"]))), (0, 0, 1, 6)))
     return Group(*parts)
 
 
@@ -150,12 +154,17 @@ def _render_record(found: Mapping[str, Any] | None, links: Mapping[str, Any] | N
         return []
     facts = [found["handle"], _LEVELS[found["classification"]], f"version {found['version']}"]
     facts += [f"in {found['project']}"] if found["project"] else []
-    head = Text.assemble((drawing.strip_control_codes(found["name"]), "bold"), (drawing.strip_control_codes(f"\n{', '.join(facts)}"), "dim"))
+    head = Text.assemble(
+        (rendering.strip_control_codes(found["name"]), "bold"),
+        (rendering.strip_control_codes(f"\n{', '.join(facts)}"), "dim"),
+    )
     said = [(name.replace("_", " "), _format_value(value)) for name, value in found["properties"].items()]
     parts: list[RenderableType] = [head]
-    parts += [Text(""), drawing.make_table(("", ""), said)] if said else []
+    parts += [Text(""), rendering.make_table(("", ""), said)] if said else []
     linked = links["links"] if links else []
-    parts += [Text("\nlinks", style="dim"), drawing.make_table(("", "", ""), map(_link_row, linked))] if linked else []
+    parts += (
+        [Text("\nlinks", style="dim"), rendering.make_table(("", "", ""), map(_link_row, linked))] if linked else []
+    )
     return parts
 
 
@@ -171,8 +180,8 @@ def _link_row(one: Mapping[str, Any]) -> Sequence[object]:
 def _render_document(found: Mapping[str, Any] | None, *, heading: bool) -> list[RenderableType]:
     if found is None:
         return []
-    head: list[RenderableType] = [Text(drawing.strip_control_codes(found["title"]), style="bold")] if heading else []
-    return [*head, Text("\n" + drawing.strip_control_codes(found["content"]))]
+    head: list[RenderableType] = [Text(rendering.strip_control_codes(found["title"]), style="bold")] if heading else []
+    return [*head, Text("\n" + rendering.strip_control_codes(found["content"]))]
 
 
 def _format_value(value: object) -> str:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from parlour.cli import terminal
-from parlour.cli.target import ApiClient
+from parlour.cli.api_client import ApiClient
 
 _POLL_SECONDS = 1.0
 

@@ -13,7 +13,7 @@ from psycopg.errors import error_from_result
 from psycopg.types.json import set_json_dumps, set_json_loads
 from pydantic_core import from_json, to_json
 
-from parlour.infra.jsonable import canonical_json
+from parlour.infra.json_values import canonical_json
 
 _CONNECT_SECONDS = 10
 _MIN_CONNECT_SECONDS = 2

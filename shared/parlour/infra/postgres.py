@@ -17,7 +17,7 @@ from uuid import UUID
 
 import psycopg
 
-from parlour.infra.connection import OpenConnection, Connection, SecondsLeft, connector
+from parlour.infra.connection import Connection, OpenConnection, SecondsLeft, connector
 from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated, StatementTooSlow
 from parlour.infra.transaction import StatementCounts, Transaction, jsonb
 from parlour.principal import Principal

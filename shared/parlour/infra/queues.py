@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.jsonable import JsonObject, canonical_json, canonical_digest
+from parlour.infra.json_values import JsonObject, canonical_digest, canonical_json
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient

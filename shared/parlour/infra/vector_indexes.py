@@ -3,7 +3,7 @@
 They are built after the migrations, while the vectors' table is written. A space is named before anything lies in it,
 so there is little to wait for. Until an index is built, all vectors of a tenant are compared: slower, and complete.
 Search reaches an index by its very expression and predicate. Half precision finds what full precision finds, in half
-of the memory (bench/filtered.py).
+of the memory (bench/filtered_search.py).
 """
 
 import time
@@ -15,7 +15,7 @@ import psycopg
 from psycopg import sql
 
 from parlour.infra import log
-from parlour.infra.jsonable import canonical_digest
+from parlour.infra.json_values import canonical_digest
 
 #: Any constant will do; it keeps two migrators from building indexes at once.
 _LOCK_KEY = 7_276_911_352

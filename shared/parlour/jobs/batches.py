@@ -20,7 +20,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 
 from parlour.infra import log
 from parlour.infra.errors import CallerError, LeaseLost, MalformedPayload, RetryError
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.jobs.visibility import ShortenVisibility
 
@@ -56,7 +56,9 @@ def process_batch(
     if shorten_visibility:
         for record, (_, error, _) in zip(processor.fail_messages, processor.exceptions, strict=True):
             failed = cast(SQSRecord, record)
-            shorten_visibility(failed.queue_url, failed.receipt_handle, retry_delay_seconds(error, _receive_count(failed)))
+            shorten_visibility(
+                failed.queue_url, failed.receipt_handle, retry_delay_seconds(error, _receive_count(failed))
+            )
     return dict(response)
 
 

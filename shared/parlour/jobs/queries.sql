@@ -8,31 +8,31 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 
 -- name: lease_work
 -- Lease a piece of work to one worker, unless another one has it; repeated by the same worker it is leased once.
-INSERT INTO work_due (tenant_id, kind, id, due_at, held_until)
+INSERT INTO work_due (tenant_id, kind, id, due_at, leased_until)
 SELECT tenant_id, %(kind)s, %(id)s, %(until)s, %(until)s FROM tenants
-ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at, held_until = EXCLUDED.held_until
-      WHERE work_due.held_until IS NULL OR work_due.held_until <= %(now)s
-         OR work_due.held_until = EXCLUDED.held_until;
+ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at, leased_until = EXCLUDED.leased_until
+      WHERE work_due.leased_until IS NULL OR work_due.leased_until <= %(now)s
+         OR work_due.leased_until = EXCLUDED.leased_until;
 
 -- name: lock_work
 -- Lock a leased piece of work until the transaction ends: transactions that add to it wait. Its failed attempts.
 SELECT failures, problem FROM work_due
- WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND held_until = %(until)s
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND leased_until = %(until)s
    FOR UPDATE;
 
--- name: note_attempts
+-- name: record_attempts
 -- How the attempts at a piece of work ended.
 UPDATE work_due SET failures = %(failures)s, problem = %(problem)s
  WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
 
 -- name: release_work
 -- End the lease of a piece of work and make it due at a time.
-UPDATE work_due SET held_until = NULL, due_at = %(due_at)s
- WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND held_until = %(until)s;
+UPDATE work_due SET leased_until = NULL, due_at = %(due_at)s
+ WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s AND leased_until = %(until)s;
 
--- name: leased_until
+-- name: find_lease_end
 -- Until when a worker has the tenant's piece of work; null when none has.
-SELECT held_until FROM work_due
+SELECT leased_until FROM work_due
  WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
 
 -- name: complete_work
@@ -49,7 +49,7 @@ UPDATE work_due SET due_at = %(due_at)s
 SELECT tenant_id, kind, id, due_at FROM work_due
  WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
 
--- name: overdue_work
+-- name: list_overdue_work
 -- What is due in any tenant, except Pulses, oldest first.
 SELECT tenant_id, kind, id, due_at FROM work_due
  WHERE due_at <= %(now)s AND kind <> 'pulse'

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 from parlour.infra import log
 from parlour.infra.errors import RetryError
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue, FifoQueue, QueueMessage
 from parlour.jobs import work_due
@@ -166,7 +166,9 @@ def _sweep_item(dependencies: SweepDependencies, work: DueWork) -> _ItemResult:
             look = _ItemResult("busy", busy_until)
         else:  # as long as it has waited already: 5 minutes, 10, 20 ... 6 hours
             look = _ItemResult("woken", now + min(max(now - stale.waiting_since, SWEEP_DELAY), MAX_WAIT), stale)
-        return look if look.next_due_at and work_due.reschedule(tx, work, look.next_due_at) else _ItemResult("overtaken")
+        return (
+            look if look.next_due_at and work_due.reschedule(tx, work, look.next_due_at) else _ItemResult("overtaken")
+        )
 
     look = dependencies.database.run(work.tenant_id, decide)
     if look.woken_work is not None:

@@ -10,7 +10,7 @@ from typing import Literal, cast, get_args
 from uuid import UUID
 
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import DelayedQueue
 from parlour.jobs.store import SQL
@@ -106,7 +106,7 @@ def lock_leased(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: da
 
 def record_attempts(tx: Transaction, kind: WorkKind, work_id: UUID, attempts: Attempts) -> None:
     """Write down how the attempts so far ended; for whoever has locked the work."""
-    tx.run(SQL["note_attempts"], kind=kind, id=work_id, failures=attempts.failures, problem=attempts.problem)
+    tx.run(SQL["record_attempts"], kind=kind, id=work_id, failures=attempts.failures, problem=attempts.problem)
 
 
 def release(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: datetime, due_at: datetime) -> None:
@@ -116,7 +116,7 @@ def release(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: dateti
 
 def find_lease_end(tx: Transaction, kind: WorkKind, work_id: UUID) -> datetime | None:
     """Return until when a worker has the work; None when none has."""
-    until: datetime | None = tx.value(SQL["leased_until"], kind=kind, id=work_id)
+    until: datetime | None = tx.value(SQL["find_lease_end"], kind=kind, id=work_id)
     return until
 
 
@@ -140,7 +140,7 @@ def list_overdue(tx: Transaction, now: datetime, limit: int) -> list[DueWork]:
 
     Pulses are left out. They have a sweep of their own: every record with one has a row, and most are due a day later.
     """
-    return tx.all(SQL["overdue_work"], DueWork, now=now, limit=limit)
+    return tx.all(SQL["list_overdue_work"], DueWork, now=now, limit=limit)
 
 
 def send_wakeup(wakeup_queue: DelayedQueue, work: DueWork, now: datetime) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
-from parlour.infra.jsonable import JsonObject
-from parlour.models.claude_events import is_content_event, stream_parts
-from parlour.models.deadline import FIRST_TOKEN_TIMEOUT_SECONDS, stream_timeouts, stream_within
-from parlour.models.request import MAX_CACHE_BREAKPOINTS, ModelRequest, StreamPart, count_cache_breakpoints
+from parlour.infra.json_values import JsonObject
+from parlour.models.claude_stream import is_content_event, stream_parts
+from parlour.models.model import MAX_CACHE_BREAKPOINTS, ModelRequest, StreamPart, count_cache_breakpoints
+from parlour.models.stream_timeouts import FIRST_TOKEN_TIMEOUT_SECONDS, stream_timeouts, stream_within
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
@@ -41,7 +41,9 @@ class AnthropicModel:
 
     provider = "anthropic"
 
-    def __init__(self, api_key: str, base_url: str = "", *, first_token_seconds: float = FIRST_TOKEN_TIMEOUT_SECONDS) -> None:
+    def __init__(
+        self, api_key: str, base_url: str = "", *, first_token_seconds: float = FIRST_TOKEN_TIMEOUT_SECONDS
+    ) -> None:
         self._api_key = api_key
         self._base_url = base_url
         self._first_token_seconds = first_token_seconds

@@ -11,10 +11,10 @@ from contextlib import closing
 from typing import Any, Protocol
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
-from parlour.infra.jsonable import JsonObject
-from parlour.models.claude_events import is_content_event, stream_parts
-from parlour.models.deadline import FIRST_TOKEN_TIMEOUT_SECONDS, stream_timeouts, stream_within
-from parlour.models.request import MAX_CACHE_BREAKPOINTS, ModelRequest, StreamPart, count_cache_breakpoints
+from parlour.infra.json_values import JsonObject
+from parlour.models.claude_stream import is_content_event, stream_parts
+from parlour.models.model import MAX_CACHE_BREAKPOINTS, ModelRequest, StreamPart, count_cache_breakpoints
+from parlour.models.stream_timeouts import FIRST_TOKEN_TIMEOUT_SECONDS, stream_timeouts, stream_within
 
 _VERSION = "bedrock-2023-05-31"
 
@@ -31,7 +31,9 @@ _TRANSIENT_ERRORS = frozenset(
 )
 """Refusals that pass by themselves; inside a stream their names begin with a small letter."""
 
-_SETUP_ERRORS = frozenset({"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "NoRegionError"})
+_SETUP_ERRORS = frozenset(
+    {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError", "NoRegionError"}
+)
 """What botocore raises when the deployment is not set up to call Bedrock."""
 
 
@@ -68,7 +70,9 @@ class BedrockModel:
         if count_cache_breakpoints(request) > MAX_CACHE_BREAKPOINTS:
             raise ValueError(f"a request may carry {MAX_CACHE_BREAKPOINTS} cache marks at most")
         allowed = stream_timeouts(self._first_token_seconds, seconds_left)
-        return stream_parts(stream_within(allowed, functools.partial(_stream_events, self._client, request), is_content_event))
+        return stream_parts(
+            stream_within(allowed, functools.partial(_stream_events, self._client, request), is_content_event)
+        )
 
 
 def _stream_events(client: BedrockRuntime, request: ModelRequest) -> Generator[JsonObject]:

@@ -5,8 +5,17 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
-from parlour.models.request import FallbackStreamPart, ModelAttempt, Completion, Model, ModelRequest, AttemptOutcome, StreamReset, TextDelta
-from parlour.models.route import ModelChoice
+from parlour.models.model import (
+    AttemptOutcome,
+    Completion,
+    FallbackStreamPart,
+    Model,
+    ModelAttempt,
+    ModelRequest,
+    StreamReset,
+    TextDelta,
+)
+from parlour.models.model_routing import ModelChoice
 
 RETRY_PAUSE_SECONDS = (0.3, 0.8)
 """Seconds; a retry waits somewhere in between, so that callers who failed together do not return together."""

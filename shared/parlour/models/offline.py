@@ -9,9 +9,17 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from parlour.infra.jsonable import JsonObject, canonical_json, canonical_digest
-from parlour.models.request import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage, content_blocks, object_items
-from parlour.models.route import OFFLINE_PROVIDER
+from parlour.infra.json_values import JsonObject, canonical_digest, canonical_json
+from parlour.models.model import (
+    Completion,
+    ModelRequest,
+    StreamPart,
+    TextDelta,
+    TokenUsage,
+    content_blocks,
+    object_items,
+)
+from parlour.models.model_routing import OFFLINE_PROVIDER
 from parlour.models.words import content_words, family, sentences, stems, vocabulary
 
 #: The one tool that it calls.

@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from parlour.infra import log
-from parlour.models.request import TokenUsage
-from parlour.models.route import OFFLINE_PROVIDER
+from parlour.models.model import TokenUsage
+from parlour.models.model_routing import OFFLINE_PROVIDER
 
 if TYPE_CHECKING:
     import genai_prices
@@ -60,7 +60,10 @@ def known_cost(provider: str, model: str, usage: TokenUsage, at: datetime) -> De
 
     try:
         found = calc_price(
-            _to_price_list_usage(usage), model, provider_id=_PRICE_LIST_NAMES.get(provider, provider), genai_request_timestamp=at
+            _to_price_list_usage(usage),
+            model,
+            provider_id=_PRICE_LIST_NAMES.get(provider, provider),
+            genai_request_timestamp=at,
         )
     except LookupError:
         _warn_unknown_price(provider, model)
@@ -93,12 +96,21 @@ def _highest_prices(listed_provider: str, day: date) -> tuple[Decimal, Decimal]:
 
 
 def _price_per_input_token(price: "genai_prices.types.ModelPrice") -> Decimal:
-    return max(_total_price(price, TokenUsage(_TOKENS_PER_PRICE, 0)), _total_price(price, TokenUsage(0, 0, cache_write_tokens=_TOKENS_PER_PRICE))) / _TOKENS_PER_PRICE
+    return (
+        max(
+            _total_price(price, TokenUsage(_TOKENS_PER_PRICE, 0)),
+            _total_price(price, TokenUsage(0, 0, cache_write_tokens=_TOKENS_PER_PRICE)),
+        )
+        / _TOKENS_PER_PRICE
+    )
 
 
 def _price_per_output_token(price: "genai_prices.types.ModelPrice") -> Decimal:
     """With a long prompt, since that may make the answer dearer."""
-    return (_total_price(price, TokenUsage(_TOKENS_PER_PRICE, _TOKENS_PER_PRICE)) - _total_price(price, TokenUsage(_TOKENS_PER_PRICE, 0))) / _TOKENS_PER_PRICE
+    return (
+        _total_price(price, TokenUsage(_TOKENS_PER_PRICE, _TOKENS_PER_PRICE))
+        - _total_price(price, TokenUsage(_TOKENS_PER_PRICE, 0))
+    ) / _TOKENS_PER_PRICE
 
 
 def _total_price(price: "genai_prices.types.ModelPrice", usage: TokenUsage) -> Decimal:

@@ -1,6 +1,6 @@
 -- What model calls may cost a tenant in a day, and what they did.
 
--- name: hold_day
+-- name: lock_day
 -- Lock the tenant's row of a day, making it when it is the first call; the condition that never holds leaves it as it is.
 INSERT INTO spend_days (tenant_id, day)
 VALUES (current_tenant(), %(day)s)
@@ -41,11 +41,11 @@ UPDATE spend_days d
  WHERE t.tenant_id = d.tenant_id AND d.day = (SELECT max(day) FROM gone)
 RETURNING d.tenant_id, d.day, d.spent_usd AS spent, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap, d.warned_percent AS warned;
 
--- name: warned
+-- name: mark_warned
 -- People were told that this share of the day's cap is spent; nothing when they had been.
 UPDATE spend_days SET warned_percent = %(percent)s WHERE day = %(day)s AND warned_percent < %(percent)s;
 
--- name: spend_today
+-- name: find_today
 -- The day's spend against the cap, what is reserved at the moment, and whether model calls are switched off.
 SELECT COALESCE(d.spent_usd, 0) AS spent,
        COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
@@ -55,26 +55,26 @@ SELECT COALESCE(d.spent_usd, 0) AS spent,
   FROM tenants t
   LEFT JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = %(day)s;
 
--- name: stop_spend
+-- name: stop_model_calls
 -- Switch the tenant's model calls off; nothing when they are.
 UPDATE tenants SET spend_stopped_at = %(now)s, spend_stopped_by = %(by)s
  WHERE tenant_id = current_tenant() AND spend_stopped_at IS NULL;
 
--- name: resume_spend
+-- name: resume_model_calls
 -- Switch them on again; nothing when they are.
 UPDATE tenants SET spend_stopped_at = NULL, spend_stopped_by = NULL
  WHERE tenant_id = current_tenant() AND spend_stopped_at IS NOT NULL;
 
--- name: set_cap
+-- name: set_daily_cap
 -- Give the tenant a daily cap of its own, or the deployment's again; nothing when that is what it has.
 UPDATE tenants SET daily_cap_usd = %(usd)s, updated_at = %(now)s
  WHERE tenant_id = current_tenant() AND daily_cap_usd IS DISTINCT FROM %(usd)s;
 
--- name: own_cap
+-- name: find_own_cap
 -- The tenant's own daily cap.
 SELECT daily_cap_usd FROM tenants;
 
--- name: usage
+-- name: list_usage
 -- What was called since a moment: by day (UTC), agent, purpose and model. A call of unknown price has no cost.
 SELECT (l.at AT TIME ZONE 'UTC')::date AS day, COALESCE(b.slug, '') AS binding, l.purpose, l.provider, l.model,
        count(*) AS calls, count(*) FILTER (WHERE l.outcome <> 'ok') AS failed,
@@ -88,7 +88,7 @@ SELECT (l.at AT TIME ZONE 'UTC')::date AS day, COALESCE(b.slug, '') AS binding, 
  GROUP BY 1, 2, 3, 4, 5
  ORDER BY 1 DESC, cost_usd DESC, 2, 3, 4, 5;
 
--- name: spent_by_day
+-- name: list_daily_spend
 -- Every day of a span: what was counted against the cap, what may have been spent besides (the reservations that
 -- expired with whoever made them), and the turns that got a polite line for lack of it.
 SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent, COALESCE(x.amount, 0) AS unsettled,
@@ -106,7 +106,7 @@ SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent, COALESCE(x.amount, 
               GROUP BY 1) r ON r.day = g.at::date
  ORDER BY 1 DESC;
 
--- name: note_background
+-- name: add_background_call
 -- One answered call that no turn waited for, once.
 INSERT INTO llm_calls (tenant_id, id, purpose, provider, model, outcome, input_tokens, output_tokens, cost_usd,
                        latency_ms, at)

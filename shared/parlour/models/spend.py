@@ -14,8 +14,8 @@ from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, NotFound, SpendRefused
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import store
-from parlour.models.cap import cap_problem
-from parlour.models.costs import MAX_DAYS
+from parlour.models.cost_report import MAX_DAYS
+from parlour.models.daily_cap import cap_problem
 from parlour.models.roles import require_role
 from parlour.models.store import SettledDay, SpendToday
 from parlour.principal import Principal
@@ -168,7 +168,9 @@ def _find_today(tx: Transaction, default_cap: Decimal, now: datetime) -> SpendTo
 def _warn_cap_reached(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> None:
     seen = _find_today(tx, default_cap, now)
     if not seen.is_stopped:
-        _warn_thresholds(tx, SettledDay(principal.tenant_id, _utc_day(now), seen.spent_usd, seen.cap_usd, seen.warned_percent), 100)
+        _warn_thresholds(
+            tx, SettledDay(principal.tenant_id, _utc_day(now), seen.spent_usd, seen.cap_usd, seen.warned_percent), 100
+        )
 
 
 def _warn_thresholds(tx: Transaction, settled: SettledDay, percent: int) -> None:

@@ -70,7 +70,7 @@ def reserve(
     now: datetime,
 ) -> ReservationResult | None:
     """Two statements on purpose: under READ COMMITTED only a second one sees what was committed while waiting."""
-    tx.run(SQL["hold_day"], day=day)
+    tx.run(SQL["lock_day"], day=day)
     return tx.first(
         SQL["reserve"], ReservationResult, id=reservation_id, day=day, purpose=purpose, amount=amount, default_cap=default_cap,
         expires_at=expires_at, now=now,
@@ -86,29 +86,29 @@ def settle(
 
 
 def mark_warned(tx: Transaction, day: date, percent: int) -> bool:
-    tx.run(SQL["hold_day"], day=day)  # a day whose first call was refused has no row yet
-    return tx.run(SQL["warned"], day=day, percent=percent) > 0
+    tx.run(SQL["lock_day"], day=day)  # a day whose first call was refused has no row yet
+    return tx.run(SQL["mark_warned"], day=day, percent=percent) > 0
 
 
 def find_today(tx: Transaction, day: date, default_cap: Decimal, now: datetime) -> SpendToday | None:
-    return tx.first(SQL["spend_today"], SpendToday, day=day, default_cap=default_cap, now=now)
+    return tx.first(SQL["find_today"], SpendToday, day=day, default_cap=default_cap, now=now)
 
 
 def stop_model_calls(tx: Transaction, by: str, now: datetime) -> bool:
-    return tx.run(SQL["stop_spend"], by=by, now=now) > 0
+    return tx.run(SQL["stop_model_calls"], by=by, now=now) > 0
 
 
 def resume_model_calls(tx: Transaction) -> bool:
-    return tx.run(SQL["resume_spend"]) > 0
+    return tx.run(SQL["resume_model_calls"]) > 0
 
 
 def find_own_cap(tx: Transaction) -> Decimal | None:
-    cap: Decimal | None = tx.value(SQL["own_cap"])
+    cap: Decimal | None = tx.value(SQL["find_own_cap"])
     return cap
 
 
 def set_daily_cap(tx: Transaction, usd: Decimal | None, now: datetime) -> bool:
-    return tx.run(SQL["set_cap"], usd=usd, now=now) > 0
+    return tx.run(SQL["set_daily_cap"], usd=usd, now=now) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +145,13 @@ class DailySpend:
 
 
 def list_usage(tx: Transaction, since: datetime) -> list[ModelUsage]:
-    return tx.all(SQL["usage"], ModelUsage, since=since)
+    return tx.all(SQL["list_usage"], ModelUsage, since=since)
 
 
 def list_daily_spend(tx: Transaction, since: date, until: date, problem: str, now: datetime) -> list[DailySpend]:
-    return tx.all(SQL["spent_by_day"], DailySpend, since=since, until=until, problem=problem, now=now)
+    return tx.all(SQL["list_daily_spend"], DailySpend, since=since, until=until, problem=problem, now=now)
 
 
 def add_background_call(tx: Transaction, **fields: object) -> None:
     """Keep an answered call that no turn waited for."""
-    tx.run(SQL["note_background"], **fields)
+    tx.run(SQL["add_background_call"], **fields)

@@ -6,26 +6,26 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.context import tokens
+from parlour.documents.pack_import import import_documents, list_documents_not_in_pack, prepare_document_import
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.documents.documents import list_documents_not_in_pack, prepare_document_import, import_documents
-from parlour.knowledge.index.embed import Embedder, embed_texts, space_name
-from parlour.knowledge.records import backfill, registry
-from parlour.knowledge.records.changes import WriteCounts
-from parlour.knowledge.records.definition import is_backfill_needed
-from parlour.knowledge.records.drafts import list_records_not_in_pack, prepare_record_import, import_records
-from parlour.knowledge.records.edges import import_links
 from parlour.models import spend
-from parlour.packs import built_in, built_in_kinds, drafts, plan, store, weigh
+from parlour.packs import budget_check, built_in_tools, built_in_types, drafts, plan, store
 from parlour.packs.format import Pack
-from parlour.packs.plan import ConfigKind, ConfigPlan, ConfigItem
+from parlour.packs.plan import ConfigItem, ConfigKind, ConfigPlan
 from parlour.principal import LEVEL_NAMES, Principal, system_principal
-from parlour.tenancy import audit, routes, tenants, versions
+from parlour.records import backfill, type_registry
+from parlour.records.pack_import import import_records, list_records_not_in_pack, prepare_record_import
+from parlour.records.record_links import import_links
+from parlour.records.record_type import is_backfill_needed
+from parlour.records.write_counts import WriteCounts
+from parlour.search.index.embedders import Embedder, embed_texts, space_name
+from parlour.tenancy import audit, config_versions, routing_keys, tenants
 from parlour.tenancy.roles import require_role
+from parlour.text import token_counter
 
 MAX_HANDLES_LISTED = 100
 """How many of the records and documents that are kept are named; all of them are counted."""
@@ -74,7 +74,7 @@ def apply(
     pack: Pack,
     now: datetime,
     new_id: NewId,
-    count_tokens: Callable[[str], int] | None = tokens.count_tokens,
+    count_tokens: Callable[[str], int] | None = token_counter.count_tokens,
 ) -> ApplyResult:
     """Make the principal's tenant what `pack` says; applying the same pack again writes and embeds nothing.
 
@@ -95,13 +95,13 @@ def apply(
     nothing was written.
     """
     require_role(principal, "admin")
-    said, pack = pack.entity_types.keys(), built_in.add_built_in_tools(pack)
+    said, pack = pack.entity_types.keys(), built_in_tools.add_built_in_tools(pack)
     _check_prompt_budgets(pack, count_tokens)
     where = space_name(embedder)
     records, texts = drafts.record_drafts(pack), drafts.document_drafts(pack)
     with database.transaction(principal) as tx:
         _check_tenant(principal, pack, tenants.find_own_tenant(tx))
-        pack = built_in_kinds.add_built_in_types(pack, registry.list_pack_record_types(tx))
+        pack = built_in_types.add_built_in_types(pack, type_registry.list_pack_record_types(tx))
         entities = prepare_record_import(tx, records, drafts.snapshot_templates(pack), where)
         documents = prepare_document_import(tx, texts, where)
     vectors = embed_texts(embedder, [*entities.texts_to_embed, *documents.texts_to_embed])
@@ -111,7 +111,9 @@ def apply(
         left = list_records_not_in_pack(tx, records), list_documents_not_in_pack(tx, texts)
         kinds["entity"] = _apply_counts(import_records(principal, tx, entities, vectors, now, new_id), len(left[0]))
         kinds["edge"] = _apply_counts(import_links(principal, tx, drafts.link_drafts(pack), now, new_id))
-        kinds["document"] = _apply_counts(import_documents(principal, tx, documents, vectors, now, new_id), len(left[1]))
+        kinds["document"] = _apply_counts(
+            import_documents(principal, tx, documents, vectors, now, new_id), len(left[1])
+        )
         applied = ApplyResult(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
         if applied.has_changes:
             _add_audit_entry(principal, tx, applied, now, new_id)
@@ -126,7 +128,7 @@ def _add_audit_entry(principal: Principal, tx: Transaction, applied: ApplyResult
 
 
 def _check_prompt_budgets(pack: Pack, measure: Callable[[str], int] | None) -> None:
-    problems = list(weigh.find_budget_problems(pack, measure)) if measure else []
+    problems = list(budget_check.find_budget_problems(pack, measure)) if measure else []
     if problems:
         raise InvalidPack(problems)
 
@@ -204,8 +206,12 @@ def _record_versions(
     if done.kind == "secret":
         return
     for part in done.items_to_write:
-        by = system_principal(principal.tenant_id) if done.kind == "entity_type" and part.name in built_in_types else principal
-        versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now, new_id)
+        by = (
+            system_principal(principal.tenant_id)
+            if done.kind == "entity_type" and part.name in built_in_types
+            else principal
+        )
+        config_versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now, new_id)
 
 
 def _write_routing_keys(tx: Transaction, pack: Pack, ids: Mapping[tuple[ConfigKind, str], UUID]) -> None:
@@ -213,12 +219,12 @@ def _write_routing_keys(tx: Transaction, pack: Pack, ids: Mapping[tuple[ConfigKi
     wanted = {
         key: ids["binding", slug] for slug, binding in pack.bindings.items() for key in drafts.routing_keys(binding)
     }
-    held = {route.key: route.binding_id for route in routes.list_own_keys(tx) if route.binding_id}
+    held = {route.key: route.binding_id for route in routing_keys.list_own_keys(tx) if route.binding_id}
     if held.keys() - wanted.keys():
-        routes.release_keys_except(tx, wanted)
+        routing_keys.release_keys_except(tx, wanted)
     for key, binding_id in sorted(wanted.items()):
         if held.get(key) != binding_id:
-            routes.claim_key(tx, key, binding_id)
+            routing_keys.claim_key(tx, key, binding_id)
 
 
 def _apply_counts(changes: WriteCounts, kept: int = 0, retired: int = 0) -> ApplyCounts:

@@ -1,15 +1,15 @@
 """A pack's records and documents as the knowledge room takes them, and its routing keys."""
 
-from parlour.infra.jsonable import Json, JsonObject
-from parlour.knowledge.documents.documents import DocumentDraft
-from parlour.knowledge.records.drafts import RecordDraft
-from parlour.knowledge.records.edges import LinkDraft
-from parlour.knowledge.records.entities import RecordKey
-from parlour.knowledge.records.properties import SOURCES_PROPERTY
-from parlour.knowledge.records.snapshots import SnapshotTemplate
+from parlour.documents.pack_import import DocumentDraft
+from parlour.infra.json_values import Json, JsonObject
 from parlour.packs.format import Binding, Document, Pack, Record, RecordSource
-from parlour.packs.forms import to_row
-from parlour.tenancy import routes
+from parlour.packs.serialization import to_row
+from parlour.records.crud import RecordKey
+from parlour.records.pack_import import RecordDraft
+from parlour.records.properties import SOURCES_PROPERTY
+from parlour.records.record_links import LinkDraft
+from parlour.records.snapshots import SnapshotTemplate
+from parlour.tenancy import routing_keys
 
 TOOL_HOSTS_SETTING = "tool_hosts"
 """The tenant's setting that says which hosts its tools may reach."""
@@ -64,9 +64,9 @@ def document_drafts(pack: Pack) -> list[DocumentDraft]:
 def routing_keys(binding: Binding) -> list[str]:
     """What of the outside world leads to a binding."""
     whatsapp, web = binding.channels.whatsapp, binding.channels.web
-    keys = [routes.gupshup_key(whatsapp.app)] if whatsapp and whatsapp.app else []
-    keys += [routes.whatsapp_key(whatsapp.phone_number_id)] if whatsapp and whatsapp.phone_number_id else []
-    return [*keys, routes.web_key(web.host)] if web else keys
+    keys = [routing_keys.gupshup_key(whatsapp.app)] if whatsapp and whatsapp.app else []
+    keys += [routing_keys.whatsapp_key(whatsapp.phone_number_id)] if whatsapp and whatsapp.phone_number_id else []
+    return [*keys, routing_keys.web_key(web.host)] if web else keys
 
 
 def parse_record_key(reference: str) -> RecordKey:

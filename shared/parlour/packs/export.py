@@ -4,25 +4,25 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from itertools import groupby
 
+from parlour.documents.pack_import import DocumentDraft, export_documents
 from parlour.infra.errors import NotFound
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database
-from parlour.knowledge.documents.documents import DocumentDraft, export_documents
-from parlour.knowledge.records.drafts import RecordDraft, export_records
-from parlour.knowledge.records.edges import LinkDraft, export_links
-from parlour.knowledge.records.entities import RecordKey
-from parlour.knowledge.records.properties import SOURCES_PROPERTY
 from parlour.models import spend
-from parlour.packs import explain, front_matter, store
+from parlour.packs import front_matter, model_validation, store
 from parlour.packs.drafts import TOOL_HOSTS_SETTING
-from parlour.packs.emit import to_yaml
 from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Record, Team, Tenant, Tool
-from parlour.packs.forms import levels_to_words, to_file_fields
-from parlour.packs.locate import ParsedYaml
-from parlour.packs.part import PackModel
-from parlour.packs.plan import ConfigKind, ConfigItem
-from parlour.packs.reading import TENANT_FILE
+from parlour.packs.pack_model import PackModel
+from parlour.packs.pack_parser import TENANT_FILE
+from parlour.packs.plan import ConfigItem, ConfigKind
+from parlour.packs.serialization import levels_to_words, to_file_fields
+from parlour.packs.source_positions import ParsedYaml
+from parlour.packs.yaml_writer import to_yaml
 from parlour.principal import Principal
+from parlour.records.crud import RecordKey
+from parlour.records.pack_import import RecordDraft, export_records
+from parlour.records.properties import SOURCES_PROPERTY
+from parlour.records.record_links import LinkDraft, export_links
 from parlour.tenancy import tenants
 from parlour.tenancy.roles import require_role
 
@@ -53,8 +53,16 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
         entities, edges = export_records(principal, tx), export_links(principal, tx)
         documents = export_documents(principal, tx)
     shown = {one.key for one in entities}
-    files = {TENANT_FILE: _tenant_file(tenant, cap, configuration), **_configuration_files(configuration), **_record_files(entities, edges)}
-    files |= {f"documents/{one.key}": _document_file(one) for one in documents if one.record_key is None or one.record_key in shown}
+    files = {
+        TENANT_FILE: _tenant_file(tenant, cap, configuration),
+        **_configuration_files(configuration),
+        **_record_files(entities, edges),
+    }
+    files |= {
+        f"documents/{one.key}": _document_file(one)
+        for one in documents
+        if one.record_key is None or one.record_key in shown
+    }
     return dict(sorted(files.items()))
 
 
@@ -126,4 +134,4 @@ def _file_text(kind: type[PackModel], path: str, row: JsonObject) -> str:
 
 def _file_fields(kind: type[PackModel], path: str, row: Mapping[str, Json]) -> JsonObject:
     """The row in the form of its file. What no file could say is a problem with that file (InvalidPack)."""
-    return to_file_fields(explain.validate_model(kind, ParsedYaml(path, levels_to_words(row), {})))
+    return to_file_fields(model_validation.validate_model(kind, ParsedYaml(path, levels_to_words(row), {})))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from parlour.infra.errors import InvalidPack, InvalidRequest, PackProblem
-from parlour.packs import reading
+from parlour.packs import pack_parser
 
 
 def read_folder(folder: Path) -> dict[str, str]:
@@ -13,13 +13,15 @@ def read_folder(folder: Path) -> dict[str, str]:
     Raises InvalidRequest when there is no such folder, InvalidPack for files that are not UTF-8 text or too large.
     """
     if not folder.is_dir():
-        raise InvalidRequest(f"{folder} is not a folder; give the folder that contains {reading.TENANT_FILE}")
+        raise InvalidRequest(f"{folder} is not a folder; give the folder that contains {pack_parser.TENANT_FILE}")
     paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
     shown = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.split("/"))}
-    large = [name for name, path in shown.items() if path.stat().st_size > reading.MAX_PACK_BYTES]
+    large = [name for name, path in shown.items() if path.stat().st_size > pack_parser.MAX_PACK_BYTES]
     if large:
-        raise InvalidPack([PackProblem(name, 1, "-", f"is larger than {reading.MAX_PACK_BYTES:,} bytes") for name in large])
-    return {name: _decode(name, path) for name, path in shown.items() if name not in reading.IGNORED_FILES}
+        raise InvalidPack(
+            [PackProblem(name, 1, "-", f"is larger than {pack_parser.MAX_PACK_BYTES:,} bytes") for name in large]
+        )
+    return {name: _decode(name, path) for name, path in shown.items() if name not in pack_parser.IGNORED_FILES}
 
 
 def write_folder(folder: Path, files: Mapping[str, str]) -> None:

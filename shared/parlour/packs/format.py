@@ -21,15 +21,15 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
-from parlour.packs import spelling
-from parlour.packs.locate import ParsedYaml
-from parlour.packs.part import PackModel
-from parlour.packs.prompts import AgentBudget, AgentMode, BudgetOverride, expand_number
+from parlour.packs import field_formats
+from parlour.packs.pack_model import PackModel
+from parlour.packs.prompt_settings import AgentBudget, AgentMode, BudgetOverride, expand_number
+from parlour.packs.source_positions import ParsedYaml
 from parlour.principal import LEVEL_NAMES
 
 
 def _parse_level(value: object) -> int:
-    return LEVEL_NAMES.index(spelling.one_of(value, LEVEL_NAMES))
+    return LEVEL_NAMES.index(field_formats.one_of(value, LEVEL_NAMES))
 
 
 #: Why a field is refused that packs may have and nothing uses yet.
@@ -38,19 +38,21 @@ _NOT_SUPPORTED = "not supported in this release; remove it"
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 ShortText = Annotated[str, Field(max_length=500)]
 LongText = Annotated[str, Field(max_length=8_000)]
-Slug = Annotated[str, AfterValidator(spelling.slug)]
-Identifier = Annotated[str, AfterValidator(spelling.identifier)]
-RecordKey = Annotated[str, AfterValidator(spelling.record_key)]
-RecordReference = Annotated[str, AfterValidator(spelling.record_reference)]
-Language = Annotated[str, AfterValidator(spelling.language)]
+Slug = Annotated[str, AfterValidator(field_formats.slug)]
+Identifier = Annotated[str, AfterValidator(field_formats.identifier)]
+RecordKey = Annotated[str, AfterValidator(field_formats.record_key)]
+RecordReference = Annotated[str, AfterValidator(field_formats.record_reference)]
+Language = Annotated[str, AfterValidator(field_formats.language)]
 Level = Annotated[int, BeforeValidator(_parse_level)]
-Scalar = Annotated[Any, AfterValidator(spelling.scalar_value)]
+Scalar = Annotated[Any, AfterValidator(field_formats.scalar_value)]
 
 
 class Guardrail(PackModel):
     """A rule that the tier owning it states; `id` names it in reports."""
 
-    field_hints: ClassVar[Mapping[str, str]] = {"check": "state the rule in `text`; checks in code are not available yet"}
+    field_hints: ClassVar[Mapping[str, str]] = {
+        "check": "state the rule in `text`; checks in code are not available yet"
+    }
 
     id: Slug
     text: Annotated[str, Field(min_length=1, max_length=1_000)]
@@ -66,9 +68,9 @@ class Tenant(PackModel):
 
     slug: Slug
     display_name: Name
-    daily_cap_usd: Annotated[float, AfterValidator(spelling.daily_cap)] | None = None
-    secrets: dict[Identifier, Annotated[str, AfterValidator(spelling.secret_reference)]] = {}  # noqa: RUF012 - pydantic copies it
-    tool_hosts: tuple[Annotated[str, AfterValidator(spelling.tool_host)], ...] = ()
+    daily_cap_usd: Annotated[float, AfterValidator(field_formats.daily_cap)] | None = None
+    secrets: dict[Identifier, Annotated[str, AfterValidator(field_formats.secret_reference)]] = {}  # noqa: RUF012 - pydantic copies it
+    tool_hosts: tuple[Annotated[str, AfterValidator(field_formats.tool_host)], ...] = ()
 
 
 class Voice(PackModel):
@@ -164,10 +166,10 @@ class WhatsAppTemplate(PackModel):
     Gupshup knows it by `id`, Meta by `name` and `language`; `parameter` is the parameter's name where it has one.
     """
 
-    id: Annotated[str, AfterValidator(spelling.template_id)] = ""
-    name: Annotated[str, AfterValidator(spelling.template_name)] = ""
-    language: Annotated[str, AfterValidator(spelling.template_language)] = ""
-    parameter: Annotated[str, AfterValidator(spelling.template_name)] = ""
+    id: Annotated[str, AfterValidator(field_formats.template_id)] = ""
+    name: Annotated[str, AfterValidator(field_formats.template_name)] = ""
+    language: Annotated[str, AfterValidator(field_formats.template_language)] = ""
+    parameter: Annotated[str, AfterValidator(field_formats.template_name)] = ""
 
 
 class WhatsAppChannel(PackModel):
@@ -178,9 +180,9 @@ class WhatsAppChannel(PackModel):
     """
 
     provider: Literal["gupshup", "whatsapp_cloud"]
-    app: Annotated[str, AfterValidator(spelling.gupshup_app)] | None = None
-    source: Annotated[str, AfterValidator(spelling.phone_number)] | None = None
-    phone_number_id: Annotated[str, AfterValidator(spelling.phone_number_id)] | None = None
+    app: Annotated[str, AfterValidator(field_formats.gupshup_app)] | None = None
+    source: Annotated[str, AfterValidator(field_formats.phone_number)] | None = None
+    phone_number_id: Annotated[str, AfterValidator(field_formats.phone_number_id)] | None = None
     api_key: Identifier
     template: WhatsAppTemplate | None = None
 
@@ -188,7 +190,7 @@ class WhatsAppChannel(PackModel):
 class WebChannel(PackModel):
     """A host whose visitors reach this binding; `samples` are questions that a chat page offers."""
 
-    host: Annotated[str, AfterValidator(spelling.host)]
+    host: Annotated[str, AfterValidator(field_formats.host)]
     samples: tuple[ShortText, ...] = ()
 
 
@@ -265,9 +267,9 @@ class RagSettings(PackModel):
     chat_agent: Slug | None = None
     budget: Annotated[BudgetOverride, BeforeValidator(expand_number)] | None = None
     classification: Literal["public", "internal", "confidential", "restricted"] = "public"
-    icon: Annotated[str, AfterValidator(spelling.icon)] = ""
-    colour: Annotated[str, AfterValidator(spelling.colour)] = ""
-    link: Annotated[str, AfterValidator(spelling.link)] = ""
+    icon: Annotated[str, AfterValidator(field_formats.icon)] = ""
+    colour: Annotated[str, AfterValidator(field_formats.colour)] = ""
+    link: Annotated[str, AfterValidator(field_formats.link)] = ""
 
 
 class EntityType(PackModel):
@@ -312,7 +314,7 @@ class DocumentHeader(PackModel):
     kind: Identifier = "document"
     entity: RecordReference | None = None
     classification: Level = 0
-    date: Annotated[str, AfterValidator(spelling.iso_date)] = ""
+    date: Annotated[str, AfterValidator(field_formats.iso_date)] = ""
     author: ShortText = ""
     metadata: dict[Identifier, Scalar] = {}  # noqa: RUF012 - pydantic copies it
 

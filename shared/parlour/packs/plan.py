@@ -7,11 +7,11 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject, canonical_json
-from parlour.knowledge.records.changes import WriteCounts
+from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.packs.format import Pack
-from parlour.packs.forms import to_row
-from parlour.packs.part import PackModel
+from parlour.packs.pack_model import PackModel
+from parlour.packs.serialization import to_row
+from parlour.records.write_counts import WriteCounts
 
 type ConfigKind = Literal["human", "team", "agent", "tool", "entity_type", "binding", "secret"]
 
@@ -47,7 +47,9 @@ class ConfigPlan:
     retired_count: int = 0
 
 
-def plan_configuration(pack: Pack, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime, new_id: NewId) -> list[ConfigPlan]:
+def plan_configuration(
+    pack: Pack, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime, new_id: NewId
+) -> list[ConfigPlan]:
     """What differs, kind by kind, in the order of writing."""
     return [_plan_kind(kind, pack_configuration(pack, kind), known, now, new_id) for kind in WRITE_ORDER]
 
@@ -75,7 +77,11 @@ def _item_config(kind: ConfigKind, part: PackModel) -> JsonObject:
 
 
 def _plan_kind(
-    kind: ConfigKind, parts: Mapping[str, JsonObject], known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime, new_id: NewId
+    kind: ConfigKind,
+    parts: Mapping[str, JsonObject],
+    known: Mapping[tuple[ConfigKind, str], ConfigItem],
+    now: datetime,
+    new_id: NewId,
 ) -> ConfigPlan:
     created = [
         ConfigItem(kind, new_id(now), name, 1, config) for name, config in parts.items() if (kind, name) not in known
@@ -103,7 +109,9 @@ def _bindings_to_retire(absent: list[ConfigItem]) -> Iterator[ConfigItem]:
             yield ConfigItem(part.kind, part.id, part.name, part.version + 1, {**part.config, "is_active": False})
 
 
-def item_ids(known: Mapping[tuple[ConfigKind, str], ConfigItem], plans: list[ConfigPlan]) -> dict[tuple[ConfigKind, str], UUID]:
+def item_ids(
+    known: Mapping[tuple[ConfigKind, str], ConfigItem], plans: list[ConfigPlan]
+) -> dict[tuple[ConfigKind, str], UUID]:
     """Which row each part is, those about to be written included."""
     written = {(part.kind, part.name): part.id for one in plans for part in one.items_to_write}
     return {**{key: part.id for key, part in known.items()}, **written}

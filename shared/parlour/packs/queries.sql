@@ -2,7 +2,7 @@
 -- Let one apply at a time change a tenant; messages, which only refer to it, go on being stored.
 SELECT tenant_id FROM tenants FOR NO KEY UPDATE;
 
--- name: configuration
+-- name: read_configuration
 -- Every part of the tenant's configuration as a pack has it: references by name, not by id.
 SELECT 'human' AS kind, id, slug AS name, version, jsonb_build_object(
            'display_name', display_name, 'identity', identity, 'voice', voice, 'languages', languages,
@@ -40,7 +40,7 @@ SELECT 'binding', b.id, b.slug, b.version, jsonb_build_object(
 UNION ALL
 SELECT 'secret', id, name, 1, jsonb_build_object('reference', reference) FROM secrets;
 
--- name: put_human
+-- name: upsert_human
 -- A human as a pack has it, under its next version.
 INSERT INTO humans (tenant_id, id, slug, display_name, identity, voice, languages, cultural_register, guardrails,
                     version, created_at, updated_at)
@@ -51,7 +51,7 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
        languages = excluded.languages, cultural_register = excluded.cultural_register,
        guardrails = excluded.guardrails, version = excluded.version, updated_at = excluded.updated_at;
 
--- name: put_team
+-- name: upsert_team
 -- A team as a pack has it, under its next version.
 INSERT INTO teams (tenant_id, id, slug, display_name, department, role, sops, escalation, guardrails, version, created_at,
                    updated_at)
@@ -62,7 +62,7 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
        sops = excluded.sops, escalation = excluded.escalation, guardrails = excluded.guardrails,
        version = excluded.version, updated_at = excluded.updated_at;
 
--- name: put_agent
+-- name: upsert_agent
 -- An agent as a pack has it, under its next version.
 INSERT INTO agents (tenant_id, id, slug, display_name, instructions, model_routing, tools, memory_policy, budget,
                     guardrails, max_tool_iterations, prompt, modes, reminders, version, created_at, updated_at)
@@ -77,7 +77,7 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
        reminders = excluded.reminders, version = excluded.version,
        updated_at = excluded.updated_at;
 
--- name: put_tool
+-- name: upsert_tool
 -- A tool as a pack has it, under its next version.
 INSERT INTO tools (tenant_id, id, name, description, schema, endpoint, auth, writes, idempotent, heavy, needs_approval,
                    lookup, timeout_seconds, version, created_at, updated_at)
@@ -89,7 +89,7 @@ ON CONFLICT (tenant_id, name) DO UPDATE
        needs_approval = excluded.needs_approval, lookup = excluded.lookup,
        timeout_seconds = excluded.timeout_seconds, version = excluded.version, updated_at = excluded.updated_at;
 
--- name: put_entity_type
+-- name: upsert_entity_type
 -- An entity type as a pack has it, under its next version.
 INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, version, created_at, updated_at)
 VALUES (current_tenant(), %(id)s, %(name)s, %(display_name)s, %(properties)s, %(rag)s, %(version)s, %(now)s, %(now)s)
@@ -97,7 +97,7 @@ ON CONFLICT (tenant_id, key) DO UPDATE
    SET display_name = excluded.display_name, properties = excluded.properties, rag = excluded.rag,
        version = excluded.version, updated_at = excluded.updated_at;
 
--- name: put_binding
+-- name: upsert_binding
 -- A binding as a pack has it, under its next version.
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance,
                       greeting, is_active, version, created_at, updated_at)
@@ -109,7 +109,7 @@ ON CONFLICT (tenant_id, slug) DO UPDATE
        clearance = excluded.clearance, greeting = excluded.greeting, is_active = excluded.is_active,
        version = excluded.version, updated_at = excluded.updated_at;
 
--- name: put_secret
+-- name: upsert_secret
 -- Where the secret store keeps a secret of this tenant.
 INSERT INTO secrets (tenant_id, id, name, reference) VALUES (current_tenant(), %(id)s, %(name)s, %(reference)s)
 ON CONFLICT (tenant_id, name) DO UPDATE SET reference = excluded.reference;

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
-from parlour.packs.plan import ConfigKind, ConfigItem
+from parlour.packs.plan import ConfigItem, ConfigKind
 
 SQL = Queries.for_module(__file__)
 
@@ -21,11 +21,15 @@ def lock_tenant(tx: Transaction) -> None:
 
 def read_configuration(tx: Transaction) -> dict[tuple[ConfigKind, str], ConfigItem]:
     """All of a tenant's configuration by kind and name."""
-    return {(row.kind, row.name): row for row in tx.all(SQL["configuration"], ConfigItem)}
+    return {(row.kind, row.name): row for row in tx.all(SQL["read_configuration"], ConfigItem)}
 
 
 def upsert_items(
-    tx: Transaction, kind: ConfigKind, parts: Sequence[ConfigItem], ids: Mapping[tuple[ConfigKind, str], UUID], now: datetime
+    tx: Transaction,
+    kind: ConfigKind,
+    parts: Sequence[ConfigItem],
+    ids: Mapping[tuple[ConfigKind, str], UUID],
+    now: datetime,
 ) -> None:
     """Write parts of one kind. `ids` says which row a human, team or agent is, by its name."""
     columns = _binding_columns if kind == "binding" else _item_columns

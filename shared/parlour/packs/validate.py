@@ -3,20 +3,20 @@
 from collections.abc import Collection, Mapping
 
 from parlour.infra.errors import InvalidPack, PackProblem
-from parlour.packs import agree, built_in, reading
+from parlour.packs import built_in_tools, cross_references, pack_parser
 from parlour.packs.format import Agent, Binding, EntityType, Human, Pack, Record, Team, Tool
-from parlour.packs.reading import ParsedPack
+from parlour.packs.pack_parser import ParsedPack
 
 
-def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in.BUILT_IN_ENDPOINTS) -> Pack:
+def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_tools.BUILT_IN_ENDPOINTS) -> Pack:
     """The pack that `files` (path below the pack's folder, with /, -> text) describe.
 
     An agent may name a built-in tool without more ado, and a tool of the pack's own may have one's endpoint.
     Raises InvalidPack with all that is wrong at once, in the order of files and lines: YAML that cannot be
     read, unknown fields and the nearest right one, names that lead nowhere and those that would.
     """
-    found = reading.parse_pack(files)
-    problems = [*found.problems, *agree.find_reference_problems(found, endpoints)]
+    found = pack_parser.parse_pack(files)
+    problems = [*found.problems, *cross_references.find_reference_problems(found, endpoints)]
     tenant = found.get_tenant()
     if problems or tenant is None:
         raise InvalidPack(sorted(problems, key=_sort_key))

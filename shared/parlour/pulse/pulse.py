@@ -8,7 +8,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 
 MAX_QUESTION_CHARS = 1_000
 """Letters of a question that a manual refresh may carry."""

@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
-from parlour.tenancy.records import AuditEntry
 from parlour.tenancy.roles import require_role
+from parlour.tenancy.rows import AuditEntry
 
 __all__ = ["Entry", "recent", "record"]
 
@@ -34,7 +34,9 @@ def add_entry(
     store.add_audit_entry(tx, id=new_id(now), actor=actor, action=action, target=target, details=details, now=now)
 
 
-def list_entries(principal: Principal, tx: Transaction, limit: int, before: AuditEntry | None = None) -> list[AuditEntry]:
+def list_entries(
+    principal: Principal, tx: Transaction, limit: int, before: AuditEntry | None = None
+) -> list[AuditEntry]:
     """The latest acts, at most 200, from before an entry that was read earlier. Needs the role viewer."""
     require_role(principal, "viewer")
     return store.list_audit_entries(tx, min(max(limit, 1), _MAX_ENTRIES), before)

@@ -6,7 +6,7 @@ from parlour.infra.postgres import Transaction
 from parlour.tenancy import store
 from parlour.tenancy.labels import is_identifier
 from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
-from parlour.tenancy.records import Tenant
+from parlour.tenancy.rows import Tenant
 
 __all__ = [
     "Agent",
@@ -46,4 +46,6 @@ def list_active_bindings(tx: Transaction) -> list[Binding]:
 
 def find_web_binding(tx: Transaction, agent_slug: str) -> Binding | None:
     """Through which binding anybody talks to that agent, by its slug, on the web; of several the first by slug."""
-    return next((binding for binding in store.list_bindings_of_agent(tx, agent_slug) if binding.is_open_to_visitors), None)
+    return next(
+        (binding for binding in store.list_bindings_of_agent(tx, agent_slug) if binding.is_open_to_visitors), None
+    )

@@ -6,13 +6,13 @@ from uuid import UUID
 
 from parlour.infra.errors import Conflict, NotFound
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, store
 from parlour.tenancy.labels import validate_identifier, validate_label
-from parlour.tenancy.records import Member
 from parlour.tenancy.roles import check_grant, require_role
+from parlour.tenancy.rows import Member
 
 __all__ = ["Member", "add", "all_of", "change"]
 
@@ -77,6 +77,8 @@ def list_members(principal: Principal, tx: Transaction) -> list[Member]:
     return store.list_members(tx)
 
 
-def _add_audit_entry(principal: Principal, tx: Transaction, action: str, member: Member, now: datetime, new_id: NewId) -> None:
+def _add_audit_entry(
+    principal: Principal, tx: Transaction, action: str, member: Member, now: datetime, new_id: NewId
+) -> None:
     details: JsonObject = {"roles": [*member.roles], "clearance": member.clearance, "active": member.active}
     audit.add_entry(principal, tx, action, f"member:{member.id}", details, now, new_id)

@@ -15,8 +15,8 @@ import jwt
 
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderUnavailable, Unauthenticated
-from parlour.infra.jsonable import Json, JsonObject
-from parlour.tenancy import tokens
+from parlour.infra.json_values import Json, JsonObject
+from parlour.tenancy import signed_tokens
 
 #: The key decides the algorithm; the token's header only has to agree.
 _ALGORITHMS = frozenset({"RS256", "ES256"})
@@ -58,15 +58,15 @@ class TrustedIssuers:
         Raises Unauthenticated for every token that is not in order, ProviderUnavailable when that cannot be
         told because the issuer does not answer.
         """
-        header = tokens.parse_header(text)
+        header = signed_tokens.parse_header(text)
         if header is None or header.algorithm not in _ALGORITHMS:
             raise Unauthenticated(reason="algorithm")
-        issuer = tokens.get_text_claim(tokens.read_unverified_claims(text), "iss")
+        issuer = signed_tokens.get_text_claim(signed_tokens.read_unverified_claims(text), "iss")
         if issuer not in self._keys:
             raise Unauthenticated(reason="issuer")
         with self._lock:
             key = self._keys[issuer].find_key(header, now)
-        claims = tokens.verify_signature(text, key, key.algorithm_name)
+        claims = signed_tokens.verify_signature(text, key, key.algorithm_name)
         return self._to_identity(claims, issuer, now)
 
     def _to_identity(self, claims: JsonObject, issuer: str, now: datetime) -> Identity:
@@ -74,8 +74,8 @@ class TrustedIssuers:
             raise Unauthenticated(reason="issuer")
         if not _has_audience(claims.get("aud"), self._audience):
             raise Unauthenticated(reason="audience")
-        tokens.verify_times(claims, now)
-        return Identity(issuer, tokens.get_text_claim(claims, "sub"))
+        signed_tokens.verify_times(claims, now)
+        return Identity(issuer, signed_tokens.get_text_claim(claims, "sub"))
 
 
 class _IssuerKeys:
@@ -88,7 +88,7 @@ class _IssuerKeys:
         self._refreshed_at: datetime | None = None
         self._tried_at: datetime | None = None
 
-    def find_key(self, header: tokens.TokenHeader, now: datetime) -> jwt.PyJWK:
+    def find_key(self, header: signed_tokens.TokenHeader, now: datetime) -> jwt.PyJWK:
         """The key that the header names, read anew if need be; see the module for when."""
         if self._is_refresh_due(header, now):
             self._refresh(now)
@@ -99,10 +99,14 @@ class _IssuerKeys:
             raise ProviderUnavailable("the identity provider did not answer; try again in a minute")
         raise Unauthenticated(reason="unknown_key")
 
-    def _is_refresh_due(self, header: tokens.TokenHeader, now: datetime) -> bool:
+    def _is_refresh_due(self, header: signed_tokens.TokenHeader, now: datetime) -> bool:
         if self._tried_at and now - self._tried_at < _MIN_REFRESH_PAUSE:
             return False
-        return self._refreshed_at is None or now - self._refreshed_at > _CACHE_TIME or _find_key(self._keys, header) is None
+        return (
+            self._refreshed_at is None
+            or now - self._refreshed_at > _CACHE_TIME
+            or _find_key(self._keys, header) is None
+        )
 
     def _refresh(self, now: datetime) -> None:
         self._tried_at = now
@@ -141,7 +145,7 @@ def _signing_keys(document: JsonObject) -> tuple[jwt.PyJWK, ...]:
     return tuple(key for key in known if key.algorithm_name in _ALGORITHMS)
 
 
-def _find_key(keys: Sequence[jwt.PyJWK], header: tokens.TokenHeader) -> jwt.PyJWK | None:
+def _find_key(keys: Sequence[jwt.PyJWK], header: signed_tokens.TokenHeader) -> jwt.PyJWK | None:
     """The key of that name and algorithm; a token that names none fits a key set of one."""
     fitting = [key for key in keys if key.algorithm_name == header.algorithm]
     if header.key_id is None:

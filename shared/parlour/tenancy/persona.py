@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from parlour.infra.jsonable import Json, JsonObject
-from parlour.tenancy.records import Tenant, User
+from parlour.infra.json_values import Json, JsonObject
+from parlour.tenancy.rows import Tenant, User
 
 
 @dataclass(frozen=True, slots=True)

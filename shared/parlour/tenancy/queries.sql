@@ -1,26 +1,26 @@
 -- In this order: routes, tenants, bindings, people, signing in, members and keys, versions and the audit trail.
 
--- name: route
+-- name: find_routing_key
 -- Where a routing key leads; it needs no tenant.
-SELECT key, tenant_id, binding_id FROM routes WHERE key = %(key)s;
+SELECT key, tenant_id, binding_id FROM routing_keys WHERE key = %(key)s;
 
--- name: claim_route
+-- name: claim_routing_key
 -- Take a key for this tenant or point its own key elsewhere; no row comes back when another tenant holds it.
-INSERT INTO routes (key, tenant_id, binding_id) VALUES (%(key)s, current_tenant(), %(binding_id)s)
-ON CONFLICT (key) DO UPDATE SET binding_id = excluded.binding_id WHERE routes.tenant_id = excluded.tenant_id
+INSERT INTO routing_keys (key, tenant_id, binding_id) VALUES (%(key)s, current_tenant(), %(binding_id)s)
+ON CONFLICT (key) DO UPDATE SET binding_id = excluded.binding_id WHERE routing_keys.tenant_id = excluded.tenant_id
 RETURNING key, tenant_id, binding_id;
 
--- name: release_routes
+-- name: release_routing_keys
 -- Give up this tenant's channel keys except those kept; the key of the tenant itself stays.
-DELETE FROM routes
+DELETE FROM routing_keys
  WHERE tenant_id = current_tenant() AND key NOT LIKE 'tenant:%%' AND key <> ALL (%(kept)s::text[])
 RETURNING key, tenant_id, binding_id;
 
--- name: own_routes
+-- name: list_own_routing_keys
 -- The keys that lead to this tenant.
-SELECT key, tenant_id, binding_id FROM routes WHERE tenant_id = current_tenant() ORDER BY key;
+SELECT key, tenant_id, binding_id FROM routing_keys WHERE tenant_id = current_tenant() ORDER BY key;
 
--- name: tenant
+-- name: find_tenant
 -- The tenant of this transaction.
 SELECT tenant_id, slug, display_name, status, settings, version, created_at, updated_at FROM tenants;
 
@@ -49,7 +49,7 @@ RETURNING tenant_id, slug, display_name, status, settings, version, created_at, 
 UPDATE tenants SET status = %(status)s, updated_at = %(now)s
 RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
 
--- name: persona
+-- name: find_persona
 -- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
 -- change seldom, and the same text is read once. With them the user who talks to it, if one is named, and the mark of
 -- whoever wrote the tenant's records last, where it covers all that this transaction sees.
@@ -60,7 +60,7 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
           LEFT JOIN secrets s ON s.tenant_id = one.tenant_id AND s.name = one.auth
          WHERE one.name = ANY(a.tools)) AS tools,
        CASE WHEN pg_current_xact_id_if_assigned() IS NULL
-            THEN COALESCE((SELECT latest::text FROM record_writes), '') END AS record_mark
+            THEN COALESCE((SELECT transaction_id::text FROM record_writes), '') END AS record_mark
   FROM bindings b
   JOIN tenants t USING (tenant_id)
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
@@ -69,29 +69,29 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
   LEFT JOIN users u ON u.tenant_id = b.tenant_id AND u.id = %(user_id)s::uuid
  WHERE b.id = %(binding_id)s;
 
--- name: binding_by_id
+-- name: find_binding
 -- One binding.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
   FROM bindings WHERE id = %(binding_id)s;
 
--- name: binding_by_slug
+-- name: find_binding_by_slug
 -- One binding, by the name its pack gives it.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
   FROM bindings WHERE slug = %(slug)s;
 
--- name: active_bindings
+-- name: list_active_bindings
 -- The bindings that are switched on.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
   FROM bindings WHERE is_active ORDER BY slug;
 
--- name: bindings_of_agent
+-- name: list_bindings_of_agent
 -- The bindings that are switched on and put this agent, by its slug, to work.
 SELECT b.id, b.slug, b.display_name, b.human_id, b.team_id, b.agent_id, b.door, b.channels, b.clearance, b.greeting,
        b.is_active, b.version
   FROM bindings b JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
  WHERE b.is_active AND a.slug = %(agent)s ORDER BY b.slug;
 
--- name: contact
+-- name: find_or_create_contact
 -- Who writes from this number (or under this id, when they hide it), and their main session with the binding; what is missing is made. Every step is
 -- an upsert that hands back the row that won, so two first messages at once end in one user and one session.
 WITH known AS (
@@ -116,7 +116,7 @@ ON CONFLICT (tenant_id, user_id, binding_id) WHERE is_main
 DO UPDATE SET last_active_at = GREATEST(sessions.last_active_at, excluded.last_active_at)
 RETURNING user_id, id AS session_id, id = %(session_id)s AS is_new;
 
--- name: open_visitor
+-- name: create_visitor
 -- A new user on the web with a session, about an entity if one is named; no row comes back when the binding is missing
 -- or switched off, or the entity is missing or out of its reach.
 WITH door AS (
@@ -151,18 +151,18 @@ SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, %(visi
         OR EXISTS (SELECT FROM entities e
                     WHERE e.id = %(entity_id)s::uuid AND e.classification <= %(clearance)s AND e.deleted_at IS NULL))
 RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_main, pinned_at, archived_at, created_at,
-          last_active_at, last_event,
+          last_active_at, last_event_number,
           (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
             WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
 
--- name: session
+-- name: find_session
 -- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about
 -- or was answered from may have been closed since.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
-       s.archived_at, s.created_at, s.last_active_at, s.last_event,
+       s.archived_at, s.created_at, s.last_active_at, s.last_event_number,
        GREATEST(b.clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)
-                   FROM sources n
+                   FROM citation_numbers n
                    JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
                   WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) AS needs
   FROM sessions s
@@ -171,25 +171,25 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
   LEFT JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
  WHERE s.id = %(session_id)s;
 
--- name: acting_user
+-- name: find_acting_user
 -- What a user may see through a binding: their own clearance if they have one, else the binding's.
 SELECT u.tenant_id, u.id, COALESCE(u.clearance, b.clearance) AS clearance
   FROM users u JOIN bindings b USING (tenant_id)
  WHERE u.id = %(user_id)s AND b.id = %(binding_id)s;
 
--- name: admit_member
+-- name: find_member_credential
 -- The active member whom an issuer calls by this subject.
 SELECT m.id, m.roles, m.clearance, NULL::bytea AS secret_hash, to_jsonb(t) AS tenant
   FROM members m JOIN tenants t USING (tenant_id)
  WHERE m.issuer = %(issuer)s AND m.subject = %(subject)s AND m.active;
 
--- name: admit_key
+-- name: find_key_credential
 -- A key that is not revoked; whoever asks compares the hash.
 SELECT k.id, k.roles, k.clearance, k.secret_hash, to_jsonb(t) AS tenant
   FROM api_keys k JOIN tenants t USING (tenant_id)
  WHERE k.id = %(key_id)s AND k.revoked_at IS NULL;
 
--- name: admit_visitor
+-- name: find_visitor_credential
 -- The user of a visitor's token, or who they turned out to be, if user and binding are still there.
 SELECT u.id, '{}'::text[] AS roles, COALESCE(u.clearance, b.clearance) AS clearance, NULL::bytea AS secret_hash,
        to_jsonb(t) AS tenant
@@ -206,12 +206,12 @@ VALUES (current_tenant(), %(member_id)s, %(issuer)s, %(subject)s, %(display_name
 ON CONFLICT (tenant_id, issuer, subject) DO NOTHING
 RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
 
--- name: change_member
+-- name: update_member
 -- Change what a member may do.
 UPDATE members SET roles = %(roles)s, clearance = %(clearance)s, active = %(active)s WHERE id = %(member_id)s
 RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
 
--- name: members
+-- name: list_members
 -- Everybody of the tenant.
 SELECT id, issuer, subject, display_name, roles, clearance, active, created_at
   FROM members ORDER BY display_name, id;
@@ -227,23 +227,23 @@ RETURNING id, name, roles, clearance, created_at, revoked_at;
 UPDATE api_keys SET revoked_at = COALESCE(revoked_at, %(now)s) WHERE id = %(key_id)s
 RETURNING id, name, roles, clearance, created_at, revoked_at;
 
--- name: keys
+-- name: list_keys
 -- The tenant's keys, the newest first.
 SELECT id, name, roles, clearance, created_at, revoked_at FROM api_keys ORDER BY created_at DESC, id DESC;
 
--- name: record_version
+-- name: add_config_version
 -- Keep a version of a piece of configuration; nothing is written when that version is there already.
-INSERT INTO config_versions (tenant_id, id, tier, tier_id, version, config, created_by, created_at)
+INSERT INTO config_versions (tenant_id, id, kind, config_id, version, config, created_by, created_at)
 VALUES (current_tenant(), %(id)s, %(tier)s, %(tier_id)s, %(version)s, %(config)s, %(created_by)s, %(now)s)
-ON CONFLICT (tenant_id, tier, tier_id, version) DO NOTHING;
+ON CONFLICT (tenant_id, kind, config_id, version) DO NOTHING;
 
--- name: record_act
+-- name: add_audit_entry
 -- Add to the audit trail; an act that is there stays, for what does it may be committed twice.
 INSERT INTO audit_log (tenant_id, id, actor, action, target, details, at)
 VALUES (current_tenant(), %(id)s, %(actor)s, %(action)s, %(target)s, %(details)s, %(now)s)
     ON CONFLICT DO NOTHING;
 
--- name: acts
+-- name: list_audit_entries
 -- The audit trail, the latest first, from before an entry on.
 SELECT id, actor, action, target, details, at
   FROM audit_log

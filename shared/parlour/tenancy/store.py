@@ -7,21 +7,21 @@ from datetime import datetime
 from typing import Any, get_origin
 from uuid import UUID
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
-from parlour.tenancy.records import (
+from parlour.tenancy.rows import (
     ActingUser,
-    CredentialRow,
-    Contact,
-    AuditEntry,
     ApiKey,
+    AuditEntry,
+    Contact,
+    CredentialRow,
     Member,
     RoutingKey,
     Session,
-    TenantStatus,
     Tenant,
+    TenantStatus,
     User,
 )
 
@@ -37,23 +37,23 @@ class _PersonaRow:
 
 
 def find_routing_key(tx: Transaction, key: str) -> RoutingKey | None:
-    return tx.first(SQL["route"], RoutingKey, key=key)
+    return tx.first(SQL["find_routing_key"], RoutingKey, key=key)
 
 
 def claim_routing_key(tx: Transaction, key: str, binding_id: UUID | None) -> RoutingKey | None:
-    return tx.first(SQL["claim_route"], RoutingKey, key=key, binding_id=binding_id)
+    return tx.first(SQL["claim_routing_key"], RoutingKey, key=key, binding_id=binding_id)
 
 
 def release_routing_keys(tx: Transaction, kept: Collection[str]) -> list[RoutingKey]:
-    return tx.all(SQL["release_routes"], RoutingKey, kept=sorted(kept))
+    return tx.all(SQL["release_routing_keys"], RoutingKey, kept=sorted(kept))
 
 
 def list_own_routing_keys(tx: Transaction) -> list[RoutingKey]:
-    return tx.all(SQL["own_routes"], RoutingKey)
+    return tx.all(SQL["list_own_routing_keys"], RoutingKey)
 
 
 def find_tenant(tx: Transaction) -> Tenant | None:
-    return tx.first(SQL["tenant"], Tenant)
+    return tx.first(SQL["find_tenant"], Tenant)
 
 
 def create_tenant(
@@ -72,11 +72,13 @@ def set_tenant_status(tx: Transaction, status: TenantStatus, now: datetime) -> T
 
 
 def find_persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Persona | None:
-    row = tx.first(SQL["persona"], _PersonaRow, binding_id=binding_id, user_id=user_id)
+    row = tx.first(SQL["find_persona"], _PersonaRow, binding_id=binding_id, user_id=user_id)
     if row is None:
         return None
     user = _from_json_row(User, row.user) if row.user else None
-    return replace(_parse_persona(row.config), user=user, last_record_write=row.last_record_write, tools_json=row.tools_json or "")
+    return replace(
+        _parse_persona(row.config), user=user, last_record_write=row.last_record_write, tools_json=row.tools_json or ""
+    )
 
 
 def _parse_persona(config: str) -> Persona:
@@ -92,27 +94,27 @@ def _parse_persona(config: str) -> Persona:
 
 
 def find_binding(tx: Transaction, binding_id: UUID) -> Binding | None:
-    return tx.first(SQL["binding_by_id"], Binding, binding_id=binding_id)
+    return tx.first(SQL["find_binding"], Binding, binding_id=binding_id)
 
 
 def find_binding_by_slug(tx: Transaction, slug: str) -> Binding | None:
-    return tx.first(SQL["binding_by_slug"], Binding, slug=slug)
+    return tx.first(SQL["find_binding_by_slug"], Binding, slug=slug)
 
 
 def list_bindings_of_agent(tx: Transaction, agent: str) -> list[Binding]:
-    return tx.all(SQL["bindings_of_agent"], Binding, agent=agent)
+    return tx.all(SQL["list_bindings_of_agent"], Binding, agent=agent)
 
 
 def list_active_bindings(tx: Transaction) -> list[Binding]:
-    return tx.all(SQL["active_bindings"], Binding)
+    return tx.all(SQL["list_active_bindings"], Binding)
 
 
 def find_or_create_contact(tx: Transaction, **values: str | UUID | datetime | None) -> Contact:
-    return tx.one(SQL["contact"], Contact, **values)
+    return tx.one(SQL["find_or_create_contact"], Contact, **values)
 
 
 def create_visitor(tx: Transaction, **values: UUID | datetime | str | None) -> Contact | None:
-    return tx.first(SQL["open_visitor"], Contact, **values)
+    return tx.first(SQL["create_visitor"], Contact, **values)
 
 
 def open_session(tx: Transaction, **values: UUID | datetime | int | str | None) -> Session | None:
@@ -120,23 +122,23 @@ def open_session(tx: Transaction, **values: UUID | datetime | int | str | None) 
 
 
 def find_session(tx: Transaction, session_id: UUID) -> Session | None:
-    return tx.first(SQL["session"], Session, session_id=session_id)
+    return tx.first(SQL["find_session"], Session, session_id=session_id)
 
 
 def find_acting_user(tx: Transaction, user_id: UUID, binding_id: UUID) -> ActingUser | None:
-    return tx.first(SQL["acting_user"], ActingUser, user_id=user_id, binding_id=binding_id)
+    return tx.first(SQL["find_acting_user"], ActingUser, user_id=user_id, binding_id=binding_id)
 
 
 def find_member_credential(tx: Transaction, issuer: str, subject: str) -> CredentialRow | None:
-    return tx.first(SQL["admit_member"], CredentialRow, issuer=issuer, subject=subject)
+    return tx.first(SQL["find_member_credential"], CredentialRow, issuer=issuer, subject=subject)
 
 
 def find_key_credential(tx: Transaction, key_id: UUID) -> CredentialRow | None:
-    return tx.first(SQL["admit_key"], CredentialRow, key_id=key_id)
+    return tx.first(SQL["find_key_credential"], CredentialRow, key_id=key_id)
 
 
 def find_visitor_credential(tx: Transaction, user_id: UUID, binding_id: UUID) -> CredentialRow | None:
-    return tx.first(SQL["admit_visitor"], CredentialRow, user_id=user_id, binding_id=binding_id)
+    return tx.first(SQL["find_visitor_credential"], CredentialRow, user_id=user_id, binding_id=binding_id)
 
 
 def add_member(tx: Transaction, **values: str | int | UUID | datetime | list[str]) -> Member | None:
@@ -144,11 +146,11 @@ def add_member(tx: Transaction, **values: str | int | UUID | datetime | list[str
 
 
 def update_member(tx: Transaction, **values: int | UUID | list[str]) -> Member | None:
-    return tx.first(SQL["change_member"], Member, **values)
+    return tx.first(SQL["update_member"], Member, **values)
 
 
 def list_members(tx: Transaction) -> list[Member]:
-    return tx.all(SQL["members"], Member)
+    return tx.all(SQL["list_members"], Member)
 
 
 def create_key(tx: Transaction, **values: str | int | bytes | UUID | datetime | list[str]) -> ApiKey:
@@ -160,21 +162,21 @@ def revoke_key(tx: Transaction, key_id: UUID, now: datetime) -> ApiKey | None:
 
 
 def list_keys(tx: Transaction) -> list[ApiKey]:
-    return tx.all(SQL["keys"], ApiKey)
+    return tx.all(SQL["list_keys"], ApiKey)
 
 
 def add_config_version(tx: Transaction, **values: str | int | UUID | datetime | JsonObject) -> bool:
     """Whether it was written: False when that version was there already."""
-    return tx.run(SQL["record_version"], **values) == 1
+    return tx.run(SQL["add_config_version"], **values) == 1
 
 
 def add_audit_entry(tx: Transaction, **values: str | UUID | datetime | JsonObject) -> None:
-    tx.run(SQL["record_act"], **values)
+    tx.run(SQL["add_audit_entry"], **values)
 
 
 def list_audit_entries(tx: Transaction, limit: int, before: AuditEntry | None) -> list[AuditEntry]:
     at, id_ = (before.at, before.id) if before else (None, None)
-    return tx.all(SQL["acts"], AuditEntry, most=limit, before_at=at, before_id=id_)
+    return tx.all(SQL["list_audit_entries"], AuditEntry, most=limit, before_at=at, before_id=id_)
 
 
 def parse_tenant(row: JsonObject) -> Tenant:

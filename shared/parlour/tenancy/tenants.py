@@ -5,13 +5,13 @@ from datetime import datetime
 
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
-from parlour.tenancy import audit, routes, store, versions
+from parlour.tenancy import audit, config_versions, routing_keys, store
 from parlour.tenancy.labels import validate_label
-from parlour.tenancy.records import TenantStatus, Tenant
 from parlour.tenancy.roles import require_role
+from parlour.tenancy.rows import Tenant, TenantStatus
 
 __all__ = ["Status", "Tenant", "by_slug", "create", "get", "is_slug", "set_status", "update"]
 
@@ -28,7 +28,7 @@ def find_tenant_by_slug(database: Database, slug: str) -> Tenant | None:
     if not is_slug(slug):
         return None
     with database.transaction(None) as tx:
-        route = routes.find_routing_key(tx, routes.tenant_key(slug))
+        route = routing_keys.find_routing_key(tx, routing_keys.tenant_key(slug))
     if route is None:
         return None
     with database.transaction(route.tenant_id) as tx:
@@ -63,7 +63,7 @@ def create_tenant(
     tenant = store.create_tenant(tx, slug=slug, display_name=label, settings=settings, now=now)
     if tenant is None:
         raise Conflict(f"tenant {principal.tenant_id} already exists; change it instead")
-    routes.claim_key(tx, routes.tenant_key(slug), None)
+    routing_keys.claim_key(tx, routing_keys.tenant_key(slug), None)
     _record_change(principal, tx, tenant, "tenant.created", now, new_id)
     return tenant
 
@@ -81,7 +81,9 @@ def update_tenant(
     return True
 
 
-def set_tenant_status(principal: Principal, tx: Transaction, status: TenantStatus, now: datetime, new_id: NewId) -> Tenant:
+def set_tenant_status(
+    principal: Principal, tx: Transaction, status: TenantStatus, now: datetime, new_id: NewId
+) -> Tenant:
     """Open or pause the tenant (role admin); archive it or bring it back (the operator). Audited.
 
     Raises Forbidden, NotFound when the transaction's tenant does not exist, InvalidRequest for no such status.
@@ -100,8 +102,10 @@ def set_tenant_status(principal: Principal, tx: Transaction, status: TenantStatu
     return after
 
 
-def _record_change(principal: Principal, tx: Transaction, tenant: Tenant, action: str, now: datetime, new_id: NewId) -> None:
+def _record_change(
+    principal: Principal, tx: Transaction, tenant: Tenant, action: str, now: datetime, new_id: NewId
+) -> None:
     config: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "settings": tenant.settings}
-    versions.record_version(principal, tx, "tenant", tenant.tenant_id, tenant.version, config, now, new_id)
+    config_versions.record_version(principal, tx, "tenant", tenant.tenant_id, tenant.version, config, now, new_id)
     details: JsonObject = {"version": tenant.version}
     audit.add_entry(principal, tx, action, f"tenant:{tenant.tenant_id}", details, now, new_id)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from parlour.text import sentences
-from parlour.text.email_text import EmailOrigin, to_iso_day
-from parlour.text.markdown import CODE_FENCE, HORIZONTAL_RULE, split_sections
+from parlour.text.document_sections import CODE_FENCE, HORIZONTAL_RULE, split_sections
+from parlour.text.email_headers import EmailOrigin, to_iso_day
 
 MAX_CHUNK_CHARS = 900
 """Characters in a piece's body: about 210 tokens of English, so that body and lead fit the 256 tokens that small
@@ -156,7 +156,10 @@ def _parse_group(group: Sequence[str]) -> list[_Block]:
         if index and "|" in line and _TABLE_DELIMITER.match(line.strip()) and "|" in group[index - 1]:
             return [*_paragraph(lines[: index - 1]), _table(lines[index - 1 : index + 1], lines[index + 1 :])]
         if _LIST_ITEM.match(line):
-            return [*_paragraph(lines[:index]), _Block("", tuple(_list_items(lines[index:])), accepts_introduction=True)]
+            return [
+                *_paragraph(lines[:index]),
+                _Block("", tuple(_list_items(lines[index:])), accepts_introduction=True),
+            ]
     return _paragraph(lines)
 
 

@@ -94,7 +94,11 @@ class FoundDate:
 def extract_dates(text: str) -> tuple[list[FoundDate], str]:
     """Return the dates of a text, and the text with blanks where they stood: places stay the same."""
     found: list[FoundDate] = []
-    for pattern, read in (*((one, _parse_written_date) for one in _WRITTEN_DATES), (_NUMERIC_DATE, _parse_numeric_date), (_MONTH_ALONE, _parse_written_date)):
+    for pattern, read in (
+        *((one, _parse_written_date) for one in _WRITTEN_DATES),
+        (_NUMERIC_DATE, _parse_numeric_date),
+        (_MONTH_ALONE, _parse_written_date),
+    ):
         text = pattern.sub(_date_collector(read, found), text)
     return found, text
 
@@ -107,7 +111,9 @@ def parse_stored_value(stored_value: str) -> Date | None:
     return found[0].date if found else None
 
 
-def _date_collector(parse: Callable[[re.Match[str]], Date | None], found_dates: list[FoundDate]) -> Callable[[re.Match[str]], str]:
+def _date_collector(
+    parse: Callable[[re.Match[str]], Date | None], found_dates: list[FoundDate]
+) -> Callable[[re.Match[str]], str]:
     def note(match: re.Match[str]) -> str:
         date = parse(match)
         if date is None:

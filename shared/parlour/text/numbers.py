@@ -120,7 +120,11 @@ class Number:
         """Whether the other is this one. falling: a word says the sign that this one does not have."""
         theirs = other.values | frozenset(map(abs, other.values)) if ignores_sign else other.values
         is_alike = self.scale == other.scale
-        may_be = is_alike or (self.scale == 1 and other.has_uncertain_scale) or (other.scale == 1 and self.has_uncertain_scale)
+        may_be = (
+            is_alike
+            or (self.scale == 1 and other.has_uncertain_scale)
+            or (other.scale == 1 and self.has_uncertain_scale)
+        )
         if is_alike or (may_be and self.values & theirs):
             return bool(self.values & theirs)
         off = self._rounding_error if other.scale == 1 else Decimal()
@@ -171,7 +175,9 @@ def find_figures(text: str) -> Figures:
     """Return the dates and numbers of a text, number words from two on included."""
     dates, rest = extract_dates(ascii_digits(text))
     numbers = (*find_digit_numbers(rest), *_find_written_numbers(rest))
-    return Figures(frozenset(found.date for found in dates), numbers, states_decrease=bool(_DECREASE_WORDS.search(text)))
+    return Figures(
+        frozenset(found.date for found in dates), numbers, states_decrease=bool(_DECREASE_WORDS.search(text))
+    )
 
 
 def ascii_digits(text: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from parlour.infra.errors import Misconfigured
-from parlour.tools.definition import host_of
+from parlour.tools.tool_definition import host_of
 
 _PUBLIC_IPV6 = ipaddress.IPv6Network("2000::/3")
 """Global unicast; what is outside is local, multicast, or an IPv4 address in disguise (mapped, 64:ff9b::/96)."""

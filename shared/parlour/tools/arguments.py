@@ -9,7 +9,7 @@ from jsonschema.exceptions import ValidationError
 from referencing import Registry
 
 from parlour.infra.errors import InvalidArguments
-from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.infra.json_values import JsonObject, canonical_json
 
 _MAX_ERRORS = 5
 """Mistakes told at once; more would only be noise."""
@@ -34,7 +34,11 @@ def _describe_error(error: ValidationError) -> str:
     keyword, value, rule = str(error.validator), error.instance, error.validator_value
     if keyword == "additionalProperties" and isinstance(error.schema, Mapping):
         rule = list(error.schema.get("properties", {}))
-    said = _DESCRIPTIONS[keyword](value, rule) if keyword in _DESCRIPTIONS else f"does not satisfy {keyword} {_shortened(rule)}"
+    said = (
+        _DESCRIPTIONS[keyword](value, rule)
+        if keyword in _DESCRIPTIONS
+        else f"does not satisfy {keyword} {_shortened(rule)}"
+    )
     return f"{_argument_path(error)}: {said}"
 
 

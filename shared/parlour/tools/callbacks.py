@@ -13,7 +13,7 @@ from uuid import UUID
 import jwt
 
 from parlour.infra.errors import Misconfigured, ToolRefused, Unauthenticated
-from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.tools.result import ToolResult, error_result, success_result
 
 CALLBACK_PATH = "/v1/tool-results"
@@ -50,14 +50,18 @@ def make_callback_url(public_url: str, callback: Callback, secret: str, deadline
         "iat": int(now.timestamp()),
         "exp": int((deadline + LATE_RESULT_PERIOD).timestamp()),
     }
-    token = jwt.PyJWS().encode(canonical_json(claims).encode(), _validated_secret(secret), _ALGORITHM, {"typ": _TOKEN_TYPE})
+    token = jwt.PyJWS().encode(
+        canonical_json(claims).encode(), _validated_secret(secret), _ALGORITHM, {"typ": _TOKEN_TYPE}
+    )
     return f"{public_url.rstrip('/')}{CALLBACK_PATH}/{token}"
 
 
 def verify_callback_token(token: str, secret: str, now: datetime) -> Callback:
     """What the token is for. Raises Unauthenticated unless it was issued here for this and has not expired."""
     try:
-        whole = jwt.PyJWS().decode_complete(token, _validated_secret(secret), algorithms=[_ALGORITHM], options=_VERIFY_OPTIONS)
+        whole = jwt.PyJWS().decode_complete(
+            token, _validated_secret(secret), algorithms=[_ALGORITHM], options=_VERIFY_OPTIONS
+        )
         claims = json.loads(whole["payload"])
         if str(whole["header"].get("typ", "")).lower() != _TOKEN_TYPE or claims["iss"] != _ISSUER:
             raise Unauthenticated(reason="not_a_callback")

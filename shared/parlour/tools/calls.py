@@ -6,7 +6,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound, OutcomeUnknown, ToolCancelled
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep
@@ -14,9 +14,9 @@ from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal
 from parlour.tools import store
-from parlour.tools.definition import Tool
-from parlour.tools.records import ToolCall, EndedCall, UnfinishedCall, UnknownCall
 from parlour.tools.result import ToolResult, error_result
+from parlour.tools.rows import EndedCall, ToolCall, UnfinishedCall, UnknownCall
+from parlour.tools.tool_definition import Tool
 
 __all__ = [
     "WORKING",
@@ -93,7 +93,9 @@ def end_call(
 def give_up_calls(tx: Transaction, turn_id: UUID, now: datetime) -> int:
     """The turn is given up: what it had begun and has no outcome of is unknown, what it had not begun never will be.
     How many became unknown. Heavy calls are the dispatcher's and go on."""
-    return store.give_up_calls(tx, turn_id, error_result(OutcomeUnknown()).content, error_result(ToolCancelled()).content, now)
+    return store.give_up_calls(
+        tx, turn_id, error_result(OutcomeUnknown()).content, error_result(ToolCancelled()).content, now
+    )
 
 
 def list_unfinished(tx: Transaction, turn_id: UUID) -> list[UnfinishedCall]:
@@ -140,7 +142,9 @@ def record_callback(tx: Transaction, call_id: UUID, run_token: int, result: Tool
     Raises NotFound when the call is gone or is being run anew.
     """
     state = "done" if result.ok else "failed"
-    store.record_callback(tx, id=call_id, run=run_token, state=state, result=result.content, code=result.code or None, now=now)
+    store.record_callback(
+        tx, id=call_id, run=run_token, state=state, result=result.content, code=result.code or None, now=now
+    )
     ended = _get_call(tx, call_id).to_ended_call()
     if ended is None:
         raise NotFound("this call was restarted; results of earlier runs are ignored")
@@ -189,7 +193,9 @@ def cancel_call(principal: Principal, tx: Transaction, call_id: UUID, now: datet
 def cancel_session_calls(tx: Transaction, session_id: UUID, now: datetime) -> tuple[int, list[EndedCall]]:
     """Stop every long call of a session: how many there were, and those of them that nobody was at, ended. The caller
     has checked whose session it is: people may stop what they asked for."""
-    under_way = [call_id for call_id in store.list_unfinished_heavy(tx, session_id) if store.request_cancel(tx, call_id, now)]
+    under_way = [
+        call_id for call_id in store.list_unfinished_heavy(tx, session_id) if store.request_cancel(tx, call_id, now)
+    ]
     return len(under_way), [ended for call_id in under_way if (ended := _end_unless_running(tx, call_id, now))]
 
 

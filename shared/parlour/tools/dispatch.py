@@ -21,14 +21,14 @@ from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tools import effects, store
 from parlour.tools.callbacks import Callback
-from parlour.tools.definition import Tool
+from parlour.tools.cancellable_connection import CancellableConnection
+from parlour.tools.cancellable_endpoint import CancellableEndpoint
 from parlour.tools.effects import EndState
-from parlour.tools.line import CancellableConnection
-from parlour.tools.records import ToolCall, EndedCall
 from parlour.tools.registry import load_tools
 from parlour.tools.result import ToolResult, error_result
+from parlour.tools.rows import EndedCall, ToolCall
 from parlour.tools.run import Endpoint, ToolContext
-from parlour.tools.watch import CancellableEndpoint
+from parlour.tools.tool_definition import Tool
 
 _RESERVED_SECONDS = 20.0
 """What a call leaves of the invocation, so that it can be looked up and its outcome committed."""
@@ -64,7 +64,9 @@ class _LeasedCall:
     tool: Tool | None
 
 
-def dispatch_call[W](dependencies: DispatchDependencies[W], tenant_id: UUID, tool_call_id: UUID, seconds_left: SecondsLeft) -> None:
+def dispatch_call[W](
+    dependencies: DispatchDependencies[W], tenant_id: UUID, tool_call_id: UUID, seconds_left: SecondsLeft
+) -> None:
     """Bring one call to its end and resume its conversation, or leave it to the tool that answers later.
 
     A call that has ended is only told again, which does nothing twice. Raises RetryError (LeaseHeld while another
@@ -76,7 +78,9 @@ def dispatch_call[W](dependencies: DispatchDependencies[W], tenant_id: UUID, too
         case _LeasedCall():
             _run_call(dependencies, principal, taken, seconds_left)
         case EndedCall():
-            told = dependencies.database.run(principal, lambda tx: dependencies.resume(tx, tenant_id, taken, dependencies.clock()))
+            told = dependencies.database.run(
+                principal, lambda tx: dependencies.resume(tx, tenant_id, taken, dependencies.clock())
+            )
             _send_wakeup(dependencies, told)
         case None:
             log.info("tool_call_rests", tenant_id=tenant_id, tool_call_id=tool_call_id)
@@ -111,7 +115,9 @@ def _with_tool(tx: Transaction, call: ToolCall) -> _LeasedCall:
     return _LeasedCall(call, tools[0] if tools else None)
 
 
-def _run_call[W](dependencies: DispatchDependencies[W], principal: Principal, leased: _LeasedCall, seconds_left: SecondsLeft) -> None:
+def _run_call[W](
+    dependencies: DispatchDependencies[W], principal: Principal, leased: _LeasedCall, seconds_left: SecondsLeft
+) -> None:
     call, tool = leased.call, leased.tool
     book = _DispatchedCallRecorder(dependencies, principal, call)
     if tool is None:
@@ -122,7 +128,9 @@ def _run_call[W](dependencies: DispatchDependencies[W], principal: Principal, le
     context = _tool_context(dependencies, principal, call, tool, seconds_left)
     if call.cancelled_at:
         context.connection.cancel()
-    watched = {scheme: _cancellable(dependencies, principal, call, one) for scheme, one in dependencies.endpoints.items()}
+    watched = {
+        scheme: _cancellable(dependencies, principal, call, one) for scheme, one in dependencies.endpoints.items()
+    }
     if call.is_accepted:
         effects.resolve_overdue(context, tool, watched, book)
         return
@@ -134,7 +142,9 @@ def _run_call[W](dependencies: DispatchDependencies[W], principal: Principal, le
             effects.resolve_cancelled(context, tool, watched, book)
 
 
-def _leave_to_callback[W](dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, tool: Tool) -> bool:
+def _leave_to_callback[W](
+    dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, tool: Tool
+) -> bool:
     """The tool has the call: leave it, and have somebody look when its time is over. False when it is to be stopped.
 
     A result that was quicker than this has ended the call already, and another run may have begun.
@@ -172,7 +182,9 @@ def _tool_context[W](
     )  # fmt: skip
 
 
-def _cancellable[W](dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, endpoint: Endpoint) -> Endpoint:
+def _cancellable[W](
+    dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, endpoint: Endpoint
+) -> Endpoint:
     def is_stopped() -> bool:
         try:
             with dependencies.database.transaction(principal) as tx:

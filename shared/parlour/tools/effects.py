@@ -19,12 +19,12 @@ from parlour.infra.errors import (
     ToolFailed,
     ToolTimedOut,
 )
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.tools.arguments import validate_arguments
-from parlour.tools.definition import Tool
-from parlour.tools.doubt import EffectStatus, next_action
+from parlour.tools.effect_status import EffectStatus, next_action
 from parlour.tools.result import ToolResult, error_result, success_result
-from parlour.tools.run import Endpoint, Endpoints, ToolContext, report_broken_tool, get_endpoint
+from parlour.tools.run import Endpoint, Endpoints, ToolContext, get_endpoint, report_broken_tool
+from parlour.tools.tool_definition import Tool
 
 type EndState = Literal["done", "error_result", "unknown"]
 
@@ -91,7 +91,12 @@ def _find_lookup_result(context: ToolContext, tool: Tool, endpoints: Endpoints) 
 
 
 def _run_until_ended(
-    context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint, recorder: CallRecorder, status: EffectStatus
+    context: ToolContext,
+    tool: Tool,
+    arguments: JsonObject,
+    endpoint: Endpoint,
+    recorder: CallRecorder,
+    status: EffectStatus,
 ) -> tuple[EndState, ToolResult]:
     while True:
         status = replace(status, is_stopped=context.connection.is_cancelled)
@@ -124,7 +129,9 @@ def _try_call(
     return tried if in_doubt and ended == "failed" else (ended, result)
 
 
-def _try_lookup(context: ToolContext, tool: Tool, endpoint: Endpoint, status: EffectStatus) -> tuple[EndState, ToolResult] | EffectStatus:
+def _try_lookup(
+    context: ToolContext, tool: Tool, endpoint: Endpoint, status: EffectStatus
+) -> tuple[EndState, ToolResult] | EffectStatus:
     try:
         found = endpoint.lookup(context, tool)
     except (RetryError, LeaseLost):
@@ -135,7 +142,9 @@ def _try_lookup(context: ToolContext, tool: Tool, endpoint: Endpoint, status: Ef
     return ("done", success_result(found)) if found is not None else replace(status, lookup_result="absent")
 
 
-def _call_endpoint(context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint) -> tuple[EndState, ToolResult]:
+def _call_endpoint(
+    context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint
+) -> tuple[EndState, ToolResult]:
     """What the endpoint said; OutcomeUnknown when it said nothing that can be relied on."""
     try:
         return "done", success_result(endpoint.call(context, tool, arguments))
@@ -153,14 +162,18 @@ def _call_endpoint(context: ToolContext, tool: Tool, arguments: JsonObject, endp
         return "failed", error_result(problem)
 
 
-def _outcome_if_unreachable(error: ModelError, tool: Tool, state: Literal["reserved", "running"]) -> tuple[EndState, ToolResult]:
+def _outcome_if_unreachable(
+    error: ModelError, tool: Tool, state: Literal["reserved", "running"]
+) -> tuple[EndState, ToolResult]:
     """The tool cannot be called as things are. One that was running may have been done all the same."""
     if state == "running" and tool.writes:
         return "unknown", error_result(OutcomeUnknown())
     return "failed", error_result(error)
 
 
-def _record_end(context: ToolContext, tool: Tool, recorder: CallRecorder, state: EndState, result: ToolResult) -> ToolResult:
+def _record_end(
+    context: ToolContext, tool: Tool, recorder: CallRecorder, state: EndState, result: ToolResult
+) -> ToolResult:
     recorder.end(state, result)
     if state == "unknown":
         log.error("effect_unknown", tool=tool.name, turn_id=context.turn_id, tool_call_id=context.tool_call_id)

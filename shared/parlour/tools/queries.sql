@@ -1,4 +1,4 @@
--- name: tools
+-- name: list_tools
 -- The tools of those names, by name: the same order every turn, since it is part of the cached prompt. With each
 -- comes where its secret is kept, which hosts the tenant lets its tools reach, and what the tenant is called.
 SELECT t.name, t.description, t.schema, t.endpoint, t.auth, t.writes, t.idempotent, t.heavy, t.needs_approval,
@@ -10,7 +10,7 @@ SELECT t.name, t.description, t.schema, t.endpoint, t.auth, t.writes, t.idempote
  WHERE t.name = ANY(%(names)s)
  ORDER BY t.name COLLATE "C";
 
--- name: reserve
+-- name: reserve_call
 -- A call that a committed step asked for, before anything is done about it. One with an interim result is the
 -- dispatcher's, and is looked after until it has ended.
 WITH reserved AS (
@@ -25,18 +25,18 @@ INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT tenant_id, 'tool_call', id, %(due_at)s FROM reserved WHERE heavy
 ON CONFLICT (tenant_id, kind, id) DO NOTHING;
 
--- name: begin
+-- name: begin_call
 -- A turn is about to call the endpoint.
 UPDATE tool_calls SET state = 'running', runs = runs + (state = 'reserved')::int
  WHERE id = %(id)s AND state IN ('reserved', 'running') AND NOT heavy;
 
--- name: end
+-- name: end_call
 -- What a turn's own call came to; one that has ended stays as it is.
 UPDATE tool_calls
    SET state = %(state)s, result = %(result)s, code = %(code)s, latency_ms = %(latency_ms)s, finished_at = %(now)s
  WHERE id = %(id)s AND state IN ('reserved', 'running') AND NOT heavy;
 
--- name: give_up
+-- name: give_up_calls
 -- The turn is given up. A write that it had begun is unknown from now on; anything else of its own was not done, or
 -- changed nothing. How many became unknown.
 WITH given_up AS (
@@ -50,18 +50,18 @@ WITH given_up AS (
 )
 SELECT count(*) FILTER (WHERE state = 'unknown') FROM given_up;
 
--- name: unfinished
+-- name: list_unfinished
 -- The calls of a turn that it carries out itself and has no outcome of, in the order in which they were asked for.
 SELECT id, step, call_id, name, arguments, state, heavy, started_at
   FROM tool_calls
  WHERE turn_id = %(turn_id)s AND state IN ('reserved', 'running') AND NOT heavy
  ORDER BY step, started_at, id;
 
--- name: undispatched
+-- name: list_undispatched
 -- The calls of a turn that the dispatcher has not taken up.
 SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'reserved' ORDER BY step, started_at, id;
 
--- name: call
+-- name: find_call
 -- One call with the conversation it belongs to, what that is about and for whom it is.
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
        c.code, c.run_token AS run, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id, s.entity_id,
@@ -75,13 +75,13 @@ SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.sta
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
  WHERE c.id = %(id)s;
 
--- name: take
+-- name: lease_call
 -- A dispatcher takes a call up until its invocation ends; nothing comes back while another is at it, or once it has
 -- ended. Its token grows, so that whoever had it before writes nothing more. One that a tool had and never answered is
 -- overdue from now on: should this dispatcher die as well, nobody takes the tool to be at it still.
 UPDATE tool_calls
    SET run_token = run_token + 1, run_until = %(until)s, run_holder = %(holder)s,
-       code = CASE WHEN code = 'taken' THEN 'overdue' ELSE code END
+       code = CASE WHEN code = 'accepted' THEN 'overdue' ELSE code END
  WHERE id = %(id)s AND run_token = %(run)s AND heavy AND state IN ('reserved', 'running')
    AND (state = 'reserved' OR run_until IS NULL OR run_until <= %(now)s)
 RETURNING run_token;
@@ -103,18 +103,18 @@ WITH ended AS (
 )
 SELECT id FROM ended;
 
--- name: taken
+-- name: mark_accepted
 -- The tool took the call and answers later, or never; by then somebody looks. Not one that somebody wants stopped: who
 -- asked for that found its dispatcher at it, and left it to end it.
 WITH taken AS (
-    UPDATE tool_calls SET code = 'taken', run_until = %(until)s
+    UPDATE tool_calls SET code = 'accepted', run_until = %(until)s
      WHERE id = %(id)s AND run_token = %(run)s AND state = 'running' AND cancelled_at IS NULL
     RETURNING tenant_id, id
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at) SELECT tenant_id, 'tool_call', id, %(until)s FROM taken
 ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = excluded.due_at;
 
--- name: called_back
+-- name: record_callback
 -- The tool's own late word on a run: it counts as long as that run has not ended, or ended in doubt, also when it was
 -- found overdue by the run after it. That it was done settles any doubt the run after it came to: that one found its
 -- worker dead. What was in doubt gets a new token, since its news was told already.
@@ -124,7 +124,7 @@ WITH ended AS (
            run_token = run_token + (state = 'unknown')::int
      WHERE id = %(id)s
        AND (run_token = %(run)s AND state IN ('running', 'unknown')
-            OR run_token = %(run)s + 1 AND (state, code) IN (('running', 'taken'), ('running', 'overdue'),
+            OR run_token = %(run)s + 1 AND (state, code) IN (('running', 'accepted'), ('running', 'overdue'),
                                                              ('unknown', 'timed_out'))
             OR run_token = %(run)s + 1 AND state = 'unknown' AND %(state)s = 'done')
     RETURNING tenant_id, id
@@ -133,16 +133,16 @@ WITH ended AS (
 )
 SELECT id FROM ended;
 
--- name: left_lying
+-- name: lock_unfinished_heavy
 -- A long call that has not ended, kept as it is until the transaction ends: since when, and until when somebody is at it.
 SELECT started_at, run_until FROM tool_calls
  WHERE id = %(id)s AND heavy AND state IN ('reserved', 'running') FOR UPDATE;
 
--- name: goes_on
+-- name: is_run_wanted
 -- A run that nobody has taken over and nobody wants stopped.
 SELECT id FROM tool_calls WHERE id = %(id)s AND run_token = %(run)s AND cancelled_at IS NULL;
 
--- name: unknown
+-- name: list_unknown
 -- The calls of which nobody knows whether they were done, the oldest first; none that was asked for through a binding
 -- of more clearance than the reader's, or by somebody of more.
 SELECT c.id, c.turn_id, t.session_id, c.name, c.arguments, c.code, c.result, c.runs, c.started_at, c.finished_at
@@ -162,7 +162,7 @@ UPDATE tool_calls
  WHERE id = %(id)s AND state = 'unknown'
 RETURNING id;
 
--- name: resolve_again
+-- name: resolve_run_again
 -- A person wants the call made again: the dispatcher's, whoever made it before, under the same key.
 WITH reopened AS (
     UPDATE tool_calls
@@ -177,14 +177,14 @@ WITH reopened AS (
 )
 SELECT id FROM reopened;
 
--- name: under_way
+-- name: list_unfinished_heavy
 -- The long calls of a session that have not ended, the oldest first.
 SELECT c.id
   FROM turns t JOIN tool_calls c ON c.tenant_id = t.tenant_id AND c.turn_id = t.id
  WHERE t.session_id = %(session_id)s AND c.heavy AND c.state IN ('reserved', 'running')
  ORDER BY c.started_at, c.id;
 
--- name: cancel
+-- name: request_cancel
 -- Have a running call stopped; its dispatcher looks every second.
 UPDATE tool_calls SET cancelled_at = COALESCE(cancelled_at, %(now)s)
  WHERE id = %(id)s AND heavy AND state IN ('reserved', 'running')

@@ -8,7 +8,7 @@ from parlour.infra import log
 from parlour.infra.errors import UnknownTool
 from parlour.infra.postgres import Transaction
 from parlour.tools import store
-from parlour.tools.definition import Tool
+from parlour.tools.tool_definition import Tool
 
 
 def load_tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 
 from parlour.infra.errors import ModelError
-from parlour.infra.jsonable import Json, JsonObject, canonical_json
+from parlour.infra.json_values import Json, JsonObject, canonical_json
 
 MAX_RESULT_CHARS = 24_000
 """Characters of a result that a model is given, about 6,000 tokens: twice what a turn's tool results may take of its
@@ -40,7 +40,12 @@ def success_result(content: JsonObject) -> ToolResult:
 
 def error_result(error: ModelError) -> ToolResult:
     """What the model is told of its mistake or of a tool's failure."""
-    told: JsonObject = {"ok": False, "code": error.code, "retryable": error.retryable, "message": _storable_text(str(error))}
+    told: JsonObject = {
+        "ok": False,
+        "code": error.code,
+        "retryable": error.retryable,
+        "message": _storable_text(str(error)),
+    }
     return ToolResult(False, told, error.code, error.retryable)
 
 

@@ -13,14 +13,14 @@ from uuid import UUID
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, ModelError, RetryError, ToolFailed, ToolNotAvailable
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.tools.arguments import validate_arguments
-from parlour.tools.definition import Tool
-from parlour.tools.line import CancellableConnection
+from parlour.tools.cancellable_connection import CancellableConnection
 from parlour.tools.registry import find_tool
 from parlour.tools.result import ToolResult, error_result, success_result
+from parlour.tools.tool_definition import Tool
 
 
 def _unlimited() -> float:

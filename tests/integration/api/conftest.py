@@ -14,19 +14,19 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.api.app import create_app
-from parlour.api.connections import DatabasePool
-from parlour.api.services import ApiDependencies
+from parlour.api.database_pool import DatabasePool
+from parlour.api.dependencies import ApiDependencies
 from parlour.infra import log
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.infra.queues import QueueMessage
 from parlour.jobs.dead_letters import DiscardResult, RedriveResult
-from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
+from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
+from parlour.tenancy.authentication import Authenticator
 from parlour.tenancy.oidc import TrustedIssuers
-from parlour.tenancy.sign_in import Authenticator
-from tests.bucket import FakeBucket
+from tests.fake_bucket import FakeBucket
 
 OPERATOR = "operator-" + "o" * 40
 TOKEN_SECRET = "t" * 48
@@ -213,14 +213,18 @@ def queues() -> FakeQueues:
 
 
 @pytest.fixture
-def client(open_database: Callable[[], Database], clock: ManualClock, queue: RecordingQueue, queues: FakeQueues) -> Iterator[TestClient]:
+def client(
+    open_database: Callable[[], Database], clock: ManualClock, queue: RecordingQueue, queues: FakeQueues
+) -> Iterator[TestClient]:
     """A client of the API. Exceptions that nothing foresaw would be raised into the test."""
     connections = DatabasePool(open_database)
     yield TestClient(create_app(make_dependencies(connections, clock, queue, queues)), follow_redirects=False)
     connections.close()
 
 
-def make_dependencies(connections: DatabasePool, clock: ManualClock, queue: RecordingQueue, queues: FakeQueues) -> ApiDependencies:
+def make_dependencies(
+    connections: DatabasePool, clock: ManualClock, queue: RecordingQueue, queues: FakeQueues
+) -> ApiDependencies:
     """What the API is run with: a database, and queues that keep what they are given."""
     issuers = TrustedIssuers((), "parlour", UnreachableIssuer())
     return ApiDependencies(
@@ -239,7 +243,9 @@ def make_dependencies(connections: DatabasePool, clock: ManualClock, queue: Reco
         token_secret=lambda: TOKEN_SECRET,
         default_daily_cap=Decimal(20),
         default_pulse_cap=Decimal(2),
-        embedding_spaces=EmbeddingSpaces([PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]),
+        embedding_spaces=EmbeddingSpaces(
+            [PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]
+        ),
         clock=clock,
         new_id=uuid7,
         environment="test",
@@ -259,7 +265,9 @@ def brick(client: TestClient) -> str:
 
 
 def create_tenant(client: TestClient, slug: str) -> str:
-    answer = client.put("/v1/pack", json={"files": sample_pack_files(slug, f"{slug}.example")}, headers=operator_headers(slug))
+    answer = client.put(
+        "/v1/pack", json={"files": sample_pack_files(slug, f"{slug}.example")}, headers=operator_headers(slug)
+    )
     assert answer.status_code == 200, answer.text
     return slug
 

@@ -15,7 +15,9 @@ def begun(visit: VisitorSession, name: str = "crack.png", size: int = 56) -> Any
     )
 
 
-def test_an_upload_is_sent_by_a_form_and_named_by_the_message(visit: VisitorSession, queues: FakeQueues, queue: RecordingQueue) -> None:
+def test_an_upload_is_sent_by_a_form_and_named_by_the_message(
+    visit: VisitorSession, queues: FakeQueues, queue: RecordingQueue
+) -> None:
     started = begun(visit).json()
     key = started["upload"]["fields"]["key"]
     assert key.startswith("tenant/")

@@ -13,8 +13,17 @@ from fastapi.testclient import TestClient
 from parlour.infra.errors import DatabaseUnavailable, QueueUnavailable
 from parlour.infra.postgres import Database
 from parlour.tenancy import audit
-from tests.integration.api.conftest import EventFeed, FakeQueues, RecordingQueue, ManualClock, VisitorSession, open_session, create_key_headers, operator_headers
-from tests.integration.api.trouble import ARGUMENTS, PHONE, AttentionItems
+from tests.integration.api.attention_items import ARGUMENTS, PHONE, AttentionItems
+from tests.integration.api.conftest import (
+    EventFeed,
+    FakeQueues,
+    ManualClock,
+    RecordingQueue,
+    VisitorSession,
+    create_key_headers,
+    open_session,
+    operator_headers,
+)
 
 type Settle = Callable[..., Any]
 
@@ -59,7 +68,12 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
 def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
     client: TestClient, trouble: AttentionItems
 ) -> None:
-    call, unknown, held, turn = trouble.add_tool_call(), trouble.add_reply(), trouble.add_reply("held"), trouble.add_failed_turn()
+    call, unknown, held, turn = (
+        trouble.add_tool_call(),
+        trouble.add_reply(),
+        trouble.add_reply("held"),
+        trouble.add_failed_turn(),
+    )
     found = listed(client)
     assert found["counts"] == {"tool_calls": 1, "sends": 2, "turns": 1, "spend": 0, "total": 4}
     (shown,) = found["tool_calls"]
@@ -88,7 +102,9 @@ def test_what_is_finished_needs_nobody(client: TestClient, trouble: AttentionIte
     assert listed(client)["counts"]["total"] == 0
 
 
-def test_a_viewer_looks_and_an_admin_decides(client: TestClient, acme: str, visit: VisitorSession, trouble: AttentionItems) -> None:
+def test_a_viewer_looks_and_an_admin_decides(
+    client: TestClient, acme: str, visit: VisitorSession, trouble: AttentionItems
+) -> None:
     call, send, turn = trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn()
     viewer, admin = create_key_headers(client, acme, "viewer"), create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=viewer).json()["counts"]["total"] == 3
@@ -112,7 +128,12 @@ def test_a_viewer_looks_and_an_admin_decides(client: TestClient, acme: str, visi
 def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
     client: TestClient, acme: str, trouble: AttentionItems
 ) -> None:
-    turn, call, send, running = trouble.add_failed_turn(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_tool_call("running", heavy=True)
+    turn, call, send, running = (
+        trouble.add_failed_turn(),
+        trouble.add_tool_call(),
+        trouble.add_reply(),
+        trouble.add_tool_call("running", heavy=True),
+    )
     trouble.query("UPDATE bindings SET clearance = 3 RETURNING id")
     headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
@@ -247,12 +268,17 @@ def test_a_reply_that_is_dismissed_stays_unsent(
 def test_a_failed_reply_is_sent_after_all_and_who_said_so_is_kept(
     client: TestClient, acme: str, trouble: AttentionItems, queues: FakeQueues
 ) -> None:
-    failed, others = trouble.add_reply("failed"), [trouble.add_reply(state) for state in ("unknown", "held", "sent", "pending")]
+    failed, others = (
+        trouble.add_reply("failed"),
+        [trouble.add_reply(state) for state in ("unknown", "held", "sent", "pending")],
+    )
     trouble.query("UPDATE outbox SET attempts = 7 RETURNING id")
     headers, path = operator_headers(acme), "/v1/attention/failed-sends"
     assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)]
     assert client.get(path, headers=create_key_headers(client, acme)).status_code == 403
-    assert client.post(f"{path}/{failed}/redrive", headers=create_key_headers(client, acme, "viewer")).status_code == 403
+    assert (
+        client.post(f"{path}/{failed}/redrive", headers=create_key_headers(client, acme, "viewer")).status_code == 403
+    )
 
     answer = client.post(f"{path}/{failed}/redrive", headers=headers)
     assert answer.json() == {"message": "The reply is being sent again.", "woken": True}
@@ -292,7 +318,9 @@ def test_a_reply_that_somebody_let_be_is_not_redriven(
     assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)], "failed anew"
 
 
-def test_a_failed_turn_is_answered_after_all(client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue) -> None:
+def test_a_failed_turn_is_answered_after_all(
+    client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue
+) -> None:
     turn = trouble.add_failed_turn()
     assert settle("turns", turn, "redrive").json() == {"message": "The message is being answered.", "woken": True}
     assert [message.body["session_id"] for message in queue.messages] == [str(trouble.session_id)]
@@ -303,7 +331,9 @@ def test_a_failed_turn_is_answered_after_all(client: TestClient, trouble: Attent
     assert listed(client)["counts"]["total"] == 0
 
 
-def test_a_failed_turn_is_let_be(client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue) -> None:
+def test_a_failed_turn_is_let_be(
+    client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue
+) -> None:
     turn = trouble.add_failed_turn()
     assert settle("turns", turn, "dismiss").status_code == 200
     assert settle("turns", turn, "redrive").status_code == 409
@@ -316,7 +346,12 @@ def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
 ) -> None:
     for one in (queue, queues.tools, queues.outbox):
         one.problem = QueueUnavailable()
-    done, again, send, turn = trouble.add_tool_call(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn()
+    done, again, send, turn = (
+        trouble.add_tool_call(),
+        trouble.add_tool_call(),
+        trouble.add_reply(),
+        trouble.add_failed_turn(),
+    )
     answers = [
         settle("tool-calls", done, "done"), settle("tool-calls", again, "run_again"),
         settle("sends", send, "send_again"), settle("turns", turn, "redrive"),
@@ -330,8 +365,15 @@ def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
     assert due == {"session", "tool_call", "outbox"}, "the sweep finds all of it"
 
 
-def test_who_decided_what_is_kept(client: TestClient, acme: str, trouble: AttentionItems, settle: Settle, clock: ManualClock) -> None:
-    call, send, turn, other = trouble.add_tool_call(), trouble.add_reply(), trouble.add_failed_turn(), trouble.add_failed_turn()
+def test_who_decided_what_is_kept(
+    client: TestClient, acme: str, trouble: AttentionItems, settle: Settle, clock: ManualClock
+) -> None:
+    call, send, turn, other = (
+        trouble.add_tool_call(),
+        trouble.add_reply(),
+        trouble.add_failed_turn(),
+        trouble.add_failed_turn(),
+    )
     heavy = trouble.add_tool_call("reserved", heavy=True)
     for decide in (
         lambda: settle("tool-calls", call, "run_again"),
@@ -358,11 +400,19 @@ def test_who_decided_what_is_kept(client: TestClient, acme: str, trouble: Attent
     [("tool-calls", ("done", "run_again")), ("sends", ("arrived", "send_again")), ("turns", ("redrive", "dismiss"))],
 )
 def test_of_two_clicks_at_once_one_wins(
-    trouble: AttentionItems, settle: Settle, clock: ManualClock, queue: RecordingQueue, queues: FakeQueues, kind: str, hows: tuple[str, str]
+    trouble: AttentionItems,
+    settle: Settle,
+    clock: ManualClock,
+    queue: RecordingQueue,
+    queues: FakeQueues,
+    kind: str,
+    hows: tuple[str, str],
 ) -> None:
     clock.tick = timedelta(microseconds=1)
     for _ in range(3):
-        item = {"tool-calls": trouble.add_tool_call, "sends": trouble.add_reply, "turns": trouble.add_failed_turn}[kind]()
+        item = {"tool-calls": trouble.add_tool_call, "sends": trouble.add_reply, "turns": trouble.add_failed_turn}[
+            kind
+        ]()
         with ThreadPoolExecutor(4) as pool:
             answers = list(pool.map(settle, [kind] * 4, [item] * 4, [*hows, *hows]))
         assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
@@ -402,7 +452,10 @@ def test_bad_input_is_refused_in_a_sentence(client: TestClient, acme: str, settl
     for body in ({}, {"how": right, "why": "x"}, [right], None):
         answer = client.post(f"/v1/attention/{kind}/{uuid4()}", json=body, headers=operator_headers(acme))
         assert answer.status_code == 422
-    assert client.post(f"/v1/attention/{kind}/nobody", json={"how": right}, headers=operator_headers(acme)).status_code == 422
+    assert (
+        client.post(f"/v1/attention/{kind}/nobody", json={"how": right}, headers=operator_headers(acme)).status_code
+        == 422
+    )
 
 
 def test_a_heavy_call_is_cancelled_and_the_conversation_hears_of_it(
@@ -467,7 +520,9 @@ def test_a_cap_that_is_reached_needs_a_person_until_it_is_raised(
     assert float(listed(client)["spend"]["spent_usd"]) == 0
 
 
-def test_no_more_than_a_hundred_of_each_are_listed(client: TestClient, trouble: AttentionItems, database: Database) -> None:
+def test_no_more_than_a_hundred_of_each_are_listed(
+    client: TestClient, trouble: AttentionItems, database: Database
+) -> None:
     trouble.at -= timedelta(days=1)
     for _ in range(101):
         trouble.add_failed_turn()

@@ -5,7 +5,13 @@ import uuid
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.integration.api.conftest import EventFeed, VisitorSession, create_key_headers, operator_headers, sample_pack_files
+from tests.integration.api.conftest import (
+    EventFeed,
+    VisitorSession,
+    create_key_headers,
+    operator_headers,
+    sample_pack_files,
+)
 
 NOBODY = uuid.UUID(int=7)
 """An id that nothing has; the same in every test process, because it is part of tests' names."""
@@ -46,7 +52,9 @@ def test_a_visitor_and_a_plain_key_open_none_of_them(
 
 @pytest.mark.parametrize(("method", "path", "body"), ADMIN_ONLY)
 def test_a_viewer_changes_nothing(client: TestClient, acme: str, method: str, path: str, body: object) -> None:
-    assert client.request(method, path, json=body, headers=create_key_headers(client, acme, "viewer")).status_code == 403
+    assert (
+        client.request(method, path, json=body, headers=create_key_headers(client, acme, "viewer")).status_code == 403
+    )
 
 
 def test_a_pack_founds_a_tenant_and_applied_again_changes_nothing(client: TestClient) -> None:
@@ -80,9 +88,15 @@ def test_every_problem_of_a_pack_is_told_with_its_place(client: TestClient) -> N
 
 
 def test_a_pack_goes_to_the_tenant_that_was_named(client: TestClient, acme: str) -> None:
-    answer = client.put("/v1/pack", json={"files": sample_pack_files("other", "other.example")}, headers=operator_headers(acme))
+    answer = client.put(
+        "/v1/pack", json={"files": sample_pack_files("other", "other.example")}, headers=operator_headers(acme)
+    )
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid_request")
-    answer = client.put("/v1/pack", json={"files": sample_pack_files("brick", "b.example")}, headers=create_key_headers(client, acme, "admin"))
+    answer = client.put(
+        "/v1/pack",
+        json={"files": sample_pack_files("brick", "b.example")},
+        headers=create_key_headers(client, acme, "admin"),
+    )
     assert answer.status_code == 409
 
 
@@ -147,7 +161,9 @@ def test_a_visitor_of_a_paused_tenant_may_still_write(client: TestClient, acme: 
     assert visit.send("Hello").status_code == 403
 
 
-def test_a_viewer_sees_the_turns_of_their_own_tenant(client: TestClient, acme: str, brick: str, feed: EventFeed) -> None:
+def test_a_viewer_sees_the_turns_of_their_own_tenant(
+    client: TestClient, acme: str, brick: str, feed: EventFeed
+) -> None:
     turn_id = feed.add_turn(("done", {}))
     viewer = create_key_headers(client, acme, "viewer")
     turns = client.get("/v1/turns", headers=viewer).json()["turns"]

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from parlour.api import edge
+from parlour.api import middleware
 from tests.integration.api.conftest import operator_headers
 
 
@@ -113,4 +113,7 @@ def test_every_answer_of_the_api_is_described(client: TestClient) -> None:
 
 
 def test_limits_are_by_path() -> None:
-    assert (edge.max_body_bytes("/v1/pack"), edge.max_body_bytes("/v1/sessions")) == (6 * 1024 * 1024, 256 * 1024)
+    assert (middleware.max_body_bytes("/v1/pack"), middleware.max_body_bytes("/v1/sessions")) == (
+        6 * 1024 * 1024,
+        256 * 1024,
+    )

@@ -11,7 +11,14 @@ from parlour.infra.errors import SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.queries import Query
 from parlour.models import spend
-from tests.integration.api.conftest import EventFeed, ManualClock, VisitorSession, create_key_headers, operator_headers, sample_pack_files
+from tests.integration.api.conftest import (
+    EventFeed,
+    ManualClock,
+    VisitorSession,
+    create_key_headers,
+    operator_headers,
+    sample_pack_files,
+)
 
 _CALL = """
 INSERT INTO llm_calls (tenant_id, id, binding_id, purpose, provider, model, outcome, input_tokens, output_tokens,
@@ -22,7 +29,9 @@ VALUES (current_tenant(), %(id)s, (SELECT id FROM bindings WHERE slug = %(bindin
 _REFUSED = "UPDATE turns SET state = 'answered', degraded = true, problem = 'spend_cap', finished_at = %(now)s"
 
 
-def called(feed: EventFeed, model: str, cost: str | None, *, days_ago: int = 0, purpose: str = "turn", **more: str) -> None:
+def called(
+    feed: EventFeed, model: str, cost: str | None, *, days_ago: int = 0, purpose: str = "turn", **more: str
+) -> None:
     """A call as the orchestrator writes it: reserved, made, settled."""
     at = feed.now - timedelta(days=days_ago)
     reservation = uuid7(at)

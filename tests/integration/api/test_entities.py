@@ -22,7 +22,9 @@ def made(client: TestClient, headers: dict[str, str], **body: Any) -> Any:
     return answer.json()
 
 
-def test_a_record_is_made_read_changed_and_deleted(client: TestClient, editor: dict[str, str], queues: FakeQueues) -> None:
+def test_a_record_is_made_read_changed_and_deleted(
+    client: TestClient, editor: dict[str, str], queues: FakeQueues
+) -> None:
     before = len(queues.embedding.sent)
     record = made(client, editor)
     assert (record["handle"], record["version"], record["link"]) == ("risk/R-1", 1, "/console/#/records/risk/R-1")

@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.infra.objects import UploadForm
-from tests import papers
+from tests import sample_files
 from tests.integration.api.conftest import FakeQueues, create_key_headers
 
 
@@ -28,10 +28,10 @@ def test_a_file_is_started_sent_and_completed(client: TestClient, queues: FakeQu
     path = f"/v1/files/{begun['file']['id']}"
     early = client.post(f"{path}/complete", headers=editor)
     assert (early.status_code, early.json()["error"]["code"]) == (409, "conflict")
-    queues.bucket.post(UploadForm(**begun["upload"]), papers.make_contract_pdf())
+    queues.bucket.post(UploadForm(**begun["upload"]), sample_files.make_contract_pdf())
     assert client.post(f"{path}/complete", headers=editor).json()["state"] == "queued"
     assert len(queues.ingest.messages) == 1
-    assert client.get(path, headers=editor).json()["size_bytes"] == len(papers.make_contract_pdf())
+    assert client.get(path, headers=editor).json()["size_bytes"] == len(sample_files.make_contract_pdf())
     assert [one["id"] for one in client.get("/v1/files", headers=editor).json()["files"]] == [begun["file"]["id"]]
     again = client.post(f"{path}/versions", json={"size_bytes": 10}, headers=editor).json()
     assert again["version"] == 2
@@ -46,10 +46,14 @@ def test_a_file_is_downloaded_from_an_address_for_whoever_may_see_it(
     begun = started(client, editor, classification=0)
     path = f"/v1/files/{begun['file']['id']}/content"
     assert client.get(path, headers=editor).status_code == 404
-    queues.bucket.post(UploadForm(**begun["upload"]), papers.make_contract_pdf())
+    queues.bucket.post(UploadForm(**begun["upload"]), sample_files.make_contract_pdf())
     client.post(f"/v1/files/{begun['file']['id']}/complete", headers=editor)
     told = client.get(path, headers=create_key_headers(client, acme, "viewer")).json()
-    assert (told["name"], told["seconds"], told["size_bytes"]) == ("plan.pdf", 60, len(papers.make_contract_pdf()))
+    assert (told["name"], told["seconds"], told["size_bytes"]) == (
+        "plan.pdf",
+        60,
+        len(sample_files.make_contract_pdf()),
+    )
     assert told["url"].startswith("https://files.example.org/")
     assert client.get(path).status_code == 401
     assert client.get(path, headers={**editor, "Parlour-Tenant": "brick"}).status_code in {401, 403}

@@ -11,7 +11,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from tests.integration.api.conftest import ManualClock, create_key_headers, operator_headers
-from tests.integration.api.test_threads import DESK, VisitorClient
+from tests.integration.api.test_session_list import DESK, VisitorClient
 
 _FACT = """
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, valid_until,
@@ -179,7 +179,9 @@ def test_editors_put_right_and_administrators_forget_what_they_may_see(
 ) -> None:
     made = memory.add_fact(session, "city", "Pune")
     path = f"/v1/memory/facts/{made}"
-    assert client.patch(path, json={"value": "Goa"}, headers=create_key_headers(client, acme, "viewer")).status_code == 403
+    assert (
+        client.patch(path, json={"value": "Goa"}, headers=create_key_headers(client, acme, "viewer")).status_code == 403
+    )
     editor = create_key_headers(client, acme, "editor")
     memory.set_clearance(session, 3)
     assert client.patch(path, json={"value": "Goa"}, headers=editor).status_code == 404

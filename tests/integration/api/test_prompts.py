@@ -6,9 +6,9 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.desk import ConversationHarness
+from tests.conversation_harness import ConversationHarness
 from tests.integration.api.conftest import create_key_headers, operator_headers
-from tests.integration.prompted import run_two_turns
+from tests.integration.day_prompt_inspection import run_two_turns
 
 
 @pytest.fixture
@@ -42,7 +42,9 @@ def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], re
 
 
 @pytest.mark.parametrize("rest", ["", "/words?hash=a", "/diff?with={turn}", "/rebuilt", "/rebuilt?budget=6000"])
-def test_nobody_else_sees_them(client: TestClient, desk: ConversationHarness, talk: list[UUID], acme: str, rest: str) -> None:
+def test_nobody_else_sees_them(
+    client: TestClient, desk: ConversationHarness, talk: list[UUID], acme: str, rest: str
+) -> None:
     path = f"/v1/turns/{talk[1]}/prompt{rest.format(turn=talk[0])}"
     assert client.get(path).status_code == 401
     assert client.get(path, headers=create_key_headers(client, acme, "viewer")).status_code == 404

@@ -41,7 +41,9 @@ def yard(client: TestClient) -> str:
 @pytest.fixture
 def clerk(client: TestClient, yard: str) -> dict[str, str]:
     """The headers of a viewer who is cleared for what is internal."""
-    made = client.post("/v1/keys", json={"name": "clerk", "roles": ["viewer"], "clearance": 1}, headers=operator_headers(yard))
+    made = client.post(
+        "/v1/keys", json={"name": "clerk", "roles": ["viewer"], "clearance": 1}, headers=operator_headers(yard)
+    )
     return {"Authorization": f"Bearer {made.json()['key']}"}
 
 

@@ -8,7 +8,15 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.infra.errors import QueueUnavailable
-from tests.integration.api.conftest import EventFeed, RecordingQueue, ManualClock, VisitorSession, open_session, create_key_headers, operator_headers
+from tests.integration.api.conftest import (
+    EventFeed,
+    ManualClock,
+    RecordingQueue,
+    VisitorSession,
+    create_key_headers,
+    open_session,
+    operator_headers,
+)
 
 
 def test_a_visitor_is_greeted_by_the_binding_of_the_host(client: TestClient, acme: str) -> None:
@@ -101,11 +109,15 @@ def test_somebody_elses_session_is_not_there(
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
-def test_nobody_writes_in_somebody_elses_session(client: TestClient, visit: VisitorSession, acme: str, brick: str) -> None:
+def test_nobody_writes_in_somebody_elses_session(
+    client: TestClient, visit: VisitorSession, acme: str, brick: str
+) -> None:
     address = f"/v1/sessions/{visit.session_id}/messages"
     for other in (open_session(client, acme), open_session(client, brick)):
         assert client.post(address, json={"text": "Hi"}, headers=other.headers).status_code == 404
-    assert client.post(address, json={"text": "Hi"}, headers=create_key_headers(client, acme, "admin")).status_code == 403
+    assert (
+        client.post(address, json={"text": "Hi"}, headers=create_key_headers(client, acme, "admin")).status_code == 403
+    )
     assert visit.get("/messages").json()["messages"] == []
 
 
@@ -118,7 +130,9 @@ def test_a_visitor_opens_more_sessions_each_with_a_token_of_its_own(
     assert client.get(f"/v1/sessions/{second.session_id}/messages", headers=visit.headers).status_code == 404
 
 
-def test_a_viewer_reads_a_session_and_a_plain_key_does_not(client: TestClient, visit: VisitorSession, acme: str) -> None:
+def test_a_viewer_reads_a_session_and_a_plain_key_does_not(
+    client: TestClient, visit: VisitorSession, acme: str
+) -> None:
     visit.send("Hello")
     address = f"/v1/sessions/{visit.session_id}/messages"
     assert len(client.get(address, headers=create_key_headers(client, acme, "viewer")).json()["messages"]) == 1
@@ -137,7 +151,9 @@ def test_an_expired_token_is_refused(visit: VisitorSession, clock: ManualClock) 
 @pytest.mark.parametrize(
     "authorization", ["", "Bearer", "Bearer x", "Basic eDp5", "Bearer a.b.c", "Bearer " + "x" * 9000]
 )
-def test_without_good_credentials_nothing_is_told(client: TestClient, visit: VisitorSession, authorization: str) -> None:
+def test_without_good_credentials_nothing_is_told(
+    client: TestClient, visit: VisitorSession, authorization: str
+) -> None:
     answer = client.get(
         f"/v1/sessions/{visit.session_id}/messages", headers={"Authorization": authorization, "Parlour-Tenant": "acme"}
     )

@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from parlour.infra.ids import uuid7
 from parlour.tools import callbacks
 from parlour.tools.callbacks import Callback
-from tests.integration.api.conftest import TOKEN_SECRET, EventFeed, RecordingQueue, ManualClock
-from tests.integration.api.trouble import AttentionItems
+from tests.integration.api.attention_items import AttentionItems
+from tests.integration.api.conftest import TOKEN_SECRET, EventFeed, ManualClock, RecordingQueue
 
 
 @pytest.fixture
@@ -24,7 +24,9 @@ def call_id(feed: EventFeed) -> UUID:
     return found
 
 
-def posted(client: TestClient, feed: EventFeed, clock: ManualClock, call_id: UUID, body: Any, secret: str = TOKEN_SECRET) -> Any:
+def posted(
+    client: TestClient, feed: EventFeed, clock: ManualClock, call_id: UUID, body: Any, secret: str = TOKEN_SECRET
+) -> Any:
     callback = Callback(feed.tenant_id, call_id, 1)
     url = callbacks.make_callback_url("", callback, secret, clock.now + timedelta(hours=1), clock.now)
     if isinstance(body, bytes):
@@ -69,7 +71,9 @@ def test_only_an_object_of_bearable_size_is_taken(
     assert posted(client, feed, clock, call_id, body).status_code == status
 
 
-def test_nobody_gets_in_without_the_token(client: TestClient, feed: EventFeed, clock: ManualClock, call_id: UUID) -> None:
+def test_nobody_gets_in_without_the_token(
+    client: TestClient, feed: EventFeed, clock: ManualClock, call_id: UUID
+) -> None:
     assert posted(client, feed, clock, call_id, {}, "x" * 40).status_code == 401
     assert client.post(f"{callbacks.CALLBACK_PATH}/{call_id}", json={}).status_code == 401
     assert posted(client, feed, clock, uuid7(clock.now), {}).status_code == 404

@@ -12,14 +12,14 @@ from uuid import uuid4
 import pytest
 
 from bench import memory, month_player
+from bench.conversation_scripts import Malformed
 from bench.memory import MONTH, score
-from bench.month import Month, read
 from bench.month_player import Fact, Played
-from bench.talks import Malformed
-from local import scratch
+from bench.month_script import Month, read
+from local import temporary_database
 from local.database import Cluster
 from parlour.infra.postgres import Database
-from tests.desk import WordEmbedder
+from tests.conversation_harness import WordEmbedder
 
 _SMALL_TALK = [{"user": f"What about item {n}?", "agent": f"Item {n} is fine."} for n in range(12)]
 _SCRIPT = {
@@ -55,7 +55,7 @@ def figures(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
     script, file = folder / "script.json", folder / "figures.json"
     script.write_text(json.dumps(_SCRIPT), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scratch, "cluster", lambda: nullcontext(cluster))
+        patch.setattr(temporary_database, "cluster", lambda: nullcontext(cluster))
         patch.setattr(memory, "MiniLmEmbedder", lambda **_: WordEmbedder())
         patch.setattr("sys.argv", ["bench.memory", "--script", str(script), "--json", str(file)])
         memory.main()

@@ -7,7 +7,7 @@ import pytest
 from bench.oracle import product, recording
 from bench.oracle.conversations import ALL
 from bench.oracle.pack import OVERLAY
-from bench.oracle.play import play
+from bench.oracle.player import play
 from local.database import Cluster
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from parlour.channels import outbox
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.principal import Principal, system_principal

@@ -13,11 +13,11 @@ import pytest
 from botocore.config import Config
 from moto import mock_aws
 
-from parlour.channels.included import MAX_ATTACHMENT_BYTES, FETCH_RETRY_PERIOD
+from parlour.channels.attachment_content import FETCH_RETRY_PERIOD, MAX_ATTACHMENT_BYTES
 from parlour.channels.media import MAX_BLOCKED_TIME, MediaFetcher
-from parlour.channels.sniff import detect_mime_type
+from parlour.channels.mime_types import detect_mime_type
 from parlour.infra.errors import AccessRefused, ObjectsUnavailable, ProviderUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import S3ObjectStore
 from parlour.infra.postgres import jsonb
 from tests.integration.channels.conftest import OutboxHarness
@@ -59,7 +59,13 @@ def message(desk: OutboxHarness, media: JsonObject, provider: str = "gupshup") -
 
 
 def keep(
-    desk: OutboxHarness, objects: S3ObjectStore, message_id: UUID, answer: Answer, *, later: timedelta = timedelta(), **options: Any
+    desk: OutboxHarness,
+    objects: S3ObjectStore,
+    message_id: UUID,
+    answer: Answer,
+    *,
+    later: timedelta = timedelta(),
+    **options: Any,
 ) -> bool:
     client = httpx2.Client(transport=httpx2.MockTransport(answer))
     keeper = MediaFetcher(client, objects, Safe(), **{"base_url": "https://graph.facebook.com", **options})
@@ -112,7 +118,9 @@ def test_a_file_that_somebody_else_kept_meanwhile_stays(desk: OutboxHarness, obj
     assert len(boto3.client("s3").list_objects_v2(Bucket="media")["Contents"]) == 1
 
 
-def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(desk: OutboxHarness, objects: S3ObjectStore) -> None:
+def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(
+    desk: OutboxHarness, objects: S3ObjectStore
+) -> None:
     message_id = message(desk, CLOUD, "whatsapp_cloud")
     asked: list[str] = []
 
@@ -182,7 +190,9 @@ def unreachable(_: httpx2.Request) -> httpx2.Response:
 
 
 @pytest.mark.parametrize("answer", [unreachable, lambda _: gives(b"", 503), lambda _: gives(b"", 429)])
-def test_what_passes_is_tried_again_for_a_while_and_then_told(desk: OutboxHarness, objects: S3ObjectStore, answer: Answer) -> None:
+def test_what_passes_is_tried_again_for_a_while_and_then_told(
+    desk: OutboxHarness, objects: S3ObjectStore, answer: Answer
+) -> None:
     message_id = message(desk, GUPSHUP)
 
     with pytest.raises(ProviderUnavailable):

@@ -6,8 +6,8 @@ from uuid import UUID
 
 import pytest
 
-from parlour.channels import outbox, statuses, store
-from parlour.channels.envelope import Envelope, DeliveryStatus
+from parlour.channels import delivery_updates, outbox, store
+from parlour.channels.envelope import DeliveryStatus, Envelope
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
@@ -41,7 +41,7 @@ def told(desk: OutboxHarness, provider_id: str, status: DeliveryStatus, **metada
     envelope = Envelope(
         "whatsapp", "gupshup", "gupshup:ParlourDemo", "", provider_id, "status", "", None, status, later, {**metadata}
     )
-    return statuses.apply_status(desk.principal, desk.database, envelope, later)
+    return delivery_updates.apply_status(desk.principal, desk.database, envelope, later)
 
 
 def test_a_reply_is_put_once_and_waits(desk: OutboxHarness) -> None:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from parlour.channels import store
-from parlour.channels.send import MAX_BLOCKED_TIME, MAX_ATTEMPTS, OutgoingMessage, SendResult, send_reply
+from parlour.channels.send import MAX_ATTEMPTS, MAX_BLOCKED_TIME, OutgoingMessage, SendResult, send_reply
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -68,7 +68,9 @@ def test_a_reply_is_formatted_addressed_sent_and_remembered(desk: OutboxHarness,
     assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
     text = "Poured on *Tuesday*. [1]\n\nSources:\n[1] Site report, page 3"
     app, source = "ParlourDemo", "+917834811114"
-    assert phone.received == [OutgoingMessage(RECIPIENT, text, "parlour/gupshup", app, source, callback_data=f"{outbox_id}:1")]
+    assert phone.received == [
+        OutgoingMessage(RECIPIENT, text, "parlour/gupshup", app, source, callback_data=f"{outbox_id}:1")
+    ]
     delivery = desk.find_delivery(outbox_id)
     assert (delivery.state, delivery.attempts, delivery.parts, delivery.parts_sent) == ("sent", 1, 1, 1)
     assert delivery.sent_at == desk.now
@@ -182,7 +184,9 @@ def test_a_provider_that_never_takes_it_ends_as_a_counted_failure(
 @pytest.mark.parametrize(
     ("problem", "state"), [(ProviderRejected("Invalid Destination"), "failed"), (DeliveryUnknown(), "unknown")]
 )
-def test_a_refusal_and_a_lost_answer_are_final(desk: OutboxHarness, phone: Phone, problem: ParlourError, state: str) -> None:
+def test_a_refusal_and_a_lost_answer_are_final(
+    desk: OutboxHarness, phone: Phone, problem: ParlourError, state: str
+) -> None:
     outbox_id = desk.add_reply("Poured on Tuesday.")
     phone.trouble = {0: problem}
 
@@ -266,7 +270,11 @@ def test_a_binding_that_lacks_something_is_told_to_the_operator_and_the_reply_wa
 
     with pytest.raises(Misconfigured, match=r"channels\.whatsapp"):
         sending(desk, phone, outbox_id)
-    assert (desk.find_delivery(outbox_id).state, desk.find_delivery(outbox_id).attempts, phone.asked) == ("pending", 0, 0)
+    assert (desk.find_delivery(outbox_id).state, desk.find_delivery(outbox_id).attempts, phone.asked) == (
+        "pending",
+        0,
+        0,
+    )
 
     desk.set_channels({"whatsapp": WHATSAPP})
     assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
@@ -296,7 +304,9 @@ def test_a_reply_that_was_forgotten_is_nobodys_problem(desk: OutboxHarness, phon
     assert sending(desk, phone, new_id(desk.now)) == SendResult("gone", 0)
 
 
-def test_a_reply_that_is_forgotten_while_it_is_sent_is_nobodys_problem_either(desk: OutboxHarness, phone: Phone) -> None:
+def test_a_reply_that_is_forgotten_while_it_is_sent_is_nobodys_problem_either(
+    desk: OutboxHarness, phone: Phone
+) -> None:
     outbox_id = desk.add_reply("Poured on Tuesday.")
     phone.on_asked = desk.erase_session
 

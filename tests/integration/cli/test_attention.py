@@ -6,8 +6,8 @@ from collections.abc import Callable
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.integration.api.attention_items import AttentionItems
 from tests.integration.api.conftest import EventFeed, FakeQueues, RecordingQueue, create_key_headers
-from tests.integration.api.trouble import AttentionItems
 from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
 
 __all__ = ["configured", "parlour", "programs"]
@@ -80,7 +80,9 @@ def test_each_kind_is_settled_by_an_end_of_its_id(
     assert "nothing that needs a person has that id" in capsys.readouterr().err
 
 
-def test_an_id_that_could_be_two_or_none_is_refused(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
+def test_an_id_that_could_be_two_or_none_is_refused(
+    parlour: RunCommand, trouble: AttentionItems, capsys: Output
+) -> None:
     began = trouble.at
     one = trouble.add_tool_call()
     trouble.at = began  # ids begin with the time
@@ -111,7 +113,9 @@ def test_without_an_option_redrive_shows_what_it_could_do(
     assert "operator's key only" in shown.err
 
 
-def test_one_turn_is_redriven(parlour: RunCommand, trouble: AttentionItems, queue: RecordingQueue, capsys: Output) -> None:
+def test_one_turn_is_redriven(
+    parlour: RunCommand, trouble: AttentionItems, queue: RecordingQueue, capsys: Output
+) -> None:
     turn = trouble.add_failed_turn()
     assert parlour("redrive", "--turn", str(turn)[-8:]) == 0
     assert capsys.readouterr().out == "The message is being answered.\n"

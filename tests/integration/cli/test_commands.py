@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 from fastapi.testclient import TestClient
 
+from parlour.cli.api_client import CliDependencies
 from parlour.cli.app import run
-from parlour.cli.target import CliDependencies
 from tests.integration.api.conftest import OPERATOR, EventFeed, RecordingQueue, create_key_headers, sample_pack_files
 
 type RunCommand = Callable[..., int]
@@ -69,7 +69,9 @@ def test_a_pack_is_applied_then_again_then_given_back(
 def test_problems_of_a_pack_are_lines_on_standard_error(
     parlour: RunCommand, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = written(tmp_path / "pack", {**sample_pack_files("acme", "acme.example"), "bindings/desk.yaml": "human: nobody\n"})
+    folder = written(
+        tmp_path / "pack", {**sample_pack_files("acme", "acme.example"), "bindings/desk.yaml": "human: nobody\n"}
+    )
     assert parlour("apply", folder) == 1
     told = capsys.readouterr()
     lines = [line for line in told.err.splitlines() if line.startswith("bindings/desk.yaml:")]
@@ -100,12 +102,14 @@ def test_a_chat_shows_the_reply_as_it_comes(
 def test_a_chat_whose_answer_does_not_come_ends(
     parlour: RunCommand, acme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parlour.cli.talk._PATIENCE", 1.0)
+    monkeypatch.setattr("parlour.cli.chat_session._PATIENCE", 1.0)
     assert parlour("chat", "desk", "-m", "When?") == 1
     assert "no answer came" in capsys.readouterr().err
 
 
-def test_turns_are_listed_and_one_is_shown(parlour: RunCommand, feed: EventFeed, capsys: pytest.CaptureFixture[str]) -> None:
+def test_turns_are_listed_and_one_is_shown(
+    parlour: RunCommand, feed: EventFeed, capsys: pytest.CaptureFixture[str]
+) -> None:
     turn_id = feed.add_turn(("done", {}))
     assert parlour("turns") == 0
     assert str(turn_id) in capsys.readouterr().out

@@ -10,15 +10,15 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
+from parlour.cli.api_client import CliDependencies
 from parlour.cli.app import run
-from parlour.cli.target import CliDependencies
+from parlour.files.ingestion import ingest, parse_message
 from parlour.infra.postgres import Database
-from parlour.knowledge.files.ingest import ingest, parse_message
 from parlour.principal import RESTRICTED, Principal
-from tests import papers
-from tests.desk import TickingClock
+from tests import sample_files
+from tests.conversation_harness import TickingClock
 from tests.integration.api.conftest import OPERATOR, FakeQueues
-from tests.integration.knowledge.file_desk import UploadHarness
+from tests.integration.files.upload_harness import UploadHarness
 
 type Parlour = Callable[..., int]
 
@@ -63,7 +63,7 @@ def test_files_are_sent_read_listed_replaced_and_deleted(
     parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: FakeQueues
 ) -> None:
     contract, sop = tmp_path / "main works.pdf", tmp_path / "sop.md"
-    contract.write_bytes(papers.make_contract_pdf())
+    contract.write_bytes(sample_files.make_contract_pdf())
     sop.write_text("# Lifting\n\nStop at 38 km/h.")
     assert parlour("upload", str(contract), str(sop), "--team", "site", "--classification", "1") == 0
     out = capsys.readouterr().out
@@ -96,14 +96,17 @@ def test_a_file_is_saved_where_the_command_was_given_and_nothing_is_overwritten(
 
 
 BAD = {
-    "broken.pdf": (papers.make_contract_pdf()[:200], "it cannot be read"),
-    "encrypted.pdf": (papers.make_pdf([[("secret", 11)]], encrypted=True), "protected by a password"),
+    "broken.pdf": (sample_files.make_contract_pdf()[:200], "it cannot be read"),
+    "encrypted.pdf": (sample_files.make_pdf([[("secret", 11)]], encrypted=True), "protected by a password"),
     "blank.txt": (b" \n ", "it is empty"),
-    "scan.pdf": (papers.make_pdf([[]]), "no text in it"),
-    "bomb.docx": (papers.make_zip({"[Content_Types].xml": b"<x/>", "word/document.xml": bytes(40 << 20)}), "unpacks"),
-    "plan.docx": (papers.make_contract_pdf(), "not what its name ends in"),
-    "sheet.docx": (papers.make_workbook(), "not what its name ends in"),
-    "notes.txt": (papers.make_contract_pdf(), "not what its name ends in"),
+    "scan.pdf": (sample_files.make_pdf([[]]), "no text in it"),
+    "bomb.docx": (
+        sample_files.make_zip({"[Content_Types].xml": b"<x/>", "word/document.xml": bytes(40 << 20)}),
+        "unpacks",
+    ),
+    "plan.docx": (sample_files.make_contract_pdf(), "not what its name ends in"),
+    "sheet.docx": (sample_files.make_workbook(), "not what its name ends in"),
+    "notes.txt": (sample_files.make_contract_pdf(), "not what its name ends in"),
     "old.xlsx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "from before 2007"),
 }
 
@@ -143,7 +146,7 @@ def test_what_cannot_be_taken_is_refused_with_the_reason_before_it_is_sent(
 def test_a_file_that_cannot_be_read_is_told_and_is_a_failure(
     parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "scan.pdf").write_bytes(papers.make_pdf([[]]))
+    (tmp_path / "scan.pdf").write_bytes(sample_files.make_pdf([[]]))
     assert parlour("upload", str(tmp_path / "scan.pdf")) == 1
     assert "scan.pdf: not taken: there is no text in it" in capsys.readouterr().out
 

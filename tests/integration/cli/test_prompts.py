@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from parlour.cli import prompts, terminal
-from tests.desk import ConversationHarness
+from tests.conversation_harness import ConversationHarness
 from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
-from tests.integration.prompted import run_two_turns
+from tests.integration.day_prompt_inspection import run_two_turns
 
 __all__ = ["configured", "parlour", "programs"]
 

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from parlour.infra.postgres import Database
 from tests.integration.api.conftest import FakeQueues, ManualClock
 from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
-from tests.integration.pulse.works import PulseApiHarness, make_pulse_project
+from tests.integration.pulse.pulse_api_harness import PulseApiHarness, make_pulse_project
 
 __all__ = ["configured", "parlour", "programs"]
 
@@ -17,7 +17,9 @@ type Output = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
-def works(client: TestClient, open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues) -> PulseApiHarness:
+def works(
+    client: TestClient, open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues
+) -> PulseApiHarness:
     """A project of the tenant that the command acts in."""
     return make_pulse_project(client, open_database, clock, queues, "acme")
 
@@ -55,7 +57,9 @@ def test_a_question_is_answered_for_whoever_asks(parlour: RunCommand, works: Pul
     assert "[1] " in told
 
 
-def test_what_it_said_before_and_what_changed_are_shown(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
+def test_what_it_said_before_and_what_changed_are_shown(
+    parlour: RunCommand, works: PulseApiHarness, capsys: Output
+) -> None:
     works.write()
     works.clock.advance(minutes=1)
     works.change("project/NRS", properties={"budget": 7000})

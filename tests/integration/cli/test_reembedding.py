@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from parlour.knowledge.index import embedder
-from parlour.knowledge.index.spaces import PricedEmbedder, EmbeddingSpaces
+from parlour.search.index import embedding_job
+from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
 from tests.integration.api.conftest import ConstantEmbedder, FakeQueues, ManualClock, operator_headers
 from tests.integration.cli.test_commands import RunCommand, configured, parlour, programs
 
@@ -22,14 +22,14 @@ type Work = Callable[[float], None]
 def work(open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues) -> Work:
     """Do what the embedder's queue asks for."""
     database = open_database()
-    services = embedder.EmbeddingDependencies(
+    services = embedding_job.EmbeddingDependencies(
         database, EmbeddingSpaces([PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]), queues.embedding, lambda *_: True, Decimal(20),
         clock, uuid7,
     )  # fmt: skip
 
     def one(_seconds: float) -> None:
         body, _ = queues.embedding.sent.pop(0)
-        embedder.embed_tenant(services, embedder.parse_message(body), lambda: 300.0)
+        embedding_job.embed_tenant(services, embedding_job.parse_message(body), lambda: 300.0)
 
     return one
 

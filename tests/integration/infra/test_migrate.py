@@ -12,7 +12,7 @@ from local.database import OWNER_ROLE, Cluster, open_connection
 from local.interrupts import StopSignals
 from local.up import run_with_signals
 from parlour.infra.errors import DatabaseTooOld, MigrationConflict
-from parlour.infra.migrate import Migration, apply_migrations, list_migrations
+from parlour.infra.migrator import Migration, apply_migrations, list_migrations
 
 FIRST = Migration(1, "0001_first", "CREATE TABLE first (id int)")
 SECOND = Migration(2, "0002_second", "CREATE TABLE second (id int); INSERT INTO second VALUES (1)")

@@ -10,7 +10,7 @@ import pytest
 from local.database import APP_ROLE, OWNER_ROLE, Cluster, open_connection
 from parlour.infra import vector_indexes
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import canonical_digest
+from parlour.infra.json_values import canonical_digest
 
 SPACES = {"mini@3": 3, "it's-large@4": 4}
 

@@ -17,11 +17,11 @@ from parlour.infra.errors import (
     ParlourError,
     ProviderUnavailable,
 )
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.jobs.batches import process_batch, retry_delay_seconds
 from parlour.jobs.visibility import visibility_shortener
-from tests.functions.deployed import LAMBDA_CONTEXT
+from tests.functions.deployed_function import LAMBDA_CONTEXT
 
 ARN = "arn:aws:sqs:eu-west-1:123456789012:intake.fifo"
 
@@ -102,7 +102,9 @@ def test_poison_does_not_take_its_neighbours_along() -> None:
 
 
 def test_a_batch_that_fails_altogether_is_an_answer_and_no_exception() -> None:
-    assert failed(process_batch(batch(a_record(1, {"n": "a"})), LAMBDA_CONTEXT, RecordingWorker(a=DatabaseUnavailable()))) == ["m1"]
+    assert failed(
+        process_batch(batch(a_record(1, {"n": "a"})), LAMBDA_CONTEXT, RecordingWorker(a=DatabaseUnavailable()))
+    ) == ["m1"]
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", "null", "[" * 100_000, '"text"'])
@@ -180,13 +182,17 @@ class TestVisibility:
         client, url = queue
         assert "Messages" not in client.receive_message(QueueUrl=url)
 
-        process_batch(batch(record), LAMBDA_CONTEXT, RecordingWorker(a=MalformedPayload()), visibility_shortener(client))
+        process_batch(
+            batch(record), LAMBDA_CONTEXT, RecordingWorker(a=MalformedPayload()), visibility_shortener(client)
+        )
 
         assert len(client.receive_message(QueueUrl=url)["Messages"]) == 1
 
     def test_a_queue_that_refuses_changes_nothing_about_the_answer(self, queue: tuple[Any, str]) -> None:
         record = {**self.receive(queue, {"n": "a"}), "receiptHandle": "stale"}
 
-        response = process_batch(batch(record), LAMBDA_CONTEXT, RecordingWorker(a=DatabaseUnavailable()), visibility_shortener(queue[0]))
+        response = process_batch(
+            batch(record), LAMBDA_CONTEXT, RecordingWorker(a=DatabaseUnavailable()), visibility_shortener(queue[0])
+        )
 
         assert failed(response) == ["m1"]

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.jsonable import canonical_digest
+from parlour.infra.json_values import canonical_digest
 from parlour.infra.queues import QueueMessage, SqsFifoQueue
 from parlour.jobs.dead_letters import DiscardResult, RedriveResult, SqsDeadLetters
 
@@ -76,7 +76,11 @@ def test_dead_letters_go_back_in_order_with_the_group_they_had(queues: MotoQueue
     queues.move_to_dead_letters(("priya", 1), ("ravi", 2), ("priya", 3))
     assert queues.dead_letters().redrive(100) == RedriveResult(moved_count=3, remaining_count=0)
     found = queues.receive()
-    assert sorted(found, key=lambda one: one[1]) == [(canonical_digest("priya"), 1), (canonical_digest("ravi"), 2), (canonical_digest("priya"), 3)]
+    assert sorted(found, key=lambda one: one[1]) == [
+        (canonical_digest("priya"), 1),
+        (canonical_digest("ravi"), 2),
+        (canonical_digest("priya"), 3),
+    ]
     assert [number for group, number in found if group == canonical_digest("priya")] == [1, 3]
 
 

@@ -9,17 +9,17 @@ from uuid import UUID, uuid4
 import pytest
 
 from parlour.channels import outbox
+from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.infra.errors import MalformedPayload, QueueUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.jobs import sweep as sweeping
 from parlour.jobs import work_due
-from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, sweep, handle_wakeup
+from parlour.jobs.sweep import Finder, SweepDependencies, SweepResult, handle_wakeup, sweep
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork, WorkKind
+from parlour.prompts.ledger import retention
 from parlour.tools.run import ToolContext
-from parlour.turns.prompts import retention
-from parlour.turns.receive import SessionWakeup
-from tests.desk import ConversationHarness, FakeQueue, text_answer
+from tests.conversation_harness import ConversationHarness, FakeQueue, text_answer
 from tests.integration.sweeping import dependencies
 
 MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
@@ -205,7 +205,9 @@ class TestReplies:
         assert self.woken_replies(floor) == [unsent]
 
     @pytest.mark.parametrize("state", ["sent", "delivered", "read", "failed", "unknown", "held"])
-    def test_one_that_is_through_or_a_persons_matter_is_settled(self, floor: SweepHarness, unsent: UUID, state: str) -> None:
+    def test_one_that_is_through_or_a_persons_matter_is_settled(
+        self, floor: SweepHarness, unsent: UUID, state: str
+    ) -> None:
         floor.desk.query(f"UPDATE outbox SET state = '{state}' RETURNING 1")
         assert floor.sweep() == SweepResult(0, 1, 0, has_more=False)
         assert (self.woken_replies(floor), floor.due_times()) == ([], {})
@@ -247,7 +249,9 @@ class TestLongCalls:
         assert floor.sweep().woken_count == 2  # and the turn that was broken off
         assert self.woken_calls(floor) == [str(waiting)]
 
-    def test_one_that_somebody_is_at_is_left_alone_until_their_time_is_over(self, floor: SweepHarness, waiting: UUID) -> None:
+    def test_one_that_somebody_is_at_is_left_alone_until_their_time_is_over(
+        self, floor: SweepHarness, waiting: UUID
+    ) -> None:
         until = floor.desk.clock.now + SWEEP_DELAY + 5 * MINUTE
         floor.desk.query(f"UPDATE tool_calls SET state = 'running', run_until = '{until.isoformat()}' RETURNING 1")
         assert floor.sweep().busy_count == 1

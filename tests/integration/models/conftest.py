@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.integration.models.aimock import ProtocolServer
-from tests.integration.models.wire import ScriptedHttpServer
+from tests.integration.models.scripted_http_server import ScriptedHttpServer
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,11 @@ from contextlib import closing
 import pytest
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.models.anthropic import AnthropicModel
 from parlour.models.fallback import ask_with_fallback
-from parlour.models.request import ModelAttempt, Completion, ModelRequest, StreamPart, StreamReset, TextDelta, TokenUsage
-from parlour.models.route import ModelChoice
+from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamPart, StreamReset, TextDelta, TokenUsage
+from parlour.models.model_routing import ModelChoice
 from tests.integration.models.aimock import ProtocolServer
 
 KEY = "sk-ant-api03-canary-7c1e"
@@ -28,7 +28,9 @@ def asking(*messages: JsonObject) -> ModelRequest:
     return ModelRequest(MODEL, 300, (SEARCH,), ({"type": "text", "text": "Be brief."},), said)
 
 
-def stream(server: ProtocolServer, request: ModelRequest | None = None, *, first_token: float = 8.0) -> list[StreamPart]:
+def stream(
+    server: ProtocolServer, request: ModelRequest | None = None, *, first_token: float = 8.0
+) -> list[StreamPart]:
     with closing(AnthropicModel(KEY, server.url, first_token_seconds=first_token)) as model:
         return list(model.stream(request or asking(), seconds_left=20))
 

@@ -13,10 +13,16 @@ from anthropic import AnthropicBedrock
 
 from parlour.bootstrap import clients
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.models.bedrock import BedrockModel
-from parlour.models.request import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
-from tests.integration.models.wire import ScriptedReply, ScriptedHttpServer, bedrock_chunk, bedrock_exception, event_stream_frame
+from parlour.models.model import Completion, ModelRequest, StreamPart, TextDelta, TokenUsage
+from tests.integration.models.scripted_http_server import (
+    ScriptedHttpServer,
+    ScriptedReply,
+    bedrock_chunk,
+    bedrock_exception,
+    event_stream_frame,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_bedrock_runtime import BedrockRuntimeClient
@@ -38,8 +44,12 @@ BLOCK = bedrock_chunk("content_block_start", index=0, content_block={"type": "te
 HELLO = bedrock_chunk("content_block_delta", index=0, delta={"type": "text_delta", "text": "hello"})
 CALL = (
     bedrock_chunk("content_block_stop", index=0)
-    + bedrock_chunk("content_block_start", index=1, content_block={"type": "tool_use", "id": "t1", "name": "look", "input": {}})
-    + bedrock_chunk("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": '{"at": "\u20b9'})
+    + bedrock_chunk(
+        "content_block_start", index=1, content_block={"type": "tool_use", "id": "t1", "name": "look", "input": {}}
+    )
+    + bedrock_chunk(
+        "content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": '{"at": "\u20b9'}
+    )
     + bedrock_chunk("content_block_delta", index=1, delta={"type": "input_json_delta", "partial_json": ' 5"}'})
     + bedrock_chunk("content_block_stop", index=1)
 )
@@ -125,7 +135,9 @@ def test_text_streams_as_it_comes(wire: ScriptedHttpServer, claude: BedrockModel
     assert time.monotonic() - began > 0.3
 
 
-def test_the_request_is_the_messages_apis_with_its_marks_and_a_version(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+def test_the_request_is_the_messages_apis_with_its_marks_and_a_version(
+    wire: ScriptedHttpServer, claude: BedrockModel
+) -> None:
     wire.scripted_replies = [streamed(START, BLOCK, HELLO, STOP)] * 2
 
     ask(claude)
@@ -201,7 +213,9 @@ def test_what_cannot_work_is_rejected_by_status_and_kind_alone(
         "throttlingException",
     ],
 )
-def test_an_error_within_a_stream_that_passes_is_unavailable(wire: ScriptedHttpServer, claude: BedrockModel, kind: str) -> None:
+def test_an_error_within_a_stream_that_passes_is_unavailable(
+    wire: ScriptedHttpServer, claude: BedrockModel, kind: str
+) -> None:
     wire.scripted_replies = [streamed(START, BLOCK, HELLO, bedrock_exception(kind, "you asked for the retention"))]
     parts = claude.stream(REQUEST, seconds_left=20)
 
@@ -239,7 +253,9 @@ def test_a_stream_without_its_end_or_sense_is_unavailable(
         ask(claude)
 
 
-def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+def test_silence_after_the_first_token_ends_with_the_time_there_is(
+    wire: ScriptedHttpServer, claude: BedrockModel
+) -> None:
     wire.scripted_replies = [streamed(START, BLOCK, HELLO, 20.0, STOP)]
     parts = claude.stream(REQUEST, seconds_left=3.5)
 

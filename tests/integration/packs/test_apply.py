@@ -14,10 +14,10 @@ from parlour.packs import folder
 from parlour.packs.apply import ApplyCounts, apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
-from parlour.tenancy import audit, bindings, roles, routes, tenants
+from parlour.tenancy import audit, bindings, roles, routing_keys, tenants
 from tests.integration.config_versions import history
 from tests.integration.packs.conftest import ApplyFunction, CountingEmbedder
-from tests.unit.packs.sample import SMALL_PACK, with_edit, without_files
+from tests.unit.packs.sample_pack import SMALL_PACK, with_edit, without_files
 
 type Count = Callable[[Principal, str], int]
 type NewId = Callable[[datetime], UUID]
@@ -61,7 +61,10 @@ def test_routing_keys_lead_to_the_binding(apply_pack: ApplyFunction, database: D
     apply_pack(SMALL_PACK)
 
     with database.transaction(None) as tx:
-        phone, web = routes.find_routing_key(tx, "gupshup:AcmeGate"), routes.find_routing_key(tx, "web:acme.example")
+        phone, web = (
+            routing_keys.find_routing_key(tx, "gupshup:AcmeGate"),
+            routing_keys.find_routing_key(tx, "web:acme.example"),
+        )
 
     assert phone is not None
     assert web is not None
@@ -135,15 +138,15 @@ def test_a_binding_that_leaves_the_pack_is_switched_off_and_comes_back_as_it_was
     assert gone.counts["binding"] == ApplyCounts(retired=1)
     with database.transaction(operator) as tx:
         assert bindings.list_active_bindings(tx) == []
-        assert routes.find_routing_key(tx, "web:acme.example") is None
-        assert routes.find_routing_key(tx, "tenant:acme") is not None
+        assert routing_keys.find_routing_key(tx, "web:acme.example") is None
+        assert routing_keys.find_routing_key(tx, "tenant:acme") is not None
     assert not apply_pack(without_files("bindings/front.yaml")).has_changes
 
     apply_pack(SMALL_PACK)
 
     with database.transaction(operator) as tx:
         after = bindings.list_active_bindings(tx)[0]
-        route = routes.find_routing_key(tx, "web:acme.example")
+        route = routing_keys.find_routing_key(tx, "web:acme.example")
     assert (after.id, after.version) == (before.id, 3)
     assert route is not None
     assert route.binding_id == before.id
@@ -155,9 +158,9 @@ def test_a_changed_host_moves_the_routing_key(apply_pack: ApplyFunction, databas
     apply_pack(with_edit("bindings/front.yaml", "host: acme.example", "host: new.acme.example"))
 
     with database.transaction(None) as tx:
-        assert routes.find_routing_key(tx, "web:acme.example") is None
-        assert routes.find_routing_key(tx, "web:new.acme.example") is not None
-        assert routes.find_routing_key(tx, "gupshup:AcmeGate") is not None
+        assert routing_keys.find_routing_key(tx, "web:acme.example") is None
+        assert routing_keys.find_routing_key(tx, "web:new.acme.example") is not None
+        assert routing_keys.find_routing_key(tx, "gupshup:AcmeGate") is not None
 
 
 def test_what_else_leaves_the_pack_stays(apply_pack: ApplyFunction, operator: Principal, count: Count) -> None:
@@ -183,7 +186,9 @@ def test_a_changed_document_embeds_only_what_changed(apply_pack: ApplyFunction, 
     assert "19:00" in embedder.texts[0]
 
 
-def test_a_new_template_writes_the_records_snapshots_anew(apply_pack: ApplyFunction, embedder: CountingEmbedder) -> None:
+def test_a_new_template_writes_the_records_snapshots_anew(
+    apply_pack: ApplyFunction, embedder: CountingEmbedder
+) -> None:
     apply_pack(SMALL_PACK)
     embedder.texts.clear()
 
@@ -225,7 +230,12 @@ def member(tenant_id: UUID, *held: str, clearance: int = 3) -> Principal:
 
 @pytest.mark.parametrize("held", [(), ("viewer",)])
 def test_only_administrators_apply(
-    held: tuple[str, ...], apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime, new_id: NewId
+    held: tuple[str, ...],
+    apply_pack: ApplyFunction,
+    database: Database,
+    operator: Principal,
+    now: datetime,
+    new_id: NewId,
 ) -> None:
     apply_pack(SMALL_PACK)
 
@@ -265,7 +275,9 @@ def renamed(slug: str) -> dict[str, str]:
 
 def apart(slug: str) -> dict[str, str]:
     """The sample as another tenant's, with routing keys of its own."""
-    binding = SMALL_PACK["bindings/front.yaml"].replace("AcmeGate", f"{slug}Gate").replace("acme.example", f"{slug}.example")
+    binding = (
+        SMALL_PACK["bindings/front.yaml"].replace("AcmeGate", f"{slug}Gate").replace("acme.example", f"{slug}.example")
+    )
     return {**renamed(slug), "bindings/front.yaml": binding}
 
 
@@ -307,8 +319,8 @@ def test_another_tenant_is_not_touched(
     assert {table: count(operator, table) for table in TABLES} == before
     assert not apply_pack(SMALL_PACK).has_changes
     with database.transaction(None) as tx:
-        assert routes.find_routing_key(tx, "web:acme.example") is not None
-        assert routes.find_routing_key(tx, "web:beta.example") is None
+        assert routing_keys.find_routing_key(tx, "web:acme.example") is not None
+        assert routing_keys.find_routing_key(tx, "web:beta.example") is None
 
 
 def without_binding(slug: str) -> dict[str, str]:
@@ -332,7 +344,15 @@ def test_layers_that_are_too_large_are_refused(
     database: Database, operator: Principal, now: datetime, new_id: NewId
 ) -> None:
     with pytest.raises(InvalidPack) as caught:
-        apply(operator, database, CountingEmbedder(), validate(SMALL_PACK), now, new_id, count_tokens=lambda text: 50 * len(text))
+        apply(
+            operator,
+            database,
+            CountingEmbedder(),
+            validate(SMALL_PACK),
+            now,
+            new_id,
+            count_tokens=lambda text: 50 * len(text),
+        )
 
     assert caught.value.problems[0].file == "bindings/front.yaml"
     assert tenants.find_tenant_by_slug(database, "acme") is None

@@ -12,17 +12,17 @@ import pytest
 from local.database import APP_ROLE, Cluster
 from local.embeddings import MiniLmEmbedder
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database, connector
-from parlour.knowledge.index.embed import embed_query
-from parlour.knowledge.search.found import SearchResult
-from parlour.knowledge.search.search import search
+from parlour.models.model import Completion, ModelRequest
 from parlour.models.offline import SEARCH, OfflineModel
-from parlour.models.request import Completion, ModelRequest
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import CONFIDENTIAL, INTERNAL, Principal
+from parlour.search.hybrid_search import search
+from parlour.search.index.embedders import embed_query
+from parlour.search.results import SearchResult
 from parlour.tenancy import roles
 from tests.conftest import NOW
 
@@ -81,7 +81,9 @@ def example(cluster: Cluster, template: str, embedder: MiniLmEmbedder) -> Iterat
     cluster.drop("test_example")
 
 
-def rows(example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, clearance: int) -> list[SearchResult]:
+def rows(
+    example: tuple[Database, Principal], embedder: MiniLmEmbedder, question: str, clearance: int
+) -> list[SearchResult]:
     """What a user with that clearance finds."""
     database, operator = example
     asking = Principal(operator.tenant_id, "user", uuid7(NOW), clearance=clearance)

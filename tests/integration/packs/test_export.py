@@ -14,7 +14,7 @@ from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import roles
 from tests.integration.packs.conftest import ApplyFunction, CountingEmbedder
-from tests.unit.packs.sample import SMALL_PACK, with_edit, without_files
+from tests.unit.packs.sample_pack import SMALL_PACK, with_edit, without_files
 
 type NewId = Callable[[datetime], UUID]
 
@@ -60,7 +60,11 @@ def without_tools(files: dict[str, str]) -> dict[str, str]:
 
 @pytest.mark.parametrize("files", PACKS.values(), ids=PACKS)
 def test_applying_an_export_changes_nothing_and_exporting_again_gives_the_same_bytes(
-    files: dict[str, str], apply_pack: ApplyFunction, database: Database, operator: Principal, embedder: CountingEmbedder
+    files: dict[str, str],
+    apply_pack: ApplyFunction,
+    database: Database,
+    operator: Principal,
+    embedder: CountingEmbedder,
 ) -> None:
     apply_pack(files)
     first = export(operator, database)
@@ -74,7 +78,12 @@ def test_applying_an_export_changes_nothing_and_exporting_again_gives_the_same_b
 
 
 def test_an_export_moves_to_another_deployment_unchanged(
-    apply_pack: ApplyFunction, database: Database, operator: Principal, cluster_copy: Database, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction,
+    database: Database,
+    operator: Principal,
+    cluster_copy: Database,
+    now: datetime,
+    new_id: NewId,
 ) -> None:
     apply_pack(SMALL_PACK)
     files = export(operator, database)
@@ -111,7 +120,9 @@ AWKWARD = (
 )
 
 
-def test_awkward_texts_come_back_as_they_were(apply_pack: ApplyFunction, database: Database, operator: Principal) -> None:
+def test_awkward_texts_come_back_as_they_were(
+    apply_pack: ApplyFunction, database: Database, operator: Principal
+) -> None:
     escapes = {'"': r"\"", "\n": r"\n", "\t": r"\t", "\u2028": r"\L"}
     quoted = '"' + "".join(escapes.get(character, character) for character in AWKWARD) + '"'
     files = with_edit("humans/mira.yaml", "You are Mira. You help at the gate.", quoted)
@@ -125,7 +136,9 @@ def test_awkward_texts_come_back_as_they_were(apply_pack: ApplyFunction, databas
     assert not apply_pack(export(operator, database)).has_changes
 
 
-def test_a_binding_that_is_switched_off_is_left_out(apply_pack: ApplyFunction, database: Database, operator: Principal) -> None:
+def test_a_binding_that_is_switched_off_is_left_out(
+    apply_pack: ApplyFunction, database: Database, operator: Principal
+) -> None:
     apply_pack(SMALL_PACK)
     apply_pack(without_files("bindings/front.yaml"))
 

@@ -12,20 +12,20 @@ import pytest
 
 from bench.pulse_day import Clerk
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject, canonical_json
-from parlour.knowledge.records import entities
-from parlour.knowledge.records.entities import RecordPatch
-from parlour.models.request import Completion, ModelRequest, StreamPart, TokenUsage
+from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.models.model import Completion, ModelRequest, StreamPart, TokenUsage
 from parlour.principal import INTERNAL, RESTRICTED, Principal
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
 from parlour.pulse.pulse import PulseJob
-from parlour.pulse.reading import history, numbers, read
-from parlour.pulse.reading.read import PulseView
-from parlour.pulse.writing import writer
-from parlour.pulse.writing.draft import PulseDependencies
-from tests import papers
-from tests.desk import ConversationHarness
-from tests.integration.knowledge.file_desk import UploadHarness
+from parlour.pulse.reading import pulse_statistics, pulse_view, version_history
+from parlour.pulse.reading.pulse_view import PulseView
+from parlour.pulse.writing import writing_job
+from parlour.pulse.writing.level_draft import PulseDependencies
+from parlour.records import crud
+from parlour.records.crud import RecordPatch
+from tests import sample_files
+from tests.conversation_harness import ConversationHarness
+from tests.integration.files.upload_harness import UploadHarness
 
 CAP = Decimal(100)
 REPORT = [[("Site report", 20), ("Weather dry.", 11)], [("The footing moved overnight: gauge CG-2 reads 0.61 mm.", 11)]]
@@ -49,7 +49,9 @@ class ProjectHarness:
     def change(self, handle: str, **properties: str) -> None:
         desk = self.desk
         with desk.database.transaction(desk.admin) as tx:
-            entities.update_record(desk.admin, tx, handle, RecordPatch(properties={**properties}), None, desk.clock(), uuid7)
+            crud.update_record(
+                desk.admin, tx, handle, RecordPatch(properties={**properties}), None, desk.clock(), uuid7
+            )
 
     def sweep(self) -> list[PulseJob]:
         """What the sweep sends, of the project."""
@@ -59,13 +61,13 @@ class ProjectHarness:
         return [one for one in sent if one.entity_id == self.project]
 
     def write(self, order: PulseJob) -> None:
-        writer.run_pulse_job(self.services, order, lambda: 600.0)
+        writing_job.run_pulse_job(self.services, order, lambda: 600.0)
 
     def look(self, clearance: int = RESTRICTED) -> PulseView:
         desk = self.desk
         reader = Principal(desk.tenant_id, "member", uuid7(desk.clock()), frozenset({"viewer"}), clearance)
         with desk.database.transaction(reader) as tx:
-            return read.read_pulse(reader, tx, "project/NRS", desk.clock())
+            return pulse_view.read_pulse(reader, tx, "project/NRS", desk.clock())
 
     @property
     def project(self) -> UUID:
@@ -112,7 +114,7 @@ def office(desk: ConversationHarness) -> ProjectHarness:
 
 def report(office: ProjectHarness, **more: int) -> None:
     room = UploadHarness(office.desk.database, office.desk.admin, office.desk.clock)
-    room.upload("morning-round.pdf", papers.make_pdf(REPORT), "project/NRS", **more)
+    room.upload("morning-round.pdf", sample_files.make_pdf(REPORT), "project/NRS", **more)
     room.run_ingestion()
 
 
@@ -148,8 +150,8 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
     assert (cited.title, cited.locator.endswith("page 2")) == ("morning-round.pdf", True)
     assert after.links[cited.source_id].endswith("page=2")
     with office.desk.database.transaction(office.desk.admin) as tx:
-        versions = history.list_versions(office.desk.admin, tx, "project/NRS")["versions"]
-        total = numbers.read_statistics(office.desk.admin, tx, 1, CAP, office.desk.clock())["total"]
+        versions = version_history.list_versions(office.desk.admin, tx, "project/NRS")["versions"]
+        total = pulse_statistics.read_statistics(office.desk.admin, tx, 1, CAP, office.desk.clock())["total"]
     assert isinstance(total, dict)
     assert isinstance(versions, list)
     for cause in ("changed", "file_ingested", "child_changed"):
@@ -182,6 +184,10 @@ def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_
     assert "moved overnight" in high.pulse.markdown
     with office.desk.database.transaction(office.desk.admin) as tx:
         reader = Principal(office.desk.tenant_id, "member", uuid7(office.desk.clock()), frozenset({"viewer"}), INTERNAL)
-        told = [low.to_json(), history.list_versions(reader, tx, "project/NRS"), history.diff_versions(reader, tx, "project/NRS")]
+        told = [
+            low.to_json(),
+            version_history.list_versions(reader, tx, "project/NRS"),
+            version_history.diff_versions(reader, tx, "project/NRS"),
+        ]
     assert "moved overnight" not in str(told)
     assert "morning-round" not in str(told)

@@ -6,9 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from tests.integration.api.conftest import create_key_headers
-from tests.integration.pulse.works import PULSE, PulseApiHarness
+from tests.integration.pulse.pulse_api_harness import PULSE, PulseApiHarness
 
 NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
 
@@ -78,7 +78,9 @@ def test_a_reader_hears_nothing_of_what_is_above_them(works: PulseApiHarness) ->
     assert "Task, state: open 3" in high["markdown"]
 
 
-def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is_written_anew(works: PulseApiHarness) -> None:
+def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is_written_anew(
+    works: PulseApiHarness,
+) -> None:
     works.write()
     reader = works.reader()
     assert works.get("", reader)["pulse"]
@@ -185,7 +187,9 @@ class UnavailableQueue:
         raise QueueUnavailable("away")
 
 
-def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(works: PulseApiHarness, client: TestClient) -> None:
+def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(
+    works: PulseApiHarness, client: TestClient
+) -> None:
     works.write()
     services = client.app.state.services  # type: ignore[attr-defined]
     kept = services.pulse
@@ -219,7 +223,9 @@ def test_a_question_has_a_length(works: PulseApiHarness, client: TestClient) -> 
         assert answer.status_code == status, question[:10]
 
 
-def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(works: PulseApiHarness, client: TestClient) -> None:
+def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(
+    works: PulseApiHarness, client: TestClient
+) -> None:
     reader = works.reader()
     assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=reader).status_code == 403
     answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=works.all)

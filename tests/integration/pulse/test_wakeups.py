@@ -10,13 +10,13 @@ import pytest
 
 from parlour.infra.errors import LeaseHeld, QueueUnavailable
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.pulse.due.sweep import PulseSweepDependencies
 from parlour.pulse.due.wakeups import handle_wakeup, schedule_wakeup
 from parlour.pulse.pulse import PulseJob
-from parlour.pulse.reading import asking
-from parlour.pulse.writing import writer
-from tests.integration.pulse.site import PulseHarness
+from parlour.pulse.reading import refresh_requests
+from parlour.pulse.writing import writing_job
+from tests.integration.pulse.pulse_harness import PulseHarness
 
 _TICK = timedelta(milliseconds=1)
 
@@ -51,7 +51,9 @@ class WakeupHarness:
             at, body = self.waiting.pop(0)
             site.desk.clock.now = max(site.now + _TICK, at)
             self.received += 1
-            sweeper = PulseSweepDependencies(site.desk.database, site.pulse_queue, Decimal(20), site.default_pulse_cap, site.desk.clock)
+            sweeper = PulseSweepDependencies(
+                site.desk.database, site.pulse_queue, Decimal(20), site.default_pulse_cap, site.desk.clock
+            )
             handle_wakeup(sweeper, self, body)
             self.write()
         site.desk.clock.now = max(site.now, until)
@@ -61,7 +63,7 @@ class WakeupHarness:
         sent = [PulseJob.from_json(body) for body, _ in self.site.pulse_queue.sent]
         self.site.pulse_queue.sent.clear()
         for order in sent:
-            writer.run_pulse_job(services, order, lambda: 300.0)
+            writing_job.run_pulse_job(services, order, lambda: 300.0)
 
 
 @pytest.fixture
@@ -177,7 +179,7 @@ def test_an_order_that_comes_while_a_question_is_answered_is_not_lost(site: Puls
     site.sweep()
     order = an_order(site)
     site.written_tenants.clear()
-    during(site, lambda: writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0))
+    during(site, lambda: writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0))
     site.ask("What is wrong?")
     assert len(site.written_tenants) == 2
     assert site.due_at() is not None
@@ -189,9 +191,15 @@ def test_two_orders_at_once_write_once(site: PulseHarness) -> None:
     site.sweep()
     order = an_order(site)
     tries: list[UUID] = []
-    during(site, lambda: (writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0), tries.append(order.entity_id))[1])  # type: ignore[func-returns-value]
-    writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
-    writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+    during(
+        site,
+        lambda: (
+            writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0),
+            tries.append(order.entity_id),
+        )[1],
+    )  # type: ignore[func-returns-value]
+    writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+    writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
     assert (len(tries), site.pulse_column("version")) == (1, 2)
 
 
@@ -199,24 +207,26 @@ def test_a_question_waits_no_longer_than_others_may_be_at_its_record(site: Pulse
     site.refresh()
     question_id = uuid7(site.now)
     with site.desk.database.transaction(site.admin) as tx:
-        asked = asking.request_refresh(site.admin, tx, "site/harbour", "What is wrong?", question_id, site.now)
+        asked = refresh_requests.request_refresh(
+            site.admin, tx, "site/harbour", "What is wrong?", question_id, site.now
+        )
     site.change("site/harbour", place="the west quay")
     site.sweep()
 
     def meanwhile() -> None:
         with pytest.raises(LeaseHeld) as problem:
-            writer.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
+            writing_job.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
         assert problem.value.retry_after == 60
         site.desk.clock.now += timedelta(seconds=290)
         with pytest.raises(LeaseHeld) as problem:
-            writer.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
+            writing_job.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
         assert problem.value.retry_after == 10
         site.desk.query("UPDATE pulse_questions SET asked_at = asked_at - interval '5 minutes' RETURNING 1")
-        writer.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
+        writing_job.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
 
     during(site, meanwhile)
-    writer.run_pulse_job(site.make_dependencies(), an_order(site), lambda: 300.0)
+    writing_job.run_pulse_job(site.make_dependencies(), an_order(site), lambda: 300.0)
     with site.desk.database.transaction(site.admin) as tx:
-        told = asking.read_answer(site.admin, tx, "site/harbour", question_id)
+        told = refresh_requests.read_answer(site.admin, tx, "site/harbour", question_id)
     assert (told["problem"], bool(told["answered_at"])) == ("lease_held", True)
     assert "the west quay" in site.pulse_column()

@@ -2,21 +2,22 @@
 
 from datetime import timedelta
 
+from parlour.documents import authored_documents
+from parlour.documents.authored_documents import DocumentPatch
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.documents import written
-from parlour.knowledge.documents.written import DocumentPatch
+from parlour.infra.json_values import JsonObject
+from parlour.models.model import object_items
 from parlour.models.offline import OfflineModel
-from parlour.models.request import object_items
-from parlour.pulse import extractive
 from parlour.pulse.pulse import PulseJob
-from parlour.pulse.writing import writer
-from parlour.pulse.writing.why import explain_prompt
-from tests import papers
-from tests.integration.pulse.author import statements_answer, find_number, quote_documents
-from tests.integration.pulse.site import AGE, PulseHarness
+from parlour.pulse.writing import offline_answer, writing_job
+from parlour.pulse.writing.prompt_explanation import explain_prompt
+from tests import sample_files
+from tests.integration.pulse.pulse_harness import AGE, PulseHarness
+from tests.integration.pulse.scripted_pulse_model import find_number, quote_documents, statements_answer
 
-REPORT = papers.make_pdf([[("Site report", 20)], [("Crack", 14), ("The crack at the quay wall is 0.35 mm wide.", 11)]])
+REPORT = sample_files.make_pdf(
+    [[("Site report", 20)], [("Crack", 14), ("The crack at the quay wall is 0.35 mm wide.", 11)]]
+)
 
 
 def three_changes(site: PulseHarness) -> None:
@@ -28,7 +29,9 @@ def three_changes(site: PulseHarness) -> None:
 
 def test_three_changes_are_told_of_in_one_writing_that_cites_the_page(site: PulseHarness) -> None:
     three_changes(site)
-    site.model.script = [quote_documents("the south quay", "0.35 mm", "state: done (was open)", "Job, state: done 1, open 1")]
+    site.model.script = [
+        quote_documents("the south quay", "0.35 mm", "state: done (was open)", "Job, state: done 1, open 1")
+    ]
     assert site.sweep().sent_count >= 1
     assert site.run_writers() == 1
     assert len(site.model.requests) == 1
@@ -46,7 +49,9 @@ def test_three_changes_are_told_of_in_one_writing_that_cites_the_page(site: Puls
 
 def test_counts_stand_first_and_everything_is_within_its_budget(site: PulseHarness) -> None:
     site.refresh()
-    assert site.model.last_documents[1].startswith("Counts of the records that belong to it\nJob, state: open 2 (2 in all)")
+    assert site.model.last_documents[1].startswith(
+        "Counts of the records that belong to it\nJob, state: open 2 (2 in all)"
+    )
     assert "Harbour Office stands at the north quay." in site.model.last_documents[2]
     (request,) = site.model.requests
     assert request.tools == ()
@@ -74,7 +79,11 @@ def test_the_same_set_is_not_written_again_and_says_so(site: PulseHarness) -> No
 
 def test_it_is_compared_again_when_it_is_old_although_nothing_changed(site: PulseHarness) -> None:
     site.refresh()
-    assert site.pulse_column("checked_at") + AGE <= site.due_at() <= site.pulse_column("checked_at") + AGE + timedelta(minutes=1)
+    assert (
+        site.pulse_column("checked_at") + AGE
+        <= site.due_at()
+        <= site.pulse_column("checked_at") + AGE + timedelta(minutes=1)
+    )
     assert site.sweep(AGE.total_seconds() + 60).sent_count >= 1
     assert "age" in site.pending_changes().causes
     site.run_writers()
@@ -124,13 +133,15 @@ def test_what_was_just_written_is_told_of_before_it_has_a_vector(site: PulseHarn
     owner = site.admin
     site.create("project/p", "Other", client="c", status="tender", contractor="d")
     with site.desk.database.transaction(owner) as tx:
-        written.create_document(owner, tx, "project/p", "Notes", content="All is dry.", key="notes", now=site.now, new_id=uuid7)
+        authored_documents.create_document(
+            owner, tx, "project/p", "Notes", content="All is dry.", key="notes", now=site.now, new_id=uuid7
+        )
     site.link("document/notes", "site/harbour", "about")
     site.embed()
     site.refresh()
     with site.desk.database.transaction(owner) as tx:
         change = DocumentPatch(content="The roof has collapsed.")
-        written.revise_document(owner, tx, "document/notes", change, None, site.now, uuid7)
+        authored_documents.revise_document(owner, tx, "document/notes", change, None, site.now, uuid7)
     site.sweep()
     site.run_writers()
     assert "The roof has collapsed" in str(site.model.last_documents)
@@ -174,10 +185,10 @@ def test_two_writers_at_once_and_one_after_change_nothing(site: PulseHarness) ->
     site.change("site/harbour", place="the west quay")
     site.sweep()
     (order,) = {PulseJob.from_json(body) for body, _ in site.pulse_queue.sent if body["entity_id"] == str(site.id)}
-    site.model.during = lambda: writer.run_pulse_job(site.make_dependencies(), order, lambda: 299.0)
-    writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+    site.model.during = lambda: writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 299.0)
+    writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
     site.model.during = lambda: None
-    writer.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+    writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
     assert len(site.model.requests) == 1
     assert site.pulse_column("version") == 1
     assert site.day_total("regenerated") == 1
@@ -208,7 +219,7 @@ def test_without_a_model_the_newest_is_quoted(site: PulseHarness) -> None:
     site.models = {"offline": OfflineModel()}
     three_changes(site)
     site.refresh()
-    assert site.pulse_column().startswith(f"*{extractive.OFFLINE_NOTE}*")
+    assert site.pulse_column().startswith(f"*{offline_answer.OFFLINE_NOTE}*")
     assert "report.pdf: " in site.pulse_column()
     assert (site.pulse_column("provider"), site.pulse_column("cost_usd")) == ("offline", 0)
 
@@ -247,7 +258,7 @@ def test_a_conversation_that_was_closed_is_not_told_of(site: PulseHarness) -> No
 
 
 def test_nobody_is_asked_for_what_nobody_asked(site: PulseHarness) -> None:
-    writer.run_pulse_job(site.make_dependencies(), PulseJob(site.desk.tenant_id, site.id), lambda: 300.0)
+    writing_job.run_pulse_job(site.make_dependencies(), PulseJob(site.desk.tenant_id, site.id), lambda: 300.0)
     assert site.model.requests == []
 
 

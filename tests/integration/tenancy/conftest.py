@@ -11,7 +11,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction, jsonb
 from parlour.infra.queries import Query
 from parlour.principal import Principal
-from parlour.tenancy import roles, routes, tenants
+from parlour.tenancy import roles, routing_keys, tenants
 
 _HUMAN = """
 INSERT INTO humans (tenant_id, id, slug, display_name, identity, voice, languages, guardrails, created_at, updated_at)
@@ -65,14 +65,16 @@ def found(database: Database, now: datetime) -> Callable[[str], SampleTenant]:
         operator = roles.operator_principal(uuid7(now))
         tiers = {name: uuid7(now) for name in ("human", "team", "agent", "binding")}
         with database.transaction(operator) as tx:
-            tenants.create_tenant(operator, tx, slug=slug, display_name=slug.title(), settings={}, now=now, new_id=uuid7)
+            tenants.create_tenant(
+                operator, tx, slug=slug, display_name=slug.title(), settings={}, now=now, new_id=uuid7
+            )
             rules = jsonb(["Never promise a date."])
             execute_sql(tx, _HUMAN, id=tiers["human"], voice={"tone": "calm"}, rules=rules, now=now)
             execute_sql(tx, _TEAM, id=tiers["team"], sops=jsonb([{"name": "Delay"}]), now=now)
             execute_sql(tx, _AGENT, id=tiers["agent"], routing={"default": {"provider": "offline"}}, now=now)
             add_binding(tx, "site-adviser", tiers, tiers["binding"], now)
-            routes.claim_key(tx, routes.gupshup_key(slug), tiers["binding"])
-            routes.claim_key(tx, routes.web_key(f"{slug}.example.com"), tiers["binding"])
+            routing_keys.claim_key(tx, routing_keys.gupshup_key(slug), tiers["binding"])
+            routing_keys.claim_key(tx, routing_keys.web_key(f"{slug}.example.com"), tiers["binding"])
         return SampleTenant(slug, tiers["binding"], operator, tiers)
 
     return make

@@ -10,7 +10,7 @@ from parlour.infra.errors import Conflict, Forbidden, InvalidRequest
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
-from parlour.tenancy import audit, bindings, roles, routes, tenants, versions
+from parlour.tenancy import audit, bindings, config_versions, roles, routing_keys, tenants
 from tests.integration.config_versions import history
 from tests.integration.tenancy.conftest import SampleTenant, add_binding, execute_sql
 
@@ -73,7 +73,9 @@ def test_a_changed_tenant_gets_a_version_and_an_unchanged_one_none(
     assert kept[0].config["settings"] == {"locale": "en-IN"}
 
 
-def test_a_tenant_is_paused_and_opened_again(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_a_tenant_is_paused_and_opened_again(
+    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
+) -> None:
     with database.transaction(acme.admin) as tx:
         first, second = now + timedelta(hours=1), now + timedelta(hours=2)
         assert tenants.set_tenant_status(acme.admin, tx, "paused", first, new_id).status == "paused"
@@ -103,21 +105,23 @@ def test_a_viewer_changes_no_status(database: Database, acme: SampleTenant, now:
         tenants.set_tenant_status(viewer, tx, "paused", now, new_id)
 
 
-def test_a_route_is_found_with_and_without_a_tenant(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
+def test_a_route_is_found_with_and_without_a_tenant(
+    database: Database, acme: SampleTenant, brick: SampleTenant
+) -> None:
     for tenant_id in (None, acme.tenant_id, brick.tenant_id):
         with database.transaction(tenant_id) as tx:
-            route = routes.find_routing_key(tx, "gupshup:acme")
-            assert routes.find_routing_key(tx, "gupshup:nobody") is None
-            assert routes.find_routing_key(tx, "gupshup:a\x00") is None
-        assert route == routes.RoutingKey("gupshup:acme", acme.tenant_id, acme.binding_id)
+            route = routing_keys.find_routing_key(tx, "gupshup:acme")
+            assert routing_keys.find_routing_key(tx, "gupshup:nobody") is None
+            assert routing_keys.find_routing_key(tx, "gupshup:a\x00") is None
+        assert route == routing_keys.RoutingKey("gupshup:acme", acme.tenant_id, acme.binding_id)
 
 
 def test_a_key_of_another_tenant_cannot_be_claimed(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
     for key in ("gupshup:acme", "tenant:acme", "web:acme.example.com"):
         with pytest.raises(Conflict, match=key), database.transaction(brick.tenant_id) as tx:
-            routes.claim_key(tx, key, brick.binding_id)
+            routing_keys.claim_key(tx, key, brick.binding_id)
     with database.transaction(None) as tx:
-        route = routes.find_routing_key(tx, "gupshup:acme")
+        route = routing_keys.find_routing_key(tx, "gupshup:acme")
     assert route is not None
     assert route.tenant_id == acme.tenant_id
 
@@ -128,8 +132,8 @@ def test_claiming_again_points_the_key_elsewhere_in_the_tenant(
     second = new_id(now)
     with database.transaction(acme.tenant_id) as tx:
         add_binding(tx, "office-adviser", acme.tier_ids, second, now)
-        routes.claim_key(tx, "gupshup:acme", second)
-        route = routes.find_routing_key(tx, "gupshup:acme")
+        routing_keys.claim_key(tx, "gupshup:acme", second)
+        route = routing_keys.find_routing_key(tx, "gupshup:acme")
     assert route is not None
     assert route.binding_id == second
 
@@ -137,16 +141,22 @@ def test_claiming_again_points_the_key_elsewhere_in_the_tenant(
 def test_a_text_that_cannot_be_a_key_is_refused(database: Database, acme: SampleTenant) -> None:
     for key in ("gupshup:a\x00", "gupshup:" + "a" * 300, "web:\ud800", ""):
         with pytest.raises(InvalidRequest), database.transaction(acme.tenant_id) as tx:
-            routes.claim_key(tx, key, acme.binding_id)
+            routing_keys.claim_key(tx, key, acme.binding_id)
 
 
-def test_releasing_keeps_what_is_kept_and_the_tenants_own_key(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
+def test_releasing_keeps_what_is_kept_and_the_tenants_own_key(
+    database: Database, acme: SampleTenant, brick: SampleTenant
+) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        assert routes.release_keys_except(tx, ["gupshup:acme"]) == ["web:acme.example.com"]
-        assert [route.key for route in routes.list_own_keys(tx)] == ["gupshup:acme", "tenant:acme"]
-        assert routes.release_keys_except(tx, []) == ["gupshup:acme"]
+        assert routing_keys.release_keys_except(tx, ["gupshup:acme"]) == ["web:acme.example.com"]
+        assert [route.key for route in routing_keys.list_own_keys(tx)] == ["gupshup:acme", "tenant:acme"]
+        assert routing_keys.release_keys_except(tx, []) == ["gupshup:acme"]
     with database.transaction(brick.tenant_id) as tx:
-        assert [route.key for route in routes.list_own_keys(tx)] == ["gupshup:brick", "tenant:brick", "web:brick.example.com"]
+        assert [route.key for route in routing_keys.list_own_keys(tx)] == [
+            "gupshup:brick",
+            "tenant:brick",
+            "web:brick.example.com",
+        ]
 
 
 STEAL = (
@@ -156,16 +166,24 @@ STEAL = (
 )
 
 
-def test_the_database_itself_lets_nobody_write_anothers_route(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
+def test_the_database_itself_lets_nobody_write_anothers_route(
+    database: Database, acme: SampleTenant, brick: SampleTenant
+) -> None:
     for statement in STEAL:
         with database.transaction(brick.tenant_id) as tx:
             assert execute_sql(tx, statement) == 0
     with database.transaction(acme.tenant_id) as tx:
-        assert [route.binding_id for route in routes.list_own_keys(tx)] == [acme.binding_id, None, acme.binding_id]
+        assert [route.binding_id for route in routing_keys.list_own_keys(tx)] == [
+            acme.binding_id,
+            None,
+            acme.binding_id,
+        ]
         assert [execute_sql(tx, statement) for statement in STEAL] == [1, 1, 1]
 
 
-def test_the_database_lets_nobody_make_a_route_to_another(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
+def test_the_database_lets_nobody_make_a_route_to_another(
+    database: Database, acme: SampleTenant, brick: SampleTenant
+) -> None:
     insert = "INSERT INTO routes (key, tenant_id) VALUES ('web:new.example.com', %(tenant)s)"
     with pytest.raises(psycopg.errors.InsufficientPrivilege), database.transaction(brick.tenant_id) as tx:
         execute_sql(tx, insert, tenant=acme.tenant_id)
@@ -174,7 +192,7 @@ def test_the_database_lets_nobody_make_a_route_to_another(database: Database, ac
 def test_a_route_goes_with_its_binding(database: Database, acme: SampleTenant) -> None:
     with database.transaction(acme.tenant_id) as tx:
         execute_sql(tx, "DELETE FROM bindings")
-        assert [route.key for route in routes.list_own_keys(tx)] == ["tenant:acme"]
+        assert [route.key for route in routing_keys.list_own_keys(tx)] == ["tenant:acme"]
 
 
 def test_a_persona_is_loaded_whole(database: Database, acme: SampleTenant, brick: SampleTenant) -> None:
@@ -222,9 +240,13 @@ def test_visitors_enter_by_public_doors_on_the_web(database: Database, acme: Sam
 
 def test_a_version_is_written_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
     with database.transaction(acme.operator) as tx:
-        versions.record_version(acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "meera"}, now, new_id)
+        config_versions.record_version(
+            acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "meera"}, now, new_id
+        )
         with pytest.raises(Conflict, match="version 1"):
-            versions.record_version(acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "m"}, now, new_id)
+            config_versions.record_version(
+                acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "m"}, now, new_id
+            )
         assert [version.config for version in history(tx, acme.tier_ids["human"])] == [{"slug": "meera"}]
 
 

@@ -10,6 +10,7 @@ from uuid import UUID
 
 import pytest
 
+from parlour.conversations.tool_result_messages import store_tool_result
 from parlour.infra.errors import (
     AnswersLater,
     Conflict,
@@ -21,16 +22,15 @@ from parlour.infra.errors import (
     QueueUnavailable,
 )
 from parlour.infra.ids import uuid7
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tools import calls
 from parlour.tools.dispatch import dispatch_call
 from parlour.tools.run import ToolContext
-from parlour.turns.resume import store_tool_result
-from tests.desk import ConversationHarness, text_answer
-from tests.integration.turns.test_repeats import LosingItsAnswers
-from tests.yard import ProcessKilled, LongToolHarness
+from tests.conversation_harness import ConversationHarness, text_answer
+from tests.integration.conversations.test_commit_retries import LosingItsAnswers
+from tests.long_tool_harness import LongToolHarness, ProcessKilled
 
 
 @pytest.fixture
@@ -55,7 +55,12 @@ def test_a_long_call_is_carried_out_and_resumes_its_conversation(yard: LongToolH
     call_id = yard.begin_call()
     assert len(yard.due_times()) == 1
     yard.dispatch_call(call_id)
-    assert (yard.call_state(), len(yard.performed_keys), len(yard.tool_results()), yard.due_times()) == (("done", None), 1, 1, [])
+    assert (yard.call_state(), len(yard.performed_keys), len(yard.tool_results()), yard.due_times()) == (
+        ("done", None),
+        1,
+        1,
+        [],
+    )
     assert '"number":1' in str(yard.tool_results()[0])
     assert [told.queue_channel for told in yard.sent_wakes] == ["whatsapp"]
     yard.conversation.model.script = [text_answer("The report is there.")]
@@ -131,10 +136,17 @@ def test_a_call_whose_worker_died_is_settled_as_its_tool_allows(
     yard.kill_dispatcher(call_id)
     yard.conversation.clock.now += timedelta(seconds=901)
     yard.dispatch_call(call_id)
-    assert (yard.call_state()[0], len(yard.performed_keys), len(set(yard.performed_keys)), len(yard.tool_results())) == (state, times, 1, 1)
+    assert (
+        yard.call_state()[0],
+        len(yard.performed_keys),
+        len(set(yard.performed_keys)),
+        len(yard.tool_results()),
+    ) == (state, times, 1, 1)
 
 
-def test_a_worker_that_was_overtaken_writes_nothing(yard: LongToolHarness, open_database: Callable[[], Database]) -> None:
+def test_a_worker_that_was_overtaken_writes_nothing(
+    yard: LongToolHarness, open_database: Callable[[], Database]
+) -> None:
     call_id = yard.begin_call(idempotent=True)
 
     def stalled(_: ToolContext) -> None:

@@ -8,8 +8,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.principal import system_principal
-from parlour.tools.definition import Tool
 from parlour.tools.registry import load_tools
+from parlour.tools.tool_definition import Tool
 
 _TENANT = Query(
     "test.tenant",

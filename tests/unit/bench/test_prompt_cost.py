@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from bench import caching, talks
-from bench.caching import Sent
-from bench.playing import play
+from bench import cache_simulation, conversation_scripts
+from bench.cache_simulation import Sent
 from bench.prompt_cost import SCRIPTS, measured
+from bench.script_player import play
 from local.state import ROOT, minimal_environment
 
 
@@ -20,11 +20,11 @@ def sent(text: str, at: float, *marks: int, least: int = 0) -> Sent:
 
 
 def floors(*prompts: Sent) -> list[tuple[int, int, int]]:
-    return [(cost.read, cost.written, cost.plain) for cost in caching.floor(prompts)]
+    return [(cost.read, cost.written, cost.plain) for cost in cache_simulation.floor(prompts)]
 
 
 def charges(*prompts: Sent) -> list[tuple[int, int, int]]:
-    return [(cost.read, cost.written, cost.plain) for cost in caching.charged(prompts)]
+    return [(cost.read, cost.written, cost.plain) for cost in cache_simulation.charged(prompts)]
 
 
 def test_the_floor_writes_once_what_is_read_again_and_nothing_else() -> None:
@@ -57,7 +57,7 @@ def test_the_provider_looks_back_twenty_blocks_from_a_mark() -> None:
 
 
 def test_the_bytes_of_a_prompt_are_tools_system_and_messages_without_marks() -> None:
-    (script,) = talks.read(SCRIPTS / "one-question.json")
+    (script,) = conversation_scripts.read(SCRIPTS / "one-question.json")
     first, second = play(script)[:2]
     assert first.bytes.startswith(b'{"tools":[{"description":')
     assert b"cache_control" not in first.bytes
@@ -67,7 +67,7 @@ def test_the_bytes_of_a_prompt_are_tools_system_and_messages_without_marks() -> 
 
 
 def test_short_scripts_stay_near_the_floor_and_below_the_naive_layouts() -> None:
-    figures = measured([script for script in talks.read(SCRIPTS) if len(script.turns) <= 10])
+    figures = measured([script for script in conversation_scripts.read(SCRIPTS) if len(script.turns) <= 10])
     assert set(figures["turns"]) == {"3", "10"}
     assert all(1 <= row["over_floor"] <= 1.08 for row in figures["turns"].values())
     assert figures["cold_gaps"]["ratio"] <= 1
@@ -95,8 +95,8 @@ def test_short_scripts_stay_near_the_floor_and_below_the_naive_layouts() -> None
 def test_a_script_that_cannot_be_played_says_where_and_why(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "talk.json"
     file.write_text(text)
-    with pytest.raises(talks.Malformed) as raised:
-        talks.read(file)
+    with pytest.raises(conversation_scripts.Malformed) as raised:
+        conversation_scripts.read(file)
     assert str(file) in str(raised.value)
     assert said in str(raised.value)
 
@@ -104,8 +104,8 @@ def test_a_script_that_cannot_be_played_says_where_and_why(tmp_path: Path, text:
 def test_a_turn_that_does_not_fit_the_budget_is_named(tmp_path: Path) -> None:
     file = tmp_path / "talk.json"
     file.write_text('{"name": "Long", "turns": [{"user": 9, "reply": 9}, {"user": 30000, "reply": 9}]}')
-    with pytest.raises(talks.Malformed, match=r"Long, turn 2: .*message"):
-        play(talks.read(file)[0])
+    with pytest.raises(conversation_scripts.Malformed, match=r"Long, turn 2: .*message"):
+        play(conversation_scripts.read(file)[0])
 
 
 def test_other_scripts_are_measured_from_the_command_line(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from parlour.channels.envelope import Envelope, Media, clean_text
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.jsonable import JsonObject, canonical_json
+from parlour.infra.json_values import JsonObject, canonical_json
 
 MOMENT = datetime(2026, 3, 2, 9, 30, 0, 250_000, tzinfo=UTC)
 

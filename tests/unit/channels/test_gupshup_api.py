@@ -18,8 +18,8 @@ from fastapi.testclient import TestClient
 
 from local import phone
 from parlour.channels.gupshup_api import GupshupProvider
-from parlour.channels.outgoing import OutgoingMessage
-from parlour.channels.wire import new_client
+from parlour.channels.outgoing_message import OutgoingMessage
+from parlour.channels.provider_http import new_client
 from parlour.infra.errors import DeliveryUnknown, Misconfigured, ParlourError, ProviderRejected, ProviderUnavailable
 
 KEY = "key-of-the-tenant"

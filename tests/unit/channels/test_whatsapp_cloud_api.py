@@ -6,7 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from parlour.channels.outgoing import OutgoingMessage, Template
+from parlour.channels.outgoing_message import OutgoingMessage, Template
 from parlour.channels.whatsapp_cloud_api import WhatsAppCloudProvider
 from parlour.infra.errors import (
     DeliveryUnknown,
@@ -66,7 +66,9 @@ def test_somebody_who_hides_their_number_is_addressed_by_metas_id() -> None:
 
 @pytest.mark.parametrize(("parameter", "named"), [("", {}), ("answer", {"parameter_name": "answer"})])
 def test_a_template_carries_the_text_as_its_parameter(parameter: str, named: dict[str, str]) -> None:
-    outgoing = OutgoingMessage("+91980000", "Hi", "s", phone_number_id="1", template=Template("update", "en_GB", parameter))
+    outgoing = OutgoingMessage(
+        "+91980000", "Hi", "s", phone_number_id="1", template=Template("update", "en_GB", parameter)
+    )
     _, body = asked(outgoing)
 
     assert body["type"] == "template"

@@ -9,7 +9,7 @@ import pytest
 from parlour.infra.errors import DatabaseUnavailable, RetryError
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import runner
-from parlour.jobs.runner import LeasedJob, JobFailed
+from parlour.jobs.runner import JobFailed, LeasedJob
 from parlour.principal import system_principal
 
 TX = cast(Transaction, object())

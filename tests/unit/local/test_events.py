@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from parlour.channels import gupshup
+from parlour.channels import gupshup_webhook
 from parlour.channels.envelope import Envelope
 from parlour.infra.errors import MalformedPayload
 
@@ -24,7 +24,7 @@ def event(name: str) -> Any:
 
 
 def envelopes(name: str) -> list[Envelope]:
-    return gupshup.parse(json.loads(event(name)["body"]), NOW)
+    return gupshup_webhook.parse(json.loads(event(name)["body"]), NOW)
 
 
 def test_every_function_has_an_event_and_every_event_a_function() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from local import invoke
-from local.problems import StackError
+from local.errors import StackError
 
 
 def test_an_unknown_function_is_answered_with_those_there_are(tmp_path: Path) -> None:

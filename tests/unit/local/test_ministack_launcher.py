@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from local.ministack_launcher import LayerZip, wait_for_worker, remove_old_layers
+from local.ministack_launcher import LayerZip, remove_old_layers, wait_for_worker
 
 NOW = 1_800_000_000.0
 

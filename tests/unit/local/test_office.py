@@ -6,7 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from local.office import Office, build_app
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 
 type CalledBack = list[tuple[str, JsonObject]]
 

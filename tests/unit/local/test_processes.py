@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from local.interrupts import StopSignals, StopRequested
-from local.problems import StackError
+from local.errors import StackError
+from local.interrupts import StopRequested, StopSignals
 from local.processes import ProcessGroup
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(60)"]

@@ -9,11 +9,13 @@ import pytest
 
 from local.scripted_model import Script, ScriptedModel, ToolUse
 from parlour.models.anthropic import AnthropicModel
-from parlour.models.request import Completion, ModelRequest
+from parlour.models.model import Completion, ModelRequest
 
 SCRIPTS = {
     "plain": Script(reply="Noted."),
-    "acts": Script(tool_uses=(ToolUse("raise_rfi", {"subject": "Crack TAG"}),), reply="Raised.", later_reply="It came."),
+    "acts": Script(
+        tool_uses=(ToolUse("raise_rfi", {"subject": "Crack TAG"}),), reply="Raised.", later_reply="It came."
+    ),
     "reads": Script(background_reply='{"facts": []}'),
 }
 OPENING: dict[str, Any] = {"role": "user", "content": [{"type": "text", "text": "chaos acts r1: the crack"}]}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from local.problems import StackError
+from local.errors import StackError
 from local.state import Ports, check_disk_space, free_ports, load_keys, lock_folder, ports_from_environment
 
 

@@ -42,7 +42,9 @@ def workers(tmp_path: Path) -> Iterator[WorkerPool]:
     running.stop()
 
 
-def test_a_handler_answers_from_a_process_of_its_own_and_logs_to_its_own_file(workers: WorkerPool, tmp_path: Path) -> None:
+def test_a_handler_answers_from_a_process_of_its_own_and_logs_to_its_own_file(
+    workers: WorkerPool, tmp_path: Path
+) -> None:
     ended = workers.invoke("inbound", EVENT, 30)
     assert (ended.outcome, ended.answer["statusCode"]) == ("answered", 503)
     assert "Misconfigured" in (tmp_path / "inbound.log").read_text()

@@ -7,8 +7,17 @@ import pytest
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
 from parlour.models.fallback import MIN_ATTEMPT_SECONDS, ask_with_fallback
-from parlour.models.request import FallbackStreamPart, ModelAttempt, Completion, ModelRequest, StreamPart, StreamReset, TextDelta, TokenUsage
-from parlour.models.route import ModelChoice
+from parlour.models.model import (
+    Completion,
+    FallbackStreamPart,
+    ModelAttempt,
+    ModelRequest,
+    StreamPart,
+    StreamReset,
+    TextDelta,
+    TokenUsage,
+)
+from parlour.models.model_routing import ModelChoice
 
 REQUEST = ModelRequest("unset", 100, (), (), ({"role": "user", "content": "hello"},))
 DONE = Completion(({"type": "text", "text": "hi"},), "end_turn", TokenUsage(1, 1))
@@ -63,7 +72,14 @@ def play(
         return (low + high) / 2
 
     return ask_with_fallback(
-        choices, models, REQUEST, seconds_left=seconds, sleep=clock.sleep, jitter=middle, before_attempt=admit, clock=clock
+        choices,
+        models,
+        REQUEST,
+        seconds_left=seconds,
+        sleep=clock.sleep,
+        jitter=middle,
+        before_attempt=admit,
+        clock=clock,
     )
 
 

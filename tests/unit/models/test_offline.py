@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
+from parlour.models.model import Completion, ModelRequest, TextDelta
 from parlour.models.offline import NOTE, OfflineModel
-from parlour.models.request import Completion, ModelRequest, TextDelta
 
 SEARCH: JsonObject = {"name": "search_knowledge", "description": "Search.", "input_schema": {"type": "object"}}
 TAIL: JsonObject = {

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parlour.infra import log
+from parlour.models.model import TokenUsage
 from parlour.models.prices import charged_cost, known_cost, worst_case_cost
-from parlour.models.request import TokenUsage
 
 AT = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
@@ -16,7 +16,9 @@ def test_cached_tokens_have_prices_of_their_own() -> None:
     """Sonnet 5.5: 2 dollars a million in, 10 out, 0.10 read from the cache, 2.50 written to it."""
     usage = TokenUsage(input_tokens=1_000, output_tokens=200, cache_read_tokens=10_000, cache_write_tokens=2_000)
 
-    assert known_cost("anthropic", "claude-sonnet-5-5", usage, AT) == sum(map(Decimal, ("0.002", "0.002", "0.001", "0.005")))
+    assert known_cost("anthropic", "claude-sonnet-5-5", usage, AT) == sum(
+        map(Decimal, ("0.002", "0.002", "0.001", "0.005"))
+    )
 
 
 def test_a_dated_model_name_costs_what_the_model_costs() -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from parlour.models.model import TokenUsage
 from parlour.models.prices import known_cost
-from parlour.models.request import TokenUsage
 from parlour.packs.folder import read_folder
 from parlour.packs.format import Pack
 from parlour.packs.validate import validate

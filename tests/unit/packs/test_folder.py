@@ -4,7 +4,7 @@ import pytest
 
 from parlour.infra.errors import InvalidPack, InvalidRequest
 from parlour.packs import folder
-from tests.unit.packs.sample import SMALL_PACK
+from tests.unit.packs.sample_pack import SMALL_PACK
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
@@ -14,7 +14,9 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
 
 
 def test_the_readme_and_what_begins_with_a_dot_are_passed_over(tmp_path: Path) -> None:
-    folder.write_folder(tmp_path, {"README.md": "x", ".git/config": "x", "humans/.mira.yaml.swp": "x", "tenant.yaml": "x"})
+    folder.write_folder(
+        tmp_path, {"README.md": "x", ".git/config": "x", "humans/.mira.yaml.swp": "x", "tenant.yaml": "x"}
+    )
 
     assert folder.read_folder(tmp_path) == {"tenant.yaml": "x"}
 

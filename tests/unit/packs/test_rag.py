@@ -4,9 +4,9 @@ import pytest
 
 from parlour.infra.errors import InvalidPack, PackProblem
 from parlour.packs.format import RagSettings
-from parlour.packs.forms import to_row
+from parlour.packs.serialization import to_row
 from parlour.packs.validate import validate
-from tests.unit.packs.sample import SMALL_PACK, with_file
+from tests.unit.packs.sample_pack import SMALL_PACK, with_file
 
 EVERYTHING = """\
 display_name: Site
@@ -91,7 +91,9 @@ def test_a_type_cannot_define_what_only_parlour_writes(name: str) -> None:
     [("site/S-2", "must name a project"), ("project/X", "there is no record 'project/X'")],
 )
 def test_a_record_belongs_to_a_project_that_is_there(project: str, message: str) -> None:
-    text = SMALL_PACK["entities/site.yaml"].replace("  name: North yard\n", f"  name: North yard\n  project: {project}\n")
+    text = SMALL_PACK["entities/site.yaml"].replace(
+        "  name: North yard\n", f"  name: North yard\n  project: {project}\n"
+    )
     with pytest.raises(InvalidPack) as refused:
         validate(with_file("entities/site.yaml", text) | {"entities/project.yaml": "- {key: NRS, name: N}\n"})
     (problem,) = refused.value.problems

@@ -5,9 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parlour.infra.errors import InvalidPack, PackProblem
-from parlour.packs import reading
+from parlour.packs import pack_parser
 from parlour.packs.validate import validate
-from tests.unit.packs.sample import SMALL_PACK, SAMPLE_TOOL, with_edit, with_file, without_files
+from tests.unit.packs.sample_pack import SAMPLE_TOOL, SMALL_PACK, with_edit, with_file, without_files
 
 NOT_READ = "this release does not read it"
 
@@ -382,7 +382,9 @@ def test_what_looks_like_a_secret_is_refused_and_not_repeated(value: str) -> Non
 
 
 def test_all_problems_are_told_at_once_in_the_order_of_files_and_lines() -> None:
-    files = with_edit("humans/mira.yaml", "tone: kind", "tune: 1\n  tone: 2") | {"teams/office.yaml": "display_nam: x\n"}
+    files = with_edit("humans/mira.yaml", "tone: kind", "tune: 1\n  tone: 2") | {
+        "teams/office.yaml": "display_nam: x\n"
+    }
 
     found = [(problem.file, problem.line, problem.field) for problem in problems(files)]
 
@@ -465,11 +467,11 @@ def test_an_agent_may_name_the_built_in_tool_without_defining_it() -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"humans/mira.yaml": "x" * (reading.MAX_YAML_BYTES + 1)}, "262,144 are the most"),
-        ({"documents/a.md": "x" * (reading.MAX_DOCUMENT_BYTES + 1)}, "1,048,576 are the most"),
+        ({"humans/mira.yaml": "x" * (pack_parser.MAX_YAML_BYTES + 1)}, "262,144 are the most"),
+        ({"documents/a.md": "x" * (pack_parser.MAX_DOCUMENT_BYTES + 1)}, "1,048,576 are the most"),
         ({f"humans/{n}.yaml": "x" * 250_000 for n in range(5)}, "1,048,576 bytes of YAML"),
-        ({f"documents/{n}.md": "x" * reading.MAX_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
-        ({f"documents/{n}.md": "x" for n in range(reading.MAX_FILES + 1)}, "at most 1000 files"),
+        ({f"documents/{n}.md": "x" * pack_parser.MAX_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
+        ({f"documents/{n}.md": "x" for n in range(pack_parser.MAX_FILES + 1)}, "at most 1000 files"),
     ],
 )
 def test_a_pack_that_is_too_large_is_refused_before_it_is_read(files: dict[str, str], message: str) -> None:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from parlour.infra.errors import InvalidRequest
-from parlour.tenancy.labels import validate_identifier, validate_label, clean_label
+from parlour.tenancy.labels import clean_label, validate_identifier, validate_label
 
 
 def test_a_label_loses_the_spaces_around_it() -> None:

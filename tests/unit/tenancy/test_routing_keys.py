@@ -1,6 +1,6 @@
 import pytest
 
-from parlour.tenancy import routes
+from parlour.tenancy import routing_keys
 from parlour.tenancy.tenants import is_slug
 
 
@@ -16,15 +16,15 @@ from parlour.tenancy.tenants import is_slug
     ],
 )
 def test_one_host_has_one_key_however_it_is_written(host: str) -> None:
-    assert routes.web_key(host) == "web:chat.example.com"
+    assert routing_keys.web_key(host) == "web:chat.example.com"
 
 
 def test_an_address_in_brackets_keeps_its_colons() -> None:
-    assert routes.web_key("[::1]:8701") == "web:[::1]"
+    assert routing_keys.web_key("[::1]:8701") == "web:[::1]"
 
 
 def test_a_gupshup_app_keeps_its_case() -> None:
-    assert routes.gupshup_key("ParlourDemo") == "gupshup:ParlourDemo"
+    assert routing_keys.gupshup_key("ParlourDemo") == "gupshup:ParlourDemo"
 
 
 @pytest.mark.parametrize("slug", ["a", "acme", "acme-2", "9-lives", "a" * 63])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from parlour.text.dates import parse_stored_value, extract_dates
+from parlour.text.dates import extract_dates, parse_stored_value
 from parlour.text.numbers import ascii_digits, find_digit_numbers, find_figures
 
 

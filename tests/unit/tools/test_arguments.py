@@ -4,7 +4,7 @@ import pytest
 from referencing.exceptions import Unresolvable
 
 from parlour.infra.errors import InvalidArguments
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.tools.arguments import validate_arguments
 
 SCHEMA: JsonObject = {

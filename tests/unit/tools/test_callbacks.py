@@ -8,7 +8,7 @@ import jwt
 import pytest
 
 from parlour.infra.errors import Misconfigured, Unauthenticated
-from parlour.infra.jsonable import canonical_json
+from parlour.infra.json_values import canonical_json
 from parlour.tools import callbacks
 from parlour.tools.callbacks import Callback
 

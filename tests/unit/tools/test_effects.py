@@ -20,13 +20,13 @@ from parlour.infra.errors import (
     ToolRefused,
 )
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import system_principal
-from parlour.tools.definition import Tool
-from parlour.tools.effects import resolve_overdue, perform_effect
+from parlour.tools.effects import perform_effect, resolve_overdue
 from parlour.tools.result import ToolResult
 from parlour.tools.run import ToolContext
+from parlour.tools.tool_definition import Tool
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 POST = Tool("post", "Posts it.", SCHEMA, "python:post", writes=True)
@@ -43,7 +43,9 @@ def no_connection(_: float) -> Any:
 
 @pytest.fixture
 def context(now: datetime, new_id: NewId) -> ToolContext:
-    return ToolContext(system_principal(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fencing_token=1)
+    return ToolContext(
+        system_principal(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fencing_token=1
+    )
 
 
 @dataclass

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parlour.infra.errors import InvalidArguments, ToolFailed
-from parlour.infra.jsonable import Json, JsonObject, canonical_json
+from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.tools.result import MAX_RESULT_CHARS, error_result, shorten_to, success_result
 
 

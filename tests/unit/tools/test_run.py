@@ -17,13 +17,13 @@ from parlour.infra.errors import (
     ToolFailed,
 )
 from parlour.infra.ids import NewId
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import system_principal
-from parlour.tools.definition import Tool
-from parlour.tools.endpoints import PythonEndpoint
+from parlour.tools.python_endpoint import PythonEndpoint
 from parlour.tools.result import MAX_RESULT_CHARS
-from parlour.tools.run import BuiltinTool, Endpoints, ToolContext, run_tool_by_name, run_tool
+from parlour.tools.run import BuiltinTool, Endpoints, ToolContext, run_tool, run_tool_by_name
+from parlour.tools.tool_definition import Tool
 
 SCHEMA: JsonObject = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 ECHO = Tool("echo", "Says it again.", SCHEMA, "python:echo")

@@ -5,23 +5,23 @@ from uuid import UUID
 
 from fastapi import APIRouter
 
-from parlour.api.access import Admin, AnyCaller, Caller, Viewer
-from parlour.api.schemas import ToolCallResolution, ReplyResolution, TurnResolution
+from parlour.api.authorization import Admin, AnyCaller, Caller, Viewer
+from parlour.api.schemas import ReplyResolution, ToolCallResolution, TurnResolution
 from parlour.channels import outbox
 from parlour.channels.outbox import StuckReply
+from parlour.conversations import failed_turns, tool_result_messages, turn_views
+from parlour.conversations.rows import FailedTurn
+from parlour.conversations.tool_result_messages import PendingWakeup
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import spend
 from parlour.models.spend import SpendToday
 from parlour.principal import Principal
-from parlour.tenancy import audit, people, roles
+from parlour.tenancy import audit, roles, users
 from parlour.tools import calls
 from parlour.tools.calls import EndedCall, UnknownCall
-from parlour.turns import read, redrive, resume
-from parlour.turns.records import FailedTurn
-from parlour.turns.resume import PendingWakeup
 
 router = APIRouter(prefix="/v1", tags=["attention"])
 
@@ -48,9 +48,13 @@ def list_attention_items(caller: Viewer) -> JsonObject:
     with caller.transaction() as tx:
         unknown = _filter_readable(who, tx, calls.list_unknown(who, tx, _MAX_ITEMS + 1))
         stuck = _filter_readable(who, tx, outbox.list_needing_decision(who, tx, _MAX_ITEMS + 1))
-        parked = redrive.list_failed_turns(who, tx, _MAX_ITEMS + 1)
+        parked = failed_turns.list_failed_turns(who, tx, _MAX_ITEMS + 1)
         today = spend.read_today(who, tx, caller.dependencies.default_daily_cap, caller.now)
-    told = [_tool_call_json(one) for one in unknown], [_reply_json(one) for one in stuck], [_turn_json(one) for one in parked]
+    told = (
+        [_tool_call_json(one) for one in unknown],
+        [_reply_json(one) for one in stuck],
+        [_turn_json(one) for one in parked],
+    )
     return _attention_json(*told, _spend_json(today))
 
 
@@ -111,12 +115,12 @@ def redrive_reply(outbox_id: UUID, caller: Admin) -> JsonObject:
 def resolve_turn(turn_id: UUID, body: TurnResolution, caller: Admin) -> JsonObject:
     """The turn goes on from what it has done, and is answered; or it stays unanswered."""
     with caller.transaction() as tx:
-        read.get_turn(caller.principal, tx, turn_id)  # what is not the caller's to see is not found
+        turn_views.get_turn(caller.principal, tx, turn_id)  # what is not the caller's to see is not found
         if body.resolution == "dismiss":
-            redrive.dismiss_turn(caller.principal, tx, turn_id, caller.now)
+            failed_turns.dismiss_turn(caller.principal, tx, turn_id, caller.now)
             _add_audit_entry(caller, tx, "turn.dismissed", f"turn:{turn_id}")
             return _resolved("Dismissed. The message stays unanswered.")
-        waking = redrive.redrive_turn(caller.principal, tx, turn_id, caller.now)
+        waking = failed_turns.redrive_turn(caller.principal, tx, turn_id, caller.now)
         _add_audit_entry(caller, tx, "turn.redriven", f"turn:{turn_id}")
     return _resolved("The message is being answered.", lambda: _send_wakes(caller, [waking]))
 
@@ -148,17 +152,19 @@ def cancel_session_tool_calls(session_id: UUID, caller: AnyCaller) -> JsonObject
     return {**_resolved(told, wake), "tool_calls": amount}
 
 
-def _filter_readable[Item: (UnknownCall, StuckReply)](who: Principal, tx: Transaction, found: Sequence[Item]) -> list[Item]:
+def _filter_readable[Item: (UnknownCall, StuckReply)](
+    who: Principal, tx: Transaction, found: Sequence[Item]
+) -> list[Item]:
     """What may be shown to them: in a conversation with somebody of more clearance than theirs there may be more."""
     sessions = {one.session_id for one in found}
-    shown = {session_id for session_id in sessions if people.can_read_session(who, tx, session_id)}
+    shown = {session_id for session_id in sessions if users.can_read_session(who, tx, session_id)}
     return [one for one in found if one.session_id in shown]
 
 
 def _record_results(caller: Caller, tx: Transaction, ended: Sequence[EndedCall]) -> WakeFunction | None:
     """Write what the calls came to into their conversations; waking those is for after the commit."""
     who, new_id = caller.principal, caller.dependencies.new_id
-    stored = [resume.store_tool_result(tx, who.tenant_id, one, new_id, caller.now) for one in ended]
+    stored = [tool_result_messages.store_tool_result(tx, who.tenant_id, one, new_id, caller.now) for one in ended]
     waking = [one for one in stored if one]
     return (lambda: _send_wakes(caller, waking)) if waking else None
 
@@ -168,7 +174,9 @@ def _send_wakes(caller: Caller, waking: Sequence[PendingWakeup]) -> None:
         caller.dependencies.turn_queues[one.queue_channel].send([one.message])
 
 
-def _add_audit_entry(caller: Caller, tx: Transaction, action: str, target: str, details: JsonObject | None = None) -> None:
+def _add_audit_entry(
+    caller: Caller, tx: Transaction, action: str, target: str, details: JsonObject | None = None
+) -> None:
     audit.add_entry(caller.principal, tx, action, target, details or {}, caller.now, caller.dependencies.new_id)
 
 

@@ -4,20 +4,20 @@ from datetime import datetime
 
 from fastapi import APIRouter
 
-from parlour.api.access import Admin, AppDependencies, RequestCredentials, Viewer, request_embedding
-from parlour.api.edge import MAX_PACK_BYTES
+from parlour.api.authorization import Admin, AppDependencies, RequestCredentials, Viewer, request_embedding
+from parlour.api.dependencies import ApiDependencies
+from parlour.api.middleware import MAX_PACK_BYTES
 from parlour.api.schemas import BindingView, PackFiles, StatusChange, TenantView
-from parlour.api.services import ApiDependencies
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.packs.apply import apply
 from parlour.packs.export import export
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, roles, tenants
+from parlour.tenancy.authentication import Credentials
 from parlour.tenancy.bindings import Binding
-from parlour.tenancy.sign_in import Credentials
 
 router = APIRouter(prefix="/v1", tags=["configuration"])
 
@@ -68,7 +68,9 @@ def put_status(change: StatusChange, caller: Admin) -> TenantView:
     return TenantView.model_validate(tenant)
 
 
-def _authenticate_applier(services: ApiDependencies, database: Database, given: Credentials, now: datetime) -> Principal:
+def _authenticate_applier(
+    services: ApiDependencies, database: Database, given: Credentials, now: datetime
+) -> Principal:
     """Who applies: somebody signed in, or the operator as the tenant that the pack is about to make."""
     try:
         return services.authenticator.authenticate(given, database, now).principal

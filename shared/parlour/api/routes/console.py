@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 
-from parlour.api.access import AppDependencies
+from parlour.api.authorization import AppDependencies
 from parlour.api.routes.sessions import is_response_buffered
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
-from parlour.tenancy import bindings, routes, tenants
+from parlour.tenancy import bindings, routing_keys, tenants
 from parlour.tenancy.bindings import Binding
 from parlour.tenancy.tenants import Tenant
 
@@ -43,7 +43,9 @@ def get_console_settings(request: Request, services: AppDependencies) -> JsonObj
         here = _list_tenants_of_host(database, request.headers.get("host", ""))
         shown = [slug for slug in services.showcase_tenants if slug not in {tenant.slug for tenant in here}]
         found = [*here, *filter(None, (tenants.find_tenant_by_slug(database, slug) for slug in shown))]
-        offered = [_agent_json(tenant, binding) for tenant in found for binding in _list_public_bindings(database, tenant)]
+        offered = [
+            _agent_json(tenant, binding) for tenant in found for binding in _list_public_bindings(database, tenant)
+        ]
     return {
         "environment": services.environment,
         "local": services.is_local,
@@ -55,7 +57,7 @@ def get_console_settings(request: Request, services: AppDependencies) -> JsonObj
 def _list_tenants_of_host(database: Database, host: str) -> list[Tenant]:
     """The tenant that the console's own address leads to, if it leads to one."""
     with database.transaction(None) as tx:
-        route = routes.find_routing_key(tx, routes.web_key(host))
+        route = routing_keys.find_routing_key(tx, routing_keys.web_key(host))
     tenant = _get_tenant(database, route.tenant_id) if route else None
     return [tenant] if tenant else []
 

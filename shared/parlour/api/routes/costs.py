@@ -4,23 +4,23 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Admin, Caller, Viewer
+from parlour.api.authorization import Admin, Caller, Viewer
 from parlour.api.schemas import CapChange
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.models import costs, spend
+from parlour.models import cost_report, spend
 from parlour.tenancy import audit
 
 router = APIRouter(prefix="/v1/costs", tags=["costs"])
 
-Days = Annotated[int, Query(ge=1, le=costs.MAX_DAYS)]
+Days = Annotated[int, Query(ge=1, le=cost_report.MAX_DAYS)]
 
 
 @router.get("")
 def get_costs(caller: Viewer, days: Days = 7) -> JsonObject:
     """Today against the cap, then day by day (UTC): by agent, purpose and model, with tokens and cache hits."""
     with caller.transaction() as tx:
-        found = costs.read_cost_report(caller.principal, tx, days, caller.now)
+        found = cost_report.read_cost_report(caller.principal, tx, days, caller.now)
         return {"today": _today_json(caller, tx), **found.to_json()}
 
 

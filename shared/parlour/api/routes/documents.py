@@ -7,12 +7,12 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import Field, StringConstraints
 
-from parlour.api.access import Editor, Reader
-from parlour.api.schemas import RequestModel, Clearance, PackText, ResponseModel
+from parlour.api.authorization import Editor, Reader
+from parlour.api.schemas import Clearance, PackText, RequestModel, ResponseModel
+from parlour.documents import authored_documents, catalogue
+from parlour.documents.authored_documents import MAX_CONTENT_CHARS, DocumentPatch
+from parlour.documents.catalogue import Document, DocumentTree
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.documents import catalogue, written
-from parlour.knowledge.documents.catalogue import Document, DocumentTree
-from parlour.knowledge.documents.written import MAX_CONTENT_CHARS, DocumentPatch
 
 router = APIRouter(prefix="/v1", tags=["documents"])
 
@@ -110,7 +110,7 @@ def list_documents(caller: Reader, cursor: Cursor = "", limit: Limit = 20) -> di
 def create_document(wanted: NewDocument, caller: Editor) -> DocumentView:
     """Write a document."""
     with caller.transaction() as tx:
-        document = written.create_document(
+        document = authored_documents.create_document(
             caller.principal, tx, **wanted.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
         )  # fmt: skip
     caller.request_embedding()
@@ -121,7 +121,7 @@ def create_document(wanted: NewDocument, caller: Editor) -> DocumentView:
 def move_document(ref: Handle, place: DocumentPosition, caller: Editor) -> dict[str, list[TreeDocumentView]]:
     """Move a document, and what stands under it, within its project's tree; the tree as it is then."""
     with caller.transaction() as tx:
-        document = written.move_document(caller.principal, tx, ref, place.parent, place.position)
+        document = authored_documents.move_document(caller.principal, tx, ref, place.parent, place.position)
         return {"documents": _tree_views(catalogue.read_project_tree(caller.principal, tx, _project_id(document)))}
 
 
@@ -137,7 +137,7 @@ def update_document(ref: Handle, change: DocumentPatchBody, caller: Editor) -> D
     """Change a document that was written here; one that came with a pack is changed there."""
     revision = DocumentPatch(**change.model_dump(exclude={"version"}))
     with caller.transaction() as tx:
-        document = written.revise_document(
+        document = authored_documents.revise_document(
             caller.principal, tx, ref, revision, change.version, caller.now, caller.dependencies.new_id
         )
     caller.request_embedding()
@@ -148,7 +148,7 @@ def update_document(ref: Handle, change: DocumentPatchBody, caller: Editor) -> D
 def delete_document(ref: Handle, caller: Editor, version: Annotated[int | None, Query(ge=1)] = None) -> None:
     """Take a document away; what stood under it takes its place in the tree."""
     with caller.transaction() as tx:
-        written.delete_document(caller.principal, tx, ref, version, caller.now, caller.dependencies.new_id)
+        authored_documents.delete_document(caller.principal, tx, ref, version, caller.now, caller.dependencies.new_id)
     caller.request_embedding()
 
 
@@ -164,7 +164,9 @@ def _document_text_view(tx: Transaction, document: Document) -> DocumentTextView
 
 
 def _tree_views(seen: DocumentTree) -> list[TreeDocumentView]:
-    placed = [_tree_view(seen.by_id[one.document_id], one.depth, one.position, seen, one.parent_id) for one in seen.entries]
+    placed = [
+        _tree_view(seen.by_id[one.document_id], one.depth, one.position, seen, one.parent_id) for one in seen.entries
+    ]
     return [*placed, *(_tree_view(document, None, None, seen, None) for document in seen.unplaced)]
 
 

@@ -5,33 +5,35 @@ from uuid import UUID
 
 from fastapi import APIRouter, Header, Query, Request, Response
 
-from parlour.api.access import Caller, Editor, Reader
-from parlour.api.record_shapes import (
-    RecordTypeView,
+from parlour.api.authorization import Caller, Editor, Reader
+from parlour.api.record_schemas import (
     LinkView,
     NewLink,
     NewRecord,
-    RecordPatchBody,
-    RecordView,
     RecordPageView,
+    RecordPatchBody,
+    RecordTypeView,
+    RecordView,
     RelationView,
 )
+from parlour.documents import authored_documents, projects
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.documents import projects, written
-from parlour.knowledge.records import edges, entities, registry
-from parlour.knowledge.records.entities import Record, RecordInput, RecordPatch, RecordRef
-from parlour.knowledge.records.record import PROJECT_TYPE
+from parlour.records import crud, record_links, type_registry
+from parlour.records.crud import Record, RecordInput, RecordPatch, RecordRef
+from parlour.records.record import PROJECT_TYPE
 from parlour.tenancy import bindings
 
 router = APIRouter(prefix="/v1", tags=["entities"])
 
 _FILTER_PREFIX = "where."
 
-Limit = Annotated[int, Query(ge=1, le=entities.MAX_PAGE_SIZE)]
+Limit = Annotated[int, Query(ge=1, le=crud.MAX_PAGE_SIZE)]
 Cursor = Annotated[str, Query(max_length=400)]
 ShortQuery = Annotated[str, Query(max_length=200)]
-IdempotencyKey = Annotated[str, Header(pattern=r"^[\x21-\x7e]{0,100}$", description="the same key creates no second record")]
+IdempotencyKey = Annotated[
+    str, Header(pattern=r"^[\x21-\x7e]{0,100}$", description="the same key creates no second record")
+]
 IfMatch = Annotated[str, Header(pattern=r'^("?[0-9]{1,9}"?)?$', description="the version you read")]
 Version = Annotated[int | None, Query(ge=1, description="the version you read")]
 
@@ -40,7 +42,7 @@ Version = Annotated[int | None, Query(ge=1, description="the version you read")]
 def list_record_types(caller: Reader) -> dict[str, list[RecordTypeView]]:
     """Every kind of record that the tenant has, its own and everybody's."""
     with caller.transaction() as tx:
-        kinds = [*registry.list_record_types(tx).values()]
+        kinds = [*type_registry.list_record_types(tx).values()]
         agents = {kind.settings.chat_agent for kind in kinds} - {""}
         talks = {agent: bindings.find_web_binding(tx, agent) for agent in sorted(agents)}
     return {"types": [RecordTypeView.from_record_type(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]}
@@ -50,12 +52,14 @@ def list_record_types(caller: Reader) -> dict[str, list[RecordTypeView]]:
 def list_relations(caller: Reader) -> dict[str, list[RelationView]]:
     """Every relation that a link can have: the catalogue's, then those that the tenant's links have besides."""
     with caller.transaction() as tx:
-        known = edges.list_relations(caller.principal, tx)
+        known = record_links.list_relations(caller.principal, tx)
     return {"relations": [RelationView.model_validate(relation) for relation in known]}
 
 
 @router.post("/entities", status_code=201)
-def create_entity(wanted: NewRecord, caller: Editor, response: Response, idempotency_key: IdempotencyKey = "") -> RecordView:
+def create_entity(
+    wanted: NewRecord, caller: Editor, response: Response, idempotency_key: IdempotencyKey = ""
+) -> RecordView:
     """Make a record. A project gets its context document with it, a document an empty text and a place in its tree."""
     if wanted.context_text and wanted.type != PROJECT_TYPE:
         raise InvalidRequest("context_text: only projects have it; put the text into a property")
@@ -78,13 +82,17 @@ def list_entities(
     limit: Limit = 20,
 ) -> RecordPageView:
     """Records, the newest change first. `where.NAME=VALUE` asks for the value of a property, as often as needed."""
-    where = {name.removeprefix(_FILTER_PREFIX): value for name, value in request.query_params.items() if _is_property_filter(name)}
+    where = {
+        name.removeprefix(_FILTER_PREFIX): value
+        for name, value in request.query_params.items()
+        if _is_property_filter(name)
+    }
     with caller.transaction() as tx:
-        page = entities.list_records(
+        page = crud.list_records(
             caller.principal, tx, type=type or None, project=project or None, where=where, text=text, cursor=cursor,
             limit=limit,
         )  # fmt: skip
-        kinds = registry.list_record_types(tx)
+        kinds = type_registry.list_record_types(tx)
     shown = [RecordView.from_record(entity, kinds[entity.type]) for entity in page.records]
     return RecordPageView(entities=shown, next_cursor=page.next_cursor)
 
@@ -133,7 +141,7 @@ def delete_entity(type_key: str, key: str, caller: Editor, version: Version = No
 def create_link(wanted: NewLink, caller: Editor) -> LinkView:
     """Link two records; linking them so again gives the link that is there."""
     with caller.transaction() as tx:
-        edge = edges.link(
+        edge = record_links.link(
             caller.principal, tx, wanted.source, wanted.target, wanted.relation, caller.now, caller.dependencies.new_id
         )
     caller.request_embedding()
@@ -144,7 +152,7 @@ def create_link(wanted: NewLink, caller: Editor) -> LinkView:
 def delete_link(source: ShortQuery, target: ShortQuery, relation: ShortQuery, caller: Editor) -> None:
     """Take a link away."""
     with caller.transaction() as tx:
-        edges.unlink(caller.principal, tx, source, target, relation, caller.now, caller.dependencies.new_id)
+        record_links.unlink(caller.principal, tx, source, target, relation, caller.now, caller.dependencies.new_id)
     caller.request_embedding()
 
 
@@ -156,25 +164,25 @@ def _create(caller: Caller, tx: Transaction, new: RecordInput, context_text: str
     now, new_id = caller.now, caller.dependencies.new_id
     if new.type == PROJECT_TYPE:
         return projects.create_project(caller.principal, tx, new, context_text, now, new_id, origin).project
-    if new.type == written.DOCUMENT_TYPE:
-        document = written.create_document(
+    if new.type == authored_documents.DOCUMENT_TYPE:
+        document = authored_documents.create_document(
             caller.principal, tx, new.project, new.name, key=new.key, classification=new.classification,
             properties=new.properties, state="", origin=origin, now=now, new_id=new_id,
         )  # fmt: skip
-        return entities.get_record(caller.principal, tx, document.handle)
-    return entities.create_record(caller.principal, tx, new, now, new_id, origin)
+        return crud.get_record(caller.principal, tx, document.handle)
+    return crud.create_record(caller.principal, tx, new, now, new_id, origin)
 
 
 def _get(caller: Caller, ref: RecordRef, response: Response) -> RecordView:
     with caller.transaction() as tx:
-        return _record_view(tx, entities.get_record(caller.principal, tx, ref), response)
+        return _record_view(tx, crud.get_record(caller.principal, tx, ref), response)
 
 
 def _update(caller: Caller, ref: RecordRef, change: RecordPatchBody, if_match: str, response: Response) -> RecordView:
     given = change.model_dump(exclude_unset=True, exclude={"version"})
     version = _expected_version(change.version, if_match)
     with caller.transaction() as tx:
-        entity = written.update_record_and_document(
+        entity = authored_documents.update_record_and_document(
             caller.principal, tx, ref, RecordPatch(**given), version, caller.now, caller.dependencies.new_id
         )  # fmt: skip
         shown = _record_view(tx, entity, response)
@@ -184,7 +192,7 @@ def _update(caller: Caller, ref: RecordRef, change: RecordPatchBody, if_match: s
 
 def _delete(caller: Caller, ref: RecordRef, version: int | None, if_match: str) -> None:
     with caller.transaction() as tx:
-        written.delete_record_and_document(
+        authored_documents.delete_record_and_document(
             caller.principal, tx, ref, _expected_version(version, if_match), caller.now, caller.dependencies.new_id
         )  # fmt: skip
     caller.request_embedding()
@@ -200,4 +208,4 @@ def _expected_version(given: int | None, if_match: str) -> int | None:
 
 def _record_view(tx: Transaction, entity: Record, response: Response) -> RecordView:
     response.headers["ETag"] = f'"{entity.version}"'
-    return RecordView.from_record(entity, registry.get_record_type(tx, entity.type))
+    return RecordView.from_record(entity, type_registry.get_record_type(tx, entity.type))

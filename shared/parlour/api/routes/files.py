@@ -5,11 +5,11 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Editor, Reader
-from parlour.api.file_shapes import NewFileVersion, UploadCompletion, FileDownload, FileView, NewUpload, UploadStarted
-from parlour.knowledge.files import uploads
-from parlour.knowledge.files.file import NewFile
-from parlour.knowledge.files.uploads import StartedUpload
+from parlour.api.authorization import Editor, Reader
+from parlour.api.file_schemas import FileDownload, FileView, NewFileVersion, NewUpload, UploadCompletion, UploadStarted
+from parlour.files import uploads
+from parlour.files.file import NewFile
+from parlour.files.uploads import StartedUpload
 
 router = APIRouter(prefix="/v1/files", tags=["files"])
 
@@ -25,7 +25,9 @@ def start_upload(wanted: NewUpload, caller: Editor) -> UploadStarted:
     new = NewFile(wanted.name, wanted.size_bytes, wanted.about, wanted.team, wanted.classification)
     file_id = services.new_id(caller.now)
     with caller.transaction() as tx:
-        return _upload_started(uploads.start_upload(caller.principal, tx, services.upload_bucket, new, caller.now, file_id))
+        return _upload_started(
+            uploads.start_upload(caller.principal, tx, services.upload_bucket, new, caller.now, file_id)
+        )
 
 
 @router.post("/{file_id}/versions", status_code=201)
@@ -70,7 +72,9 @@ def get_download(file_id: UUID, caller: Reader) -> FileDownload:
     """An address to download the file from, good for a minute. It is saved as a file, whatever it is."""
     services = caller.dependencies
     with services.databases.borrow() as database:
-        found = uploads.get_download(caller.principal, database, services.upload_bucket, file_id, caller.now, services.new_id)
+        found = uploads.get_download(
+            caller.principal, database, services.upload_bucket, file_id, caller.now, services.new_id
+        )
     return FileDownload.model_validate(found)
 
 

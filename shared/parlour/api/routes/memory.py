@@ -8,19 +8,19 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import AnyCaller, Caller, Editor, Viewer
-from parlour.api.routes.forgetting import run_erasure
-from parlour.api.schemas import SharedFactChange, FactChange
-from parlour.infra.jsonable import Json, JsonObject
-from parlour.memory.facts import everybody
-from parlour.memory.facts.everybody import NewSharedFact
-from parlour.memory.known import edit, read
-from parlour.memory.known.read import CommonFact, EpisodeRow, FactRow, UserMemory, OnePerson, Person
+from parlour.api.authorization import AnyCaller, Caller, Editor, Viewer
+from parlour.api.routes.erasures import run_erasure
+from parlour.api.schemas import FactChange, SharedFactChange
+from parlour.infra.json_values import Json, JsonObject
+from parlour.memory.facts import shared_facts
+from parlour.memory.facts.shared_facts import NewSharedFact
+from parlour.memory.inspection import fact_edit, user_memory
+from parlour.memory.inspection.user_memory import EpisodeRow, FactRow, UserMemory
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 
 SearchText = Annotated[str, Query(max_length=200, description="part of a name, or the last digits of a number")]
-Limit = Annotated[int, Query(ge=1, le=read.MAX_USERS)]
+Limit = Annotated[int, Query(ge=1, le=user_memory.MAX_USERS)]
 
 
 @router.get("/memory")
@@ -28,28 +28,28 @@ def get_own_memory(caller: AnyCaller) -> JsonObject:
     """What the agent of a visitor's `visitor_token` remembers of them."""
     binding_id = caller.require_visitor().binding_id
     with caller.transaction() as tx:
-        return _memory_json(read.read_own_memory(caller.principal, tx, binding_id))
+        return _memory_json(user_memory.read_own_memory(caller.principal, tx, binding_id))
 
 
 @router.get("/users")
 def list_users(caller: Viewer, text: SearchText = "", limit: Limit = 50) -> JsonObject:
     """Who talks to the tenant's agents, those heard of last first, and how much is remembered of each."""
     with caller.transaction() as tx:
-        return {"users": [_user_summary_json(one) for one in read.list_users(caller.principal, tx, text, limit)]}
+        return {"users": [_user_summary_json(one) for one in user_memory.list_users(caller.principal, tx, text, limit)]}
 
 
 @router.get("/users/{user_id}/memory")
 def get_user_memory(user_id: UUID, caller: Viewer) -> JsonObject:
     """What is remembered of a user by all agents, as far as the caller's clearance goes."""
     with caller.transaction() as tx:
-        return _memory_json(read.read_user_memory(caller.principal, tx, user_id))
+        return _memory_json(user_memory.read_user_memory(caller.principal, tx, user_id))
 
 
 @router.get("/memory/common")
 def list_shared_facts(caller: Viewer) -> JsonObject:
     """What is known to whole personas and teams, and told to everybody whom they talk to."""
     with caller.transaction() as tx:
-        return {"facts": [_shared_fact_json(one) for one in read.list_shared_facts(caller.principal, tx)]}
+        return {"facts": [_shared_fact_json(one) for one in user_memory.list_shared_facts(caller.principal, tx)]}
 
 
 @router.put("/memory/common")
@@ -57,7 +57,7 @@ def set_shared_fact(told: SharedFactChange, caller: Editor) -> JsonObject:
     """Have something known to a whole persona or team; what was known under the key is kept as what was before."""
     wanted = NewSharedFact(told.scope, told.slug, told.key, told.value)
     with caller.transaction() as tx:
-        made = everybody.set(caller.principal, tx, wanted, caller.now, caller.dependencies.new_id)
+        made = shared_facts.set(caller.principal, tx, wanted, caller.now, caller.dependencies.new_id)
     return {"id": str(made)}
 
 
@@ -65,7 +65,7 @@ def set_shared_fact(told: SharedFactChange, caller: Editor) -> JsonObject:
 def update_fact(fact_id: UUID, wanted: FactChange, caller: AnyCaller) -> JsonObject:
     """Put a fact right: a visitor one of their own, an editor any. What was there is kept as what was known before."""
     with caller.transaction() as tx:
-        edited = edit.edit_fact(
+        edited = fact_edit.edit_fact(
             caller.principal, tx, fact_id, wanted.value, _visitor_binding(caller), caller.now, caller.dependencies.new_id
         )  # fmt: skip
     return {"id": str(edited)}
@@ -77,7 +77,7 @@ def erase_fact(fact_id: UUID, caller: AnyCaller) -> JsonObject:
     from still says it; forgetting a message, or a user, reaches that."""
     who = caller.principal
     with caller.transaction() as tx:
-        rows = edit.fact_with_history(who, tx, fact_id, _visitor_binding(caller))
+        rows = fact_edit.fact_with_history(who, tx, fact_id, _visitor_binding(caller))
     entitled = replace(who, roles=frozenset({"admin"})) if who.kind == "user" else who
     return {"forgotten": [run_erasure(caller, "fact", one, requested_by=entitled)["id"] for one in rows]}
 

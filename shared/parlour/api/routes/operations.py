@@ -2,10 +2,10 @@
 
 from fastapi import APIRouter
 
-from parlour.api.access import OperatorDependencies
+from parlour.api.authorization import OperatorDependencies
 from parlour.api.schemas import RedriveRequest
 from parlour.infra import log
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 
 router = APIRouter(prefix="/v1/operations", tags=["operations"])
 

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Viewer
-from parlour.infra.jsonable import JsonObject
-from parlour.turns.prompts import difference, explain, rebuild
+from parlour.api.authorization import Viewer
+from parlour.infra.json_values import JsonObject
+from parlour.prompts.ledger import explanation, prompt_diff, rebuilt_prompt
 
 _MAX_BUDGET = 1_000_000
 
@@ -19,16 +19,16 @@ Step = Annotated[int | None, Query(ge=1, le=1_000)]
 def explain_prompt(turn_id: UUID, caller: Viewer, step: Step = None) -> JsonObject:
     """Where the tokens of a turn's prompts went, by layer, and every candidate with the reason why it is out."""
     with caller.transaction() as tx:
-        return explain.explain_turn(caller.principal, tx, turn_id, step)
+        return explanation.explain_turn(caller.principal, tx, turn_id, step)
 
 
 @router.get("/words")
 def get_prompt_texts(
-    turn_id: UUID, caller: Viewer, hashes: Annotated[list[str], Query(alias="hash", max_length=explain.MAX_TEXTS)]
+    turn_id: UUID, caller: Viewer, hashes: Annotated[list[str], Query(alias="hash", max_length=explanation.MAX_TEXTS)]
 ) -> JsonObject:
     """Texts of the turn's prompts by their hashes; null for one that was forgotten."""
     with caller.transaction() as tx:
-        return {"words": {**explain.read_texts(caller.principal, tx, turn_id, hashes)}}
+        return {"words": {**explanation.read_texts(caller.principal, tx, turn_id, hashes)}}
 
 
 @router.get("/diff")
@@ -41,7 +41,7 @@ def compare_prompts(
 ) -> JsonObject:
     """What changed since a prompt of another turn, or of another step of this one."""
     with caller.transaction() as tx:
-        return difference.compare_turn_prompts(caller.principal, tx, turn_id, before, step, with_step)
+        return prompt_diff.compare_turn_prompts(caller.principal, tx, turn_id, before, step, with_step)
 
 
 @router.get("/rebuilt")
@@ -50,4 +50,4 @@ def rebuild_prompt(
 ) -> JsonObject:
     """A prompt made again byte for byte; with a budget, from the same candidates under another total."""
     with caller.transaction() as tx:
-        return rebuild.rebuild_turn_prompt(caller.principal, tx, turn_id, step, budget)
+        return rebuilt_prompt.rebuild_turn_prompt(caller.principal, tx, turn_id, step, budget)

@@ -8,21 +8,21 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query, Request
 
-from parlour.api.access import Admin, Caller, Reader, Viewer
+from parlour.api.authorization import Admin, Caller, Reader, Viewer
 from parlour.api.schemas import PulseCapChange, PulseRefresh
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.pulse.due import budget
-from parlour.pulse.reading import asking, history, numbers, read
-from parlour.pulse.writing import why
+from parlour.pulse.reading import pulse_statistics, pulse_view, refresh_requests, version_history
+from parlour.pulse.writing import prompt_explanation
 from parlour.tenancy import audit
 
 Poll = Annotated[bool, Query(description="a background poll; it does not count as a read")]
-Limit = Annotated[int, Query(ge=1, le=history.MAX_VERSIONS)]
+Limit = Annotated[int, Query(ge=1, le=version_history.MAX_VERSIONS)]
 Version = Annotated[int | None, Query(ge=1)]
-Days = Annotated[int, Query(ge=1, le=numbers.MOST_DAYS)]
+Days = Annotated[int, Query(ge=1, le=pulse_statistics.MOST_DAYS)]
 
 
 def _declare_record_id(record_id: UUID) -> None:
@@ -47,7 +47,7 @@ record_router = APIRouter()
 def get_pulse(record: PathRecord, caller: Reader, poll: Poll = False) -> JsonObject:
     """The Pulse as far as the caller may see it, since when it is stale and why, and what changed since in one line."""
     with caller.transaction() as tx:
-        seen = read.read_pulse(caller.principal, tx, record, caller.now, counts_as_read=not poll)
+        seen = pulse_view.read_pulse(caller.principal, tx, record, caller.now, counts_as_read=not poll)
     if seen.has_restricted_level:  # it was found to tell of too much, and is to be written anew
         caller.request_embedding()
     return seen.to_json()
@@ -59,7 +59,7 @@ def refresh_pulse(record: PathRecord, caller: Reader, wanted: PulseRefresh | Non
     question = wanted.question if wanted else ""
     question_id = caller.dependencies.new_id(caller.now)
     with caller.transaction() as tx:
-        asked = asking.request_refresh(caller.principal, tx, record, question, question_id, caller.now)
+        asked = refresh_requests.request_refresh(caller.principal, tx, record, question, question_id, caller.now)
     _enqueue(caller, asked)
     of = asked.job.question_id
     return {"record": asked.handle, "question_id": str(of) if of else None}
@@ -69,32 +69,34 @@ def refresh_pulse(record: PathRecord, caller: Reader, wanted: PulseRefresh | Non
 def get_answer(record: PathRecord, question_id: UUID, caller: Reader) -> JsonObject:
     """A question of the caller's own, and its answer once it has one."""
     with caller.transaction() as tx:
-        return asking.read_answer(caller.principal, tx, record, question_id)
+        return refresh_requests.read_answer(caller.principal, tx, record, question_id)
 
 
 @record_router.get("/history")
 def list_versions(record: PathRecord, caller: Reader, limit: Limit = 20, before: Version = None) -> JsonObject:
     """List earlier versions, newest first."""
     with caller.transaction() as tx:
-        return history.list_versions(caller.principal, tx, record, limit=limit, before_version=before)
+        return version_history.list_versions(caller.principal, tx, record, limit=limit, before_version=before)
 
 
 @record_router.get("/diff")
 def compare_versions(record: PathRecord, caller: Reader, before: Version = None, after: Version = None) -> JsonObject:
     """What changed between two of its texts, statement by statement; the newest two unless others are named."""
     with caller.transaction() as tx:
-        return history.diff_versions(caller.principal, tx, record, before, after)
+        return version_history.diff_versions(caller.principal, tx, record, before, after)
 
 
 @record_router.get("/why")
 def explain_pulse(record: PathRecord, caller: Viewer, version: Version = None) -> JsonObject:
     """The prompt that it came of: every candidate, in or out and why, and the prompt made again."""
     with caller.transaction() as tx:
-        return why.explain_prompt(caller.principal, tx, record, version)
+        return prompt_explanation.explain_prompt(caller.principal, tx, record, version)
 
 
 router = APIRouter(prefix="/v1", tags=["pulse"])
-router.include_router(record_router, prefix="/entities/{record_id:uuid}/pulse", dependencies=[Depends(_declare_record_id)])
+router.include_router(
+    record_router, prefix="/entities/{record_id:uuid}/pulse", dependencies=[Depends(_declare_record_id)]
+)
 router.include_router(record_router, prefix="/entities/{type_key}/{key}/pulse", dependencies=[Depends(_declare_handle)])
 
 
@@ -122,10 +124,12 @@ def put_pulse_cap(change: PulseCapChange, caller: Admin) -> JsonObject:
 
 
 def _statistics_json(caller: Caller, tx: Transaction, days: int) -> JsonObject:
-    return numbers.read_statistics(caller.principal, tx, days, caller.dependencies.default_pulse_cap, caller.now)
+    return pulse_statistics.read_statistics(
+        caller.principal, tx, days, caller.dependencies.default_pulse_cap, caller.now
+    )
 
 
-def _enqueue(caller: Caller, asked: asking.PulseRequest) -> None:
+def _enqueue(caller: Caller, asked: refresh_requests.PulseRequest) -> None:
     """A Pulse that nobody hears of now the sweep finds; a question would wait for ever, so its asker is told."""
     try:
         caller.dependencies.pulse_queue.send(asked.job.to_json(), 0)

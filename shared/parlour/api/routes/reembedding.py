@@ -2,12 +2,12 @@
 
 from fastapi import APIRouter, status
 
-from parlour.api.access import Admin, Viewer
+from parlour.api.authorization import Admin, Viewer
 from parlour.api.schemas import EmbeddingModelChoice
 from parlour.infra.errors import NotFound
-from parlour.infra.jsonable import JsonObject
-from parlour.knowledge.index import reembed
-from parlour.knowledge.index.store import Reembedding
+from parlour.infra.json_values import JsonObject
+from parlour.search.index import reembedding
+from parlour.search.index.store import Reembedding
 
 router = APIRouter(prefix="/v1/reembedding", tags=["operations"])
 
@@ -17,7 +17,9 @@ def start_reembedding(chosen: EmbeddingModelChoice, caller: Admin) -> JsonObject
     """Embed everything with another model; searches go on, and look there once all of it is. Twice is once."""
     with caller.transaction() as tx:
         services = caller.dependencies
-        moving = reembed.start_reembedding(caller.principal, tx, services.embedding_spaces, chosen.model, caller.now, services.new_id)
+        moving = reembedding.start_reembedding(
+            caller.principal, tx, services.embedding_spaces, chosen.model, caller.now, services.new_id
+        )
     caller.request_embedding()
     return _reembedding_json(moving)
 
@@ -26,7 +28,7 @@ def start_reembedding(chosen: EmbeddingModelChoice, caller: Admin) -> JsonObject
 def get_reembedding(caller: Viewer) -> JsonObject:
     """How far the last move is: `done` of `total` rows; `finished_at`: since when searches look there."""
     with caller.transaction() as tx:
-        moving = reembed.read_progress(caller.principal, tx)
+        moving = reembedding.read_progress(caller.principal, tx)
     if moving is None:
         raise NotFound("this tenant was never re-embedded; start it with POST /v1/reembedding")
     return _reembedding_json(moving)

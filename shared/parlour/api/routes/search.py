@@ -6,16 +6,16 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Caller, Reader
+from parlour.api.authorization import Caller, Reader
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, Misconfigured, ProviderRejected, ProviderUnavailable
-from parlour.infra.jsonable import Json, JsonObject
+from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.knowledge.cards.cards import make_cards, find_related_records
-from parlour.knowledge.index.embed import Vector, embed_texts
-from parlour.knowledge.records import entities, registry
-from parlour.knowledge.search.question import expand_query
-from parlour.knowledge.search.search import EVERYWHERE, SearchScope, search
+from parlour.records import crud, type_registry
+from parlour.records.cards.search_cards import find_related_records, make_cards
+from parlour.search.hybrid_search import EVERYWHERE, SearchScope, search
+from parlour.search.index.embedders import Vector, embed_texts
+from parlour.search.query_expansion import expand_query
 
 router = APIRouter(prefix="/v1/search", tags=["search"])
 
@@ -23,7 +23,9 @@ type ScopeName = Literal["workspace", "project", "record", "type", "conversation
 
 SearchText = Annotated[str, Query(min_length=1, max_length=1000, description="search text")]
 ScopeTarget = Annotated[str, Query(alias="in", max_length=200, description="a handle, a type's key or a session's id")]
-PreviousMessages = Annotated[Sequence[str], Query(max_length=4, description="earlier messages of the same user, oldest first")]
+PreviousMessages = Annotated[
+    Sequence[str], Query(max_length=4, description="earlier messages of the same user, oldest first")
+]
 Limit = Annotated[int, Query(ge=1, le=50)]
 
 
@@ -55,7 +57,10 @@ def run_search(
             caller.principal, tx, query=asked, vector=vectors.get(wanted), unexpanded_vector=vectors.get(asked), scope=where,
             previous=before, limit=limit,
         )  # fmt: skip
-        drawn, beside = make_cards(caller.principal, tx, found, wanted), find_related_records(caller.principal, tx, found)
+        drawn, beside = (
+            make_cards(caller.principal, tx, found, wanted),
+            find_related_records(caller.principal, tx, found),
+        )
     listed: list[Json] = [card.to_json() for card in drawn]
     linked: list[Json] = [one.to_json() for one in beside]
     return {"query": asked, "expanded": wanted if wanted != asked else None, "cards": listed, "related": linked}
@@ -72,9 +77,9 @@ def _search_scope(caller: Caller, tx: Transaction, scope: ScopeName, inside: str
         caller.get_session(tx, session_id)
         return SearchScope(session_id=session_id)
     if scope == "type":
-        kind = registry.get_record_type(tx, inside)
+        kind = type_registry.get_record_type(tx, inside)
         return SearchScope(type_id=kind.id or _NO_TYPE_ID)
-    record = entities.get_record(caller.principal, tx, inside)
+    record = crud.get_record(caller.principal, tx, inside)
     if scope == "record":
         return SearchScope(entity_id=record.id)
     if record.type != "project":

@@ -10,33 +10,33 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
-from parlour.api import stream
-from parlour.api.access import AnyCaller, AppDependencies, Caller, RequestCredentials
-from parlour.api.file_shapes import AttachmentStarted, UploadFormView, NewAttachment
+from parlour.api import event_stream
+from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials
+from parlour.api.dependencies import ApiDependencies
+from parlour.api.event_stream import Event, EventReader
+from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
-    PublicAgent,
+    MessageAccepted,
     MessageView,
     NewMessage,
     NewSession,
+    PublicAgent,
     RecordLabel,
-    MessageAccepted,
 )
-from parlour.api.services import ApiDependencies
-from parlour.api.session_shapes import OpenedSession, SessionView
-from parlour.api.stream import Event, EventReader
+from parlour.api.session_schemas import OpenedSession, SessionView
+from parlour.conversations import attachment_uploads, inbound_messages
+from parlour.conversations import event_feed as turn_events
+from parlour.conversations import turn_views as turns_read
+from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Forbidden, NotFound
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.knowledge.records import registry
-from parlour.knowledge.records.entities import Record, get_record, find_records
 from parlour.principal import Principal
-from parlour.tenancy import bindings, people, routes, tenants
+from parlour.records import type_registry
+from parlour.records.crud import Record, find_records, get_record
+from parlour.tenancy import bindings, routing_keys, tenants, users
+from parlour.tenancy.authentication import AuthenticatedCaller, VisitorClaims
 from parlour.tenancy.bindings import Binding
-from parlour.tenancy.sessions import listed
-from parlour.tenancy.sign_in import AuthenticatedCaller, VisitorClaims
-from parlour.turns import attaching, receive
-from parlour.turns import events as turn_events
-from parlour.turns import read as turns_read
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
@@ -64,7 +64,11 @@ def open_session(wanted: NewSession, services: AppDependencies, given: RequestCr
     whom = VisitorClaims(tenant_id, user_id, binding.id, session_id)
     token = services.authenticator.issue_visitor_token(whom, now)
     for_all = replace(whom, session_id=None)
-    whole = services.authenticator.issue_visitor_token(for_all, now) if _can_get_visitor_token(known, visitor, binding.id) else None
+    whole = (
+        services.authenticator.issue_visitor_token(for_all, now)
+        if _can_get_visitor_token(known, visitor, binding.id)
+        else None
+    )
     greeter = PublicAgent(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
     return OpenedSession(
         session_id=session_id, token=token.text, visitor_token=whole.text if whole else None,
@@ -90,7 +94,7 @@ def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller)
     services = caller.dependencies
     upload_id = services.new_id(caller.now)
     with caller.transaction() as tx:
-        started = attaching.start_upload(
+        started = attachment_uploads.start_upload(
             caller.principal, tx, services.media_bucket, session_id, wanted.name, wanted.size_bytes, caller.now, upload_id
         )  # fmt: skip
     form = UploadFormView(url=started.upload_form.url, fields=started.upload_form.fields)
@@ -102,13 +106,13 @@ def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Me
     """Write in one's own session. The answer comes as events; posting again with the same id is harmless."""
     _check_own_session(caller, session_id)
     services = caller.dependencies
-    named = [attaching.AttachmentReference(one.upload, one.file) for one in message.attachments]
-    name = receive.web_message_id(session_id, message.client_message_id or "")
+    named = [attachment_uploads.AttachmentReference(one.upload, one.file) for one in message.attachments]
+    name = inbound_messages.web_message_id(session_id, message.client_message_id or "")
     with services.databases.borrow() as database:
-        gathered = attaching.resolve_attachments(
+        gathered = attachment_uploads.resolve_attachments(
             caller.principal, database, services.media_bucket, session_id, named, name, caller.now, services.new_id
         )
-        message_id = receive.receive_web_message(
+        message_id = inbound_messages.receive_web_message(
             caller.principal, database, services.turns_web_queue, session_id, message.text, message.client_message_id,
             caller.now, services.new_id, gathered,
         )  # fmt: skip
@@ -139,7 +143,7 @@ def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> 
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
         found = turn_events.list_events(caller.principal, tx, session_id, after)
-    return {"events": [stream.event_json(event) for event in found]}
+    return {"events": [event_stream.event_json(event) for event in found]}
 
 
 @router.get("/{session_id}/stream", response_class=StreamingResponse)
@@ -150,8 +154,8 @@ def stream_events(
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
     tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
-    pace = stream.BUFFERED_TIMING if is_response_buffered(request) else stream.LIVE_TIMING
-    return StreamingResponse(stream.stream_events(tail, pace), media_type="text/event-stream")
+    pace = event_stream.BUFFERED_TIMING if is_response_buffered(request) else event_stream.LIVE_TIMING
+    return StreamingResponse(event_stream.stream_events(tail, pace), media_type="text/event-stream")
 
 
 def is_response_buffered(request: Request) -> bool:
@@ -169,7 +173,7 @@ def _find_binding(database: Database, wanted: NewSession) -> tuple[UUID, str | U
     """The tenant that is meant, and its binding by slug or id."""
     if wanted.host is not None:
         with database.transaction(None) as tx:
-            route = routes.find_routing_key(tx, routes.web_key(wanted.host))
+            route = routing_keys.find_routing_key(tx, routing_keys.web_key(wanted.host))
         if route is None or route.binding_id is None:
             raise NotFound(_NO_SUCH_AGENT)
         return route.tenant_id, route.binding_id
@@ -208,19 +212,23 @@ def _can_get_visitor_token(known: AuthenticatedCaller | None, visitor: Principal
 
 
 def _find_latest_session(
-    tx: Transaction, known: AuthenticatedCaller | None, visitor: Principal | None, binding_id: UUID, about: Record | None
+    tx: Transaction,
+    known: AuthenticatedCaller | None,
+    visitor: Principal | None,
+    binding_id: UUID,
+    about: Record | None,
 ) -> tuple[UUID, UUID] | None:
     """The visitor and their latest session about that, where their token is good for all of them."""
     if visitor is None or visitor.id is None or not _can_get_visitor_token(known, visitor, binding_id):
         return None
-    found = listed.find_latest_session(visitor, tx, binding_id, about.id if about else None)
+    found = session_lists.find_latest_session(visitor, tx, binding_id, about.id if about else None)
     return (visitor.id, found) if found else None
 
 
 def _get_record(tx: Transaction, tenant_id: UUID, visitor: Principal | None, binding: Binding, ref: str) -> Record:
     """The record that is meant, as whoever will talk about it through that binding may see it; else NotFound."""
     if visitor and visitor.id:
-        reader = people.load_user_principal(tx, visitor.id, binding.id)
+        reader = users.load_user_principal(tx, visitor.id, binding.id)
     else:
         reader = Principal(tenant_id, "user", clearance=binding.clearance)
     return get_record(reader, tx, ref)
@@ -240,14 +248,14 @@ def _create_session(
 ) -> tuple[UUID, UUID]:
     """A user and their new session: a known visitor's, or a new one's."""
     new_id, entity_id = services.new_id, about.id if about else None
-    seen = registry.get_record_type(tx, about.type).settings.chat_visibility if about else "private"
+    seen = type_registry.get_record_type(tx, about.type).settings.chat_visibility if about else "private"
     if visitor and visitor.id:
-        reader = people.load_user_principal(tx, visitor.id, binding_id)
-        session = people.open_session(
+        reader = users.load_user_principal(tx, visitor.id, binding_id)
+        session = users.open_session(
             reader, tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
         )
         return visitor.id, session.id
-    opened = people.create_visitor(
+    opened = users.create_visitor(
         tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
     )
     return opened.user_id, opened.session_id

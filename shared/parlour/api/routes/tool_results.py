@@ -6,13 +6,13 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from parlour.api.access import AppDependencies
+from parlour.api.authorization import AppDependencies
+from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra import log
 from parlour.infra.postgres import Transaction
 from parlour.principal import system_principal
 from parlour.tools import callbacks, calls
-from parlour.tools.records import EndedCall
-from parlour.turns.resume import PendingWakeup, store_tool_result
+from parlour.tools.rows import EndedCall
 
 router = APIRouter(prefix=callbacks.CALLBACK_PATH, tags=["tools"])
 

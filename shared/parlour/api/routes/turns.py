@@ -5,9 +5,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.access import Viewer
-from parlour.infra.jsonable import JsonObject
-from parlour.turns import read
+from parlour.api.authorization import Viewer
+from parlour.conversations import turn_views
+from parlour.infra.json_values import JsonObject
 
 router = APIRouter(prefix="/v1/turns", tags=["turns"])
 
@@ -18,11 +18,11 @@ def list_turns(
 ) -> JsonObject:
     """The newest turns of the tenant, or of one session, newest first: times, tokens by layer, cost, citations."""
     with caller.transaction() as tx:
-        return {"turns": [view.to_json() for view in read.list_turns(caller.principal, tx, limit, session_id)]}
+        return {"turns": [view.to_json() for view in turn_views.list_turns(caller.principal, tx, limit, session_id)]}
 
 
 @router.get("/{turn_id}")
 def get_turn(turn_id: UUID, caller: Viewer) -> JsonObject:
     """One turn."""
     with caller.transaction() as tx:
-        return read.get_turn(caller.principal, tx, turn_id).to_json()
+        return turn_views.get_turn(caller.principal, tx, turn_id).to_json()

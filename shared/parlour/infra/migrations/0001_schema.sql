@@ -204,15 +204,15 @@ CALL isolate('bindings');
 -- The lookup that runs before the tenant is known: which tenant and binding a key leads to. It holds no tenant content,
 -- so everybody may read it. Only the tenant that a row leads to may write it, so no route can be stolen.
 -- key: 'tenant:<slug>', 'gupshup:<app>' or 'web:<host>'; unique in the deployment.
-CREATE TABLE routes (
+CREATE TABLE routing_keys (
     key        text PRIMARY KEY,
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     binding_id uuid,
     FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE
 );
-CALL isolate('routes');
-CREATE POLICY anyone_finds_the_tenant ON routes FOR SELECT USING (true);
-CREATE INDEX routes_tenant ON routes (tenant_id, binding_id);
+CALL isolate('routing_keys');
+CREATE POLICY anyone_finds_the_tenant ON routing_keys FOR SELECT USING (true);
+CREATE INDEX routes_tenant ON routing_keys (tenant_id, binding_id);
 
 -- endpoint: 'python:<name>' (built in), 'http:' or 'mcp:'. auth: a name in secrets, never a value.
 -- lookup: the endpoint that reports by idempotency key what happened to a call.
@@ -258,14 +258,14 @@ CALL isolate('entity_types');
 CREATE TABLE config_versions (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id         uuid NOT NULL,
-    tier       text NOT NULL CHECK (tier IN ('tenant', 'human', 'team', 'agent', 'binding', 'tool', 'entity_type')),
-    tier_id    uuid NOT NULL,
+    kind       text NOT NULL CHECK (kind IN ('tenant', 'human', 'team', 'agent', 'binding', 'tool', 'entity_type')),
+    config_id    uuid NOT NULL,
     version    int NOT NULL,
     config     jsonb NOT NULL,
     created_by text NOT NULL,
     created_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id),
-    UNIQUE (tenant_id, tier, tier_id, version)
+    UNIQUE (tenant_id, kind, config_id, version)
 );
 CALL isolate('config_versions');
 -- A stored version is never rewritten.
@@ -340,7 +340,7 @@ CREATE TABLE entities (
     created_at     timestamptz NOT NULL,
     updated_at     timestamptz NOT NULL,
     deleted_at     timestamptz,
-    described      int NOT NULL DEFAULT 1,
+    snapshot_type_version      int NOT NULL DEFAULT 1,
     project_id     uuid,
     created_by     text NOT NULL DEFAULT '',
     updated_by     text NOT NULL DEFAULT '',
@@ -348,8 +348,8 @@ CREATE TABLE entities (
     stale_since    timestamptz,
     stale_causes   text[] NOT NULL DEFAULT '{}',
     stale_marks    jsonb NOT NULL DEFAULT '{}',
-    marks          bigint NOT NULL DEFAULT 0,
-    marks_told     bigint NOT NULL DEFAULT 0,
+    stale_mark_count          bigint NOT NULL DEFAULT 0,
+    reflected_mark_count     bigint NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, type_id, key),
     FOREIGN KEY (tenant_id, type_id) REFERENCES entity_types (tenant_id, id),
@@ -383,7 +383,7 @@ CREATE UNIQUE INDEX edges_origin ON edges (tenant_id, origin) WHERE origin IS NO
 -- mark is visible exactly when the change is visible.
 CREATE TABLE record_writes (
     tenant_id uuid PRIMARY KEY REFERENCES tenants ON DELETE CASCADE,
-    latest    xid8 NOT NULL
+    transaction_id    xid8 NOT NULL
 );
 CALL isolate('record_writes');
 
@@ -410,8 +410,8 @@ CREATE TABLE sessions (
     is_main           boolean NOT NULL DEFAULT false,
     lease_token       bigint NOT NULL DEFAULT 0,
     lease_until       timestamptz,
-    last_event        bigint NOT NULL DEFAULT 0,
-    next_source       int NOT NULL DEFAULT 1,
+    last_event_number        bigint NOT NULL DEFAULT 0,
+    next_citation_number       int NOT NULL DEFAULT 1,
     created_at        timestamptz NOT NULL,
     last_active_at    timestamptz NOT NULL,
     lease_holder      uuid,
@@ -421,7 +421,7 @@ CREATE TABLE sessions (
     titled_by         text NOT NULL DEFAULT '' CHECK (titled_by IN ('', 'code', 'model', 'user', 'member')),
     consolidated_at   timestamptz,
     consolidated_turn int NOT NULL DEFAULT 0,
-    open_until        int NOT NULL DEFAULT 0,
+    shared_until_turn        int NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id),
@@ -441,17 +441,17 @@ CREATE TABLE turns (
     binding_id   uuid NOT NULL,
     number       int NOT NULL,
     state        text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'answered', 'failed')),
-    attempts     int NOT NULL DEFAULT 0,
+    attempt_count     int NOT NULL DEFAULT 0,
     frozen_at    timestamptz NOT NULL,
     config       jsonb NOT NULL DEFAULT '{}',
     degraded     boolean NOT NULL DEFAULT false,
     stage_ms     jsonb NOT NULL DEFAULT '{}',
     problem      text,
     finished_at  timestamptz,
-    attempted_by uuid,
+    attempt_id uuid,
     redriven_at  timestamptz,
     dismissed_at timestamptz,
-    called       jsonb,
+    tool_messages       jsonb,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, session_id, number),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
@@ -471,7 +471,7 @@ CREATE TABLE archived_messages (
     last_position  bigint NOT NULL,
     from_at        timestamptz NOT NULL,
     until_at       timestamptz NOT NULL,
-    messages       int NOT NULL,
+    message_count       int NOT NULL,
     size_bytes     bigint NOT NULL,
     sha256         text NOT NULL,
     created_at     timestamptz NOT NULL,
@@ -494,7 +494,7 @@ CREATE TABLE messages (
     turn_id             uuid,
     direction           text NOT NULL CHECK (direction IN ('inbound', 'outbound')),
     state               text NOT NULL
-        CHECK (state IN ('unanswered', 'taken', 'answered', 'parked', 'ignored', 'reply')),
+        CHECK (state IN ('unanswered', 'in_turn', 'answered', 'parked', 'ignored', 'reply')),
     channel             text NOT NULL,
     kind                text NOT NULL,
     body                text NOT NULL DEFAULT '',
@@ -530,8 +530,8 @@ CREATE TABLE attachments (
     id             uuid NOT NULL,
     session_id     uuid NOT NULL,
     message_id     uuid,
-    place          int NOT NULL DEFAULT 0,
-    kind           text NOT NULL CHECK (kind IN ('coming', 'image', 'text', 'other')),
+    position          int NOT NULL DEFAULT 0,
+    kind           text NOT NULL CHECK (kind IN ('pending_upload', 'image', 'text', 'other')),
     name           text NOT NULL,
     media_type     text NOT NULL DEFAULT '',
     size_bytes     bigint NOT NULL DEFAULT 0,
@@ -539,7 +539,7 @@ CREATE TABLE attachments (
     sha256         text,
     body           text,
     problem        text,
-    refused        boolean NOT NULL DEFAULT false,
+    is_omitted        boolean NOT NULL DEFAULT false,
     file_id        uuid,
     file_version   int,
     classification int NOT NULL DEFAULT 0 CHECK (classification BETWEEN 0 AND 3),
@@ -551,7 +551,7 @@ CREATE TABLE attachments (
 CALL isolate('attachments');
 CREATE INDEX attachments_session ON attachments (tenant_id, session_id);
 CREATE INDEX attachments_message ON attachments (tenant_id, message_id) WHERE message_id IS NOT NULL;
-CREATE INDEX attachments_coming ON attachments (tenant_id, created_at) WHERE kind = 'coming';
+CREATE INDEX attachments_pending ON attachments (tenant_id, created_at) WHERE kind = 'pending_upload';
 CREATE INDEX attachments_file ON attachments (tenant_id, file_id) WHERE file_id IS NOT NULL;
 
 -- One model inference. The hash of the request is committed before the call, the content blocks after it.
@@ -641,13 +641,13 @@ CREATE TABLE outbox (
     state       text NOT NULL DEFAULT 'pending'
         CHECK (state IN ('pending', 'sending', 'sent', 'delivered', 'read', 'failed', 'unknown', 'held')),
     attempts    int NOT NULL DEFAULT 0,
-    parts       int,
+    part_count       int,
     parts_sent  int NOT NULL DEFAULT 0,
     problem     text,
     created_at  timestamptz NOT NULL,
     sent_at     timestamptz,
     status_at   timestamptz,
-    sent_by     uuid,
+    attempt_id     uuid,
     resolved_by text,
     resolved_at timestamptz,
     PRIMARY KEY (tenant_id, id),
@@ -675,7 +675,7 @@ CALL isolate('outbox_parts');
 CREATE INDEX outbox_parts_provider ON outbox_parts (tenant_id, provider_message_id);
 
 -- Status updates that arrive before the send is committed. They are applied when the provider's id is known.
-CREATE TABLE early_statuses (
+CREATE TABLE pending_delivery_updates (
     tenant_id           uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     provider_message_id text NOT NULL,
     status              text NOT NULL,
@@ -683,7 +683,7 @@ CREATE TABLE early_statuses (
     at                  timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, provider_message_id, status)
 );
-CALL isolate('early_statuses');
+CALL isolate('pending_delivery_updates');
 
 -- A web visitor (user_id) claims a phone number and consents to merging both users; a code was sent to the number.
 -- contact_id: the user with that number, created for it if is_new; null when the number cannot be reached and no code
@@ -696,11 +696,11 @@ CREATE TABLE phone_links (
     binding_id   uuid NOT NULL,
     session_id   uuid,
     contact_id   uuid,
-    is_new       boolean NOT NULL DEFAULT false,
+    is_contact_new       boolean NOT NULL DEFAULT false,
     message_id   uuid,
     phone        text NOT NULL,
     code_hash    bytea NOT NULL,
-    tries        int NOT NULL DEFAULT 0,
+    attempt_count        int NOT NULL DEFAULT 0,
     consented_at timestamptz NOT NULL,
     expires_at   timestamptz NOT NULL,
     linked_at    timestamptz,
@@ -748,11 +748,11 @@ CREATE TRIGGER follow_merged_user BEFORE INSERT ON sessions
 CREATE TABLE work_due (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     kind       text NOT NULL
-        CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'ledgers', 'pulse',
-            'memory', 'summary', 'consolidation', 'archive', 'phone_link')),
+        CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'prompt_retention', 'pulse',
+            'extraction', 'summary', 'consolidation', 'archive', 'phone_link')),
     id         uuid NOT NULL,
     due_at     timestamptz NOT NULL,
-    held_until timestamptz,
+    leased_until timestamptz,
     failures   int NOT NULL DEFAULT 0,
     problem    text,
     PRIMARY KEY (tenant_id, kind, id)
@@ -808,7 +808,7 @@ CREATE TABLE llm_calls (
     first_token_ms     int,
     latency_ms         int NOT NULL,
     at                 timestamptz NOT NULL,
-    miss               jsonb,
+    cache_miss               jsonb,
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE SET NULL (session_id),
     FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id) ON DELETE SET NULL (turn_id),
@@ -825,7 +825,7 @@ CREATE TABLE token_factors (
     model     text NOT NULL,
     script    text NOT NULL,
     factor    float8 NOT NULL CHECK (factor > 0),
-    learned   int NOT NULL DEFAULT 1,
+    report_count   int NOT NULL DEFAULT 1,
     PRIMARY KEY (tenant_id, model, script)
 );
 CALL isolate('token_factors');
@@ -881,7 +881,7 @@ CREATE TABLE documents (
     created_at     timestamptz NOT NULL,
     updated_at     timestamptz NOT NULL,
     description    text NOT NULL DEFAULT '',
-    record_id      uuid,
+    own_entity_id      uuid,
     project_id     uuid,
     team_id        uuid,
     is_context     boolean NOT NULL DEFAULT false,
@@ -891,12 +891,12 @@ CREATE TABLE documents (
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, key),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE SET NULL (entity_id),
-    FOREIGN KEY (tenant_id, record_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, own_entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, project_id) REFERENCES entities (tenant_id, id) ON DELETE SET NULL (project_id),
     FOREIGN KEY (tenant_id, team_id) REFERENCES teams (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('documents');
-CREATE UNIQUE INDEX documents_record ON documents (tenant_id, record_id) WHERE record_id IS NOT NULL;
+CREATE UNIQUE INDEX documents_record ON documents (tenant_id, own_entity_id) WHERE own_entity_id IS NOT NULL;
 CREATE INDEX documents_project ON documents (tenant_id, project_id) WHERE project_id IS NOT NULL;
 CREATE INDEX documents_entity ON documents (tenant_id, entity_id) WHERE entity_id IS NOT NULL;
 
@@ -928,7 +928,7 @@ CREATE TABLE context_rows (
     entity_id      uuid,
     document_id    uuid,
     kind           text NOT NULL
-        CHECK (kind IN ('snapshot', 'delta', 'file_distillation', 'file_chunk', 'document_chunk', 'relationship',
+        CHECK (kind IN ('snapshot', 'delta', 'file_summary', 'file_chunk', 'document_chunk', 'relationship',
             'chat_message', 'summary_anchor', 'episode')),
     ordinal        int NOT NULL DEFAULT 0,
     title          text NOT NULL,
@@ -938,7 +938,7 @@ CREATE TABLE context_rows (
     metadata       jsonb NOT NULL DEFAULT '{}',
     lexemes        tsvector GENERATED ALWAYS AS (to_tsvector('english', title || ' ' || content)) STORED,
     created_at     timestamptz NOT NULL,
-    other_id       uuid,
+    related_entity_id       uuid,
     file_id        uuid,
     session_id     uuid,
     message_id     uuid,
@@ -947,7 +947,7 @@ CREATE TABLE context_rows (
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, document_id) REFERENCES documents (tenant_id, id) ON DELETE CASCADE,
-    FOREIGN KEY (tenant_id, other_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
+    FOREIGN KEY (tenant_id, related_entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, file_id) REFERENCES files (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE,
@@ -956,7 +956,7 @@ CREATE TABLE context_rows (
 CALL isolate('context_rows');
 CREATE INDEX context_rows_document ON context_rows (tenant_id, document_id);
 CREATE INDEX context_rows_lexemes ON context_rows USING gin (lexemes);
-CREATE INDEX context_rows_other ON context_rows (tenant_id, other_id) WHERE other_id IS NOT NULL;
+CREATE INDEX context_rows_other ON context_rows (tenant_id, related_entity_id) WHERE related_entity_id IS NOT NULL;
 CREATE INDEX context_rows_file ON context_rows (tenant_id, file_id) WHERE file_id IS NOT NULL;
 CREATE INDEX context_rows_session ON context_rows (tenant_id, session_id) WHERE session_id IS NOT NULL;
 CREATE UNIQUE INDEX context_rows_message ON context_rows (tenant_id, message_id) WHERE message_id IS NOT NULL;
@@ -969,13 +969,13 @@ CREATE INDEX context_rows_about ON context_rows (tenant_id, entity_id, kind, cre
 CREATE TABLE embeddings (
     tenant_id uuid NOT NULL,
     row_id    uuid NOT NULL,
-    model     text NOT NULL,
+    space     text NOT NULL,
     vector    vector NOT NULL,
-    PRIMARY KEY (tenant_id, row_id, model),
+    PRIMARY KEY (tenant_id, row_id, space),
     FOREIGN KEY (tenant_id, row_id) REFERENCES context_rows (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('embeddings');
-CREATE INDEX embeddings_model ON embeddings (tenant_id, model);
+CREATE INDEX embeddings_model ON embeddings (tenant_id, space);
 
 -- A vector of 512 numbers is slightly too long for PostgreSQL to keep it in its row by default. Recall compares all
 -- vectors of a conversation, so they stay in the row as long as it fits a page.
@@ -996,7 +996,7 @@ CREATE TABLE reembeddings (
 CALL isolate('reembeddings');
 
 -- The number by which a session's prompts and replies cite a row. It never changes within the session.
-CREATE TABLE sources (
+CREATE TABLE citation_numbers (
     tenant_id  uuid NOT NULL,
     session_id uuid NOT NULL,
     number     int NOT NULL,
@@ -1008,8 +1008,8 @@ CREATE TABLE sources (
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, row_id) REFERENCES context_rows (tenant_id, id) ON DELETE CASCADE
 );
-CALL isolate('sources');
-CREATE INDEX sources_row ON sources (tenant_id, row_id);
+CALL isolate('citation_numbers');
+CREATE INDEX sources_row ON citation_numbers (tenant_id, row_id);
 
 -- entity_id, document_id, file_id: what the cited row belongs to. No foreign keys: rows are rewritten when their source
 -- changes, and the source's status is reported also when it is gone.
@@ -1116,9 +1116,9 @@ GRANT EXECUTE ON FUNCTION search_nearest TO parlour_app;
 -- Note the writing transaction in record_writes, once it commits.
 CREATE FUNCTION note_record_write() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    INSERT INTO record_writes AS w (tenant_id, latest)
+    INSERT INTO record_writes AS w (tenant_id, transaction_id)
     SELECT t.tenant_id, pg_current_xact_id() FROM tenants t WHERE t.tenant_id = COALESCE(NEW.tenant_id, OLD.tenant_id)
-    ON CONFLICT (tenant_id) DO UPDATE SET latest = EXCLUDED.latest WHERE w.latest <> EXCLUDED.latest;
+    ON CONFLICT (tenant_id) DO UPDATE SET transaction_id = EXCLUDED.transaction_id WHERE w.transaction_id <> EXCLUDED.transaction_id;
     RETURN NULL;
 END
 $$;
@@ -1135,18 +1135,18 @@ END
 $$;
 
 -- Return the body of an archived message as its searchable row has it; '' where it has none. It runs as its caller,
--- under row-level security. Queries call it as `CASE WHEN archive_id IS NULL THEN body ELSE words_of(id) END`, so that
+-- under row-level security. Queries call it as `CASE WHEN archive_id IS NULL THEN body ELSE archived_text(id) END`, so that
 -- it is called only for the few archived messages.
-CREATE FUNCTION words_of(archived uuid) RETURNS text
+CREATE FUNCTION archived_text(archived uuid) RETURNS text
     LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
-    RETURN COALESCE((SELECT substr(r.content, (r.metadata ->> 'lead')::int + 1)
+    RETURN COALESCE((SELECT substr(r.content, (r.metadata ->> 'prefix_length')::int + 1)
                        FROM context_rows r WHERE r.message_id = archived), '');
 END
 $$;
-REVOKE ALL ON FUNCTION words_of FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION words_of TO parlour_app;
+REVOKE ALL ON FUNCTION archived_text FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION archived_text TO parlour_app;
 
 -- =====================================================================================================================
 -- Prompts and their records
@@ -1157,7 +1157,7 @@ GRANT EXECUTE ON FUNCTION words_of TO parlour_app;
 CREATE TABLE session_prompts (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id uuid NOT NULL,
-    standing   jsonb NOT NULL,
+    cache_state   jsonb NOT NULL,
     briefing   jsonb,
     updated_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, session_id),
@@ -1167,14 +1167,14 @@ CALL isolate('session_prompts');
 
 -- Every text that was in a prompt or was left out of one, once per month and tenant. The rows of a month are deleted
 -- together when their retention is over. An erased text leaves its row without words.
-CREATE TABLE ledger_blobs (
+CREATE TABLE ledger_texts (
     tenant_id uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     month     date NOT NULL,
     hash      text NOT NULL,
-    words     text,
+    text     text,
     PRIMARY KEY (tenant_id, month, hash)
 );
-CALL isolate('ledger_blobs');
+CALL isolate('ledger_texts');
 
 -- One row per prompt. basis: what the turn's prompts were made of, with the first one. made: the prompt's own blocks
 -- and candidates. Both are compressed JSON that names texts by hash.
@@ -1186,8 +1186,8 @@ CREATE TABLE ledgers (
     at          timestamptz NOT NULL,
     model       text NOT NULL,
     prompt_hash text NOT NULL,
-    basis       bytea,
-    made        bytea NOT NULL,
+    prompt_inputs       bytea,
+    step_record        bytea NOT NULL,
     PRIMARY KEY (tenant_id, turn_id, step),
     FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id) ON DELETE CASCADE
 );
@@ -1199,7 +1199,7 @@ CREATE INDEX ledgers_month ON ledgers (tenant_id, month);
 -- rewritten: when the cited row is gone, what it belonged to counts. A record that the turn itself deleted does not
 -- count as gone. It runs as its caller, under row-level security. It is PL/pgSQL, because that keeps its plans:
 -- inlined, planning took 3 ms per call.
-CREATE FUNCTION drawn_from(turn_ids uuid[]) RETURNS TABLE (turn_id uuid, level int, is_gone boolean)
+CREATE FUNCTION turn_source_status(turn_ids uuid[]) RETURNS TABLE (turn_id uuid, classification int, is_deleted boolean)
     LANGUAGE plpgsql STABLE ROWS 20
 AS $$
 #variable_conflict use_column
@@ -1227,31 +1227,31 @@ BEGIN
     SELECT t.id, one.classification::int,
            one.deleted_at IS NOT NULL AND NOT EXISTS (
                SELECT
-                 FROM jsonb_path_query(t.called, '$[*].content[*] ? (@.name like_regex "delete")') asked,
-                      jsonb_path_query(t.called, '$[*].content[*] ? (@.is_error == false)') done
+                 FROM jsonb_path_query(t.tool_messages, '$[*].content[*] ? (@.name like_regex "delete")') asked,
+                      jsonb_path_query(t.tool_messages, '$[*].content[*] ? (@.is_error == false)') done
                 WHERE done ->> 'tool_use_id' = asked ->> 'id'
                   AND jsonb_path_exists(asked -> 'input', '$.** ? (@ == $it)',
                                         jsonb_build_object('it', n.type || '/' || n.key)))
       FROM turns t
      CROSS JOIN LATERAL (
            SELECT DISTINCT found[1] AS type, found[2] AS key
-             FROM regexp_matches(t.called::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found) n
+             FROM regexp_matches(t.tool_messages::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found) n
      CROSS JOIN LATERAL (
            SELECT e.classification, e.deleted_at
              FROM entity_types y JOIN entities e ON e.type_id = y.id AND e.key = n.key
             WHERE y.key = n.type
             UNION ALL
            SELECT d.classification, d.deleted_at FROM documents d WHERE n.type = 'document' AND d.key = n.key) one
-     WHERE t.id = ANY(turn_ids) AND t.called IS NOT NULL;
+     WHERE t.id = ANY(turn_ids) AND t.tool_messages IS NOT NULL;
 END
 $$;
-REVOKE ALL ON FUNCTION drawn_from FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION drawn_from TO parlour_app;
+REVOKE ALL ON FUNCTION turn_source_status FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION turn_source_status TO parlour_app;
 
 -- Return the sources of the replies of some turns that still exist, as `table/id`: what they cite, the files sent with
 -- the turns' messages, and the records and documents that the turns' calls name. It runs as its caller, under row-level
 -- security.
-CREATE FUNCTION sources_of(turn_ids uuid[]) RETURNS TABLE (source text)
+CREATE FUNCTION turn_source_ids(turn_ids uuid[]) RETURNS TABLE (source text)
     LANGUAGE plpgsql STABLE ROWS 20
 AS $$
 #variable_conflict use_column
@@ -1277,7 +1277,7 @@ BEGIN
       FROM turns t
      CROSS JOIN LATERAL (
            SELECT DISTINCT found[1] AS type, found[2] AS key
-             FROM regexp_matches(t.called::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found) n
+             FROM regexp_matches(t.tool_messages::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found) n
      CROSS JOIN LATERAL (
            SELECT 'entities/' || e.id AS source
              FROM entity_types y JOIN entities e ON e.type_id = y.id AND e.key = n.key AND e.deleted_at IS NULL
@@ -1285,14 +1285,14 @@ BEGIN
             UNION ALL
            SELECT 'documents/' || d.id
              FROM documents d WHERE n.type = 'document' AND d.key = n.key AND d.deleted_at IS NULL) one
-     WHERE t.id = ANY(turn_ids) AND t.called IS NOT NULL;
+     WHERE t.id = ANY(turn_ids) AND t.tool_messages IS NOT NULL;
 END
 $$;
-REVOKE ALL ON FUNCTION sources_of FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION sources_of TO parlour_app;
+REVOKE ALL ON FUNCTION turn_source_ids FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION turn_source_ids TO parlour_app;
 
 -- Return the status of some sources (`table/id`): the highest current level among them, and whether any is gone.
-CREATE FUNCTION fate_of(told text[]) RETURNS TABLE (level int, is_gone boolean)
+CREATE FUNCTION source_status(told text[]) RETURNS TABLE (classification int, is_deleted boolean)
     LANGUAGE plpgsql STABLE ROWS 1
 AS $$
 #variable_conflict use_column
@@ -1316,8 +1316,8 @@ BEGIN
     SELECT COALESCE(max(k.classification), 0)::int, COALESCE(bool_or(k.gone), false) FROM known k;
 END
 $$;
-REVOKE ALL ON FUNCTION fate_of FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION fate_of TO parlour_app;
+REVOKE ALL ON FUNCTION source_status FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION source_status TO parlour_app;
 
 -- =====================================================================================================================
 -- Pulses
@@ -1346,16 +1346,16 @@ CALL isolate('pulse_marks');
 CREATE TABLE pulse_states (
     tenant_id    uuid NOT NULL,
     entity_id    uuid NOT NULL,
-    reads        float8 NOT NULL DEFAULT 0 CHECK (reads >= 0),
-    read_at      timestamptz,
-    cost_usd     numeric(14, 8),
+    decayed_reads        float8 NOT NULL DEFAULT 0 CHECK (decayed_reads >= 0),
+    reads_counted_at      timestamptz,
+    last_cost_usd     numeric(14, 8),
     expected_usd numeric(14, 8),
-    asked_at     timestamptz,
+    requested_at     timestamptz,
     failures     int NOT NULL DEFAULT 0,
     problem      text,
     problem_at   timestamptz,
     failed_level int,
-    dead_at      timestamptz,
+    given_up_at      timestamptz,
     waiting_for  text CHECK (waiting_for IN ('budget', 'backoff')),
     PRIMARY KEY (tenant_id, entity_id),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
@@ -1368,8 +1368,8 @@ CREATE INDEX pulse_states_expected ON pulse_states (tenant_id) WHERE expected_us
 -- planned, and the time of the last one that is delayed repeatedly until it is due (far_at).
 CREATE TABLE pulse_wakeups (
     tenant_id  uuid PRIMARY KEY REFERENCES tenants (tenant_id) ON DELETE CASCADE,
-    at         timestamptz,
-    far_at     timestamptz,
+    wakeup_at         timestamptz,
+    redelayed_wakeup_at     timestamptz,
     planned_at timestamptz
 );
 CALL isolate('pulse_wakeups');
@@ -1388,14 +1388,14 @@ CREATE TABLE pulses (
     markdown       text NOT NULL,
     statements     jsonb NOT NULL,
     citations      jsonb NOT NULL,
-    told_of        text[] NOT NULL,
-    dropped        jsonb NOT NULL DEFAULT '{}',
+    source_ids        text[] NOT NULL,
+    rejected_statements        jsonb NOT NULL DEFAULT '{}',
     fingerprint    text NOT NULL,
     prompt_version text NOT NULL DEFAULT '',
     provider       text NOT NULL DEFAULT '',
     model          text NOT NULL,
     cost_usd       numeric(14, 8) NOT NULL DEFAULT 0,
-    read_at        timestamptz NOT NULL,
+    sources_read_at        timestamptz NOT NULL,
     generated_at   timestamptz NOT NULL,
     checked_at     timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, entity_id, level),
@@ -1413,13 +1413,13 @@ CREATE TABLE pulse_versions (
     markdown     text NOT NULL,
     statements   jsonb NOT NULL,
     citations    jsonb NOT NULL,
-    told_of      text[] NOT NULL,
+    source_ids      text[] NOT NULL,
     fingerprint  text NOT NULL,
     provider     text NOT NULL DEFAULT '',
     model        text NOT NULL,
     cost_usd     numeric(14, 8) NOT NULL DEFAULT 0,
     causes       jsonb NOT NULL DEFAULT '[]',
-    marks        bigint NOT NULL DEFAULT 0,
+    mark_count        bigint NOT NULL DEFAULT 0,
     generated_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, entity_id, level, version),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
@@ -1441,7 +1441,7 @@ CREATE TABLE pulse_questions (
     markdown    text NOT NULL DEFAULT '',
     statements  jsonb NOT NULL DEFAULT '[]',
     citations   jsonb NOT NULL DEFAULT '[]',
-    told_of     text[] NOT NULL DEFAULT '{}',
+    source_ids     text[] NOT NULL DEFAULT '{}',
     fingerprint text NOT NULL DEFAULT '',
     model       text NOT NULL DEFAULT '',
     cost_usd    numeric(14, 8) NOT NULL DEFAULT 0,
@@ -1468,7 +1468,7 @@ CREATE TABLE pulse_days (
     reads              int NOT NULL DEFAULT 0,
     stale_reads        int NOT NULL DEFAULT 0,
     stale_seconds      float8 NOT NULL DEFAULT 0,
-    stale_seconds_most float8 NOT NULL DEFAULT 0,
+    max_stale_seconds float8 NOT NULL DEFAULT 0,
     cost_usd           numeric(14, 8) NOT NULL DEFAULT 0,
     PRIMARY KEY (tenant_id, day, entity_id),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
@@ -1485,24 +1485,24 @@ CREATE TABLE pulse_ledgers (
     level       int NOT NULL,
     version     int,
     month       date NOT NULL,
-    at          timestamptz NOT NULL,
+    created_at          timestamptz NOT NULL,
     model       text NOT NULL,
     prompt_hash text NOT NULL,
-    basis       bytea NOT NULL,
-    told_of     text[] NOT NULL,
+    prompt_inputs       bytea NOT NULL,
+    source_ids     text[] NOT NULL,
     question_id uuid,
     outcome     text NOT NULL,
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, entity_id) REFERENCES entities (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('pulse_ledgers');
-CREATE INDEX pulse_ledgers_entity ON pulse_ledgers (tenant_id, entity_id, at DESC);
+CREATE INDEX pulse_ledgers_entity ON pulse_ledgers (tenant_id, entity_id, created_at DESC);
 CREATE INDEX pulse_ledgers_month ON pulse_ledgers (tenant_id, month);
 
 -- Return whether one of the rows that a text was written from (table/id) is above the text's level now, by itself or by
 -- what it belongs to. A row that is gone does not count: it reveals nothing more. It runs as its caller, under
--- row-level security, and keeps its plans, as `drawn_from` does.
-CREATE FUNCTION stands_above(told text[], bound int) RETURNS boolean
+-- row-level security, and keeps its plans, as `turn_source_status` does.
+CREATE FUNCTION has_source_above_level(told text[], bound int) RETURNS boolean
     LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
@@ -1534,8 +1534,8 @@ BEGIN
     );
 END
 $$;
-REVOKE ALL ON FUNCTION stands_above FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION stands_above TO parlour_app;
+REVOKE ALL ON FUNCTION has_source_above_level FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION has_source_above_level TO parlour_app;
 
 -- =====================================================================================================================
 -- Memory
@@ -1558,19 +1558,19 @@ CREATE TABLE facts (
     key           text NOT NULL,
     value         text NOT NULL,
     confidence    float8 NOT NULL CHECK (confidence BETWEEN 0 AND 1),
-    origin        text NOT NULL CHECK (origin IN ('said', 'extracted', 'consolidated', 'edited')),
+    origin        text NOT NULL CHECK (origin IN ('stated', 'extracted', 'consolidated', 'edited')),
     edited_by     text,
     valid_from    timestamptz NOT NULL,
     valid_until   timestamptz,
-    ended         text
-        CHECK (ended IN ('refined', 'contradicted', 'retracted', 'edited', 'deleted', 'merged', 'crowded_out')),
+    end_reason         text
+        CHECK (end_reason IN ('refined', 'contradicted', 'retracted', 'edited', 'deleted', 'merged', 'evicted')),
     superseded_by uuid,
     session_id    uuid,
     turn_id       uuid,
-    messages      uuid[] NOT NULL DEFAULT '{}',
-    sure_at       timestamptz NOT NULL,
-    recalled      int NOT NULL DEFAULT 0,
-    used          int NOT NULL DEFAULT 0,
+    message_ids      uuid[] NOT NULL DEFAULT '{}',
+    last_confirmed_at       timestamptz NOT NULL,
+    recall_count      int NOT NULL DEFAULT 0,
+    use_count          int NOT NULL DEFAULT 0,
     last_used_at  timestamptz,
     created_at    timestamptz NOT NULL,
     lexemes       tsvector
@@ -1579,7 +1579,7 @@ CREATE TABLE facts (
     CHECK (CASE scope WHEN 'human' THEN num_nonnulls(human_id) = 1 AND num_nonnulls(team_id, user_id, binding_id) = 0
                       WHEN 'team' THEN num_nonnulls(team_id) = 1 AND num_nonnulls(human_id, user_id, binding_id) = 0
                       ELSE num_nonnulls(user_id, binding_id) = 2 AND num_nonnulls(human_id, team_id) = 0 END),
-    CHECK ((valid_until IS NULL) = (ended IS NULL)),
+    CHECK ((valid_until IS NULL) = (end_reason IS NULL)),
     FOREIGN KEY (tenant_id, human_id) REFERENCES humans (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, team_id) REFERENCES teams (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
@@ -1612,12 +1612,12 @@ CREATE TABLE fact_decisions (
     turn_id    uuid,
     fact_id    uuid,
     key        text NOT NULL DEFAULT '',
-    origin     text NOT NULL CHECK (origin IN ('said', 'extracted', 'consolidated', 'edited')),
+    origin     text NOT NULL CHECK (origin IN ('stated', 'extracted', 'consolidated', 'edited')),
     decision   text NOT NULL,
     reason     text NOT NULL DEFAULT '',
     confidence float8,
-    messages   uuid[] NOT NULL DEFAULT '{}',
-    at         timestamptz NOT NULL,
+    message_ids   uuid[] NOT NULL DEFAULT '{}',
+    decided_at         timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id),
     FOREIGN KEY (tenant_id, user_id) REFERENCES users (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, binding_id) REFERENCES bindings (tenant_id, id) ON DELETE CASCADE,
@@ -1627,9 +1627,9 @@ CREATE TABLE fact_decisions (
 CALL isolate('fact_decisions');
 CREATE INDEX fact_decisions_fact ON fact_decisions (tenant_id, fact_id) WHERE fact_id IS NOT NULL;
 CREATE INDEX fact_decisions_user ON fact_decisions (tenant_id, user_id, binding_id) WHERE user_id IS NOT NULL;
-CREATE INDEX fact_decisions_forgotten ON fact_decisions (tenant_id, user_id, binding_id) WHERE decision = 'forgotten';
+CREATE INDEX fact_decisions_erased ON fact_decisions (tenant_id, user_id, binding_id) WHERE decision = 'erased';
 CREATE INDEX fact_decisions_binding ON fact_decisions (tenant_id, binding_id) WHERE binding_id IS NOT NULL;
-CREATE INDEX fact_decisions_session ON fact_decisions (tenant_id, session_id, at DESC);
+CREATE INDEX fact_decisions_session ON fact_decisions (tenant_id, session_id, decided_at DESC);
 
 -- What a part of a conversation came to. row_id: its searchable row, which has the vector. folded: how many similar
 -- episodes were merged into it.
@@ -1643,11 +1643,11 @@ CREATE TABLE episodes (
     text         text NOT NULL,
     from_at      timestamptz NOT NULL,
     until_at     timestamptz NOT NULL,
-    messages     uuid[] NOT NULL DEFAULT '{}',
+    message_ids     uuid[] NOT NULL DEFAULT '{}',
     row_id       uuid,
-    folded       int NOT NULL DEFAULT 0,
-    recalled     int NOT NULL DEFAULT 0,
-    used         int NOT NULL DEFAULT 0,
+    merged_count       int NOT NULL DEFAULT 0,
+    recall_count     int NOT NULL DEFAULT 0,
+    use_count         int NOT NULL DEFAULT 0,
     last_used_at timestamptz,
     created_at   timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id),
@@ -1664,17 +1664,17 @@ CREATE INDEX episodes_row ON episodes (tenant_id, row_id) WHERE row_id IS NOT NU
 
 -- One row per session that memory has read. until_turn: the last turn that was read. anchors: how many anchors there
 -- are; anchored: the messages that they cover.
-CREATE TABLE extractions (
+CREATE TABLE session_memory_state (
     tenant_id              uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id             uuid NOT NULL,
-    until_turn             int NOT NULL DEFAULT 0,
-    anchors                int NOT NULL DEFAULT 0,
-    anchored               int NOT NULL DEFAULT 0,
-    at                     timestamptz,
+    extraction_cursor             int NOT NULL DEFAULT 0,
+    anchor_count                int NOT NULL DEFAULT 0,
+    anchored_message_count               int NOT NULL DEFAULT 0,
+    extracted_at                     timestamptz,
     PRIMARY KEY (tenant_id, session_id),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE
 );
-CALL isolate('extractions');
+CALL isolate('session_memory_state');
 
 -- The summary of a session's older turns; prompts get the newest version at their next cut. until_turn: the last turn
 -- that it covers. text: '' where no model was available. kept_ids, dropped_ids: the messages that its writer included,
@@ -1686,11 +1686,11 @@ CREATE TABLE summaries (
     version     int NOT NULL,
     until_turn  int NOT NULL,
     text        text NOT NULL,
-    kept_ids    uuid[] NOT NULL DEFAULT '{}',
-    dropped_ids uuid[] NOT NULL DEFAULT '{}',
-    messages    int NOT NULL DEFAULT 0,
-    told_of     text[] NOT NULL DEFAULT '{}',
-    is_passed   boolean NOT NULL DEFAULT false,
+    included_message_ids    uuid[] NOT NULL DEFAULT '{}',
+    omitted_message_ids uuid[] NOT NULL DEFAULT '{}',
+    message_count    int NOT NULL DEFAULT 0,
+    source_ids     text[] NOT NULL DEFAULT '{}',
+    is_skipped   boolean NOT NULL DEFAULT false,
     provider    text NOT NULL DEFAULT '',
     model       text NOT NULL DEFAULT '',
     cost_usd    numeric(14, 8) NOT NULL DEFAULT 0,
@@ -1704,29 +1704,29 @@ CALL isolate('summaries');
 -- promises of the messages that it covers. turn, message_id: where it was said first; last_turn: where last. text: the
 -- words around it; value: what must be found again. ours: the agent said it. untold: the newest summary does not
 -- contain it.
-CREATE TABLE kept_verbatim (
+CREATE TABLE summary_key_details (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id         uuid NOT NULL,
     session_id uuid NOT NULL,
     message_id uuid NOT NULL,
-    turn       int NOT NULL,
+    first_turn       int NOT NULL,
     last_turn  int NOT NULL,
     kind       text NOT NULL
         CHECK (kind IN ('identifier', 'amount', 'date', 'name', 'decision', 'approval', 'promise')),
     value      text NOT NULL,
     text       text NOT NULL,
-    ours       boolean NOT NULL,
-    untold     boolean NOT NULL,
+    from_agent       boolean NOT NULL,
+    missing_from_summary     boolean NOT NULL,
     created_at timestamptz NOT NULL,
     PRIMARY KEY (tenant_id, id),
     UNIQUE (tenant_id, session_id, kind, value),
     FOREIGN KEY (tenant_id, session_id) REFERENCES sessions (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE
 );
-CALL isolate('kept_verbatim');
-CREATE INDEX kept_verbatim_session ON kept_verbatim (tenant_id, session_id, last_turn DESC);
-CREATE INDEX kept_verbatim_untold ON kept_verbatim (tenant_id, session_id, kind, last_turn DESC) WHERE untold;
-CREATE INDEX kept_verbatim_message ON kept_verbatim (tenant_id, message_id);
+CALL isolate('summary_key_details');
+CREATE INDEX kept_verbatim_session ON summary_key_details (tenant_id, session_id, last_turn DESC);
+CREATE INDEX kept_verbatim_untold ON summary_key_details (tenant_id, session_id, kind, last_turn DESC) WHERE missing_from_summary;
+CREATE INDEX kept_verbatim_message ON summary_key_details (tenant_id, message_id);
 
 -- The agent's notes on a session: what it understood, assumes and expects. version: counts the changes.
 CREATE TABLE agent_states (
@@ -1745,13 +1745,13 @@ CALL isolate('agent_states');
 CREATE TABLE recalls (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     turn_id    uuid NOT NULL,
-    place      int NOT NULL,
+    position      int NOT NULL,
     fact_id    uuid,
     episode_id uuid,
     score      float8,
-    used       boolean,
-    at         timestamptz NOT NULL,
-    PRIMARY KEY (tenant_id, turn_id, place),
+    is_used       boolean,
+    recalled_at         timestamptz NOT NULL,
+    PRIMARY KEY (tenant_id, turn_id, position),
     CHECK (num_nonnulls(fact_id, episode_id) = 1),
     FOREIGN KEY (tenant_id, turn_id) REFERENCES turns (tenant_id, id) ON DELETE CASCADE,
     FOREIGN KEY (tenant_id, fact_id) REFERENCES facts (tenant_id, id) ON DELETE CASCADE,
@@ -1776,24 +1776,24 @@ CREATE TRIGGER follow_merged_user BEFORE INSERT ON episodes
 -- is out of reach; it holds nothing of what was erased. While one is under way, a repeated request continues it: seen:
 -- how far the prompt records were searched; left_over: what is left to do, with addresses and ids; told: the report so
 -- far; done: which parts are done. These are empty at the end.
-CREATE TABLE forgettings (
+CREATE TABLE erasures (
     tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id           uuid NOT NULL,
     kind         text NOT NULL CHECK (kind IN ('user', 'message', 'file', 'fact')),
     target_id    uuid NOT NULL,
-    asked_by     text NOT NULL,
+    requested_by     text NOT NULL,
     keep_records boolean NOT NULL DEFAULT false,
-    state        text NOT NULL CHECK (state IN ('under way', 'done')),
+    state        text NOT NULL CHECK (state IN ('running', 'done')),
     report       jsonb NOT NULL DEFAULT '{}',
     at           timestamptz NOT NULL,
-    seen         jsonb,
-    left_over    jsonb,
-    told         jsonb,
-    done         jsonb,
+    search_progress         jsonb,
+    remaining_work    jsonb,
+    partial_report         jsonb,
+    completed_work         jsonb,
     PRIMARY KEY (tenant_id, id),
-    CHECK (state = 'under way' OR num_nonnulls(seen, left_over, told, done) = 0)
+    CHECK (state = 'running' OR num_nonnulls(search_progress, remaining_work, partial_report, completed_work) = 0)
 );
-CALL isolate('forgettings');
-CREATE INDEX forgettings_time ON forgettings (tenant_id, at DESC);
-CREATE INDEX forgettings_target ON forgettings (tenant_id, target_id, kind);
-CREATE UNIQUE INDEX forgettings_under_way ON forgettings (tenant_id, kind, target_id) WHERE state = 'under way';
+CALL isolate('erasures');
+CREATE INDEX erasures_time ON erasures (tenant_id, at DESC);
+CREATE INDEX erasures_target ON erasures (tenant_id, target_id, kind);
+CREATE UNIQUE INDEX erasures_running ON erasures (tenant_id, kind, target_id) WHERE state = 'running';

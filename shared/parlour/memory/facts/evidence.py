@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from parlour.memory.facts import keys
-from parlour.memory.facts.wording import is_negated, contains_value, informative_words
+from parlour.memory.facts import fact_keys
 from parlour.text.sentences import stripped_sentences
+from parlour.text.word_matching import contains_value, informative_words, is_negated
 from parlour.text.words import normalize, words
 
 type EvidenceProblem = Literal["not_users_own", "not_stated"]
@@ -64,7 +64,9 @@ _RETRACTION_WORDS = re.compile(
 )
 
 #: Words in the names of keys that name nothing by themselves.
-_GENERIC_KEY_WORDS = frozenset({"in", "at", "by", "to", "be", "on", "for", "own", "is", "with", "time", "works", "current"})
+_GENERIC_KEY_WORDS = frozenset(
+    {"in", "at", "by", "to", "be", "on", "for", "own", "is", "with", "time", "works", "current"}
+)
 
 
 def own_text(body: str) -> str:
@@ -112,7 +114,9 @@ def _assertive_clauses(sentence: str) -> Iterator[str]:
 
 def _is_retraction_of(key: str, value: str, sentence: str) -> bool:
     """Whether the user ends something beside what the fact, or its key, is called, and does not ask whether."""
-    names = keys.key_words(key) - _GENERIC_KEY_WORDS
+    names = fact_keys.key_words(key) - _GENERIC_KEY_WORDS
     stated = " ".join(_assertive_clauses(sentence))
-    is_named = bool(names & frozenset(words(stated))) or (bool(informative_words(value)) and contains_value(stated, value))
+    is_named = bool(names & frozenset(words(stated))) or (
+        bool(informative_words(value)) and contains_value(stated, value)
+    )
     return is_named and (bool(_RETRACTION_WORDS.search(normalize(stated))) or is_negated(stated))

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.memory.facts.fact import KnownFact, Origin, MemoryScope
+from parlour.memory.facts.fact import KnownFact, MemoryScope, Origin
 
 SQL = Queries.for_module(__file__)
 
@@ -83,7 +83,7 @@ class NewFactDecision:
 
 def find_scope(tx: Transaction, session_id: UUID, turn_number: int) -> SessionScopeRow | None:
     """None where others read the session along, or could when the turn of this number began."""
-    return tx.first(SQL["scope_of_session"], SessionScopeRow, session_id=session_id, turn=turn_number)
+    return tx.first(SQL["find_scope"], SessionScopeRow, session_id=session_id, turn=turn_number)
 
 
 def lock_facts(tx: Transaction, scope: MemoryScope) -> bool:
@@ -95,14 +95,16 @@ def lock_facts(tx: Transaction, scope: MemoryScope) -> bool:
 def find_latest_facts(tx: Transaction, scope: MemoryScope, keys: Collection[str] = ()) -> dict[str, KnownFact]:
     """The newest fact by key: every live one, and of `keys` the one that ended last where none is live."""
     whose = {"user_id": scope.user_id, "binding_id": scope.binding_id}
-    rows = tx.all(SQL["latest_facts"], _FactRow, **whose, keys=sorted(keys))
+    rows = tx.all(SQL["find_latest_facts"], _FactRow, **whose, keys=sorted(keys))
     return {row.key: row.to_fact() for row in rows}
 
 
-def read_merge_constraints(tx: Transaction, scope: MemoryScope, session_id: UUID, message_ids: Collection[UUID]) -> MergeConstraints:
+def read_merge_constraints(
+    tx: Transaction, scope: MemoryScope, session_id: UUID, message_ids: Collection[UUID]
+) -> MergeConstraints:
     """What bounds the facts that these messages may make."""
     found = tx.first(
-        SQL["what_bounds"], MergeConstraints, user_id=scope.user_id, binding_id=scope.binding_id, session_id=session_id,
+        SQL["read_merge_constraints"], MergeConstraints, user_id=scope.user_id, binding_id=scope.binding_id, session_id=session_id,
         messages=sorted(message_ids),
     )  # fmt: skip
     return found or MergeConstraints([], None, [])
@@ -110,13 +112,15 @@ def read_merge_constraints(tx: Transaction, scope: MemoryScope, session_id: UUID
 
 def add_fact(tx: Transaction, scope: MemoryScope, fact: KnownFact, turn_id: UUID | None, now: datetime) -> None:
     tx.run(
-        SQL["insert_fact"], id=fact.id, user_id=scope.user_id, binding_id=scope.binding_id, key=fact.key,
+        SQL["add_fact"], id=fact.id, user_id=scope.user_id, binding_id=scope.binding_id, key=fact.key,
         value=fact.value, confidence=fact.confidence, origin=fact.origin, at=fact.valid_from,
         session_id=fact.session_id, turn_id=turn_id, messages=list(fact.message_ids), now=now,
     )  # fmt: skip
 
 
-def confirm_fact(tx: Transaction, fact_id: UUID, confidence: float, message_ids: Sequence[UUID], stated_at: datetime) -> bool:
+def confirm_fact(
+    tx: Transaction, fact_id: UUID, confidence: float, message_ids: Sequence[UUID], stated_at: datetime
+) -> bool:
     """False when it is live no more."""
     return tx.run(SQL["confirm_fact"], id=fact_id, confidence=confidence, messages=list(message_ids), at=stated_at) > 0
 
@@ -126,10 +130,12 @@ def end_fact(tx: Transaction, fact_id: UUID, end_reason: str, superseded_by: UUI
     return tx.run(SQL["end_fact"], id=fact_id, ended=end_reason, superseded_by=superseded_by, at=ended_at) > 0
 
 
-def evict_facts(tx: Transaction, scope: MemoryScope, protected_keys: Collection[str], limit: int, now: datetime) -> list[KnownFact]:
+def evict_facts(
+    tx: Transaction, scope: MemoryScope, protected_keys: Collection[str], limit: int, now: datetime
+) -> list[KnownFact]:
     """The facts that ended, those of the least use; none of the keys that are `kept`."""
     rows = tx.all(
-        SQL["crowd_out"], _FactRow, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(protected_keys), most=limit,
+        SQL["evict_facts"], _FactRow, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(protected_keys), most=limit,
         now=now,
     )  # fmt: skip
     return [row.to_fact() for row in rows]
@@ -148,17 +154,17 @@ def add_decisions(
         }
         for one in decisions
     ]  # fmt: skip
-    tx.run_many(SQL["note_decision"], rows)
+    tx.run_many(SQL["add_decision"], rows)
 
 
 def find_owner(tx: Transaction, scope: str, slug: str) -> UUID | None:
     """The persona or team of that slug."""
-    found: UUID | None = tx.value(SQL["whose_common"], scope=scope, slug=slug)
+    found: UUID | None = tx.value(SQL["find_owner"], scope=scope, slug=slug)
     return found
 
 
 def lock_shared_fact(tx: Transaction, scope: str, owner: UUID, key: str) -> SharedFactRow | None:
-    return tx.first(SQL["hold_common"], SharedFactRow, scope=scope, whose=owner, key=key)
+    return tx.first(SQL["lock_shared_fact"], SharedFactRow, scope=scope, whose=owner, key=key)
 
 
 def add_shared_fact(
@@ -166,5 +172,5 @@ def add_shared_fact(
 ) -> bool:
     """False when somebody else has written under that key."""
     return tx.run(
-        SQL["insert_common"], id=fact_id, scope=scope, whose=owner, key=key, value=value, edited_by=edited_by, now=now
+        SQL["add_shared_fact"], id=fact_id, scope=scope, whose=owner, key=key, value=value, edited_by=edited_by, now=now
     ) > 0  # fmt: skip

@@ -11,17 +11,19 @@ from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest, SpendRefused
 from parlour.infra.postgres import Transaction
-from parlour.models.cap import cap_problem
+from parlour.models.daily_cap import cap_problem
 from parlour.models.roles import require_role
 from parlour.principal import Principal
-from parlour.pulse.due import rules, store
-from parlour.pulse.due.rules import PulseBudget
+from parlour.pulse.due import scheduling_rules, store
+from parlour.pulse.due.scheduling_rules import PulseBudget
 
 PULSE_PURPOSE = "pulse"
 """As model calls for Pulses are called in reservations and in the report of costs."""
 
 
-def read_budget(tx: Transaction, default_pulse_cap: Decimal, now: datetime, default_cap: Decimal | None = None) -> PulseBudget:
+def read_budget(
+    tx: Transaction, default_pulse_cap: Decimal, now: datetime, default_cap: Decimal | None = None
+) -> PulseBudget:
     """The tenant's Pulse budget of the day that `now` is in; one without room when the tenant is gone.
 
     pulse_cap    of a tenant that has none of its own.
@@ -32,14 +34,18 @@ def read_budget(tx: Transaction, default_pulse_cap: Decimal, now: datetime, defa
     return found or PulseBudget(Decimal(), Decimal(), Decimal(), is_stopped=True)
 
 
-def check_budget(tx: Transaction, amount: Decimal, default_pulse_cap: Decimal, now: datetime, own_reservation_id: UUID | None = None) -> None:
+def check_budget(
+    tx: Transaction, amount: Decimal, default_pulse_cap: Decimal, now: datetime, own_reservation_id: UUID | None = None
+) -> None:
     """SpendRefused when a call of at most `amount` US dollars has no room in the day's Pulse budget.
 
     but  the call's own reservation, when it is made already. Two that ask in the same moment are kept apart only where
          the caller holds the tenant's day, as `spend.take` does for what it asks besides.
     """
     budget = read_budget(tx, default_pulse_cap, now)
-    spent = budget.spent_usd + store.read_reserved_usd(tx, now.astimezone(UTC).date(), PULSE_PURPOSE, own_reservation_id, now)
+    spent = budget.spent_usd + store.read_reserved_usd(
+        tx, now.astimezone(UTC).date(), PULSE_PURPOSE, own_reservation_id, now
+    )
     if amount > 0 and spent + amount > budget.cap_usd:
         raise SpendRefused("the daily Pulse budget is used up; it resets at midnight UTC")
 
@@ -48,7 +54,7 @@ def next_attempt_with_budget(tx: Transaction, default_pulse_cap: Decimal, now: d
     """When to look again for what had no room: soon, while others are being written that may come to less."""
     found = read_budget(tx, default_pulse_cap, now)
     reserved = store.read_reserved_usd(tx, now.astimezone(UTC).date(), PULSE_PURPOSE, None, now)
-    return rules.next_attempt_with_budget(replace(found, expected_usd=found.expected_usd + reserved), now)
+    return scheduling_rules.next_attempt_with_budget(replace(found, expected_usd=found.expected_usd + reserved), now)
 
 
 def set_cap(principal: Principal, tx: Transaction, usd: Decimal | None, now: datetime) -> bool:

@@ -15,11 +15,11 @@ from parlour.infra import log
 from parlour.infra.errors import RetryError
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
-from parlour.knowledge.records import stale
-from parlour.pulse.due import budget, rules, store
-from parlour.pulse.due.rules import PulseBudget, DuePulse, SweepSelection
+from parlour.pulse.due import budget, scheduling_rules, store
+from parlour.pulse.due.scheduling_rules import DuePulse, PulseBudget, SweepSelection
 from parlour.pulse.due.store import DuePulseRow
 from parlour.pulse.pulse import PulseJob
+from parlour.records import staleness
 
 MAX_IN_FLIGHT = 120
 """Pulses that are with the writers at once: five of them get through these in some minutes, also when each takes many
@@ -61,7 +61,10 @@ class PulseSweepResult:
 
     def __add__(self, other: "PulseSweepResult") -> "PulseSweepResult":
         return PulseSweepResult(
-            self.sent_count + other.sent_count, self.waiting_count + other.waiting_count, self.settled_count + other.settled_count, self.has_more or other.has_more
+            self.sent_count + other.sent_count,
+            self.waiting_count + other.waiting_count,
+            self.settled_count + other.settled_count,
+            self.has_more or other.has_more,
         )
 
 
@@ -78,7 +81,13 @@ def sweep(dependencies: PulseSweepDependencies, seconds_left: SecondsLeft) -> Pu
         swept += _sweep_tenant_safely(dependencies, tenant_id, each)
     if swept.has_more:
         log.count("PulseSweepBehind")
-    log.info("pulses_swept", sent=swept.sent_count, waiting=swept.waiting_count, settled=swept.settled_count, left=swept.has_more)
+    log.info(
+        "pulses_swept",
+        sent=swept.sent_count,
+        waiting=swept.waiting_count,
+        settled=swept.settled_count,
+        left=swept.has_more,
+    )
     return swept
 
 
@@ -89,7 +98,7 @@ def sweep_tenant(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: i
     gone, due = [row for row in rows if row.is_obsolete], [row for row in rows if not row.is_obsolete]
     old = sorted(row.id for row in due if row.stale_since is None)
     if old:
-        dependencies.database.run(tenant_id, lambda tx: stale.mark_stale_without_parents(tx, old, "age", now))
+        dependencies.database.run(tenant_id, lambda tx: staleness.mark_stale_without_parents(tx, old, "age", now))
 
     settled = (
         dependencies.database.run(tenant_id, lambda tx: store.delete_obsolete_work(tx, [(row.id, row.due_at) for row in gone]))
@@ -99,7 +108,7 @@ def sweep_tenant(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: i
     def decide(tx: Transaction) -> tuple[list[UUID], SweepSelection]:
         today = budget.read_budget(tx, dependencies.default_pulse_cap, now, dependencies.default_cap)
         room = max(min(limit, MAX_IN_FLIGHT - store.count_in_flight(tx, now)), 0)
-        chosen = rules.select_pulses([_due_pulse(row) for row in due], today, room, now)
+        chosen = scheduling_rules.select_pulses([_due_pulse(row) for row in due], today, room, now)
         return _reschedule_selected(tx, chosen, today, now), chosen
 
     taken, chosen = dependencies.database.run(tenant_id, decide) if rows else ([], SweepSelection((), (), ()))
@@ -121,10 +130,12 @@ def _sweep_tenant_safely(dependencies: PulseSweepDependencies, tenant_id: UUID, 
         return PulseSweepResult(has_more=True)
 
 
-def _reschedule_selected(tx: Transaction, selection: SweepSelection, pulse_budget: PulseBudget, now: datetime) -> list[UUID]:
+def _reschedule_selected(
+    tx: Transaction, selection: SweepSelection, pulse_budget: PulseBudget, now: datetime
+) -> list[UUID]:
     """Put off what is sent and what waits, each unless another sweep did so; what is to be sent, in its order."""
-    again = rules.next_attempt_with_budget(pulse_budget, now)
-    rows = [(one.id, one.due_at, now + rules.WRITER_TIMEOUT) for one in selection.send]
+    again = scheduling_rules.next_attempt_with_budget(pulse_budget, now)
+    rows = [(one.id, one.due_at, now + scheduling_rules.WRITER_TIMEOUT) for one in selection.send]
     rows += [(one.id, one.due_at, again) for one in selection.wait_for_budget]
     taken = store.reschedule_unchanged(tx, rows, now) if rows else set()
     send = [one for one in selection.send if one.id in taken]

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.infra.errors import MalformedPayload, QueueUnavailable
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import MAX_DELAY_SECONDS, DelayedQueue
 from parlour.pulse.due import store
@@ -36,7 +36,11 @@ def handle_wakeup(dependencies: PulseSweepDependencies, wakeup_queue: DelayedQue
 
 
 def schedule_wakeup(
-    database: Database, wakeup_queue: DelayedQueue, tenant_id: UUID, now: datetime, received_wakeup_at: datetime | None = None
+    database: Database,
+    wakeup_queue: DelayedQueue,
+    tenant_id: UUID,
+    now: datetime,
+    received_wakeup_at: datetime | None = None,
 ) -> bool:
     """Have the tenant's Pulses looked at when the next of them is due, if that is soon, or it waits for something. What
     is due later, as for its age, is found by the daily sweep. Whether a wake-up was sent.
@@ -86,7 +90,11 @@ def _plan_wakeup(tx: Transaction, now: datetime, received_wakeup_at: datetime | 
         return planned.wakeup_at  # by this very call, when nobody heard of its commit
     due_at = store.find_next_due_at(tx, now + _MAX_DELAY, now)
     at = max(due_at, now) if due_at else None
-    on_its_way = planned.wakeup_at if planned.wakeup_at and planned.wakeup_at != received_wakeup_at and planned.wakeup_at > now - _LOST_AFTER else None
+    on_its_way = (
+        planned.wakeup_at
+        if planned.wakeup_at and planned.wakeup_at != received_wakeup_at and planned.wakeup_at > now - _LOST_AFTER
+        else None
+    )
     if (at is None and received_wakeup_at is None) or (on_its_way and (at is None or on_its_way <= at)):
         return None
     is_far = at is not None and at >= now + _MAX_DELAY

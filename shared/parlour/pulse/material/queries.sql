@@ -1,4 +1,4 @@
--- name: subject
+-- name: find_subject
 -- The record that a Pulse is about, with its kind and which models the tenant's agents ask: those of the agent that
 -- talks about the kind's records, if it names one; else of the agent that is there longest.
 SELECT e.id, t.key AS type, t.display_name AS type_name, t.properties AS type_properties, t.rag, e.key, e.name,
@@ -13,7 +13,7 @@ SELECT e.id, t.key AS type, t.display_name AS type_name, t.properties AS type_pr
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
  WHERE e.id = %(id)s AND e.deleted_at IS NULL;
 
--- name: levels
+-- name: find_levels
 -- Which levels above the record's own occur around it: among the records and documents that stand near it (one link
 -- away, in it, or with it in a project) and their rows. A conversation that was closed is not looked at, nor are teams'
 -- own papers: a Pulse is read by everybody.
@@ -36,7 +36,7 @@ WITH own AS MATERIALIZED (
     SELECT d.id, d.classification
       FROM documents d
      WHERE d.deleted_at IS NULL AND d.team_id IS NULL AND d.kind <> ALL(%(scratch)s::text[])
-       AND (d.entity_id = ANY(ARRAY(SELECT id FROM records)) OR d.record_id = ANY(ARRAY(SELECT id FROM records))
+       AND (d.entity_id = ANY(ARRAY(SELECT id FROM records)) OR d.own_entity_id = ANY(ARRAY(SELECT id FROM records))
             OR d.project_id = %(id)s OR d.project_id = (SELECT project_id FROM own))
 ), found AS (
     SELECT classification FROM records
@@ -51,7 +51,7 @@ SELECT f.classification AS level
  WHERE f.classification > o.classification
  ORDER BY 1;
 
--- name: counts
+-- name: count_values
 -- How many of the records that belong to one have which value of what says how far they are: the status properties of
 -- their kind, else of the record's own kind. One GROUP BY for all of them, at or below a level.
 WITH parts AS MATERIALIZED (
@@ -78,7 +78,7 @@ SELECT t.key AS type, t.display_name AS type_name, p.name AS property,
  GROUP BY t.key, t.display_name, t.properties, p.name, p.place, e.properties->>p.name
  ORDER BY t.key, p.place, total DESC, value;
 
--- name: changes
+-- name: list_changes
 -- What changed last on a record and on those that belong to it, at or below a level, the newest first; not that a pack
 -- brought them.
 WITH parts AS MATERIALIZED (
@@ -92,11 +92,11 @@ WITH parts AS MATERIALIZED (
     SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
 )
 SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || r.entity_id AS record,
-       'entities/' || r.other_id AS other
+       'entities/' || r.related_entity_id AS other
   FROM context_rows r
   JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL AND e.classification <= %(level)s
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
-  LEFT JOIN entities o ON o.id = r.other_id
+  LEFT JOIN entities o ON o.id = r.related_entity_id
   LEFT JOIN entity_types ot ON (ot.tenant_id, ot.id) = (o.tenant_id, o.type_id)
  WHERE r.entity_id = ANY(ARRAY(SELECT id FROM parts)) AND r.kind = 'delta' AND r.classification <= %(level)s
    AND (o.id IS NULL OR o.classification <= %(level)s)
@@ -106,7 +106,7 @@ SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || 
  ORDER BY r.created_at DESC, r.id DESC
  LIMIT %(most)s;
 
--- name: rows
+-- name: find_nearby_rows
 -- The rows that are nearest to a record by the vector of its own snapshot, and the best of its newest files, all at or
 -- below a level: its own, and those of what stands near it (one link away, in it, or with it in a project). All are
 -- compared: there are few enough. The newest few of those that have no vector yet come first: they are what just changed,
@@ -131,7 +131,7 @@ WITH own AS MATERIALIZED (
       FROM documents d
      WHERE d.deleted_at IS NULL AND d.team_id IS NULL AND d.kind <> ALL(%(scratch)s::text[])
        AND d.classification <= %(level)s
-       AND (d.entity_id = ANY(ARRAY(SELECT id FROM records)) OR d.record_id = ANY(ARRAY(SELECT id FROM records))
+       AND (d.entity_id = ANY(ARRAY(SELECT id FROM records)) OR d.own_entity_id = ANY(ARRAY(SELECT id FROM records))
             OR d.project_id = %(id)s OR d.project_id = (SELECT project_id FROM own))
 ), around AS MATERIALIZED (
     SELECT r.id, r.file_id, r.kind, r.ordinal, r.created_at
@@ -141,7 +141,7 @@ WITH own AS MATERIALIZED (
        AND r.session_id IS NULL AND r.team_id IS NULL AND r.classification <= %(level)s
        AND NOT EXISTS (SELECT FROM entities o
                          JOIN entity_types ot ON (ot.tenant_id, ot.id) = (o.tenant_id, o.type_id)
-                        WHERE o.id = r.other_id
+                        WHERE o.id = r.related_entity_id
                           AND (o.deleted_at IS NOT NULL OR o.classification > %(level)s
                                OR ot.key = %(talk)s AND o.properties->>'state' = ANY(%(over)s::text[])))
      UNION ALL
@@ -150,11 +150,11 @@ WITH own AS MATERIALIZED (
      WHERE r.document_id = ANY(ARRAY(SELECT id FROM papers)) AND r.session_id IS NULL AND r.team_id IS NULL
        AND r.classification <= %(level)s
 ), itself AS MATERIALIZED (
-    SELECT v.vector, v.model
+    SELECT v.vector, v.space
       FROM context_rows s
       JOIN embeddings v ON v.row_id = s.id
      WHERE s.entity_id = %(id)s AND s.kind = 'snapshot'
-     ORDER BY (v.model = (SELECT embedding_space FROM tenants)) IS TRUE DESC, v.model
+     ORDER BY (v.space = (SELECT embedding_space FROM tenants)) IS TRUE DESC, v.space
      LIMIT 1
 ), newest AS MATERIALIZED (
     SELECT f.id, row_number() OVER (ORDER BY f.updated_at DESC, f.id) AS place
@@ -165,29 +165,29 @@ WITH own AS MATERIALIZED (
      ORDER BY f.updated_at DESC, f.id
      LIMIT %(files)s
 ), placed AS (
-    SELECT a.id, n.place AS file_place, a.kind = 'file_distillation' AS is_short, v.vector <=> i.vector AS distance,
+    SELECT a.id, n.place AS file_place, a.kind = 'file_summary' AS is_short, v.vector <=> i.vector AS distance,
            row_number() OVER (ORDER BY v.vector <=> i.vector NULLS LAST, a.created_at DESC, a.ordinal, a.id) AS place,
-           row_number() OVER (PARTITION BY a.file_id, a.kind = 'file_distillation'
+           row_number() OVER (PARTITION BY a.file_id, a.kind = 'file_summary'
                               ORDER BY v.vector <=> i.vector NULLS LAST, a.ordinal, a.id) AS of_file,
            CASE WHEN i.vector IS NOT NULL AND v.vector IS NULL
                 THEN row_number() OVER (PARTITION BY v.vector IS NULL ORDER BY a.created_at DESC, a.ordinal, a.id)
                 END AS fresh
       FROM around a
       LEFT JOIN itself i ON true
-      LEFT JOIN embeddings v ON v.row_id = a.id AND v.model = i.model
+      LEFT JOIN embeddings v ON v.row_id = a.id AND v.space = i.space
       LEFT JOIN newest n ON n.id = a.file_id
 )
 SELECT r.id, r.kind, r.title, r.content, r.metadata, r.classification, r.created_at, COALESCE(1 - p.distance, 0) AS score,
        COALESCE(p.file_place, 0) AS file_place, p.is_short,
        CASE WHEN p.fresh <= %(fresh)s THEN p.fresh - %(fresh)s ELSE p.place END::int AS place,
-       array_remove(ARRAY['entities/' || r.entity_id, 'entities/' || r.other_id, 'documents/' || r.document_id,
+       array_remove(ARRAY['entities/' || r.entity_id, 'entities/' || r.related_entity_id, 'documents/' || r.document_id,
                           'files/' || r.file_id], NULL) AS owners
   FROM placed p
   JOIN context_rows r ON r.id = p.id
  WHERE p.place <= %(most)s OR p.fresh <= %(fresh)s OR p.file_place IS NOT NULL AND p.of_file <= %(of_file)s
  ORDER BY p.fresh <= %(fresh)s DESC NULLS LAST, p.place;
 
--- name: named
+-- name: find_source_ids
 -- Which rows some handles name, as table/id.
 SELECT one.handle, 'entities/' || e.id AS source
   FROM unnest(%(handles)s::text[]) AS one (handle)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 
@@ -97,31 +97,33 @@ class HandleRow:
 
 
 def find_subject(tx: Transaction, record_id: UUID) -> SubjectRow | None:
-    return tx.first(SQL["subject"], SubjectRow, id=record_id)
+    return tx.first(SQL["find_subject"], SubjectRow, id=record_id)
 
 
 def find_levels(tx: Transaction, record_id: UUID, **fixed: object) -> list[int]:
-    return [one.level for one in tx.all(SQL["levels"], LevelRow, id=record_id, **fixed)]
+    return [one.level for one in tx.all(SQL["find_levels"], LevelRow, id=record_id, **fixed)]
 
 
 def count_values(
     tx: Transaction, record_id: UUID, level: int, status: Sequence[str], *, named: int, **fixed: object
 ) -> list[ValueCount]:
     return tx.all(
-        SQL["counts"], ValueCount, id=record_id, level=level, status=jsonb(list(status)), named=named, **fixed
+        SQL["count_values"], ValueCount, id=record_id, level=level, status=jsonb(list(status)), named=named, **fixed
     )  # fmt: skip
 
 
 def list_changes(tx: Transaction, record_id: UUID, level: int, *, most: int, **fixed: object) -> list[ChangeRow]:
-    return tx.all(SQL["changes"], ChangeRow, id=record_id, level=level, most=most, **fixed)
+    return tx.all(SQL["list_changes"], ChangeRow, id=record_id, level=level, most=most, **fixed)
 
 
 def find_nearby_rows(
     tx: Transaction, record_id: UUID, level: int, *, most: int, files: int, of_file: int, **fixed: object
 ) -> list[NearbyRow]:
-    return tx.all(SQL["rows"], NearbyRow, id=record_id, level=level, most=most, files=files, of_file=of_file, **fixed)
+    return tx.all(SQL["find_nearby_rows"], NearbyRow, id=record_id, level=level, most=most, files=files, of_file=of_file, **fixed)
 
 
 def find_source_ids(tx: Transaction, handles: Sequence[str]) -> dict[str, str]:
     """What some handles name, as table/id; those that are there."""
-    return {one.handle: one.source_id for one in tx.all(SQL["named"], HandleRow, handles=list(handles))} if handles else {}
+    return (
+        {one.handle: one.source_id for one in tx.all(SQL["find_source_ids"], HandleRow, handles=list(handles))} if handles else {}
+    )

@@ -1,28 +1,28 @@
--- name: seen
+-- name: find_pulse_view
 -- A record that is there for its reader, whether its kind keeps Pulses, why they are stale, and the fullest Pulse that the
 -- reader may see. One that was written from something that stands above its level by now is withheld, until it is
 -- written anew; one below the record's own level is none of the record's any more.
 SELECT e.id, e.name, t.key || '/' || e.key AS handle, t.rag->>'pulse' = 'auto' AS is_kept, e.stale_since,
-       e.stale_causes, e.stale_marks, s.problem, s.problem_at, s.failed_level, coalesce(s.failures, 0) AS failures, s.dead_at,
+       e.stale_causes, e.stale_marks, s.problem, s.problem_at, s.failed_level, coalesce(s.failures, 0) AS failures, s.given_up_at,
        s.waiting_for, w.due_at, to_jsonb(p.*) AS pulse,
        p.level IS NULL AND EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s)
            AS withheld,
        EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s
-                                      AND stands_above(o.told_of, o.level)) AS closed
+                                      AND has_source_above_level(o.source_ids, o.level)) AS closed
   FROM entities e
   JOIN entity_types t ON t.id = e.type_id
   LEFT JOIN pulse_states s ON s.entity_id = e.id
   LEFT JOIN work_due w ON (w.tenant_id, w.kind, w.id) = (e.tenant_id, 'pulse', e.id)
-  LEFT JOIN LATERAL (SELECT o.level, o.version, o.markdown, o.statements, o.citations, o.told_of, o.fingerprint,
-                            o.model, o.cost_usd::text, o.read_at, o.generated_at, o.checked_at
+  LEFT JOIN LATERAL (SELECT o.level, o.version, o.markdown, o.statements, o.citations, o.source_ids, o.fingerprint,
+                            o.model, o.cost_usd::text, o.sources_read_at, o.generated_at, o.checked_at
                        FROM pulses o
                       WHERE o.entity_id = e.id AND o.level BETWEEN e.classification AND %(clearance)s
-                        AND NOT stands_above(o.told_of, o.level)
+                        AND NOT has_source_above_level(o.source_ids, o.level)
                       ORDER BY o.level DESC
                       LIMIT 1) p ON true
  WHERE e.id = %(id)s AND e.deleted_at IS NULL AND e.classification <= %(clearance)s;
 
--- name: changed_since
+-- name: list_changes_since
 -- What happened to a record after a moment, and to what belongs to it, as far as a reader may see it: of each cause the
 -- newest few, how many there are, and when the first of them was. told: files that the Pulse was written from.
 WITH part AS MATERIALIZED (
@@ -42,7 +42,7 @@ WITH part AS MATERIALIZED (
            ARRAY['context_rows/' || r.id] AS rows, r.classification AS level
       FROM context_rows r
       LEFT JOIN (entities o JOIN entity_types k ON k.id = o.type_id AND k.key = %(finding)s)
-        ON o.id = r.other_id AND o.created_at = r.created_at AND o.classification <= %(clearance)s
+        ON o.id = r.related_entity_id AND o.created_at = r.created_at AND o.classification <= %(clearance)s
      WHERE r.entity_id = %(id)s AND r.kind = 'delta' AND r.created_at > %(since)s
        AND r.classification <= %(clearance)s
      UNION ALL
@@ -83,7 +83,7 @@ WITH part AS MATERIALIZED (
     SELECT 'document_changed', d.title, '', coalesce(d.deleted_at, d.updated_at),
            CASE WHEN d.deleted_at IS NULL THEN ARRAY['documents/' || d.id] ELSE '{}' END, d.classification
       FROM documents d
-     WHERE (d.entity_id = %(id)s OR d.record_id = %(id)s OR d.project_id = %(id)s)
+     WHERE (d.entity_id = %(id)s OR d.own_entity_id = %(id)s OR d.project_id = %(id)s)
        AND (d.updated_at > %(since)s OR d.deleted_at > %(since)s)
        AND d.classification <= %(clearance)s AND d.team_id IS NULL
 ), counted AS (
@@ -98,11 +98,11 @@ SELECT cause, title, content, at, total, first_at, rows, level
  WHERE place <= %(each)s
  ORDER BY at DESC, cause, place;
 
--- name: note_read
+-- name: record_read
 -- Somebody looked at a record's Pulse: what it is worth to have it fresh, and how long the oldest change had waited. Days
 -- are locked before states, as writers do it.
 WITH looked AS (
-    INSERT INTO pulse_days (tenant_id, day, entity_id, reads, stale_reads, stale_seconds, stale_seconds_most)
+    INSERT INTO pulse_days (tenant_id, day, entity_id, reads, stale_reads, stale_seconds, max_stale_seconds)
     SELECT e.tenant_id, %(day)s, e.id, 1, (waited > 0)::int, waited, waited
       FROM entities e
       JOIN entity_types t ON t.id = e.type_id AND t.rag->>'pulse' = 'auto',
@@ -112,29 +112,29 @@ WITH looked AS (
        SET reads = pulse_days.reads + 1,
            stale_reads = pulse_days.stale_reads + EXCLUDED.stale_reads,
            stale_seconds = pulse_days.stale_seconds + EXCLUDED.stale_seconds,
-           stale_seconds_most = greatest(pulse_days.stale_seconds_most, EXCLUDED.stale_seconds_most)
+           max_stale_seconds = greatest(pulse_days.max_stale_seconds, EXCLUDED.max_stale_seconds)
     RETURNING tenant_id, entity_id
 )
-INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at)
+INSERT INTO pulse_states (tenant_id, entity_id, decayed_reads, reads_counted_at)
 SELECT tenant_id, entity_id, 1, %(now)s FROM looked
     ON CONFLICT (tenant_id, entity_id) DO UPDATE
-   SET reads = 1 + pulse_states.reads
-                   * power(0.5, greatest(0, coalesce(extract(epoch FROM %(now)s - pulse_states.read_at), 0)
+   SET decayed_reads = 1 + pulse_states.decayed_reads
+                   * power(0.5, greatest(0, coalesce(extract(epoch FROM %(now)s - pulse_states.reads_counted_at), 0)
                                             / extract(epoch FROM %(half)s::interval))),
-       read_at = %(now)s;
+       reads_counted_at = %(now)s;
 
--- name: versions
+-- name: list_versions
 -- The texts that a record's Pulse of one level had, the newest first; none that was written from something that stands
 -- above the level by now.
-SELECT v.level, v.version, v.markdown, v.statements, v.citations, v.model, v.cost_usd, v.causes, v.marks, v.generated_at
+SELECT v.level, v.version, v.markdown, v.statements, v.citations, v.model, v.cost_usd, v.causes, v.mark_count, v.generated_at
   FROM pulse_versions v
- WHERE v.entity_id = %(id)s AND v.level = %(level)s AND NOT stands_above(v.told_of, v.level)
+ WHERE v.entity_id = %(id)s AND v.level = %(level)s AND NOT has_source_above_level(v.source_ids, v.level)
    AND (%(versions)s::int[] IS NULL OR v.version = ANY(%(versions)s::int[]))
    AND (%(before)s::int IS NULL OR v.version < %(before)s)
  ORDER BY v.version DESC
  LIMIT %(most)s;
 
--- name: ask
+-- name: add_question
 -- Somebody asks about a record.
 INSERT INTO pulse_questions (tenant_id, id, entity_id, question, asked_by, level, asked_at)
 SELECT tenant_id, %(question_id)s, id, %(question)s, %(by)s, %(clearance)s, %(now)s
@@ -142,27 +142,27 @@ SELECT tenant_id, %(question_id)s, id, %(question)s, %(by)s, %(clearance)s, %(no
  WHERE id = %(entity_id)s
     ON CONFLICT DO NOTHING;
 
--- name: answer
+-- name: find_answer
 -- A question of the reader's own, with its answer unless it was written from something that the reader may not see now.
 SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd, is_open,
        CASE WHEN is_open THEN q.markdown ELSE '' END AS markdown,
        CASE WHEN is_open THEN q.citations ELSE '[]' END AS citations
   FROM pulse_questions q
   JOIN entities e ON e.id = q.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s,
-       LATERAL (SELECT q.level <= %(clearance)s AND NOT stands_above(q.told_of, %(clearance)s) AS is_open) o
+       LATERAL (SELECT q.level <= %(clearance)s AND NOT has_source_above_level(q.source_ids, %(clearance)s) AS is_open) o
  WHERE q.id = %(question_id)s AND q.entity_id = %(entity_id)s AND q.asked_by = %(by)s;
 
--- name: days
+-- name: list_days
 -- What became of the tenant's Pulses, day by day, and how many records they were of.
 SELECT day, count(*) AS records, sum(regenerated) AS regenerated, sum(skipped) AS skipped, sum(coalesced) AS coalesced,
        sum(failed) AS failed, sum(reads) AS reads, sum(stale_reads) AS stale_reads,
-       sum(stale_seconds) AS stale_seconds, max(stale_seconds_most) AS stale_seconds_most, sum(cost_usd) AS cost_usd
+       sum(stale_seconds) AS stale_seconds, max(max_stale_seconds) AS stale_seconds_most, sum(cost_usd) AS cost_usd
   FROM pulse_days
  WHERE day > %(day)s::date - %(days)s::int AND day <= %(day)s
  GROUP BY day
  ORDER BY day DESC;
 
--- name: dearest
+-- name: list_most_expensive
 -- The records whose Pulses cost most.
 SELECT t.key || '/' || e.key AS handle, e.name, sum(d.regenerated) AS regenerated, sum(d.skipped) AS skipped,
        sum(d.reads) AS reads, sum(d.cost_usd) AS cost_usd
@@ -174,7 +174,7 @@ SELECT t.key || '/' || e.key AS handle, e.name, sum(d.regenerated) AS regenerate
  ORDER BY sum(d.cost_usd) DESC, sum(d.regenerated) DESC, t.key, e.key
  LIMIT %(most)s;
 
--- name: standing
+-- name: read_current_statistics
 -- How the tenant's Pulses stand: what they cost on a day of what they may, how many are due, since when, and what the
 -- others wait for.
 SELECT t.pulse_daily_cap_usd AS own_cap,
@@ -186,9 +186,9 @@ SELECT t.pulse_daily_cap_usd AS own_cap,
                       WHERE tenant_id = t.tenant_id AND kind = 'pulse' AND due_at <= %(now)s) w
  CROSS JOIN (SELECT count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget,
                     count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off,
-                    count(*) FILTER (WHERE dead_at IS NOT NULL) AS dead FROM pulse_states) s;
+                    count(*) FILTER (WHERE given_up_at IS NOT NULL) AS dead FROM pulse_states) s;
 
--- name: places
+-- name: find_citation_targets
 -- Where rows that are cited stand, as far as a reader may see that: in which record, document or file, and on which page.
 WITH named AS MATERIALIZED (
     SELECT one AS row, split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id

@@ -6,14 +6,14 @@ from datetime import date, datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
-from parlour.knowledge.records.kinds import FINDING_TYPE
-from parlour.knowledge.records.relations import PEER_RELATIONS, PARENT_TO_CHILD_RELATIONS
-from parlour.pulse.due.rules import READ_HALF_LIFE
-from parlour.pulse.places import CitationTarget
-from parlour.pulse.since import ChangeSincePulse
+from parlour.pulse.due.scheduling_rules import READ_HALF_LIFE
+from parlour.pulse.reading.changes_since import ChangeSincePulse
+from parlour.pulse.reading.citation_links import CitationTarget
+from parlour.records.built_in_types import FINDING_TYPE
+from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
 
 SQL = Queries.for_module(__file__)
 
@@ -124,7 +124,7 @@ class CurrentStatisticsRow:
 
 
 def find_pulse_view(tx: Transaction, entity_id: UUID, clearance: int) -> PulseViewRow | None:
-    return tx.first(SQL["seen"], PulseViewRow, id=entity_id, clearance=clearance)
+    return tx.first(SQL["find_pulse_view"], PulseViewRow, id=entity_id, clearance=clearance)
 
 
 def list_changes_since(
@@ -132,17 +132,17 @@ def list_changes_since(
 ) -> list[ChangeSincePulse]:
     """The newest `each` of every cause; `told`: the files that the Pulse was written from."""
     return tx.all(
-        SQL["changed_since"], ChangeSincePulse, id=entity_id, since=since, clearance=clearance, told=list(file_ids), each=limit_per_cause,
+        SQL["list_changes_since"], ChangeSincePulse, id=entity_id, since=since, clearance=clearance, told=list(file_ids), each=limit_per_cause,
         said_by_the_whole=PARENT_TO_CHILD_RELATIONS, between_equals=PEER_RELATIONS, finding=FINDING_TYPE,
     )  # fmt: skip
 
 
 def find_citation_targets(tx: Transaction, source_ids: Sequence[str], clearance: int) -> list[CitationTarget]:
-    return tx.all(SQL["places"], CitationTarget, rows=list(source_ids), clearance=clearance)
+    return tx.all(SQL["find_citation_targets"], CitationTarget, rows=list(source_ids), clearance=clearance)
 
 
 def record_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> None:
-    tx.run(SQL["note_read"], id=entity_id, day=day, now=now, half=READ_HALF_LIFE)
+    tx.run(SQL["record_read"], id=entity_id, day=day, now=now, half=READ_HALF_LIFE)
 
 
 def list_versions(
@@ -150,31 +150,35 @@ def list_versions(
     limit: int,
 ) -> list[VersionRow]:  # fmt: skip
     asked = None if numbers is None else list(numbers)
-    return tx.all(SQL["versions"], VersionRow, id=entity_id, level=level, versions=asked, before=before_version, most=limit)
+    return tx.all(
+        SQL["list_versions"], VersionRow, id=entity_id, level=level, versions=asked, before=before_version, most=limit
+    )
 
 
 def add_question(
     tx: Transaction, entity_id: UUID, question_id: UUID, question: str, *, asked_by: str, clearance: int, now: datetime
 ) -> None:
     tx.run(
-        SQL["ask"], entity_id=entity_id, question_id=question_id, question=question, by=asked_by, clearance=clearance, now=now
+        SQL["add_question"], entity_id=entity_id, question_id=question_id, question=question, by=asked_by, clearance=clearance, now=now
     )  # fmt: skip
 
 
-def find_answer(tx: Transaction, entity_id: UUID, question_id: UUID, *, asked_by: str, clearance: int) -> AnswerRow | None:
+def find_answer(
+    tx: Transaction, entity_id: UUID, question_id: UUID, *, asked_by: str, clearance: int
+) -> AnswerRow | None:
     return tx.first(
-        SQL["answer"], AnswerRow, entity_id=entity_id, question_id=question_id, by=asked_by, clearance=clearance
+        SQL["find_answer"], AnswerRow, entity_id=entity_id, question_id=question_id, by=asked_by, clearance=clearance
     )  # fmt: skip
 
 
 def list_days(tx: Transaction, day: date, day_count: int) -> list[DayRow]:
     """The last `count` days up to `day`, the newest first; those without anything are not there."""
-    return tx.all(SQL["days"], DayRow, day=day, days=day_count)
+    return tx.all(SQL["list_days"], DayRow, day=day, days=day_count)
 
 
 def list_most_expensive(tx: Transaction, day: date, day_count: int, limit: int) -> list[RecordCostRow]:
-    return tx.all(SQL["dearest"], RecordCostRow, day=day, days=day_count, most=limit)
+    return tx.all(SQL["list_most_expensive"], RecordCostRow, day=day, days=day_count, most=limit)
 
 
 def read_current_statistics(tx: Transaction, day: date, now: datetime) -> CurrentStatisticsRow:
-    return tx.one(SQL["standing"], CurrentStatisticsRow, day=day, now=now)
+    return tx.one(SQL["read_current_statistics"], CurrentStatisticsRow, day=day, now=now)

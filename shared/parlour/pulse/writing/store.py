@@ -6,7 +6,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra.jsonable import JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 
@@ -118,13 +118,13 @@ class LedgerTextRow:
 
 def read_fingerprints(tx: Transaction, record_id: UUID) -> dict[int, str]:
     """The fingerprints of the record's Pulses, by level."""
-    return {row.level: row.fingerprint for row in tx.all(SQL["kept_pulses"], FingerprintRow, id=record_id)}
+    return {row.level: row.fingerprint for row in tx.all(SQL["read_fingerprints"], FingerprintRow, id=record_id)}
 
 
 def add_pulse_text(tx: Transaction, record_id: UUID, text: NewPulseText) -> int:
     """The version that the text is."""
     version: int = tx.value(
-        SQL["keep_pulse"], id=record_id, level=text.level, markdown=text.markdown, statements=jsonb(text.statements),
+        SQL["add_pulse_text"], id=record_id, level=text.level, markdown=text.markdown, statements=jsonb(text.statements),
         citations=jsonb(text.citations), told_of=list(text.source_ids), dropped=text.rejected_statements,
         fingerprint=text.fingerprint, prompt_version=text.prompt_version, provider=text.provider, model=text.model,
         cost_usd=text.cost_usd, causes=jsonb(text.causes), marks=text.mark_count, read_at=text.sources_read_at,
@@ -134,17 +134,17 @@ def add_pulse_text(tx: Transaction, record_id: UUID, text: NewPulseText) -> int:
 
 
 def mark_checked(tx: Transaction, record_id: UUID, level: int, source_ids: Sequence[str], checked_at: datetime) -> None:
-    tx.run(SQL["check_pulse"], id=record_id, level=level, told_of=list(source_ids), read_at=checked_at)
+    tx.run(SQL["mark_checked"], id=record_id, level=level, told_of=list(source_ids), read_at=checked_at)
 
 
 def delete_other_levels(tx: Transaction, record_id: UUID, levels: Sequence[int]) -> None:
     """The record has Pulses of these levels and of no others."""
-    tx.run(SQL["drop_pulses"], id=record_id, levels=list(levels))
+    tx.run(SQL["delete_other_levels"], id=record_id, levels=list(levels))
 
 
 def add_to_day(tx: Transaction, record_id: UUID, day: PulseDayDelta) -> None:
     tx.run(
-        SQL["note_day"], id=record_id, day=day.day, regenerated=day.regenerated, skipped=day.skipped,
+        SQL["add_to_day"], id=record_id, day=day.day, regenerated=day.regenerated, skipped=day.skipped,
         coalesced=day.coalesced, failed=day.failed, cost_usd=day.cost_usd,
     )  # fmt: skip
 
@@ -152,7 +152,7 @@ def add_to_day(tx: Transaction, record_id: UUID, day: PulseDayDelta) -> None:
 def add_ledger(tx: Transaction, row: NewPulseLedger, version: int | None) -> None:
     """Texts are kept in the order of their hashes, so that two who keep the same ones do not wait for each other."""
     tx.run(
-        SQL["keep_ledger"], id=row.id, entity_id=row.entity_id, level=row.level, version=version, at=row.created_at,
+        SQL["add_ledger"], id=row.id, entity_id=row.entity_id, level=row.level, version=version, at=row.created_at,
         model=row.model, prompt_hash=row.prompt_hash, basis=row.prompt_inputs, told_of=list(row.source_ids),
         question_id=row.question_id, outcome=row.outcome, hashes=sorted(row.texts_by_hash),
         texts=[row.texts_by_hash[one] for one in sorted(row.texts_by_hash)],
@@ -160,22 +160,22 @@ def add_ledger(tx: Transaction, row: NewPulseLedger, version: int | None) -> Non
 
 
 def find_ledger(tx: Transaction, record_id: UUID, level: int, version: int | None) -> PulseLedgerRow | None:
-    return tx.first(SQL["ledger"], PulseLedgerRow, entity_id=record_id, level=level, version=version)
+    return tx.first(SQL["find_ledger"], PulseLedgerRow, entity_id=record_id, level=level, version=version)
 
 
 def read_ledger_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
     """The texts of those hashes; those that were forgotten are missing."""
-    found = tx.all(SQL["ledger_words"], LedgerTextRow, month=month, hashes=list(hashes))
+    found = tx.all(SQL["read_ledger_texts"], LedgerTextRow, month=month, hashes=list(hashes))
     return {one.hash: one.text for one in found if one.text is not None}
 
 
 def find_open_question(tx: Transaction, question_id: UUID) -> QuestionRow | None:
-    return tx.first(SQL["question"], QuestionRow, id=question_id)
+    return tx.first(SQL["find_open_question"], QuestionRow, id=question_id)
 
 
 def find_previous_answer(tx: Transaction, pulse_question: QuestionRow, fingerprint: str) -> AnswerContent | None:
     return tx.first(
-        SQL["answered_before"], AnswerContent, entity_id=pulse_question.entity_id, by=pulse_question.asked_by, level=pulse_question.level,
+        SQL["find_previous_answer"], AnswerContent, entity_id=pulse_question.entity_id, by=pulse_question.asked_by, level=pulse_question.level,
         fingerprint=fingerprint,
     )  # fmt: skip
 
@@ -186,7 +186,7 @@ def complete_question(
 ) -> bool:  # fmt: skip
     """False when it has its answer already."""
     return tx.run(
-        SQL["answer_question"], id=question_id, markdown=answer.markdown, statements=jsonb(answer.statements),
+        SQL["complete_question"], id=question_id, markdown=answer.markdown, statements=jsonb(answer.statements),
         citations=jsonb(answer.citations), model=answer.model, told_of=list(source_ids), fingerprint=fingerprint,
         cost_usd=cost_usd, problem=problem, now=now,
     ) > 0  # fmt: skip

@@ -1,0 +1,147 @@
+"""Who is calling, and what an endpoint of theirs works with."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Depends, Request
+
+from parlour.api.dependencies import ApiDependencies
+from parlour.infra import log
+from parlour.infra.errors import Forbidden, NotFound, QueueUnavailable
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.search.index import scheduling
+from parlour.search.index.embedders import Embedder
+from parlour.tenancy import roles, users
+from parlour.tenancy.authentication import AuthenticatedCaller, Credentials, VisitorClaims
+from parlour.tenancy.users import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody who signed in, for the length of one request; `now` is the moment it came."""
+
+    dependencies: ApiDependencies
+    signed_in: AuthenticatedCaller
+    now: datetime
+
+    @property
+    def principal(self) -> Principal:
+        return self.signed_in.principal
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        """A transaction as the caller's tenant, on a database of its own."""
+        with self.dependencies.databases.borrow() as database, database.transaction(self.principal) as tx:
+            yield tx
+
+    def embedder(self) -> Embedder:
+        """What the tenant's questions are embedded with. Misconfigured when the deployment does not name it."""
+        with self.dependencies.databases.borrow() as database:
+            return self.dependencies.embedding_spaces.tenant_embedder(database, self.principal.tenant_id)
+
+    def request_embedding(self) -> None:
+        """Have what was just committed get its vectors."""
+        request_embedding(self.dependencies, self.principal.tenant_id)
+
+    def check_session_token(self, session_id: UUID) -> None:
+        """A visitor's token is good for the session it was issued with; NotFound for any other."""
+        visitor = self.signed_in.visitor
+        if visitor and visitor.session_id not in {None, session_id}:
+            raise NotFound("this token was issued for another session; open one with POST /v1/sessions")
+
+    def get_session(self, tx: Transaction, session_id: UUID) -> Session:
+        """The session, if the caller may read it: its own visitor with a token of its binding, or those of the tenant
+        to whom it is open; else NotFound."""
+        self.check_session_token(session_id)
+        found = users.get_session(self.principal, tx, session_id)
+        if self.signed_in.visitor and self.signed_in.visitor.binding_id != found.binding_id:
+            raise NotFound("this token was issued for another agent; open a session with that one")
+        return found
+
+    def require_visitor(self) -> VisitorClaims:
+        """A visitor with a token that is good for all of their sessions with a binding; Forbidden for anybody else."""
+        visitor = self.signed_in.visitor
+        if visitor is None or visitor.session_id is not None:
+            raise Forbidden("use the visitor_token of the session, not the session token")
+        return visitor
+
+
+def request_embedding(services: ApiDependencies, tenant_id: UUID) -> None:
+    """Have what a tenant just committed get its vectors. It is found by its words already; should the queue be away,
+    the sweep sees to it."""
+    try:
+        scheduling.wake_embedder(services.embedder_queue, tenant_id)
+    except QueueUnavailable as problem:
+        log.error("embedding_not_woken", problem)
+
+
+def get_dependencies(request: Request) -> ApiDependencies:
+    """What the app was created with."""
+    found: ApiDependencies = request.app.state.services
+    return found
+
+
+AppDependencies = Annotated[ApiDependencies, Depends(get_dependencies)]
+
+
+def get_credentials(request: Request) -> Credentials:
+    """The two headers that say who is calling."""
+    return Credentials(request.headers.get("authorization", ""), request.headers.get("parlour-tenant", ""))
+
+
+RequestCredentials = Annotated[Credentials, Depends(get_credentials)]
+
+
+def authenticate_caller(found: AppDependencies, given: RequestCredentials) -> Caller:
+    """Sign the caller in, or refuse."""
+    now = found.clock()
+    with found.databases.borrow() as database:
+        return Caller(found, found.authenticator.authenticate(given, database, now), now)
+
+
+AnyCaller = Annotated[Caller, Depends(authenticate_caller)]
+
+
+def require_viewer(calling: AnyCaller) -> Caller:
+    """A caller who may read what an operator of the tenant sees."""
+    roles.require_role(calling.principal, "viewer")
+    return calling
+
+
+def require_reader(calling: AnyCaller) -> Caller:
+    """A caller who may read the tenant's records: a viewer, or an editor, who could not change what they do not see."""
+    if not calling.principal.has_role("editor"):
+        roles.require_role(calling.principal, "viewer")
+    return calling
+
+
+def require_editor(calling: AnyCaller) -> Caller:
+    """A caller who may write records, documents and files."""
+    roles.require_role(calling.principal, "editor")
+    return calling
+
+
+def require_admin(calling: AnyCaller) -> Caller:
+    """A caller who may change the tenant's configuration."""
+    roles.require_role(calling.principal, "admin")
+    return calling
+
+
+def require_operator(found: AppDependencies, given: RequestCredentials) -> ApiDependencies:
+    """The services, for the operator of the deployment: what they touch is every tenant's."""
+    if not found.authenticator.is_operator(given):
+        authenticate_caller(found, given)  # whoever is nobody at all hears that instead
+        raise Forbidden("only the operator of the deployment may do this; use the operator key")
+    return found
+
+
+OperatorDependencies = Annotated[ApiDependencies, Depends(require_operator)]
+Viewer = Annotated[Caller, Depends(require_viewer)]
+Reader = Annotated[Caller, Depends(require_reader)]
+Editor = Annotated[Caller, Depends(require_editor)]
+Admin = Annotated[Caller, Depends(require_admin)]

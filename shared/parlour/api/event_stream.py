@@ -1,0 +1,128 @@
+"""A session's events as server-sent events: what is new is asked for every tenth of a second or so.
+
+A reader resumes with `Last-Event-ID`, so that ending a stream is always harmless.
+"""
+
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+import anyio
+from fastapi.concurrency import run_in_threadpool
+
+from parlour.infra import log
+from parlour.infra.errors import ParlourError
+from parlour.infra.json_values import JsonObject
+
+_RETRY_FRAME = "retry: 1000\n\n"
+_KEEP_ALIVE_FRAME = ": still here\n\n"
+_RECORD_STATE = "entity_patch"
+"""The kind of event that says how a record is stored now."""
+
+
+class Event(Protocol):
+    """A numbered event of a session's feed."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def payload(self) -> JsonObject: ...
+    @property
+    def turn_id(self) -> UUID: ...
+    @property
+    def at(self) -> datetime: ...
+
+
+@dataclass(frozen=True, slots=True)
+class StreamTiming:
+    """Seconds: between two looks, of silence before a comment keeps the line open, and until the stream ends."""
+
+    interval: float = 0.12
+    keep_alive: float = 15.0
+    max_seconds: float = 300.0
+
+
+LIVE_TIMING = StreamTiming()
+"""Where bytes leave as they are written: under a web server."""
+
+BUFFERED_TIMING = StreamTiming(max_seconds=20.0)
+"""Where a response leaves as a whole, when it is complete: behind API Gateway, which waits 29 s at most."""
+
+
+@dataclass(slots=True)
+class EventReader:
+    """One reader's place in a session's feed.
+
+    `finished`: a turn was done, and at the next look nothing had followed it.
+    """
+
+    read_after: Callable[[int], Sequence[Event]]
+    number: int
+    is_finished: bool = field(default=False, init=False)
+    _saw_done: bool = field(default=False, init=False)
+
+    def read_new(self) -> Sequence[Event]:
+        """What is new since the last look."""
+        events = self.read_after(self.number)
+        if events:
+            self.number, self._saw_done = events[-1].number, events[-1].kind == "done"
+        else:
+            self.is_finished = self._saw_done
+        return drop_replaced_states(events)
+
+
+def drop_replaced_states(events: Sequence[Event]) -> Sequence[Event]:
+    """Without states of a record that a later event replaces: a reader who fell behind gets the newest one. All else
+    stays, text and results of tools above all."""
+    newest = {event.payload.get("entity_id"): event.number for event in events if event.kind == _RECORD_STATE}
+    return [
+        event
+        for event in events
+        if event.kind != _RECORD_STATE or newest[event.payload.get("entity_id")] == event.number
+    ]
+
+
+async def stream_events(
+    reader: EventReader, timing: StreamTiming, clock: Callable[[], float] = time.monotonic
+) -> AsyncIterator[str]:
+    """The stream's text, until the newest turn is done or `pace.longest` is over.
+
+    A thread and a connection are held for each look, not in between: many may listen at once.
+    """
+    yield _RETRY_FRAME
+    begun = quiet_since = clock()
+    while not reader.is_finished and clock() - begun < timing.max_seconds:
+        try:
+            events = await run_in_threadpool(reader.read_new)
+        except ParlourError as problem:
+            log.warning("stream_ended", code=problem.code)
+            return
+        if events:
+            quiet_since = clock()
+            yield "".join(to_sse_frame(event) for event in events)
+        elif clock() - quiet_since >= timing.keep_alive:
+            quiet_since = clock()
+            yield _KEEP_ALIVE_FRAME
+        await anyio.sleep(timing.interval)
+
+
+def to_sse_frame(event: Event) -> str:
+    """One event on the wire: its number as the id to resume from, its kind, and the whole of it as JSON."""
+    return f"id: {event.number}\nevent: {event.kind}\ndata: {json.dumps(event_json(event), separators=(',', ':'))}\n\n"
+
+
+def event_json(event: Event) -> JsonObject:
+    """An event as readers get it, streamed or asked for."""
+    return {
+        "number": event.number,
+        "kind": event.kind,
+        "payload": event.payload,
+        "turn_id": str(event.turn_id),
+        "at": event.at.isoformat(),
+    }

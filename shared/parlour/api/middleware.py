@@ -1,0 +1,94 @@
+"""What holds for every request and response: how large, which headers, and that nothing unforeseen gets out."""
+
+from collections.abc import Mapping
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from parlour.api import error_responses
+from parlour.infra.errors import PayloadTooLarge
+
+MAX_BODY_BYTES = 256 * 1024
+"""The largest body of a request, a pack's excepted: 8,000 characters of any script and their escapes fit twice."""
+
+MAX_PACK_BYTES = 6 * 1024 * 1024
+"""The largest pack: what a Lambda can be invoked with."""
+
+_PACK_PATH = "/v1/pack"
+_CONSOLE_PATH = "/console"
+_CONSOLE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {reached}; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_POLICY = "default-src 'none'; frame-ancestors 'none'"
+_COMMON_HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class SecurityMiddleware:
+    """The outermost layer of the app.
+
+    A body that says it is too large is refused before it is read. An exception that nothing else foresaw
+    becomes a plain 500 here, so that neither a client nor a server's own log ever gets a stack trace.
+    """
+
+    def __init__(self, app: ASGIApp, uploads: str = "") -> None:
+        """`uploads`: the origins of the buckets that the console's pages send files to, with a space between them."""
+        self._app = app
+        self._uploads = uploads
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        reply = _ResponseSender(scope, send, self._uploads)
+        if _declared_bytes(Headers(scope=scope)) > max_body_bytes(scope["path"]):
+            refusal = error_responses.error_response(413, PayloadTooLarge.code, str(PayloadTooLarge()))
+            await refusal(scope, receive, reply.send)
+            return
+        try:
+            await self._app(scope, receive, reply.send)
+        except Exception as problem:  # noqa: BLE001 - the last resort; it is logged, without what it quotes
+            response = error_responses.internal_error(problem, scope["method"])
+            if not reply.is_started:
+                await response(scope, receive, reply.send)
+
+
+def max_body_bytes(path: str) -> int:
+    """How many bytes the body of a request to `path` may have."""
+    return MAX_PACK_BYTES if path == _PACK_PATH else MAX_BODY_BYTES
+
+
+def security_headers(path: str, uploads: str = "") -> Mapping[str, str]:
+    """The security headers of a response at `path`."""
+    if path.startswith(_CONSOLE_PATH):
+        policy = _CONSOLE_POLICY.format(reached=f"'self' {uploads}".strip())
+        return {**_COMMON_HEADERS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}
+    return {**_COMMON_HEADERS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
+
+
+class _ResponseSender:
+    """Passes a response on with the headers that every response has."""
+
+    def __init__(self, scope: Scope, send: Send, uploads: str) -> None:
+        self._path = scope["path"]
+        self._uploads = uploads
+        self._send = send
+        self.is_started = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.is_started = True
+            found = MutableHeaders(scope=message)
+            for name, value in security_headers(self._path, self._uploads).items():
+                found[name] = value
+        await self._send(message)
+
+
+def _declared_bytes(given: Headers) -> int:
+    length = given.get("content-length", "")
+    return int(length) if length.isdecimal() else 0

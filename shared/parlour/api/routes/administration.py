@@ -1,0 +1,94 @@
+"""Who may do what in the tenant, and who did: keys, members, the audit trail."""
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query
+
+from parlour.api.authorization import Admin, AnyCaller, Viewer
+from parlour.api.schemas import CallerView, CreatedKeyView, KeyView, MemberChange, MemberView, NewKey, NewMember
+from parlour.infra.json_values import JsonObject
+from parlour.tenancy import api_keys, audit, members, roles
+from parlour.tenancy.audit import AuditEntry
+
+router = APIRouter(prefix="/v1", tags=["people"])
+
+
+@router.get("/me")
+def get_me(caller: AnyCaller) -> CallerView:
+    """Whom the credentials are good for, and what they may do: what a page offers, it offers by this."""
+    who = caller.principal
+    held = [role for role in sorted(roles.ROLES) if who.has_role(role)]
+    tenant = caller.signed_in.tenant.slug
+    return CallerView.model_validate({"kind": who.kind, "tenant": tenant, "roles": held, "clearance": who.clearance})
+
+
+@router.post("/keys", status_code=201)
+def create_key(wanted: NewKey, caller: Admin) -> CreatedKeyView:
+    """Make an API key; its text is in this answer and nowhere else."""
+    with caller.transaction() as tx:
+        created = api_keys.create_key(
+            caller.principal, tx, name=wanted.name, roles=wanted.roles, clearance=wanted.clearance,
+            now=caller.now, new_id=caller.dependencies.new_id,
+        )  # fmt: skip
+    return CreatedKeyView(**KeyView.model_validate(created.key).model_dump(), key=created.text)
+
+
+@router.get("/keys")
+def list_keys(caller: Admin) -> dict[str, list[KeyView]]:
+    """The tenant's API keys, revoked ones too, newest first."""
+    with caller.transaction() as tx:
+        return {"keys": [KeyView.model_validate(key) for key in api_keys.list_keys(caller.principal, tx)]}
+
+
+@router.delete("/keys/{key_id}")
+def revoke_key(key_id: UUID, caller: Admin) -> KeyView:
+    """Revoke a key immediately."""
+    with caller.transaction() as tx:
+        key = api_keys.revoke_key(caller.principal, tx, key_id, caller.now, caller.dependencies.new_id)
+    return KeyView.model_validate(key)
+
+
+@router.post("/members", status_code=201)
+def add_member(wanted: NewMember, caller: Admin) -> MemberView:
+    """Let somebody sign in with their OIDC token."""
+    with caller.transaction() as tx:
+        member = members.add_member(
+            caller.principal, tx, **wanted.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
+        )  # fmt: skip
+    return MemberView.model_validate(member)
+
+
+@router.get("/members")
+def list_members(caller: Admin) -> dict[str, list[MemberView]]:
+    """Everybody of the tenant."""
+    with caller.transaction() as tx:
+        return {"members": [MemberView.model_validate(member) for member in members.list_members(caller.principal, tx)]}
+
+
+@router.put("/members/{member_id}")
+def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> MemberView:
+    """Set what a member may do from their next request on."""
+    with caller.transaction() as tx:
+        member = members.update_member(
+            caller.principal, tx, member_id, **change.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
+        )
+    return MemberView.model_validate(member)
+
+
+@router.get("/audit")
+def list_audit_entries(caller: Viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> JsonObject:
+    """The latest administrative acts, newest first."""
+    with caller.transaction() as tx:
+        return {"entries": [_audit_entry_json(entry) for entry in audit.list_entries(caller.principal, tx, limit)]}
+
+
+def _audit_entry_json(entry: AuditEntry) -> JsonObject:
+    return {
+        "id": str(entry.id),
+        "actor": entry.actor,
+        "action": entry.action,
+        "target": entry.target,
+        "details": entry.details,
+        "at": entry.at.isoformat(),
+    }

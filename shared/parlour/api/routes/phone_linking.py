@@ -1,0 +1,88 @@
+"""Joining a conversation on the web with a phone: consent, a code that is sent there, and the code given back."""
+
+import secrets
+from uuid import UUID
+
+from fastapi import APIRouter
+
+from parlour.api.authorization import AnyCaller, Caller
+from parlour.api.session_schemas import PhoneLinkCode, PhoneLinked, PhoneLinkRequest, PhoneLinkStarted
+from parlour.channels import outbox
+from parlour.conversations.linking import link_codes
+from parlour.conversations.linking.code_request import RequestedCode, request_code
+from parlour.conversations.linking.user_merge import merge_user
+from parlour.infra import log
+from parlour.infra.errors import InvalidRequest, NotFound, QueueUnavailable
+from parlour.tenancy import bindings
+from parlour.tenancy.authentication import VisitorClaims
+from parlour.tenancy.bindings import Binding
+
+router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+_CODE_SENT = (
+    "If this number can be reached, it gets a code by WhatsApp. If no code arrives, write to the agent on WhatsApp "
+    "first and try again."
+)
+
+
+@router.post("/{session_id}/phone", status_code=202)
+def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCaller) -> PhoneLinkStarted:
+    """Have a code sent to a number that the visitor says is theirs. Needs the `visitor_token`."""
+    if not wanted.consent:
+        raise InvalidRequest("consent: must be true; without it no code is sent and nothing is linked")
+    binding, services = _visitor_binding(caller, session_id), caller.dependencies
+    with services.databases.borrow() as database:
+        asked = request_code(
+            caller.principal, database, binding, session_id, wanted.phone, code=link_codes.generate_code(secrets.randbelow),
+            secret=services.token_secret(), now=caller.now, new_id=services.new_id,
+        )  # fmt: skip
+    _send_code(caller, asked)
+    return PhoneLinkStarted(link_id=asked.link_id, expires_at=asked.expires_at, message=_CODE_SENT)
+
+
+@router.post("/{session_id}/phone/{link_id}")
+def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, caller: AnyCaller) -> PhoneLinked:
+    """Give the code back: what was said here and on the phone is one from now on. Needs the `visitor_token`."""
+    binding, services = _visitor_binding(caller, session_id), caller.dependencies
+    with services.databases.borrow() as database:
+        joined = merge_user(
+            caller.principal, database, link_id, given.code, secret=services.token_secret(), now=caller.now,
+            new_id=services.new_id,
+        )  # fmt: skip
+    tenant_id = caller.principal.tenant_id
+    token = services.authenticator.issue_visitor_token(
+        VisitorClaims(tenant_id, joined.user_id, binding.id, joined.session_id), caller.now
+    )
+    whole = services.authenticator.issue_visitor_token(
+        VisitorClaims(tenant_id, joined.user_id, binding.id, None), caller.now
+    )
+    return PhoneLinked(
+        session_id=joined.session_id, token=token.text, visitor_token=whole.text, visitor_expires_at=whole.expires_at,
+        expires_at=token.expires_at,
+    )  # fmt: skip
+
+
+def _visitor_binding(caller: Caller, session_id: UUID) -> Binding:
+    """The binding of the visitor's token, whose session this is."""
+    visitor = caller.require_visitor()
+    with caller.transaction() as tx:
+        caller.get_session(tx, session_id)
+        binding = bindings.find_binding(tx, visitor.binding_id)
+    if binding is None or not binding.is_active:
+        raise NotFound("this agent is no longer available")
+    return binding
+
+
+def _send_code(caller: Caller, asked: RequestedCode) -> None:
+    """Should the queue be away, the sweep sends it; by then the code may be over, and another is asked for."""
+    if asked.pending_reply is None:
+        return
+    try:
+        outbox.send_wakeup(
+            caller.dependencies.outbox_queue,
+            caller.principal.tenant_id,
+            asked.pending_reply.session_id,
+            asked.pending_reply.id,
+        )
+    except QueueUnavailable as problem:
+        log.error("code_not_sent_yet", problem)

@@ -1,0 +1,128 @@
+"""Sessions as they go in and out as JSON, and the phone that one of them is joined with."""
+
+from datetime import datetime
+from typing import Annotated, Self
+from uuid import UUID
+
+from pydantic import StringConstraints
+
+from parlour.api.schemas import PackText, PublicAgent, RecordLabel, RequestModel, ResponseModel
+from parlour.api.schemas import SingleLine as OneLine
+from parlour.conversations.sessions.session_lists import SessionListItem
+from parlour.principal import Principal
+from parlour.records.crud import Record
+from parlour.tenancy.rows import SessionVisibility
+from parlour.tenancy.users import Session
+
+PhoneNumber = Annotated[PackText, StringConstraints(min_length=1, max_length=40)]
+LinkCode = Annotated[PackText, StringConstraints(min_length=1, max_length=20)]
+
+
+class OpenedSession(ResponseModel):
+    """A session and the token that every further call about it must carry as a bearer.
+
+    visitor_token       good for all of the visitor's conversations with this agent: to list them and go on with one, to
+                        join them with a phone. Given to a new visitor, and to one who showed it.
+    visitor_expires_at  until when that one is good; `expires_at` is the session's.
+    resumed             whether it is a conversation that they had already.
+    """
+
+    session_id: UUID
+    token: str
+    visitor_token: str | None = None
+    visitor_expires_at: datetime | None = None
+    expires_at: datetime
+    binding: PublicAgent
+    entity: RecordLabel | None = None
+    resumed: bool = False
+
+
+class SessionView(ResponseModel):
+    """A session; `entity` is the record that it is about, if the reader may see it.
+
+    visibility  who else of the tenant reads it besides its user and the viewers: private, role_gated (editors), shared.
+    user_id     whose it is, for those of the tenant who may see what is remembered of them.
+    is_main     whether what its user writes on a phone comes here.
+    last_event  the number of its newest event: whoever has read the messages goes on from there.
+    """
+
+    id: UUID
+    channel: str
+    title: str
+    visibility: str
+    pinned: bool
+    archived: bool
+    is_main: bool
+    created_at: datetime
+    last_active_at: datetime
+    last_event: int
+    entity: RecordLabel | None = None
+    user_id: UUID | None = None
+
+    @classmethod
+    def from_session(cls, reader: Principal, found: Session | SessionListItem, about: Record | None) -> Self:
+        """A session as its reader sees it; `about` is its record, if that is theirs to see."""
+        told: dict[str, object] = {
+            "id": found.id, "channel": found.channel, "title": found.title, "visibility": found.visibility,
+            "pinned": found.pinned_at is not None, "archived": found.archived_at is not None, "is_main": found.is_main,
+            "created_at": found.created_at, "last_active_at": found.last_active_at,
+            "last_event": found.last_event,
+            "entity": RecordLabel(handle=about.handle, name=about.name) if about else None,
+            "user_id": found.user_id if reader.has_role("viewer") else None,
+            "last": (found.last_message_preview or "") if isinstance(found, SessionListItem) else "",
+        }  # fmt: skip
+        return cls.model_validate(told)
+
+
+class SessionListItemView(SessionView):
+    """A session in a list; `last` is how what was said there last begins."""
+
+    last_message_preview: str
+
+
+class SessionPatch(RequestModel):
+    """What is to be different of one's own session; what is left out stays.
+
+    visibility  who else of the tenant may read it: nobody but its viewers (private), editors too (role_gated), every
+                member (shared). Nothing is remembered of what is said while others may read it.
+    """
+
+    title: OneLine | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+    visibility: SessionVisibility | None = None
+
+
+class PhoneLinkRequest(RequestModel):
+    """A number, with its country code, that the visitor says is theirs.
+
+    consent: that what was said here and there is to be one, seen and remembered on both channels. Without it nothing is
+    sent.
+    """
+
+    phone: PhoneNumber
+    consent: bool
+
+
+class PhoneLinkStarted(ResponseModel):
+    """A code is on its way, if the number can be reached; give it back under `link_id` while it is good."""
+
+    link_id: UUID
+    expires_at: datetime
+    message: str
+
+
+class PhoneLinkCode(RequestModel):
+    """The code as it came."""
+
+    code: LinkCode
+
+
+class PhoneLinked(ResponseModel):
+    """Both channels meet in this session from now on; its token, and one for all of the person's with this agent."""
+
+    session_id: UUID
+    token: str
+    visitor_token: str
+    visitor_expires_at: datetime
+    expires_at: datetime

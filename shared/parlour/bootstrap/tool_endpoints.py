@@ -1,0 +1,25 @@
+"""How tools are reached from this deployment: by turns, and by the dispatcher."""
+
+from parlour.bootstrap import clients
+from parlour.bootstrap.embedding_models import make_embedding_spaces
+from parlour.infra.secrets import SecretStore
+from parlour.infra.settings import OrchestratorSettings, ToolDispatcherSettings
+from parlour.tools.addresses import PrivateHosts
+from parlour.tools.builtin import builtin_tools
+from parlour.tools.http_endpoint import HttpEndpoint
+from parlour.tools.python_endpoint import PythonEndpoint
+from parlour.tools.run import Endpoints
+
+
+def make_endpoints(settings: OrchestratorSettings | ToolDispatcherSettings, secrets: SecretStore) -> Endpoints:
+    """By scheme."""
+    http = HttpEndpoint(secrets, PrivateHosts.parse(settings.private_tool_hosts))
+    builtins = builtin_tools.builtin_handlers(
+        make_embedding_spaces(settings, secrets).tenant_embedder,
+        clients.make_delayed_queue(settings.embedding_queue_url),
+    )
+    return {
+        "python": PythonEndpoint(builtins, builtin_tools.BUILTIN_LOOKUPS),
+        "https": http,
+        "http": http,
+    }

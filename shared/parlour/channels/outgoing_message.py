@@ -1,0 +1,102 @@
+"""One message for a provider, made from a reply and the settings of its binding's channel. Pure.
+
+    channels.whatsapp   provider: gupshup         app, source, api_key; template: {id, language}
+                        provider: whatsapp_cloud  phone_number_id, api_key; template: {name, language, parameter}
+
+A template has one body parameter. WhatsApp takes free text for a day after the user last wrote; later only a template
+that Meta has approved. `language` is the one it was approved in; `parameter` is the parameter's name in a template
+that names its parameters, and left out where they are numbered.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from parlour.infra.errors import Misconfigured
+from parlour.infra.json_values import JsonObject
+
+CUSTOMER_SERVICE_WINDOW = timedelta(hours=24)
+"""How long after the user last wrote WhatsApp takes free text."""
+
+_MAX_PARAMETER_UNITS = 800
+"""A template's body holds 1,024 characters, its own words included; counted in UTF-16 units to be safe."""
+
+_REQUIRED_SETTINGS = {"gupshup": ("app", "source"), "whatsapp_cloud": ("phone_number_id",)}
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """An approved message with one body parameter; name is an id at Gupshup, `parameter` may be empty."""
+
+    name: str
+    language: str = ""
+    parameter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingMessage:
+    """One message for a provider: to whom, what, from which of our numbers, and where the key is kept.
+
+    app, source      our number at Gupshup; phone_number_id: our number at Meta
+    callback         comes back with the provider's news of this message, where the provider can
+    template         the text goes as this template's body parameter; None: as free text
+    """
+
+    recipient: str
+    text: str
+    secret_reference: str
+    app: str = ""
+    source: str = ""
+    phone_number_id: str = ""
+    callback_data: str = ""
+    template: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelAccount:
+    """A binding's channel settings, checked: one of our numbers with one provider."""
+
+    provider: str
+    secret_reference: str
+    settings: JsonObject
+
+    def make_message(self, recipient: str, text: str, callback_data: str, template: Template | None) -> OutgoingMessage:
+        """`text` addressed to `recipient` from this number."""
+        values = {name: str(self.settings[name]) for name in _REQUIRED_SETTINGS[self.provider]}
+        return OutgoingMessage(
+            recipient, text, self.secret_reference, callback_data=callback_data, template=template, **values
+        )
+
+    @property
+    def template(self) -> Template | None:
+        """The template for after the window, when there is one."""
+        found = self.settings.get("template")
+        name = (found.get("name") or found.get("id")) if isinstance(found, dict) else None
+        if not isinstance(found, dict) or not isinstance(name, str):
+            return None
+        return Template(name, str(found.get("language") or ""), str(found.get("parameter") or ""))
+
+
+def parse_account(channel: str, settings: JsonObject | None, secret_reference: str | None) -> ChannelAccount:
+    """The number that a binding sends from; Misconfigured names what the binding's channel lacks."""
+    given = settings or {}
+    provider = str(given.get("provider"))
+    needed = _REQUIRED_SETTINGS.get(provider)
+    if needed is None:
+        raise Misconfigured(f"channels.{channel}.provider must be one of {', '.join(_REQUIRED_SETTINGS)}")
+    if not all(isinstance(given.get(name), str) and given[name] for name in needed):
+        raise Misconfigured(f"channels.{channel} of the provider {provider} needs {' and '.join(needed)}")
+    if not secret_reference:
+        raise Misconfigured(f"channels.{channel}.api_key must name one of the tenant's secrets")
+    return ChannelAccount(provider, secret_reference, given)
+
+
+def is_window_open(last_inbound_at: datetime | None, now: datetime) -> bool:
+    """Whether free text may be sent to somebody who last wrote at `heard_at` (None: never)."""
+    return last_inbound_at is not None and now - last_inbound_at < CUSTOMER_SERVICE_WINDOW
+
+
+def to_template_parameter(texts: Sequence[str]) -> str | None:
+    """A reply as one template parameter, which holds no line breaks; None when it is too long for that."""
+    text = " ".join(" ".join(texts).split())
+    return text if len(text.encode("utf-16-le")) // 2 <= _MAX_PARAMETER_UNITS else None

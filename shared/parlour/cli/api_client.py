@@ -1,0 +1,150 @@
+"""Which deployment the command talks to, as whom, and the calls themselves."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx2
+import typer
+
+from parlour.erasure.report import ErasureUnfinished
+from parlour.infra import errors
+from parlour.infra.errors import InvalidPack, Misconfigured, PackProblem, ParlourError, RetryError
+
+_LOCAL_STACK_FILE = Path(".parlour") / "cli.json"
+"""What `make run` writes: {"url", "tenant", "key"} of the local stack."""
+
+_NO_DEPLOYMENT = (
+    "no deployment given: use --url, --tenant and --key, or PARLOUR_URL, PARLOUR_TENANT and PARLOUR_KEY; or `make run`"
+)
+
+#: The option of every command that shows something.
+JsonOption = Annotated[bool, typer.Option("--json", help="Print the API's JSON instead.")]
+
+
+@dataclass(frozen=True, slots=True)
+class CliDependencies:
+    """What the command touches besides its own process.
+
+    open_client  a client for a base URL.
+    run          runs a program in this terminal and returns its exit status.
+    folder       where the command was given; the local stack's file is looked for here and above.
+    """
+
+    open_http_client: Callable[[str], httpx2.Client]
+    run_program: Callable[[Sequence[str]], int]
+    sleep: Callable[[float], None]
+    folder: Path
+
+
+@dataclass(frozen=True, slots=True)
+class ApiClient:
+    """A deployment and the credentials for it; each is "" until it is known."""
+
+    dependencies: CliDependencies
+    url: str = ""
+    tenant: str = ""
+    key: str = ""
+
+    def with_local_defaults(self) -> "ApiClient":
+        """With what was not given taken from the local stack's file.
+
+        A URL that was given is never sent the file's key: the two belong together. Raises Misconfigured
+        when it remains unknown where to go.
+        """
+        if self.url:
+            return self
+        kept = _find_local_stack(self.dependencies.folder)
+        if not kept.get("url"):
+            raise Misconfigured(_NO_DEPLOYMENT)
+        tenant, key = self.tenant or kept.get("tenant", ""), self.key or kept.get("key", "")
+        return replace(self, url=kept["url"], tenant=tenant, key=key)
+
+    def request(self, method: str, path: str, body: object = None, **query: object) -> Any:
+        """The answer's JSON. Raises what the API raised, by its code; RetryError when nobody answers."""
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        if self.tenant:
+            headers["Parlour-Tenant"] = self.tenant
+        return self.send_request(method, path, body, headers, query)
+
+    def send_request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, object] | None = None,
+    ) -> Any:
+        """The same with headers of the caller's choosing."""
+        asked = {name: str(value) for name, value in (query or {}).items() if value is not None}
+        try:
+            with self.dependencies.open_http_client(self.url) as client:
+                answer = client.request(method, path, json=body, headers=headers, params=asked)
+        except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
+            raise RetryError(f"{self.url} does not answer ({type(problem).__name__}); is it running?") from problem
+        if answer.is_success:
+            return answer.json()
+        raise to_error(answer)
+
+
+def get_api_client(context: typer.Context) -> ApiClient:
+    """Return the deployment that the command's own options name. Raises Misconfigured when none is known."""
+    chosen: ApiClient = context.obj
+    return chosen.with_local_defaults()
+
+
+def to_error(answer: httpx2.Response) -> ParlourError:
+    """The error that the API told, as the one it was there; a RetryError where it, or what stands before it, had no
+    time or nobody to answer with."""
+    unknown = RetryError if answer.status_code in _RETRY_STATUSES else ParlourError
+    try:
+        told = answer.json()["error"]
+        code, message, problems = told["code"], told["message"], told.get("problems", [])
+    except (ValueError, KeyError, TypeError):
+        return unknown(f"{answer.url.host} answered with status {answer.status_code}; is it a Parlour deployment?")
+    if code == InvalidPack.code:
+        return InvalidPack([PackProblem(**problem) for problem in problems])
+    return _ERRORS_BY_CODE.get(code, unknown)(message)
+
+
+_RETRY_STATUSES = (HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT)
+
+
+def _find_local_stack(folder: Path) -> dict[str, str]:
+    for parent in [folder, *folder.parents]:
+        file = parent / _LOCAL_STACK_FILE
+        if file.is_file():
+            return _read_stack_file(file)
+    return {}
+
+
+def _read_stack_file(file: Path) -> dict[str, str]:
+    try:
+        found = json.loads(file.read_text("utf-8"))
+        return {name: str(found[name]) for name in ("url", "tenant", "key")}
+    except (OSError, ValueError, KeyError, TypeError):
+        raise Misconfigured(f"{file} is not a valid file of `make run`; run it again or pass --url") from None
+
+
+_ERRORS_BY_CODE: dict[str, type[ParlourError]] = {
+    known.code: known
+    for known in (
+        errors.MalformedPayload,
+        errors.Unauthenticated,
+        errors.Forbidden,
+        errors.NotFound,
+        errors.MethodNotAllowed,
+        errors.Conflict,
+        errors.PayloadTooLarge,
+        errors.InvalidRequest,
+        errors.DatabaseUnavailable,
+        errors.QueueUnavailable,
+        errors.SecretUnavailable,
+        errors.ProviderUnavailable,
+        errors.Misconfigured,
+        ErasureUnfinished,
+    )
+}

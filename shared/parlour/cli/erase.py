@@ -1,0 +1,102 @@
+"""Having something forgotten, from a terminal: what went, and what nobody here can reach."""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from parlour.cli import rendering, terminal
+from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
+from parlour.erasure.report import ErasureUnfinished
+from parlour.infra.errors import Conflict, InvalidRequest, RetryError
+
+ERASABLE_KINDS = ("user", "message", "file", "fact")
+_MAX_IDS = 3
+"""Ids of one row of the table that are named; `--json` names all."""
+
+_MAX_REQUESTS = 500
+"""An answer that is not the last takes half a minute: these are some hours."""
+
+_RETRY_PAUSES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+"""Seconds before it is asked again, the longer the more often in a row it was not answered or not let: a minute in all,
+which outlasts a deploy or a database that moves."""
+
+_RESUME_HINT = "{}; the progress is saved, run the same command again to continue"
+
+_DRY_RUN_TEXTS = {
+    "removed": "would be deleted",
+    "emptied": "would be redacted",
+    "restored": "would be restored",
+    "kept": "would be kept",
+}
+_RESULT_TEXTS = {"removed": "deleted", "emptied": "redacted", "restored": "restored", "kept": "kept"}
+
+
+def erase(
+    context: typer.Context,
+    kind: Annotated[str, typer.Argument(metavar="user|message|file|fact", help="What to erase.")],
+    target_id: Annotated[UUID, typer.Argument(metavar="ID", help="Its id.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be erased.")] = False,
+    keep_records: Annotated[
+        bool, typer.Option("--keep-records", help="Keep the records that its turns changed, and list them.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Skip the confirmation.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Erase a user, a message, a file or a fact with everything derived from it. This cannot be undone."""
+    if kind not in ERASABLE_KINDS:
+        raise InvalidRequest(f"cannot erase a {kind}; use one of {', '.join(ERASABLE_KINDS)}")
+    if not (dry_run or yes):
+        typer.confirm(f"Erase {kind} {target_id} permanently?", abort=True, err=True)
+    body = {"kind": kind, "id": str(target_id), "dry_run": dry_run, "keep_records": keep_records}
+    target = get_api_client(context)
+    found = target.request("POST", "v1/forgettings", body) if dry_run else _run_until_finished(target, body)
+    if as_json:
+        terminal.print_json(found)
+    else:
+        terminal.print_renderable(render_report(found))
+
+
+def _run_until_finished(target: ApiClient, body: Mapping[str, object]) -> Any:
+    """The report. What takes longer than one answer may is asked for until all of it is done."""
+    in_vain, is_under_way = 0, False
+    for _ in range(_MAX_REQUESTS):
+        try:
+            return target.request("POST", "v1/forgettings", body)
+        except ErasureUnfinished as problem:
+            in_vain, is_under_way = 0, True
+            terminal.print_note(f"not done yet: {str(problem).partition('; ')[0]}")
+        except (RetryError, Conflict) as problem:
+            if not is_under_way:
+                raise
+            in_vain += 1
+            if in_vain > len(_RETRY_PAUSES):
+                raise RetryError(_RESUME_HINT.format(problem)) from problem
+            terminal.print_note(f"retrying: {problem}")
+        target.dependencies.sleep(_RETRY_PAUSES[max(0, in_vain - 1)])
+    raise RetryError(_RESUME_HINT.format(f"it is not finished after {_MAX_REQUESTS} requests"))
+
+
+def render_report(found: Mapping[str, Any]) -> RenderableType:
+    """The report as a table, and below it what is out of reach."""
+    said = _DRY_RUN_TEXTS if found["dry_run"] else _RESULT_TEXTS
+    rows = [
+        (one["table"], said[one["fate"]], one["count"], _shorten_ids(one["ids"]), one["why"]) for one in found["rows"]
+    ]
+    parts: list[RenderableType] = [rendering.make_table(("table", "result", "rows", "ids", "reason"), rows)]
+    if found["objects"]:
+        parts.append(Text(f"files: {len(found['objects'])}"))
+    parts += [Text(f"dead letters of {name}: {gone}") for name, gone in found["dead_letters"].items()]
+    if found["anew"]:
+        parts.append(Text(f"rewritten from the remaining sources: {_shorten_ids(found['anew'])}"))
+    parts.append(Text("out of reach:"))
+    parts += [Text(f"  {one['where']}: {one['what']}") for one in found["out_of_reach"]]
+    return Group(*parts)
+
+
+def _shorten_ids(ids: Sequence[str]) -> str:
+    more = f" and {len(ids) - _MAX_IDS} more" if len(ids) > _MAX_IDS else ""
+    return ", ".join(ids[:_MAX_IDS]) + more

@@ -1,0 +1,152 @@
+"""Turns, lists and bars for a terminal. What others wrote is shown as text: no markup, no control codes."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from rich.bar import Bar
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_BAR_CELLS = 28
+_MAX_QUESTION_CELLS = 74
+_MIN_COLUMN_CELLS = {"kind": 13, "candidate": 20, "reason": 10, "level": 10}
+
+
+def strip_control_codes(text: str) -> str:
+    """`text` without the codes by which it could move the cursor or rename the window."""
+    return _CONTROL.sub("", text)
+
+
+def make_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """A plain table. The last column is an id or a number, to be copied: it is never broken."""
+    drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings[:-1]:
+        drawn.add_column(heading, overflow="fold")
+    drawn.add_column(headings[-1], no_wrap=True, overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(strip_control_codes(str(cell))) for cell in row))
+    return drawn
+
+
+def make_candidate_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
+    """What was weighed for a prompt. A narrow terminal shows the sources, which come last, only in part (`--json` has
+    them whole): what they are is to be read first."""
+    drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in headings[:-1]:
+        drawn.add_column(heading, overflow="fold", min_width=_MIN_COLUMN_CELLS.get(heading, len(heading)))
+    drawn.add_column(headings[-1], no_wrap=True, overflow="ellipsis")
+    for row in rows:
+        drawn.add_row(*(Text(strip_control_codes(str(cell))) for cell in row))
+    return drawn
+
+
+def render_turns(found: Sequence[Mapping[str, Any]]) -> Group:
+    """Each turn in three lines: when and how much, what was asked, and the id that `parlour turn` takes."""
+    return Group(*(Text.assemble(*_turn_heading(turn), (f"\n  {turn['id']}", "dim")) for turn in found))
+
+
+def render_turn(found: Mapping[str, Any]) -> Group:
+    """One turn: what was asked, where the time and the tokens went, the reply and its sources."""
+    parts: list[RenderableType] = [Text.assemble(*_turn_heading(found))]
+    parts += _titled("time by stage, ms", _render_bars(_ordered(found["stage_ms"], _STAGES), "green"))
+    parts += _titled("tokens by layer", _render_bars(_ordered(found["tokens_by_layer"], _LAYERS), "yellow"))
+    parts += _titled(
+        "model calls", make_table(_CALL_HEADINGS, map(_call_row, found["calls"])) if found["calls"] else None
+    )
+    parts += _titled("tools", make_table(_TOOL_HEADINGS, map(_tool_row, found["tools"])) if found["tools"] else None)
+    reply = found["reply"]
+    parts += _titled("reply", Text(strip_control_codes(reply["text"])) if reply else None)
+    parts += _titled("sources", render_sources(reply["citations"]) if reply and reply["citations"] else None)
+    return Group(*parts)
+
+
+def render_sources(citations: Iterable[Mapping[str, Any]]) -> Text:
+    """`[1] title, locator`, one a line."""
+    lines = [f"[{one['number']}] {', '.join(filter(None, (one['title'], one['locator'])))}" for one in citations]
+    return Text(strip_control_codes("\n".join(lines)))
+
+
+def format_time(text: str | None) -> str:
+    """An ISO time as local time, to the second."""
+    return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else ""
+
+
+_TOOL_HEADINGS = ("tool", "outcome", "ms", "id")
+_CALL_HEADINGS = ("model", "outcome", "in", "cached", "written", "out", "first ms", "ms", "cost")
+
+
+def _turn_heading(found: Mapping[str, Any]) -> tuple[str | tuple[str, str], ...]:
+    asked = " / ".join(one["text"] for one in found["inputs"]) or "(no text)"
+    tokens = sum(sum(call[name] for name in _TOKEN_FIELDS) for call in found["calls"])
+    short = asked if len(asked) <= _MAX_QUESTION_CELLS else asked[: _MAX_QUESTION_CELLS - 1] + "…"
+    facts = (
+        format_time(found["frozen_at"]),
+        found["binding"],
+        "degraded" if found["degraded"] else found["state"],
+        _duration_text(found),
+        f"{tokens:,} tokens",
+        _format_dollars(found["cost_usd"]),
+    )
+    return "  ".join(filter(None, facts)), (f"\n  {strip_control_codes(short.replace(chr(10), ' '))}", "bold")
+
+
+_STAGES = ("wait", "load", "recall", "assemble", "pictures", "model", "tools", "save")
+_LAYERS = (
+    "tools", "tiers", "briefing", "summary", "history", "recall", "memory", "deltas", "state", "heartbeat",
+    "reminder", "message", "calls",
+)  # fmt: skip
+_TOKEN_FIELDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
+
+
+def _duration_text(found: Mapping[str, Any]) -> str:
+    if not found["finished_at"]:
+        return ""
+    took = datetime.fromisoformat(found["finished_at"]) - datetime.fromisoformat(found["frozen_at"])
+    return f"{took.total_seconds():.2f} s"
+
+
+def _call_row(call: Mapping[str, Any]) -> Sequence[object]:
+    tokens = [f"{call[name]:,}" for name in _TOKEN_FIELDS]
+    first = call["first_token_ms"] if call["first_token_ms"] is not None else ""
+    return (f"{call['provider']} {call['model']}", call["outcome"], *tokens, first, call["latency_ms"],
+            _format_dollars(call["cost_usd"]))  # fmt: skip
+
+
+def _tool_row(tool: Mapping[str, Any]) -> Sequence[object]:
+    took = tool["latency_ms"] if tool["latency_ms"] is not None else ""
+    return tool["name"], tool["state"], took, tool["id"]
+
+
+def _format_dollars(cost: str | None) -> str:
+    if cost is None:
+        return "cost unknown"
+    return f"${Decimal(cost).normalize():f}"
+
+
+def _ordered(amounts: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
+    """The known names in their order, then the others: as JSON from the database they come in none."""
+    known = [name for name in names if name in amounts]
+    return {name: amounts[name] for name in [*known, *(name for name in amounts if name not in known)]}
+
+
+def _render_bars(amounts: Mapping[str, int], colour: str) -> Table | None:
+    if not amounts:
+        return None
+    most = max(*amounts.values(), 1)
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(min_width=14)
+    grid.add_column(width=_BAR_CELLS)
+    grid.add_column(justify="right")
+    for name, amount in amounts.items():
+        grid.add_row(strip_control_codes(name).replace("_", " "), Bar(most, 0, amount, color=colour), f"{amount:,}")
+    return grid
+
+
+def _titled(title: str, body: RenderableType | None) -> list[RenderableType]:
+    return [] if body is None else [Text(f"\n{title}", style="dim"), Padding(body, (0, 0, 0, 2))]

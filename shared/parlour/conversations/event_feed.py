@@ -1,0 +1,94 @@
+"""The feed of a session: numbered events that the web follows while a turn runs.
+
+Every write of a turn goes through `Feed.write`: it passes the fence of the session's lease, and whatever
+events are due are numbered and committed together with it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from parlour.conversations import store
+from parlour.conversations.rows import Event, Lease
+from parlour.conversations.turn_views import session_reader
+from parlour.infra.errors import LeaseLost
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.principal import Principal
+
+_FLUSH_INTERVAL = timedelta(milliseconds=100)
+"""How long streamed text is gathered before it is committed (design section 4)."""
+
+
+def list_events(principal: Principal, tx: Transaction, session_id: UUID, number: int, limit: int = 200) -> list[Event]:
+    """Events of a session after `number`, in order; none when a user asks for somebody else's session."""
+    return store.list_events_after(tx, session_id, session_reader(principal), number, limit)
+
+
+@dataclass(slots=True)
+class EventFeed:
+    """Writes of one turn under one lease. `is_followed`: whether somebody may be waiting on the web; of a phone's
+    messages alone nobody reads what comes, so there it stays empty."""
+
+    principal: Principal
+    database: Database
+    lease: Lease
+    turn_id: UUID
+    clock: Callable[[], datetime]
+    is_followed: bool
+    _pending_events: list[tuple[str, JsonObject]] = field(default_factory=list)
+    _pending_text: list[str] = field(default_factory=list)
+    _pending_text_since: datetime | None = None
+    _last_event_number: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._last_event_number = self.lease.last_event_number
+
+    def add_event(self, kind: str, payload: JsonObject) -> None:
+        """Have an event committed with the next write."""
+        if self.is_followed:
+            self._flush_text()
+            self._pending_events.append((kind, payload))
+
+    def stream_text(self, delta: str) -> None:
+        """Stream a piece of the reply; it is committed about every 100 ms."""
+        if not self.is_followed:
+            return
+        self._pending_text.append(delta)
+        self._pending_text_since = self._pending_text_since or self.clock()
+        if self.clock() - self._pending_text_since >= _FLUSH_INTERVAL:
+            self.commit(lambda _: None)
+
+    def commit[R](self, work: Callable[[Transaction], R]) -> R:
+        """Commit `work` and the due events under the lease; LeaseLost when a newer worker has the session.
+
+        On a connection that dies in the middle it is done once more: see `Database.run`.
+        """
+        self._flush_text()
+        events = self._number_events()
+        last = self._last_event_number + len(events)
+
+        def fenced(tx: Transaction) -> R:
+            if not store.pass_fence(tx, self.lease, last):
+                raise LeaseLost
+            store.insert_events(tx, self.lease.id, events)
+            return work(tx)
+
+        done = self.database.run(self.principal, fenced)
+        self._last_event_number = last
+        self._pending_events.clear()
+        return done
+
+    def _flush_text(self) -> None:
+        if self._pending_text:
+            self._pending_events.append(("text_delta", {"text": "".join(self._pending_text)}))
+            self._pending_text.clear()
+        self._pending_text_since = None
+
+    def _number_events(self) -> list[Event]:
+        now = self.clock()
+        return [
+            Event(number, kind, payload, self.turn_id, now)
+            for number, (kind, payload) in enumerate(self._pending_events, start=self._last_event_number + 1)
+        ]

@@ -1,0 +1,48 @@
+"""Turns that failed: gone on with from what they had committed, or let be."""
+
+from datetime import datetime
+from uuid import UUID
+
+from parlour.conversations import store
+from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.conversations.rows import FailedTurn
+from parlour.conversations.tool_result_messages import PendingWakeup
+from parlour.infra import log
+from parlour.infra.errors import Conflict
+from parlour.infra.postgres import Transaction
+from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.principal import Principal
+from parlour.tenancy import roles
+
+_NOT_WAITING = "this turn is no longer open: it was redriven or dismissed meanwhile"
+_NOT_WAITING_OR_BUSY = f"{_NOT_WAITING}; or its session has another turn open, so try again in a moment"
+
+
+def list_failed_turns(principal: Principal, tx: Transaction, limit: int) -> list[FailedTurn]:
+    """The failed turns that nobody has decided on, oldest first, as far as the viewer's clearance goes."""
+    roles.require_role(principal, "viewer")
+    return store.list_failed_turns(tx, principal.clearance, limit)
+
+
+def redrive_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> PendingWakeup:
+    """Open the failed turn again, with three new attempts; what comes back is to be sent after the commit.
+
+    It goes on from its journal: a step that was paid for is not paid again, an effect that was done is not done
+    again, and one whose outcome nobody knows stays a person's. Conflict when somebody was quicker, or the session
+    has another turn open. When the wake-up is not sent, the next message of the session, or the sweep, brings it
+    about. Done twice at the same moment it is done once; the caller audits.
+    """
+    roles.require_role(principal, "admin")
+    place = store.redrive_turn(tx, turn_id, now, now + SWEEP_DELAY)
+    if place is None:
+        raise Conflict(_NOT_WAITING_OR_BUSY)
+    log.info("turn_redriven", tenant_id=principal.tenant_id, turn_id=turn_id, session_id=place.session_id)
+    wake = SessionWakeup(principal.tenant_id, place.session_id).to_queue_message(f"redrive:{turn_id}:{now.isoformat()}")
+    return PendingWakeup(place.channel, wake)
+
+
+def dismiss_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> None:
+    """Leave the failed turn's messages unanswered; Conflict when somebody was quicker."""
+    roles.require_role(principal, "admin")
+    if not store.dismiss_turn(tx, turn_id, now):
+        raise Conflict(_NOT_WAITING)

@@ -1,0 +1,222 @@
+"""From an envelope to a stored message and a woken session. A duplicate changes nothing, but wakes again."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Literal
+from uuid import UUID
+
+from parlour.channels import delivery_updates
+from parlour.channels.envelope import Envelope
+from parlour.conversations import attachment_uploads, store
+from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
+from parlour.infra import log
+from parlour.infra.errors import MalformedPayload
+from parlour.infra.ids import NewId
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queues import FifoQueue, QueueMessage
+from parlour.jobs import sweep
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import SWEEP_DELAY, DueWork
+from parlour.principal import Principal, system_principal
+from parlour.tenancy import bindings, routing_keys, users
+from parlour.tenancy.routing_keys import RoutingKey
+
+type ReceiveOutcome = Literal["stored", "duplicate", "status", "unknown_number"]
+
+type StoreMedia = Callable[[Principal, UUID], object]
+"""Fetches and keeps what a stored message came with. A RetryError brings the message again."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionWakeup:
+    """What a turn queue carries: which session has something to answer."""
+
+    tenant_id: UUID
+    session_id: UUID
+
+    def to_queue_message(self, deduplication_id: str) -> QueueMessage:
+        """As a queue message; wakes of one session stay in order."""
+        body: JsonObject = {"tenant_id": str(self.tenant_id), "session_id": str(self.session_id)}
+        return QueueMessage(body, str(self.session_id), deduplication_id)
+
+    @classmethod
+    def parse(cls, body: Mapping[str, object]) -> "SessionWakeup":
+        """Back from a queue body; MalformedPayload when it is something else."""
+        try:
+            return cls(UUID(str(body["tenant_id"])), UUID(str(body["session_id"])))
+        except (KeyError, ValueError):
+            raise MalformedPayload('a wake-up is {"tenant_id": uuid, "session_id": uuid}') from None
+
+
+def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
+    """Return the finder of sessions with an unanswered message or an open turn. turns: queues by channel."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        held = store.lock_session(tx, work.id)
+        since = store.find_unanswered_since(tx, work.id) if held else None
+        if held is None or since is None:
+            return None
+        queue = turn_queues.get(held.channel) or turn_queues["whatsapp"]
+        woken = SessionWakeup(work.tenant_id, work.id).to_queue_message(work.deduplication_id)
+        return StaleWork(since, sweep.message_sender(queue, woken), held.lease_until)
+
+    return find
+
+
+def receive_envelope(
+    database: Database,
+    turn_queue: FifoQueue,
+    envelope: Envelope,
+    now: datetime,
+    new_id: NewId,
+    store_media: StoreMedia = lambda _principal, _message_id: None,
+    send_wakeup: Callable[[QueueMessage], object] = lambda _message: None,
+) -> ReceiveOutcome:
+    """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
+
+    What came beside text is seen to in between, so that the turn has it; when that raises, the message comes again as a
+    duplicate. Should it never come again, the sweep wakes the session. `send_on` wakes the sender of a reply that a
+    status settled in part.
+
+    A number that no active binding answers is acknowledged and counted: refusing it would only make the provider
+    send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
+    envelope is delivered again then and nothing happens twice.
+    """
+    route = _resolve_routing_key(database, envelope.to)
+    if route is None or route.binding_id is None:
+        return _report_unknown_number(envelope)
+    if envelope.kind == "status":
+        return _apply_status(database, route, envelope, now, send_wakeup)
+    stored = database.run(
+        system_principal(route.tenant_id), partial(_store_envelope, envelope, route.binding_id, now, new_id)
+    )
+    if stored is None:
+        return _report_unknown_number(envelope)
+    received, is_new = stored
+    log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
+    if envelope.media:
+        store_media(system_principal(route.tenant_id), received.id)
+    if received.state == "unanswered":
+        _send_wakeup(turn_queue, route.tenant_id, received, is_new=is_new, now=now)
+    return "stored" if is_new else "duplicate"
+
+
+def receive_web_message(
+    principal: Principal,
+    database: Database,
+    turn_queue: FifoQueue,
+    session_id: UUID,
+    text: str,
+    client_id: str | None,
+    now: datetime,
+    new_id: NewId,
+    attachments: Sequence[NewAttachment] = (),
+) -> UUID:
+    """Store what a visitor wrote in their own session, with what `attaching.gather` found for it, and wake its turn;
+    returns the message's id.
+
+    `client_id` makes a repeated post the same message. NotFound when the session is not the principal's own.
+    """
+    message_id = new_id(now)
+    name = web_message_id(session_id, client_id or str(message_id))
+    received, is_new = database.run(
+        principal, partial(_store_web_message, principal, session_id, text, name, message_id, attachments, now)
+    )
+    if received.state == "unanswered":
+        _send_wakeup(turn_queue, principal.tenant_id, received, is_new=is_new, now=now)
+    log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=session_id)
+    return received.id
+
+
+def web_message_id(session_id: UUID, client_id: str) -> str:
+    """What a message of the web is known by in its binding."""
+    return f"web:{session_id}:{client_id}"
+
+
+def _resolve_routing_key(database: Database, key: str) -> RoutingKey | None:
+    return database.run(None, lambda tx: routing_keys.find_routing_key(tx, key))
+
+
+def _store_envelope(
+    envelope: Envelope, binding_id: UUID, now: datetime, new_id: NewId, tx: Transaction
+) -> tuple[StoredMessage, bool] | None:
+    """The message as it is stored, and whether it is new; None when the binding answers nobody."""
+    binding = bindings.find_binding(tx, binding_id)
+    if binding is None or not binding.is_active:
+        return None
+    contact = users.find_or_create_contact(
+        tx, channel=envelope.channel, address=envelope.sender, display_name=_sender_name(envelope),
+        binding_id=binding_id, now=now, new_id=new_id,
+    )  # fmt: skip
+    return _insert_once(tx, _new_message(envelope, contact.session_id, binding_id, now, new_id(now)))
+
+
+def _store_web_message(
+    principal: Principal, session_id: UUID, text: str, name: str, message_id: UUID,
+    attachments: Sequence[NewAttachment], now: datetime, tx: Transaction,
+) -> tuple[StoredMessage, bool]:  # fmt: skip
+    session = attachment_uploads.get_own_session(principal, tx, session_id)
+    store.mark_session_active(tx, session.id, now)
+    message = NewMessage(
+        id=message_id, session_id=session.id, binding_id=session.binding_id, state="unanswered", channel="web",
+        kind="text" if text else "media", body=text, media=None, provider_message_id=name,
+        sent_at=now, received_at=now, metadata={}, due_at=now + SWEEP_DELAY,
+    )  # fmt: skip
+    received, is_new = _insert_once(tx, message)
+    if is_new:
+        attachment_uploads.add_attachments(tx, message, attachments)
+    return received, is_new
+
+
+def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:
+    log.warning("unknown_number", provider=envelope.provider, kind=envelope.kind)
+    log.count("UnknownNumber", Provider=envelope.provider)
+    return "unknown_number"
+
+
+def _apply_status(
+    database: Database, route: RoutingKey, envelope: Envelope, now: datetime, send_on: Callable[[QueueMessage], object]
+) -> ReceiveOutcome:
+    known = delivery_updates.apply_status(system_principal(route.tenant_id), database, envelope, now, send_on)
+    log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
+    return "status"
+
+
+def _insert_once(tx: Transaction, message: NewMessage) -> tuple[StoredMessage, bool]:
+    stored = store.insert_message(tx, message)
+    if stored is not None:
+        return stored, True
+    return store.get_message_by_provider_id(tx, message.binding_id, message.provider_message_id), False
+
+
+def _new_message(envelope: Envelope, session_id: UUID, binding_id: UUID, now: datetime, message_id: UUID) -> NewMessage:
+    media = envelope.media
+    return NewMessage(
+        id=message_id,
+        session_id=session_id,
+        binding_id=binding_id,
+        state="ignored" if envelope.kind == "other" else "unanswered",
+        channel=envelope.channel,
+        kind=envelope.kind,
+        body=envelope.text,
+        media=None if media is None else media.to_json(),
+        provider_message_id=f"{envelope.provider}:{envelope.provider_message_id}",
+        sent_at=envelope.sent_at,
+        received_at=now,
+        metadata=envelope.metadata,
+        due_at=now + SWEEP_DELAY,
+    )
+
+
+def _send_wakeup(turns: FifoQueue, tenant_id: UUID, received: StoredMessage, *, is_new: bool, now: datetime) -> None:
+    """A second wake for the same message needs an id of its own, or the queue would swallow it."""
+    again = "" if is_new else f":{now.isoformat()}"
+    turns.send([SessionWakeup(tenant_id, received.session_id).to_queue_message(f"{received.id}{again}")])
+
+
+def _sender_name(envelope: Envelope) -> str | None:
+    name = envelope.metadata.get("sender_name")
+    return name if isinstance(name, str) and name.strip() else None

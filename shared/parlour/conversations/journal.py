@@ -1,0 +1,115 @@
+"""What a turn has done so far, and what it does next. Pure: resuming a turn is the same code as starting one."""
+
+from dataclasses import dataclass
+
+from parlour.infra.json_values import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class ModelStep:
+    """One model inference; `blocks` is None while its answer has not been committed."""
+
+    number: int
+    blocks: tuple[JsonObject, ...] | None
+    stop_reason: str | None
+
+    @property
+    def text(self) -> str:
+        """What the model said in words."""
+        return "".join(str(block["text"]) for block in self.blocks or () if block.get("type") == "text").strip()
+
+    @property
+    def tool_requests(self) -> tuple["ToolRequest", ...]:
+        """The tool calls the model asked for."""
+        return tuple(
+            ToolRequest(str(block["id"]), str(block["name"]), _parse_arguments(block))
+            for block in self.blocks or ()
+            if block.get("type") == "tool_use"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A tool call as the model asked for it, by the id the model gave it."""
+
+    call_id: str
+    name: str
+    arguments: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCall:
+    """A tool call that has its result."""
+
+    step: int
+    call_id: str
+    result: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The committed steps and finished tool calls of one turn, in order."""
+
+    steps: tuple[ModelStep, ...]
+    finished_calls: tuple[FinishedCall, ...]
+    max_tool_iterations: int
+
+    def results_of_step(self, step: int) -> dict[str, JsonObject]:
+        """The results of a step's tool calls, by call id."""
+        return {call.call_id: call.result for call in self.finished_calls if call.step == step}
+
+    def ordered_results(self, step: ModelStep) -> tuple[tuple[str, JsonObject], ...]:
+        """The results of a step's calls in the order in which the model asked for them, however they were come by."""
+        found = self.results_of_step(step.number)
+        return tuple((one.call_id, found[one.call_id]) for one in step.tool_requests if one.call_id in found)
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Ask the model; the answer becomes step `number`. `again` when an earlier attempt at it was cut short."""
+
+    step_number: int
+    is_retry: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunTools:
+    """Run what step `number` asked for and has no result yet."""
+
+    step_number: int
+    requests: tuple[ToolRequest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """The turn is over; `text` is what the model said last, None when it kept asking for tools or said nothing."""
+
+    text: str | None
+
+
+type NextStep = CallModel | RunTools | Reply
+
+
+def next_step(journal: Journal) -> NextStep:
+    """What the turn does next, from what is committed alone.
+
+    The model may ask for tools `max_tool_iterations` times; asking once more ends the turn without its answer.
+    """
+    if not journal.steps:
+        return CallModel(1, is_retry=False)
+    last = journal.steps[-1]
+    if last.blocks is None:
+        return CallModel(last.number, is_retry=True)
+    if not last.tool_requests:
+        return Reply(last.text or None)
+    if sum(1 for step in journal.steps if step.tool_requests) > journal.max_tool_iterations:
+        return Reply(None)
+    missing = tuple(
+        request for request in last.tool_requests if request.call_id not in journal.results_of_step(last.number)
+    )
+    return RunTools(last.number, missing) if missing else CallModel(last.number + 1, is_retry=False)
+
+
+def _parse_arguments(block: JsonObject) -> JsonObject:
+    given = block.get("input")
+    return given if isinstance(given, dict) else {}

@@ -1,0 +1,163 @@
+"""Somebody on the web says that a number is theirs: a code goes there, if it can be reached.
+
+Whether it can is told to nobody: who asks hears the same sentence either way, so that numbers cannot be tried for
+whether they are known here. A number is reached by free text where its owner wrote within the last day, else by the
+template of the binding's channel.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from parlour.channels import outbox, outgoing_message
+from parlour.channels.outbox import PendingReply
+from parlour.conversations.linking import link_codes, store
+from parlour.conversations.linking.store import ContactRow, NewLink
+from parlour.infra import log
+from parlour.infra.errors import Conflict, Forbidden, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Database, Transaction
+from parlour.jobs import work_due
+from parlour.principal import Principal
+from parlour.tenancy import users
+from parlour.tenancy.bindings import Binding
+
+PHONE_CHANNEL = "whatsapp"
+
+_HOUR, _DAY = timedelta(hours=1), timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedCode:
+    """A code that was asked for: until when it is good, and the row of the outbox that brings it, if one does."""
+
+    link_id: UUID
+    expires_at: datetime
+    pending_reply: PendingReply | None
+
+
+@dataclass(frozen=True, slots=True)
+class _CodeRequest:
+    """One request. Its ids and its code are made once, for the work may be committed twice."""
+
+    principal: Principal
+    binding: Binding
+    session_id: UUID
+    phone: str
+    code: str
+    code_hash: bytes
+    link_id: UUID
+    message_id: UUID
+    outbox_id: UUID
+    now: datetime
+    new_id: NewId
+
+    @property
+    def expires_at(self) -> datetime:
+        return self.now + link_codes.CODE_LIFETIME
+
+
+def request_code(
+    principal: Principal, database: Database, binding: Binding, session_id: UUID, phone: str, *, code: str, secret: str,
+    now: datetime, new_id: NewId,
+) -> RequestedCode:  # fmt: skip
+    """Send a code to `phone`, to which the visitor says they agree; the caller wakes the outbox with what comes back.
+
+    Raises InvalidRequest for what is no number with a country code, NotFound when the binding answers no phones,
+    Forbidden for anybody but a user, and Conflict when they have a number already or codes were asked for too often.
+    """
+    number = link_codes.parse_phone_number(phone)
+    if PHONE_CHANNEL not in binding.channels:
+        raise NotFound("this agent has no WhatsApp channel")
+    if principal.kind != "user" or principal.id is None:
+        raise Forbidden("only a visitor can link a phone number")
+    link_id, message_id, outbox_id = new_id(now), new_id(now), new_id(now)
+    asking = _CodeRequest(
+        principal, binding, session_id, number, code, link_codes.hash_code(secret, link_id, code), link_id, message_id, outbox_id,
+        now, new_id,
+    )  # fmt: skip
+    asked = database.run(principal, partial(_store_request, asking))
+    log.info("phone_code_asked", tenant_id=principal.tenant_id, link_id=link_id, sent=asked.pending_reply is not None)
+    return asked
+
+
+def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
+    user_id = asking.principal.id
+    user = store.lock_user(tx, user_id) if user_id else None
+    if user is None:
+        raise NotFound("this visitor no longer exists; start a new conversation")
+    if user.phone:
+        raise Conflict(f"this conversation is already linked to the number ending in {user.phone[-4:]}")
+    _check_rate_limits(asking, tx, user.id)
+    contact = _enqueue_code(asking, tx)
+    store.insert_link(tx, _new_link(asking, user.id, contact), asking.now)
+    if contact is None or contact.session_id is None:
+        return RequestedCode(asking.link_id, asking.expires_at, None)
+    work_due.schedule(tx, "phone_link", asking.link_id, asking.expires_at)
+    return RequestedCode(asking.link_id, asking.expires_at, PendingReply(asking.outbox_id, contact.session_id, 0))
+
+
+def _check_rate_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> None:
+    store.lock_phone_number(tx, user_id, asking.phone)
+    before = store.count_recent_codes(
+        tx, user_id, asking.phone, asking.binding.id, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
+    )  # fmt: skip
+    if max(before.user_last_hour, before.phone_last_hour) >= link_codes.MAX_CODES_PER_HOUR:
+        raise Conflict("too many codes were requested: wait an hour, then request a new one")
+    if before.binding_last_hour >= link_codes.MAX_BINDING_CODES_PER_HOUR:
+        log.count("CodesRefused")
+        raise Conflict("too many codes were requested for this agent: wait an hour, then request a new one")
+    if before.phone_last_day >= link_codes.MAX_CODES_PER_DAY:
+        raise Conflict("too many codes were requested today: try again tomorrow")
+
+
+@dataclass(frozen=True, slots=True)
+class _Contact:
+    user_id: UUID
+    session_id: UUID
+    is_new: bool
+
+
+def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
+    """Put the code on its way to whoever has the number, who is made for it where only a template reaches them."""
+    known = store.find_contact(tx, asking.phone, asking.binding.id)
+    if not _is_reachable(known, asking.binding.channels.get(PHONE_CHANNEL), asking.now):
+        return None
+    if known and known.session_id:
+        contact = _Contact(known.user_id, known.session_id, is_new=False)
+    else:
+        contact = _create_contact(asking, tx, known)
+    store.insert_code_message(
+        tx, message_id=asking.message_id, session_id=contact.session_id, binding_id=asking.binding.id,
+        body=link_codes.render_code_message(asking.code, asking.binding.display_name), now=asking.now,
+    )  # fmt: skip
+    outbox.enqueue(
+        tx, outbox_id=asking.outbox_id, session_id=contact.session_id, message_id=asking.message_id,
+        binding_id=asking.binding.id, channel=PHONE_CHANNEL, recipient=asking.phone, now=asking.now,
+    )  # fmt: skip
+    return contact
+
+
+def _is_reachable(known: ContactRow | None, settings: object, now: datetime) -> bool:
+    given: JsonObject = settings if isinstance(settings, dict) else {}
+    has_template = outgoing_message.ChannelAccount("", "", given).template is not None
+    return has_template or (known is not None and outgoing_message.is_window_open(known.last_inbound_at, now))
+
+
+def _create_contact(asking: _CodeRequest, tx: Transaction, known: ContactRow | None) -> _Contact:
+    contact = users.find_or_create_contact(
+        tx, channel=PHONE_CHANNEL, address=asking.phone, display_name=None, binding_id=asking.binding.id, now=asking.now,
+        new_id=asking.new_id,
+    )  # fmt: skip
+    return _Contact(contact.user_id, contact.session_id, is_new=known is None)
+
+
+def _new_link(asking: _CodeRequest, user_id: UUID, contact: _Contact | None) -> NewLink:
+    return NewLink(
+        link_id=asking.link_id, user_id=user_id, binding_id=asking.binding.id, session_id=asking.session_id,
+        contact_id=contact.user_id if contact else None, is_new=contact is not None and contact.is_new,
+        message_id=asking.message_id if contact else None, phone=asking.phone, code_hash=asking.code_hash,
+        expires_at=asking.expires_at,
+    )  # fmt: skip

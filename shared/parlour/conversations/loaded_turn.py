@@ -1,0 +1,306 @@
+"""Everything a turn needs, read once when it begins: who, as whom, with what, and what was said."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from parlour.conversations import briefing_candidates, canned_replies, journal_redaction, memory_writes, store
+from parlour.conversations.journal import FinishedCall, Journal, ModelStep
+from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
+from parlour.infra.errors import Misconfigured, NotFound
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.models import model_routing
+from parlour.principal import Principal
+from parlour.prompts.assembly import attachments, budget, tiers, turn_metadata
+from parlour.prompts.assembly.assembler import is_briefing_due
+from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
+from parlour.prompts.assembly.past_turn import Message
+from parlour.prompts.assembly.segment import Item, Source, SourceKind
+from parlour.prompts.assembly.tool_rounds import ToolRound
+from parlour.prompts.ledger.prompt_builder import (
+    PreviousPrompts,
+    PromptBuilder,
+    load_previous_prompts,
+    load_recorded_prompts,
+    model_key,
+)
+from parlour.prompts.ledger.prompt_record import PromptInputs
+from parlour.records.linked_records import FocusRecord, LinkedRecordsCache, read_focus_record
+from parlour.tenancy import bindings, users
+from parlour.tenancy.bindings import Persona
+from parlour.text.token_counter import TokenCounter
+from parlour.tools import calls
+from parlour.tools.calls import UnfinishedCall
+from parlour.tools.registry import parse_tools
+from parlour.tools.tool_definition import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedTurn:
+    """One turn's material; `journal` is where it stood when it was begun or resumed.
+
+    open_calls    effects that were reserved or begun and have no outcome, by step and call.
+    undispatched  heavy calls that the dispatcher may never have heard of.
+    entity_id     the record that the conversation is about, if its user may see it.
+    asked         what the user wrote last, two messages at most, oldest first.
+    """
+
+    principal: Principal
+    persona: Persona
+    tools: tuple[Tool, ...]
+    prompt_builder: PromptBuilder
+    journal: Journal
+    unfinished_calls: Mapping[tuple[int, str], UnfinishedCall]
+    undispatched_call_ids: Sequence[UUID]
+    entity_id: UUID | None = None
+    recent_user_texts: Sequence[str] = ()
+
+    def tool_rounds(self, journal: Journal) -> tuple[ToolRound, ...]:
+        """The turn's tool calls so far, as the model asked for them and was answered."""
+        return tuple(
+            ToolRound(_without_empty_text(step.blocks), journal.ordered_results(step))
+            for step in journal.steps
+            if step.blocks and step.tool_requests
+        )
+
+
+type ReadInOwnTransaction = Callable[[Callable[[Transaction], list[Item]]], list[Item]]
+
+
+def load_turn(
+    tx: Transaction, lease: Lease, turn: OpenTurn, input_messages: Sequence[InboundMessage], linked_records_cache: LinkedRecordsCache,
+    available_providers: Collection[str], now: datetime, read_in_own_transaction: ReadInOwnTransaction,
+) -> LoadedTurn:  # fmt: skip
+    """Read the turn's material; `providers` are those that can be asked, and `later` reads in a transaction of its own
+    what only some turns need. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
+    persona = bindings.load_persona(tx, lease.binding_id, lease.user_id)
+    if persona is None:
+        raise NotFound("the session's binding is gone")
+    principal = users.user_principal(persona)
+    tools = _agent_tools(persona)
+    about = _load_focus_record(tx, principal, lease, persona, linked_records_cache, now)
+    read = _TurnLoader(
+        tx,
+        principal,
+        lease,
+        turn,
+        input_messages,
+        persona,
+        tools,
+        about,
+        _first_model(persona, available_providers),
+        read_in_own_transaction,
+    )
+    journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.load_journal()
+    prompting = (None if turn.is_new else read.load_recorded_prompts()) or read.new_prompt_builder()
+    left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.list_unfinished(tx, turn.id)}
+    undispatched = [] if turn.is_new else calls.list_undispatched(tx, turn.id)
+    return LoadedTurn(
+        principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
+        entity_id=about.id if about else None, recent_user_texts=_recent_user_texts(prompting.materials),
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _TurnLoader:
+    """A turn whose material is being read; `is_withheld` once something of its own calls is not told any more."""
+
+    tx: Transaction
+    principal: Principal
+    lease: Lease
+    turn: OpenTurn
+    input_messages: Sequence[InboundMessage]
+    persona: Persona
+    tools: Sequence[Tool]
+    focus_record: FocusRecord | None
+    model: str
+    read_in_own_transaction: ReadInOwnTransaction
+    has_withheld_results: bool = False
+
+    def load_journal(self) -> Journal:
+        """Where a turn that goes on stands. What its calls found and its reader may not be told of any more is not in
+        it, and its prompts are begun anew then."""
+        tx, turn = self.tx, self.turn
+        steps = tuple(
+            ModelStep(row.number, _as_tuple(row.blocks), row.stop_reason) for row in store.list_steps(tx, turn.id)
+        )
+        finished = tuple(
+            FinishedCall(row.step, row.call_id, row.result) for row in store.list_finished_calls(tx, turn.id)
+        )
+        journal = Journal(steps, finished, self.persona.agent.max_tool_iterations)
+        told = journal_redaction.withhold_restricted_results(
+            tx, self.lease.id, journal, self._writing_tools(), self.principal.clearance
+        )
+        self.has_withheld_results = told is not journal
+        return told
+
+    def load_recorded_prompts(self) -> PromptBuilder | None:
+        """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
+        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, its reader may
+        see less by now, or something in them was deleted or closed to that reader."""
+        found = load_recorded_prompts(self.tx, self.lease.id, self.turn.id)
+        if found is None:
+            return None
+        inputs, rounds, steps = found
+        moment = inputs.prepared_turn.context
+        is_stale = moment.at != self.turn.frozen_at or moment.clearance > self.principal.clearance
+        if is_stale or self._has_restricted_sources(inputs):
+            return None
+        return PromptBuilder(
+            inputs.materials, inputs.profile, moment, inputs.cache_state, inputs.prepared_turn, self._writing_tools(), rounds, steps,
+            is_recorded=True,
+        )  # fmt: skip
+
+    def new_prompt_builder(self) -> PromptBuilder:
+        """The prompts of a turn that begins."""
+        before = self._previous_prompts()
+        standing = before.cache_state
+        changed, is_gone = briefing_candidates.find_changes_since_briefing(
+            self.principal, self.tx, standing.cached_briefing
+        )
+        moment = AssemblyContext(
+            self.turn.frozen_at, self.principal.clearance, self.model, self._persona_versions(),
+            has_restricted_source=is_gone or before.has_withholding_changed,
+        )  # fmt: skip
+        known = memory_writes.recall_memories(
+            self.tx, self.lease, self.persona, before.past_turns, self.input_messages, self.turn.frozen_at
+        )
+        materials = self._materials(before, [*changed, *known.items])
+        prompting = PromptBuilder(
+            materials, self._budget_profile(), moment, standing, writing_tools=self._writing_tools(), max_episodes=known.max_episodes,
+            is_summary_requested=before.is_summary_requested,
+        )  # fmt: skip
+        if is_briefing_due(materials, standing, moment):
+            prompting.materials = replace(
+                materials, briefing_candidates=[*materials.briefing_candidates, *self._surrounding_candidates(self.tx)]
+            )
+        else:
+            prompting.read_surrounding = lambda: self.read_in_own_transaction(self._surrounding_candidates)
+        return prompting
+
+    def _previous_prompts(self) -> PreviousPrompts:
+        return load_previous_prompts(
+            self.tx, self.lease.id, self.turn.number, self.model, self.principal.clearance, self.turn.frozen_at
+        )
+
+    def _has_restricted_sources(self, inputs: PromptInputs) -> bool:
+        """Whether something that the turn's prompts tell of was deleted or closed to their reader since."""
+        told = [*inputs.materials.attachments, *inputs.materials.tail_candidates]
+        return (
+            self.has_withheld_results
+            or self._previous_prompts().has_withholding_changed
+            or briefing_candidates.find_changes_since_briefing(
+                self.principal, self.tx, inputs.prepared_turn.cache_state.cached_briefing
+            )[1]
+            or journal_redaction.has_restricted_source(self.tx, self.lease.id, told, self.principal.clearance)
+        )
+
+    def _materials(self, before: PreviousPrompts, tail: Sequence[Item]) -> PromptMaterials:
+        persona, user = self.persona, self.persona.user
+        return PromptMaterials(
+            turn_number=self.turn.number,
+            tools=tuple(tool.definition_json for tool in self.tools),
+            tiers=_tier_items(persona, self.tools),
+            floating_instructions=tiers.floating_instructions(persona.agent),
+            reminders=persona.agent.reminders,
+            turn_metadata=turn_metadata.render_turn_metadata(
+                TokenCounter(before.cache_state.token_factors), self.turn.frozen_at, self.input_messages[-1].channel,
+                user.locale if user else None, user.display_name if user else None, self.turn.number,
+            ),
+            user_messages=[
+                Message(text, Source("messages", str(one.id))) for one in self.input_messages if (text := canned_replies.effective_text(one))
+            ],
+            record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
+            briefing_candidates=briefing_candidates.record_candidates(self.focus_record, self.tools),
+            past_turns=before.past_turns,
+            summary=before.summary,
+            is_summary_pending=before.is_summary_pending,
+            tail_candidates=tail,
+            attachments=self._attachment_items(),
+        )  # fmt: skip
+
+    def _surrounding_candidates(self, tx: Transaction) -> list[Item]:
+        """What stands further around, for a briefing that is rendered anew: it stays pinned for long."""
+        return briefing_candidates.surrounding_candidates(
+            self.principal, tx, self.focus_record, self.persona, self.tools, self.turn.frozen_at
+        )
+
+    def _attachment_items(self) -> tuple[Item, ...]:
+        rows = [row for one in self.input_messages for row in one.attachments or []]
+        return attachments.attachment_items(rows, self.principal.clearance)
+
+    def _writing_tools(self) -> frozenset[str]:
+        return frozenset(tool.name for tool in self.tools if tool.writes)
+
+    def _budget_profile(self) -> budget.BudgetProfile:
+        """The agent's; what its record's type says counts for more."""
+        return budget.resolve_profile(
+            self.persona.agent.budget, self.focus_record.budget_override if self.focus_record else None
+        )
+
+    def _persona_versions(self) -> JsonObject:
+        """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
+        return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
+
+
+def _agent_tools(persona: Persona) -> list[Tool]:
+    hosts = persona.tenant.settings.get("tool_hosts")
+    known = [str(one) for one in hosts] if isinstance(hosts, list) else []
+    return parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
+
+
+def _first_model(persona: Persona, providers: Collection[str]) -> str:
+    """Which model will be asked first; "" when none can be: whoever asks is told why."""
+    with suppress(Misconfigured):
+        first = model_routing.filter_available(
+            model_routing.choose_models(persona.agent.model_routing, "default"), providers
+        )[0]
+        return model_key(first.provider, first.model)
+    return ""
+
+
+def _tier_items(persona: Persona, tools: Sequence[Tool]) -> list[Item]:
+    """Layer 1, a section for each tier."""
+    uses = tiers.tool_access([tool.writes for tool in tools])
+    parts = tiers.render_tier_texts(persona.human, persona.team, persona.agent, uses)
+    human, team, agent = persona.human, persona.team, persona.agent
+    rows = (
+        (SourceKind.HUMAN, Source("humans", str(human.id), human.version), human.display_name),
+        (SourceKind.TEAM, Source("teams", str(team.id), team.version), team.display_name),
+        (SourceKind.AGENT, Source("agents", str(agent.id), agent.version), agent.display_name),
+    )
+    return [Item(lot, text, source, title=name) for text, (lot, source, name) in zip(parts, rows, strict=True) if text]
+
+
+def _recent_user_texts(materials: PromptMaterials) -> list[str]:
+    written = [message.text for turn in materials.past_turns for message in turn.user_messages]
+    return [*written, *(one.text for one in materials.user_messages)][-2:]
+
+
+def _load_focus_record(
+    tx: Transaction, principal: Principal, lease: Lease, persona: Persona, links: LinkedRecordsCache, now: datetime
+) -> FocusRecord | None:
+    """The record that the session is about, as its user may see it now; without one nothing is read."""
+    if lease.entity_id is None:
+        return None
+    return read_focus_record(
+        principal,
+        tx,
+        lease.entity_id,
+        team_id=persona.team.id,
+        cache=links,
+        last_write=persona.last_record_write,
+        now=now,
+    )
+
+
+def _without_empty_text(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
+    """Models do answer with empty text beside a tool call, and refuse to read it back."""
+    return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
+
+
+def _as_tuple[T](blocks: list[T] | None) -> tuple[T, ...] | None:
+    return None if blocks is None else tuple(blocks)

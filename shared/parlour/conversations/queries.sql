@@ -1,0 +1,414 @@
+-- name: acquire_lease
+-- Take the session for one turn, unless another worker holds it; the token fences off everybody before. A lease that
+-- the same worker took by a statement whose answer was lost is its own.
+UPDATE sessions
+   SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s
+ WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
+RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS until, lease_holder AS holder,
+          last_event_number, entity_id;
+
+-- name: find_lease_end
+-- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
+SELECT lease_until FROM sessions WHERE id = %(session_id)s;
+
+-- name: lock_session
+-- Keep a session as it is until the transaction ends: whoever stores a message or runs a turn in it waits.
+SELECT channel, lease_until FROM sessions WHERE id = %(session_id)s FOR UPDATE;
+
+-- name: find_unanswered_since
+-- Since when a session has something to answer: an unanswered message, or a turn that is open; null when it has not.
+SELECT LEAST((SELECT min(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered'),
+             (SELECT min(t.frozen_at) FROM turns t WHERE t.session_id = s.id AND t.state = 'open')) AS since
+  FROM sessions s
+ WHERE s.id = %(session_id)s;
+
+-- name: pass_fence
+-- Pass only with the session's current token; notes the number of the feed's last event. Whoever holds the lease is
+-- the only one who numbers, so that repeating the write gives the same events the same numbers.
+UPDATE sessions
+   SET last_event_number = %(last_event)s
+ WHERE id = %(session_id)s AND lease_token = %(token)s;
+
+-- name: release_lease
+-- Let the session go, if it is still ours.
+UPDATE sessions
+   SET lease_until = NULL
+ WHERE id = %(session_id)s AND lease_token = %(token)s;
+
+-- name: resume_turn
+-- The session's open turn, one attempt on; the same worker's attempt is counted once.
+UPDATE turns
+   SET attempt_count = attempt_count + (attempt_id IS DISTINCT FROM %(holder)s)::int, attempt_id = %(holder)s
+ WHERE session_id = %(session_id)s AND state = 'open'
+RETURNING id, number, attempt_count, frozen_at, false AS is_new;
+
+-- name: refund_attempt
+-- An attempt that never got to the turn's own doing (the database or a queue was away) does not count.
+UPDATE turns
+   SET attempt_count = attempt_count - 1, attempt_id = NULL
+ WHERE id = %(turn_id)s AND state = 'open' AND attempt_id = %(holder)s;
+
+-- name: open_turn
+-- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
+-- here. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
+-- `awaited_since`.
+WITH ready AS (
+    SELECT id FROM messages
+     WHERE session_id = %(session_id)s AND state = 'unanswered'
+       AND (media IS NULL OR media ?| ARRAY['stored', 'refused', 'is_blocked'] OR received_at < %(awaited_since)s
+            OR COALESCE(media ->> 'url', '') = '' AND COALESCE(media ->> 'id', '') = '')
+), opened AS (
+    INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempt_count, attempt_id, frozen_at, config)
+    SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
+           1 + (SELECT COALESCE(max(t.number), 0) FROM turns t WHERE t.session_id = s.id), 1, %(holder)s, %(now)s,
+           jsonb_build_object('binding', b.version, 'human', h.version, 'team', m.version, 'agent', a.version)
+      FROM sessions s
+      JOIN bindings b ON b.id = s.binding_id
+      JOIN humans h ON h.id = b.human_id
+      JOIN teams m ON m.id = b.team_id
+      JOIN agents a ON a.id = b.agent_id
+     WHERE s.id = %(session_id)s AND EXISTS (SELECT FROM ready)
+    RETURNING id, number, attempt_count, frozen_at
+), frozen AS (
+    UPDATE messages SET state = 'in_turn', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
+)
+SELECT id, number, attempt_count, frozen_at, true AS is_new FROM opened;
+
+-- name: list_input_messages
+-- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what
+-- came with each: `level` and `is_gone` are those of the file that it was read from, as that is now.
+SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address,
+       (SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
+                  'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
+                  'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.position, a.id)
+          FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+          WHERE a.message_id = m.id) AS attached
+  FROM messages m
+  JOIN sessions s ON s.id = m.session_id
+  LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = m.channel
+ WHERE m.turn_id = %(turn_id)s AND m.direction = 'inbound'
+ ORDER BY m.position;
+
+-- name: list_steps
+-- The turn's model inferences so far.
+SELECT number, blocks, stop_reason
+  FROM steps
+ WHERE turn_id = %(turn_id)s
+ ORDER BY number;
+
+-- name: list_finished_calls
+-- The turn's tool calls that the model has been answered: with a result, or with what it was told meanwhile of a
+-- call that the dispatcher carries out, also when its result has come since.
+SELECT step, call_id, COALESCE(interim, result) AS result
+  FROM tool_calls
+ WHERE turn_id = %(turn_id)s AND (interim IS NOT NULL OR state IN ('done', 'failed', 'unknown'))
+ ORDER BY step, call_id;
+
+-- name: complete_step
+-- The model's answer, as the raw content blocks it gave.
+UPDATE steps
+   SET blocks = %(blocks)s, stop_reason = %(stop_reason)s, provider = %(provider)s, model = %(model)s,
+       completed_at = %(now)s
+ WHERE turn_id = %(turn_id)s AND number = %(number)s AND completed_at IS NULL;
+
+-- name: insert_llm_call
+-- One call to a provider, answered or not.
+INSERT INTO llm_calls (tenant_id, id, session_id, turn_id, step, binding_id, purpose, provider, model, outcome,
+                       input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, tokens_by_layer, cost_usd,
+                       cache_miss, first_token_ms, latency_ms, at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(turn_id)s, %(step)s, %(binding_id)s, 'turn', %(provider)s, %(model)s,
+        %(outcome)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s,
+        %(tokens_by_layer)s, %(cost_usd)s, %(miss)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: insert_tool_call
+-- A finished tool call with its result; the same call of the same step is kept once.
+INSERT INTO tool_calls (tenant_id, id, turn_id, step, call_id, name, arguments, writes, state, idempotency_key, result,
+                        code, latency_ms, started_at, finished_at)
+VALUES (current_tenant(), %(id)s, %(turn_id)s, %(step)s, %(call_id)s, %(name)s, %(arguments)s, %(writes)s, %(state)s,
+        %(idempotency_key)s, %(result)s, %(code)s, %(latency_ms)s, %(started_at)s, %(finished_at)s)
+ON CONFLICT (tenant_id, turn_id, step, call_id) DO NOTHING;
+
+-- name: insert_event
+-- One numbered event of the session's feed.
+INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at)
+VALUES (current_tenant(), %(session_id)s, %(number)s, %(turn_id)s, %(kind)s, %(payload)s, %(at)s)
+ON CONFLICT (tenant_id, session_id, number) DO NOTHING;
+
+-- name: list_events_after
+-- The feed after a number, in order; a user_id limits it to that user's sessions, else clearance to what it covers:
+-- the binding's, and the user's own where that is more, since the replies hold what they may see.
+SELECT e.number, e.kind, e.payload, e.turn_id, e.at
+  FROM events e
+  JOIN sessions s ON s.id = e.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id
+       AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
+ WHERE e.session_id = %(session_id)s AND e.number > %(number)s
+   AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
+ ORDER BY e.number
+ LIMIT %(most)s;
+
+-- name: insert_message
+-- An inbound message, once per provider id; returns nothing when it was there already. One that waits for an answer
+-- has its session looked at later, should its wake-up get lost. It brings back a session that was put away, and gives one
+-- that nobody named the title that it makes, if it makes one.
+WITH stored AS (
+    INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, media,
+                          provider_message_id, sent_at, received_at, metadata)
+    VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, 'inbound', %(state)s, %(channel)s, %(kind)s,
+            %(body)s, %(media)s, %(provider_message_id)s, %(sent_at)s, %(received_at)s, %(metadata)s)
+    ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
+    RETURNING id, session_id, state
+), waiting AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored WHERE state = 'unanswered'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+), named AS (
+    UPDATE sessions s
+       SET archived_at = NULL,
+           title = CASE WHEN s.titled_by = '' THEN %(title)s ELSE s.title END,
+           titled_by = CASE WHEN s.titled_by = '' AND %(title)s <> '' THEN 'code' ELSE s.titled_by END
+      FROM stored
+     WHERE s.id = stored.session_id AND (s.archived_at IS NOT NULL OR s.titled_by = '' AND %(title)s <> '')
+)
+SELECT id, session_id, state FROM stored;
+
+-- name: find_message_by_provider_id
+-- The message that a provider id of a binding belongs to.
+SELECT id, session_id, state
+  FROM messages
+ WHERE binding_id = %(binding_id)s AND provider_message_id = %(provider_message_id)s;
+
+-- name: mark_session_active
+-- The session was used just now.
+UPDATE sessions SET last_active_at = %(now)s WHERE id = %(session_id)s;
+
+-- name: find_own_session
+-- A web session of this user with its binding, and whose team answers there.
+SELECT s.id, s.binding_id, s.channel, b.team_id
+  FROM sessions s
+  JOIN bindings b ON b.id = s.binding_id
+ WHERE s.id = %(session_id)s AND s.user_id = %(user_id)s;
+
+-- name: create_upload
+-- Something is about to be uploaded in a session, to be sent along with a message of it; nothing is touched where as many
+-- as may wait do already. What no message came with since `given_up` waits no more.
+INSERT INTO attachments (tenant_id, id, session_id, kind, name, size_bytes, object_key, created_at)
+SELECT current_tenant(), %(id)s, %(session_id)s, 'pending_upload', %(name)s, %(size_bytes)s, %(object_key)s, %(now)s
+ WHERE (SELECT count(*) FROM attachments w WHERE w.session_id = %(session_id)s AND w.kind = 'pending_upload' AND w.created_at > %(given_up)s) < %(most)s
+ON CONFLICT (tenant_id, id) DO UPDATE SET name = EXCLUDED.name;
+
+-- name: lock_abandoned_uploads
+-- Uploads of any session that no message came with in time, a bounded number, oldest first; held until the transaction
+-- ends.
+SELECT id, name, object_key, false AS is_sent
+  FROM attachments
+ WHERE kind = 'pending_upload' AND created_at <= %(given_up)s
+ ORDER BY created_at
+ LIMIT %(most)s
+   FOR UPDATE SKIP LOCKED;
+
+-- name: delete_uploads
+-- Uploads that no message came with, whose bytes are gone.
+DELETE FROM attachments WHERE id = ANY(%(ids)s) AND kind = 'pending_upload';
+
+-- name: find_uploads
+-- Uploads of a session by their ids.
+SELECT id, name, object_key, message_id IS NOT NULL AS is_sent
+  FROM attachments
+ WHERE session_id = %(session_id)s AND id = ANY(%(ids)s) AND object_key IS NOT NULL;
+
+-- name: add_attachment
+-- What is sent along with a message; an upload goes with one message only.
+INSERT INTO attachments (tenant_id, id, session_id, message_id, position, kind, name, media_type, size_bytes, object_key,
+                         sha256, body, file_id, file_version, classification, created_at)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(message_id)s, %(place)s, %(kind)s, %(name)s, %(media_type)s,
+        %(size_bytes)s, %(object_key)s, %(sha256)s, %(body)s, %(file_id)s, %(file_version)s, %(classification)s, %(now)s)
+ON CONFLICT (tenant_id, id) DO UPDATE
+   SET message_id = EXCLUDED.message_id, position = EXCLUDED.position, kind = EXCLUDED.kind,
+       media_type = EXCLUDED.media_type, size_bytes = EXCLUDED.size_bytes, sha256 = EXCLUDED.sha256, body = EXCLUDED.body
+ WHERE attachments.message_id IS NULL OR attachments.message_id = EXCLUDED.message_id;
+
+-- name: insert_reply
+-- The turn's reply; its place in the session is after everything that was there when it was written.
+INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction, state, channel, kind, body, sent_at,
+                      received_at, metadata)
+VALUES (current_tenant(), %(id)s, %(session_id)s, %(binding_id)s, %(turn_id)s, 'outbound', 'reply', %(channel)s, 'text',
+        %(body)s, %(now)s, %(now)s, %(metadata)s)
+ON CONFLICT (tenant_id, id) DO NOTHING;
+
+-- name: insert_citation
+-- A source that the reply cites, and what it belongs to.
+INSERT INTO citations (tenant_id, message_id, number, row_id, title, locator, entity_id, document_id, file_id)
+SELECT current_tenant(), %(message_id)s, %(number)s, r.id, %(title)s, %(locator)s, r.entity_id, r.document_id, r.file_id
+  FROM (VALUES (%(row_id)s::uuid)) AS one (id) LEFT JOIN context_rows r ON r.id = one.id
+ON CONFLICT DO NOTHING;
+
+-- name: finish_turn
+-- The turn is over: its inputs are answered, or parked when it failed, and the session is let go; `called` is how its
+-- tool calls enter history, `standing` what the session's next prompt stands on (null where no model was asked).
+-- Nobody has to look after the session any more, unless more was written in the meantime, or a file is still to come.
+-- What was said gets its rows and vectors later.
+WITH stands AS (
+    UPDATE session_prompts
+       SET cache_state = %(standing)s::jsonb, updated_at = %(now)s
+     WHERE session_id = %(session_id)s AND %(standing)s::jsonb IS NOT NULL
+       AND EXISTS (SELECT FROM turns WHERE id = %(turn_id)s AND state = 'open')
+), quiet AS (
+    DELETE FROM work_due
+     WHERE tenant_id = current_tenant() AND kind = 'session' AND id = %(session_id)s
+       AND NOT EXISTS (SELECT FROM messages i WHERE i.session_id = %(session_id)s AND i.state = 'unanswered')
+), settled AS (
+    UPDATE messages
+       SET state = CASE WHEN %(state)s = 'failed' THEN 'parked' ELSE 'answered' END
+     WHERE turn_id = %(turn_id)s AND direction = 'inbound'
+), released AS (
+    UPDATE sessions
+       SET lease_until = NULL
+     WHERE id = %(session_id)s AND lease_token = %(token)s
+), said AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT tenant_id, 'embedding', tenant_id, %(embed_by)s FROM turns WHERE id = %(turn_id)s AND state = 'open'
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+)
+UPDATE turns
+   SET state = %(state)s, degraded = %(degraded)s, problem = %(problem)s, stage_ms = %(stage_ms)s,
+       tool_messages = %(called)s, finished_at = %(now)s
+ WHERE id = %(turn_id)s AND state = 'open';
+
+-- name: insert_tool_result
+-- What a tool call came to, as a message of the session that asked for it: once per call and outcome. It is answered
+-- on the channel that the call was asked for on. Told again, it leaves nothing to be looked after.
+WITH asked AS (
+    SELECT s.id AS session_id, s.binding_id, s.channel AS queue,
+           (SELECT m.channel FROM messages m
+             WHERE m.turn_id = t.id ORDER BY m.position DESC LIMIT 1) AS channel
+      FROM turns t JOIN sessions s ON s.id = t.session_id
+     WHERE t.id = %(turn_id)s
+       FOR UPDATE OF s
+), stored AS (
+    INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body,
+                          provider_message_id, sent_at, received_at, metadata)
+    SELECT current_tenant(), %(id)s, session_id, binding_id, 'inbound', 'unanswered', COALESCE(channel, queue),
+           'tool_result', %(body)s, %(provider_message_id)s, %(now)s, %(now)s, %(metadata)s
+      FROM asked
+    ON CONFLICT (tenant_id, binding_id, provider_message_id) DO NOTHING
+    RETURNING session_id
+), waiting AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+)
+SELECT session_id, queue AS channel FROM asked;
+
+-- name: list_failed_turns
+-- Failed turns whose messages wait for somebody to decide, oldest first; none of more clearance than the reader's.
+SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempt_count, t.finished_at,
+       (SELECT COALESCE(jsonb_agg(m.body ORDER BY m.position), '[]')
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS texts
+  FROM turns t
+  JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE t.state = 'failed' AND t.dismissed_at IS NULL
+ ORDER BY t.finished_at, t.id
+ LIMIT %(most)s;
+
+-- name: redrive_turn
+-- A failed turn is open again, as the session's newest, and goes on from what it has committed: nothing that it did is
+-- done or paid again. What was said of its failure stays with the session, not with the turn. Only where the session
+-- has no open turn (it is held, see hold_session); repeated at the very same moment it is the same redrive.
+WITH reopened AS (
+    UPDATE turns t
+       SET state = 'open', attempt_count = 0, attempt_id = NULL, problem = NULL, degraded = false, finished_at = NULL,
+           redriven_at = %(now)s, frozen_at = %(now)s,
+           number = 1 + (SELECT max(n.number) FROM turns n WHERE n.session_id = t.session_id)
+     WHERE t.id = %(turn_id)s AND t.state = 'failed' AND t.dismissed_at IS NULL
+       AND NOT EXISTS (SELECT FROM turns o WHERE o.session_id = t.session_id AND o.state = 'open')
+    RETURNING t.id, t.session_id
+), unparked AS (
+    UPDATE messages m SET state = 'in_turn' FROM reopened r WHERE m.turn_id = r.id AND m.state = 'parked'
+), apart AS (
+    UPDATE messages m SET turn_id = NULL FROM reopened r WHERE m.turn_id = r.id AND m.direction = 'outbound'
+), waiting AS (
+    INSERT INTO work_due (tenant_id, kind, id, due_at)
+    SELECT current_tenant(), 'session', session_id, %(due_at)s FROM reopened
+    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
+)
+SELECT s.id AS session_id, s.channel
+  FROM turns t
+  JOIN sessions s ON s.id = t.session_id
+ WHERE t.id = %(turn_id)s AND (t.redriven_at = %(now)s OR EXISTS (SELECT FROM reopened));
+
+-- name: find_session_of_turn
+-- The session that a turn is of.
+SELECT session_id FROM turns WHERE id = %(turn_id)s;
+
+-- name: dismiss_turn
+-- A failed turn is left as it is.
+UPDATE turns SET dismissed_at = %(now)s
+ WHERE id = %(turn_id)s AND state = 'failed' AND dismissed_at IS NULL;
+
+-- name: list_turn_rows
+-- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.
+-- What was said through a binding of more clearance than the reader's is left out, or to a user who has more.
+SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.frozen_at, t.finished_at, t.degraded, t.attempt_count,
+       t.problem, t.stage_ms,
+       (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text',
+                                            CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
+                                            'kind', m.kind, 'at', m.received_at) ORDER BY m.position)
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS inputs,
+       (SELECT jsonb_build_object('id', m.id, 'text', CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
+               'channel', m.channel, 'at', m.sent_at, 'citations',
+               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+                                          ORDER BY c.number)
+                           FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
+                          WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]'))
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'outbound') AS reply,
+       (SELECT jsonb_agg(jsonb_build_object('provider', l.provider, 'model', l.model, 'outcome', l.outcome,
+                         'input_tokens', l.input_tokens, 'output_tokens', l.output_tokens,
+                         'cache_read_tokens', l.cache_read_tokens, 'cache_write_tokens', l.cache_write_tokens,
+                         'tokens_by_layer', l.tokens_by_layer, 'cost_usd', l.cost_usd::text,
+                         'latency_ms', l.latency_ms, 'first_token_ms', l.first_token_ms)
+                         ORDER BY l.step, l.at, l.id)
+          FROM llm_calls l WHERE l.turn_id = t.id) AS calls,
+       (SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state', c.state,
+                                            'heavy', c.heavy, 'latency_ms', c.latency_ms)
+                         ORDER BY c.step, c.started_at)
+          FROM tool_calls c WHERE c.turn_id = t.id) AS tools,
+       (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
+          FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS sending
+  FROM turns t
+  JOIN sessions s ON s.id = t.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+ WHERE (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
+   AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
+ ORDER BY t.frozen_at DESC, t.id DESC
+ LIMIT %(most)s;
+
+-- name: list_transcript
+-- The newest messages of a session, newest first, with what the replies cite as far as the clearance covers it; a
+-- user_id limits it to that user's session, else clearance to what it covers. Of one that was archived its searchable
+-- row has the words.
+SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
+       CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+                                  ORDER BY c.number)
+                   FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
+                  WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('kind', a.kind, 'name', a.name, 'media_type', a.media_type,
+                                                     'size_bytes', a.size_bytes) ORDER BY a.position, a.id)
+                   FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
+                  WHERE a.message_id = m.id AND (a.file_id IS NULL OR f.object_key <> '')
+                    AND GREATEST(a.classification, COALESCE(f.classification, 0)) <= %(clearance)s), '[]') AS attachments
+  FROM messages m
+  JOIN sessions s ON s.id = m.session_id
+  JOIN users u ON u.id = s.user_id
+  JOIN bindings b ON b.id = s.binding_id
+       AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
+ WHERE m.session_id = %(session_id)s AND m.state <> 'ignored' AND m.kind <> 'tool_result'
+   AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
+ ORDER BY m.position DESC
+ LIMIT %(most)s;

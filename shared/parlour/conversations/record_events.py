@@ -1,0 +1,48 @@
+"""What the tools of a turn did to records, as its feed tells it: what was done, and what is stored since."""
+
+from collections.abc import Mapping, Sequence
+
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.records import crud
+from parlour.records.record import Record
+from parlour.tools.builtin.operations import RecordOperation
+
+type EventList = list[tuple[str, JsonObject]]
+"""Kinds and payloads, in order."""
+
+
+def record_events(principal: Principal, tx: Transaction, operations: Sequence[RecordOperation]) -> EventList:
+    """An `operation` for each thing done, then an `entity_patch` for each record that is new or at a new version, as it
+    is stored now and as far as the principal may see it. One statement."""
+    handles = list(dict.fromkeys(handle for one in operations for handle in (one.handle, one.target) if handle))
+    stored = {entity.handle: entity for entity in crud.find_records(principal, tx, handles)}
+    written = dict.fromkeys(one.handle for one in operations if one.action in ("create", "update"))
+    told: EventList = [("operation", _operation_payload(one, stored)) for one in operations if _is_visible(one, stored)]
+    return told + [("entity_patch", _record_payload(stored[handle])) for handle in written if handle in stored]
+
+
+def _is_visible(one: RecordOperation, stored: Mapping[str, Record]) -> bool:
+    """Whether its records are still there for this reader."""
+    return one.handle in stored and (not one.target or one.target in stored)
+
+
+def _operation_payload(one: RecordOperation, stored: Mapping[str, Record]) -> JsonObject:
+    told: JsonObject = {"action": one.action, "status": "done", **_record_identity(stored[one.handle])}
+    return {**told, "relation": one.relation, "other": _record_identity(stored[one.target])} if one.target else told
+
+
+def _record_identity(entity: Record) -> JsonObject:
+    """A record as people name it; the id is for what a page keeps of it."""
+    return {
+        "entity_type": entity.type, "entity_name": entity.name, "entity_id": str(entity.id), "handle": entity.handle
+    }  # fmt: skip
+
+
+def _record_payload(entity: Record) -> JsonObject:
+    return {
+        **_record_identity(entity), "type_name": entity.type_name, "version": entity.version, "project": entity.project,
+        "classification": entity.classification, "properties": entity.properties,
+        "updated_at": entity.updated_at.isoformat(),
+    }  # fmt: skip

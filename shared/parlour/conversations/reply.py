@@ -1,0 +1,153 @@
+"""The end of a turn: one transaction with the reply and everything that belongs to it, then the messages it causes."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+
+from parlour.channels import outbox
+from parlour.channels.outbox import PendingReply
+from parlour.conversations import citations, memory_writes, store
+from parlour.conversations.rows import Citation, NewReply, TurnEnd
+from parlour.conversations.turn_context import TurnContext
+from parlour.infra import log
+from parlour.infra.errors import LeaseLost, QueueUnavailable
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.memory import job_scheduling
+from parlour.memory.agent_state import state_writer
+from parlour.memory.job_scheduling import DelayedJob
+from parlour.memory.recall import recall
+from parlour.memory.summaries import summary_request
+from parlour.principal import Principal
+from parlour.search.citation_numbers import list_numbered_sources
+from parlour.search.index import scheduling
+from parlour.tools import calls
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A turn's reply and how the turn ended.
+
+    problem  a code for operators, None when all went well; detail: what more operators are told of it.
+    reader   as whom the model was asked, whose sources it may cite; without one it cites nothing.
+    """
+
+    text: str
+    state: Literal["answered", "failed"] = "answered"
+    degraded: bool = False
+    problem: str | None = None
+    reader: Principal | None = None
+    detail: str = ""
+
+    @property
+    def reason(self) -> str | None:
+        """The problem as the turn keeps it."""
+        return f"{self.problem}: {self.detail}" if self.problem and self.detail else self.problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Committed:
+    """What follows the commit: memory jobs and deliveries to send, oldest first, so that none overtakes another."""
+
+    removed_citations: int
+    jobs: list[DelayedJob]
+    deliveries: list[PendingReply]
+
+
+def commit_answer(running: TurnContext, answer: Answer) -> None:
+    """Commit the reply with everything that belongs to it, end the turn, release the session, then wake the others.
+
+    After the commit the turn is over: when a message to a queue is lost, the sweep or the next wake of the session
+    sends it again.
+
+    Raises:
+        LeaseLost: a newer worker has the session, or the turn was over already and keeps the reply that it has.
+    """
+    services, lease, turn, prompting = running.dependencies, running.lease, running.turn, running.prompt_builder
+    tenant_id, last_input = running.feed.principal.tenant_id, running.input_messages[-1]
+    now = services.clock()
+    reply_id, outbox_id = services.new_id(now), services.new_id(now)
+    recipient = None if last_input.channel == "web" else last_input.reply_address
+    end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
+    if prompting is not None:
+        end = replace(end, called=prompting.history_messages(), cache_state=prompting.cache_state())
+    facts = memory_writes.plan_fact_writes(running, now) if answer.state == "answered" else None
+    usage = memory_writes.plan_usage_writes(running, answer.text if answer.reader else "")
+    summary_job = memory_writes.plan_summary_job(running, answer.text)
+    if answer.problem:
+        running.feed.add_event("error", {"code": answer.problem, "message": answer.text})
+    running.feed.add_event("done", {"message_id": str(reply_id), "turn_id": str(turn.id)})
+
+    with running.stage_timer.measure("save") as took:
+
+        def commit(tx: Transaction) -> _Committed:
+            citable = list_numbered_sources(answer.reader, tx, lease.id) if answer.reader and "[" in answer.text else []
+            sources = {source.number: source for source in citable}
+            cited = citations.check_citations(answer.text, sources)
+            metadata: JsonObject = {"removed_citations": cited.removed_count} if cited.removed_count else {}
+            is_first = store.insert_reply(
+                tx, lease, turn.id, NewReply(reply_id, last_input.channel, cited.text, metadata, now)
+            )
+            cited_sources = [sources[number] for number in cited.numbers]
+            store.insert_citations(
+                tx, [Citation(reply_id, one.number, one.row_id, one.title, one.locator) for one in cited_sources]
+            )
+            _give_up_unfinished_effects(tx, running, now)
+            # Facts come before their usage: writing facts takes their user's lock first, and rows of facts after it.
+            jobs: list[DelayedJob] = []
+            if facts is not None:
+                memory_writes.write_facts(tx, running, facts, now)
+                jobs += memory_writes.schedule_extraction(tx, running, now)
+            recall.record_recalls(tx, turn.id, usage.recalled, now)
+            state_writer.record_tool_changes(tx, lease.id, usage.record_changes, now)
+            if summary_job and summary_request.request_summary(tx, lease.id, now):
+                jobs.append(summary_job)
+            deliveries: list[PendingReply] = []
+            if recipient is not None:
+                outbox.enqueue(
+                    tx,
+                    outbox_id=outbox_id,
+                    session_id=lease.id,
+                    message_id=reply_id,
+                    binding_id=lease.binding_id,
+                    channel=last_input.channel,
+                    recipient=recipient,
+                    now=now,
+                )
+                deliveries = outbox.list_pending(tx, session_id=lease.id)
+            is_closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
+            if is_first and not is_closed:  # a repeat of this very commit finds its own reply, and its turn over
+                raise LeaseLost
+            return _Committed(cited.removed_count, jobs, deliveries)
+
+        committed = running.feed.commit(commit)
+
+    log.info(
+        "turn_finished",
+        tenant_id=tenant_id,
+        turn_id=turn.id,
+        state=answer.state,
+        degraded=answer.degraded,
+        problem=answer.problem,
+        removed_citations=committed.removed_citations,
+    )
+    for delivery in committed.deliveries:
+        outbox.send_wakeup(services.outbox_queue, tenant_id, lease.id, delivery.id, delivery.attempts)
+    try:
+        scheduling.wake_embedder(services.embedding_queue, tenant_id)
+    except QueueUnavailable as problem:
+        log.warning("nudge_lost", tenant_id=tenant_id, code=problem.code)
+    job_scheduling.send_jobs(services.memory_queue, committed.jobs)
+
+
+def _give_up_unfinished_effects(tx: Transaction, running: TurnContext, now: datetime) -> None:
+    """Mark the turn's own effects that have no outcome as unknown or cancelled: nobody comes back for them.
+
+    Some are left where a binding was switched off after a worker died at one, or after a step too many. A turn that
+    neither asked for an effect nor was resumed has none.
+    """
+    if not running.unfinished_calls and running.turn.is_new:
+        return
+    if calls.give_up_calls(tx, running.turn.id, now):
+        log.error("effect_unknown", turn_id=running.turn.id)
+        log.count("UnknownEffect")

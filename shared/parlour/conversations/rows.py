@@ -1,0 +1,303 @@
+"""Rows of a turn, one frozen record each; `store` reads and writes them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """A session taken for one turn, until a moment; `token` is newer than every token given out before.
+
+    holder      the worker; a lease it took by a statement whose answer was lost is still its own.
+    last_event  the number of the feed's newest event.
+    entity_id   the record that the session is about.
+    """
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    channel: str
+    token: int
+    expires_at: datetime
+    holder_id: UUID
+    last_event_number: int
+    entity_id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseEnd:
+    """Until when somebody holds a session; None when nobody does any more."""
+
+    lease_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class LockedSession:
+    """A session that is looked at: its channel, and until when a worker has it."""
+
+    channel: str
+    lease_until: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn being run: its number in the session, how often it was begun, its frozen moment, and whether it was
+    opened just now: then there is nothing to resume."""
+
+    id: UUID
+    number: int
+    attempt_count: int
+    frozen_at: datetime
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InboundMessage:
+    """A message that a turn answers; `address` is where a reply on its channel goes, None when unknown; `attached` the
+    rows of what came with it (`turns/attached.py`)."""
+
+    id: UUID
+    channel: str
+    kind: str
+    body: str
+    received_at: datetime
+    reply_address: str | None = None
+    attachments: list[JsonObject] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """A message that the user wrote before the turn, with what came with it."""
+
+    kind: str
+    body: str
+    attachments: list[JsonObject] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A model inference; `blocks` is None until its answer is committed."""
+
+    number: int
+    blocks: list[JsonObject] | None
+    stop_reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedCallRow:
+    """A finished tool call."""
+
+    step: int
+    call_id: str
+    result: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMessage:
+    """What is known of a message once it is stored."""
+
+    id: UUID
+    session_id: UUID
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class WritableSession:
+    """A session its user may write to."""
+
+    id: UUID
+    binding_id: UUID
+    channel: str
+    team_id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PendingUpload:
+    """Something uploaded in a session; `is_sent` once a message came with it."""
+
+    id: UUID
+    name: str
+    object_key: str
+    is_sent: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NewAttachment:
+    """What is about to be sent along with a message: an image by its key, or a text by its words."""
+
+    id: UUID
+    kind: str
+    name: str
+    media_type: str
+    size_bytes: int
+    object_key: str | None = None
+    sha256: str | None = None
+    body: str | None = None
+    file_id: UUID | None = None
+    file_version: int | None = None
+    classification: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """An inbound message about to be stored."""
+
+    id: UUID
+    session_id: UUID
+    binding_id: UUID
+    state: str
+    channel: str
+    kind: str
+    body: str
+    media: JsonObject | None
+    provider_message_id: str
+    sent_at: datetime
+    received_at: datetime
+    metadata: JsonObject
+    due_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionQueue:
+    """A session, and the channel whose queue wakes it."""
+
+    session_id: UUID
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class FailedTurn:
+    """A turn that failed: its messages are unanswered until somebody redrives or dismisses it."""
+
+    id: UUID
+    session_id: UUID
+    channel: str
+    binding: str
+    problem: str | None
+    attempt_count: int
+    finished_at: datetime
+    message_texts: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class LlmCall:
+    """One call to a provider, with what it cost; `cost_usd` is None when its price is not known."""
+
+    id: UUID
+    session_id: UUID
+    turn_id: UUID
+    step: int
+    binding_id: UUID
+    provider: str
+    model: str
+    outcome: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    tokens_by_layer: JsonObject
+    cost_usd: Decimal | None
+    cache_miss: JsonObject | None
+    first_token_ms: int | None
+    latency_ms: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewReply:
+    """A reply about to be stored. metadata: {removed_citations: number}, where some were removed."""
+
+    id: UUID
+    channel: str
+    body: str
+    metadata: JsonObject
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TurnEnd:
+    """How a turn ends.
+
+    problem      a code for operators, with details after a colon; None when all went well.
+    called       the turn's tool calls, as messages of the history that later turns read.
+    cache_state  of the session's prompts, for its next one; None keeps the one that is stored.
+    """
+
+    state: str
+    at: datetime
+    degraded: bool = False
+    problem: str | None = None
+    called: tuple[JsonObject, ...] = ()
+    cache_state: JsonObject | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A source that a reply cites, as it was called then."""
+
+    message_id: UUID
+    number: int
+    row_id: UUID
+    title: str
+    locator: str
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One numbered event of a session's feed."""
+
+    number: int
+    kind: str
+    payload: JsonObject
+    turn_id: UUID
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReader:
+    """Who reads sessions: a user, only their own; with no user_id, whoever may see what `clearance` covers."""
+
+    user_id: UUID | None
+    clearance: int
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn with everything an operator sees of it."""
+
+    id: UUID
+    session_id: UUID
+    number: int
+    state: str
+    binding: str
+    channel: str
+    frozen_at: datetime
+    finished_at: datetime | None
+    degraded: bool
+    attempt_count: int
+    problem: str | None
+    stage_ms: dict[str, int]
+    input_messages: list[JsonObject] | None
+    reply: JsonObject | None
+    model_calls: list[JsonObject] | None
+    tool_calls: list[JsonObject] | None
+    delivery: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptRow:
+    """One message of a session as its user sees it."""
+
+    id: UUID
+    direction: str
+    channel: str
+    kind: str
+    text: str
+    at: datetime
+    turn_id: UUID | None
+    citations: list[JsonObject]
+    attachments: list[JsonObject]

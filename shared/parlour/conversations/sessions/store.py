@@ -1,0 +1,77 @@
+"""Sessions in lists, and what their users make of them, in the database."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+from parlour.tenancy.rows import SessionVisibility
+
+SQL = Queries.for_module(__file__)
+
+_PREVIEW_CHARS = 160
+"""Of what was said last, that a list shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionListItem:
+    """A session in a list. title: '' while nothing was said that names it; last: how what was said last begins."""
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    entity_id: UUID | None
+    visibility: SessionVisibility
+    channel: str
+    title: str
+    is_main: bool
+    pinned_at: datetime | None
+    archived_at: datetime | None
+    created_at: datetime
+    last_active_at: datetime
+    last_event: int
+    last_message_preview: str | None
+
+
+def list_own_sessions(
+    tx: Transaction, user_id: UUID, binding_id: UUID, *, entity_id: UUID | None, archived: bool, limit: int
+) -> list[SessionListItem]:
+    return tx.all(
+        SQL["list_own_sessions"], SessionListItem,
+        user_id=user_id, binding_id=binding_id, entity_id=entity_id, archived=archived, most=limit, letters=_PREVIEW_CHARS,
+    )  # fmt: skip
+
+
+def list_readable_sessions(
+    tx: Transaction,
+    *,
+    entity_id: UUID | None,
+    user_id: UUID | None,
+    visibilities: Collection[SessionVisibility],
+    clearance: int,
+    archived: bool,
+    limit: int,
+) -> list[SessionListItem]:
+    return tx.all(
+        SQL["list_readable_sessions"], SessionListItem,
+        entity_id=entity_id, user_id=user_id, visibilities=sorted(visibilities), clearance=clearance,
+        archived=archived, most=limit, letters=_PREVIEW_CHARS,
+    )  # fmt: skip
+
+
+def find_latest_session(tx: Transaction, user_id: UUID, binding_id: UUID, entity_id: UUID | None) -> UUID | None:
+    found: UUID | None = tx.value(
+        SQL["find_latest_session"], user_id=user_id, binding_id=binding_id, entity_id=entity_id
+    )  # fmt: skip
+    return found
+
+
+def update_session(
+    tx: Transaction, session_id: UUID, user_id: UUID, *,
+    title: str | None, pinned: bool | None, archived: bool | None, visibility: SessionVisibility | None, now: datetime,
+) -> bool:  # fmt: skip
+    """Whether there is such a session of theirs."""
+    values = {"title": title, "pinned": pinned, "archived": archived, "visibility": visibility, "now": now}
+    return tx.value(SQL["update_session"], session_id=session_id, user_id=user_id, **values) is not None

@@ -1,0 +1,261 @@
+"""One step of a turn: the model is asked. The request is committed before, the answer after."""
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.conversations import store
+from parlour.conversations.journal import CallModel, Journal, ModelStep
+from parlour.conversations.loaded_turn import LoadedTurn
+from parlour.conversations.rows import LlmCall, StepRow
+from parlour.conversations.tool_execution import plan_effects, reserve_effect
+from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
+from parlour.infra import log
+from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.models import fallback, images, model_routing, prices, spend
+from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamReset, TextDelta, TokenUsage
+from parlour.models.model_routing import ModelChoice
+from parlour.prompts.assembly.assembler import AssembledPrompt
+from parlour.prompts.ledger import store as prompts
+from parlour.prompts.ledger.prompt_builder import PromptBuilder, model_key
+from parlour.prompts.ledger.store import StepRequest
+
+MAX_REPLY_TOKENS = 1_500
+"""Tokens a reply may have; about 6,000 characters, more than a chat message should be."""
+
+_NOTHING = TokenUsage(0, 0, 0, 0)
+
+
+def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: CallModel) -> Journal:
+    """Ask the model, streaming to the feed; commits the request before, the answer and every try after.
+
+    The worst case of every try is reserved against the tenant's daily cap before it is made, and settled with the
+    answer. SpendRefused when the cap leaves no room, ProviderUnavailable or ProviderRejected when the whole chain is
+    exhausted (its tries are committed), PromptOverflow when the prompt cannot be made to fit.
+    """
+    choices = model_routing.filter_available(
+        model_routing.choose_models(loaded.persona.agent.model_routing, "default"), running.dependencies.models
+    )
+    prompting = loaded.prompt_builder
+    with running.stage_timer.measure("assemble"):
+        assembled = prompting.next_prompt(
+            step.step_number, loaded.tool_rounds(journal), model_key(choices[0].provider, choices[0].model)
+        )
+    asking = _Asking(running, step.step_number, prompting, assembled)
+    asking.request(choices[0], again=step.is_retry)
+    try:
+        completed = asking.stream(choices)
+    except Exception:
+        asking.give_up()
+        raise
+    asking.complete(loaded, completed)
+    done = [one for one in journal.steps if one.number != step.step_number]
+    return replace(journal, steps=(*done, ModelStep(step.step_number, completed.blocks, completed.stop_reason)))
+
+
+@dataclass(slots=True)
+class _Asking:
+    """One step being asked for: its tries so far, and what was reserved for them."""
+
+    running: TurnContext
+    number: int
+    prompting: PromptBuilder
+    assembled: AssembledPrompt
+    attempts: list[ModelAttempt] = field(default_factory=list)
+    reserved: list[UUID] = field(default_factory=list)
+    _is_first: bool = True
+
+    def request(self, choice: ModelChoice, *, again: bool) -> None:
+        """Commit that the model is about to be asked, together with the reservation of the first try."""
+        running, services = self.running, self.running.dependencies
+        if again:
+            running.feed.add_event("text_reset", {"step": self.number})
+        running.feed.add_event("context_usage", self.prompting.usage_json(self.number, self.assembled))
+        now = services.clock()
+        reservation, worst_case = self._new_reservation(), self._worst_case(choice)
+        asking = StepRequest(running.lease.id, running.turn.id, choice.provider, choice.model, now)
+        prompt = self.prompting.plan_prompt_writes(asking, self.number, self.assembled)
+
+        def commit(tx: Transaction) -> None:
+            prompts.insert_prompt_record(tx, prompt)
+            if prompt.refused is not None:
+                prompts.mark_omitted_attachments(tx, running.turn.id, prompt.refused)
+            spend.reserve(
+                tx,
+                reservation_id=reservation,
+                amount=worst_case,
+                purpose="turn",
+                default_cap=services.default_cap_usd,
+                expires_at=running.lease.expires_at,
+                now=now,
+            )
+
+        try:
+            running.feed.commit(commit)
+        except SpendRefused:
+            self._take(reservation, choice)  # is refused again, in a transaction of its own that tells people
+            raise
+        self.prompting.mark_sent(self.number, self.assembled)
+
+    def stream(self, choices: list[ModelChoice]) -> Completion:
+        """The model's answer, its text streamed to the feed. A prompt that any model refused with its pictures is sent
+        again without them, if none answered: a broken one must not end the conversation that it stands in."""
+        prompt = self.assembled.prompt
+        request = ModelRequest(choices[0].model, MAX_REPLY_TOKENS, prompt.tools, prompt.system, prompt.messages)
+        if not images.has_images(request):
+            return self._ask(choices, request)
+        with self.running.stage_timer.measure("pictures"):
+            shown = self.running.dependencies.images.resolve_images(request)
+        try:
+            return self._ask(choices, shown)
+        except (ProviderRejected, ProviderUnavailable):
+            if not any(one.outcome == "rejected" for one in self.attempts):
+                raise
+            log.warning("pictures_left_out", turn_id=self.running.turn.id, step=self.number)
+            return self._ask(choices, images.replace_with_placeholders(shown))
+
+    def _ask(self, choices: list[ModelChoice], request: ModelRequest) -> Completion:
+        services = self.running.dependencies
+        with self.running.stage_timer.measure("model"):
+            parts = fallback.ask_with_fallback(
+                choices, services.models, request, seconds_left=self.running.seconds_left() - COMMIT_RESERVE_SECONDS,
+                sleep=services.sleep, jitter=services.jitter, before_attempt=self._admit,
+            )  # fmt: skip
+            for part in parts:
+                match part:
+                    case TextDelta(text):
+                        self.running.feed.stream_text(text)
+                    case StreamReset():
+                        self.running.feed.add_event("text_reset", {"step": self.number})
+                    case ModelAttempt():
+                        self.attempts.append(part)
+                        self._note_failure(part)
+                    case Completion():
+                        return part
+        raise AssertionError("a stream ends with Completed or an error")
+
+    def give_up(self) -> None:
+        """Commit the tries that led to nothing, and what they may have cost."""
+        services = self.running.dependencies
+        llm_calls = self._calls(_NOTHING)
+        spent, now = self._spent(llm_calls), services.clock()
+
+        def commit(tx: Transaction) -> None:
+            store.insert_llm_calls(tx, llm_calls)
+            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap_usd, now=now)
+
+        self.running.feed.commit(commit)
+
+    def complete(self, loaded: LoadedTurn, completed: Completion) -> None:
+        """Commit the answer with its tries and cost; the effects that it asks for are reserved with it."""
+        running, services, turn_id = self.running, self.running.dependencies, self.running.turn.id
+        answered, usage = self.attempts[-1], completed.usage
+        row = StepRow(self.number, list(completed.blocks), completed.stop_reason)
+        requests = ModelStep(self.number, completed.blocks, completed.stop_reason).tool_requests
+        effects = plan_effects(running, loaded, self.number, requests)
+        running.unfinished_calls.update({(self.number, effect.call.call_id): effect.call for effect in effects})
+        llm_calls = self._calls(usage)
+        spent, now = self._spent(llm_calls), services.clock()
+        factor = None
+        if self.number == 1:  # one report in a turn is enough
+            reported = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+            factor = self.prompting.learned_factor(self.assembled, answered.provider, reported)
+
+        def commit(tx: Transaction) -> None:
+            store.complete_step(tx, turn_id, row, provider=answered.provider, model=answered.model, now=now)
+            for effect in effects:
+                reserve_effect(tx, turn_id, effect)
+            if factor is not None:
+                prompts.update_token_factor(tx, model_key(answered.provider, answered.model), *factor)
+            store.insert_llm_calls(tx, llm_calls)
+            # Last: it locks the tenant's day until the commit.
+            spend.settle(tx, self.reserved, spent, default_cap=services.default_cap_usd, now=now)
+
+        running.feed.commit(commit)
+
+    def _admit(self, choice: ModelChoice) -> None:
+        """The first try was reserved with the request; every further one is before it is made."""
+        if self._is_first:
+            self._is_first = False
+        else:
+            self._take(self._new_reservation(), choice)
+
+    def _take(self, reservation: UUID, choice: ModelChoice) -> None:
+        services = self.running.dependencies
+        spend.reserve_in_transaction(
+            services.database, self.running.feed.principal, reservation_id=reservation,
+            amount=self._worst_case(choice), purpose="turn", default_cap=services.default_cap_usd,
+            expires_at=self.running.lease.expires_at, now=services.clock(),
+        )  # fmt: skip
+
+    def _new_reservation(self) -> UUID:
+        self.reserved.append(self.running.dependencies.new_id(self.running.dependencies.clock()))
+        return self.reserved[-1]
+
+    def _worst_case(self, choice: ModelChoice) -> Decimal:
+        read = sum(self.assembled.tokens_by_layer.values())
+        return prices.worst_case_cost(
+            choice.provider, choice.model, read, MAX_REPLY_TOKENS, self.running.dependencies.clock()
+        )
+
+    def _spent(self, llm_calls: list[LlmCall]) -> Decimal:
+        """Return what all tries cost, in US dollars."""
+        return sum((self._charged(*pair) for pair in zip(self.attempts, llm_calls, strict=True)), Decimal())
+
+    def _charged(self, attempt: ModelAttempt, call: LlmCall) -> Decimal:
+        """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""
+        usage = TokenUsage(call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens)
+        if attempt.outcome != "ok" and attempt.first_token_ms is not None:
+            return prices.worst_case_cost(
+                attempt.provider, attempt.model, sum(self.assembled.tokens_by_layer.values()), 0, call.at
+            )
+        return prices.charged_cost(attempt.provider, attempt.model, usage, call.at)
+
+    def _note_failure(self, attempt: ModelAttempt) -> None:
+        """Say why a try failed: a status and a kind of error, never what was asked."""
+        if attempt.outcome != "ok":
+            log.warning(
+                "model_call_failed", turn_id=self.running.turn.id, provider=attempt.provider, model=attempt.model,
+                outcome=attempt.outcome, reason=attempt.problem,
+            )  # fmt: skip
+
+    def _miss(self, attempt: ModelAttempt, now: datetime) -> JsonObject | None:
+        """What of the prompt before had to be read anew, and what that cost beyond reading it from the cache."""
+        miss = self.assembled.ledger.cache_miss
+        if miss is None:
+            return None
+        anew = prices.known_cost(attempt.provider, attempt.model, TokenUsage(miss.tokens, 0), now)
+        cached = prices.known_cost(
+            attempt.provider, attempt.model, TokenUsage(0, 0, cache_read_tokens=miss.tokens), now
+        )
+        lost = None if anew is None or cached is None else format(anew - cached, "f")
+        return {"layer": miss.layer.name.lower(), "cause": miss.cause, "tokens": miss.tokens, "cost_usd": lost}
+
+    def _calls(self, usage: TokenUsage) -> list[LlmCall]:
+        return [self._call(attempt, usage if attempt.outcome == "ok" else _NOTHING) for attempt in self.attempts]
+
+    def _call(self, attempt: ModelAttempt, usage: TokenUsage) -> LlmCall:
+        running, now = self.running, self.running.dependencies.clock()
+        return LlmCall(
+            id=running.dependencies.new_id(now),
+            session_id=running.lease.id,
+            turn_id=running.turn.id,
+            step=self.number,
+            binding_id=running.lease.binding_id,
+            provider=attempt.provider,
+            model=attempt.model,
+            outcome=attempt.outcome,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cache_read_tokens=usage.cache_read_tokens,
+            cache_write_tokens=usage.cache_write_tokens,
+            tokens_by_layer=dict(self.assembled.tokens_by_layer),
+            cost_usd=prices.known_cost(attempt.provider, attempt.model, usage, now),
+            cache_miss=self._miss(attempt, now) if attempt.outcome == "ok" else None,
+            first_token_ms=attempt.first_token_ms,
+            latency_ms=attempt.latency_ms,
+            at=now,
+        )

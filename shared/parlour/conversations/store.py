@@ -1,0 +1,271 @@
+"""The turns' way to the database: the named queries, and the records they read and write."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from uuid import UUID
+
+from parlour.channels.attachment_content import MAX_FILE_WAIT
+from parlour.conversations.rows import (
+    Citation,
+    Event,
+    FailedTurn,
+    FinishedCallRow,
+    InboundMessage,
+    Lease,
+    LeaseEnd,
+    LlmCall,
+    LockedSession,
+    NewAttachment,
+    NewMessage,
+    NewReply,
+    OpenTurn,
+    PendingUpload,
+    SessionQueue,
+    SessionReader,
+    StepRow,
+    StoredMessage,
+    TranscriptRow,
+    TurnEnd,
+    TurnRow,
+    WritableSession,
+)
+from parlour.conversations.sessions import title
+from parlour.infra.json_values import Json
+from parlour.infra.postgres import Transaction, jsonb
+from parlour.infra.queries import Queries
+from parlour.jobs.work_due import SWEEP_DELAY
+
+SQL = Queries.for_module(__file__)
+
+
+def acquire_lease(
+    tx: Transaction, session_id: UUID, holder_id: UUID, now: datetime, expires_at: datetime
+) -> Lease | None:
+    """The session's lease, or None when somebody else holds it or there is no such session."""
+    return tx.first(SQL["acquire_lease"], Lease, session_id=session_id, holder=holder_id, now=now, until=expires_at)
+
+
+def find_lease_end(tx: Transaction, session_id: UUID) -> LeaseEnd | None:
+    """Until when the session is held; None when there is no such session."""
+    return tx.first(SQL["find_lease_end"], LeaseEnd, session_id=session_id)
+
+
+def lock_session(tx: Transaction, session_id: UUID) -> LockedSession | None:
+    """The session, locked until the transaction ends; None when it is gone."""
+    return tx.first(SQL["lock_session"], LockedSession, session_id=session_id)
+
+
+def find_unanswered_since(tx: Transaction, session_id: UUID) -> datetime | None:
+    """Since when something in the session waits for an answer; None when nothing does."""
+    since: datetime | None = tx.value(SQL["find_unanswered_since"], session_id=session_id)
+    return since
+
+
+def pass_fence(tx: Transaction, lease: Lease, last_event_number: int) -> bool:
+    """Whether the lease still holds; notes `last_event` as the number of the feed's newest event."""
+    return tx.run(SQL["pass_fence"], session_id=lease.id, token=lease.token, last_event=last_event_number) > 0
+
+
+def release_lease(tx: Transaction, lease: Lease) -> None:
+    """Let the session go."""
+    tx.run(SQL["release_lease"], session_id=lease.id, token=lease.token)
+
+
+def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
+    """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer.
+
+    What came with a file that is still being fetched is answered once the file was seen to, or `AWAITED` after it came.
+    """
+    turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder_id)
+    return turn or tx.first(
+        SQL["open_turn"], OpenTurn,
+        session_id=lease.id, turn_id=turn_id, holder=lease.holder_id, now=now, awaited_since=now - MAX_FILE_WAIT,
+    )  # fmt: skip
+
+
+def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
+    """The attempt was no fault of the turn's; it does not count."""
+    tx.run(SQL["refund_attempt"], turn_id=turn_id, holder=lease.holder_id)
+
+
+def list_input_messages(tx: Transaction, turn_id: UUID) -> list[InboundMessage]:
+    """The messages the turn answers, in order of arrival."""
+    return tx.all(SQL["list_input_messages"], InboundMessage, turn_id=turn_id)
+
+
+def list_steps(tx: Transaction, turn_id: UUID) -> list[StepRow]:
+    """The turn's committed steps."""
+    return tx.all(SQL["list_steps"], StepRow, turn_id=turn_id)
+
+
+def list_finished_calls(tx: Transaction, turn_id: UUID) -> list[FinishedCallRow]:
+    """The turn's tool calls with their results."""
+    return tx.all(SQL["list_finished_calls"], FinishedCallRow, turn_id=turn_id)
+
+
+def complete_step(tx: Transaction, turn_id: UUID, step: StepRow, *, provider: str, model: str, now: datetime) -> None:
+    """Commit what the model answered."""
+    tx.run(
+        SQL["complete_step"],
+        turn_id=turn_id, number=step.number, blocks=jsonb(step.blocks), stop_reason=step.stop_reason,
+        provider=provider, model=model, now=now,
+    )  # fmt: skip
+
+
+def insert_llm_calls(tx: Transaction, calls: Sequence[LlmCall]) -> None:
+    """Commit the calls to providers that a step took."""
+    tx.run_many(SQL["insert_llm_call"], [_row_columns(call) for call in calls])
+
+
+def insert_tool_call(tx: Transaction, **fields: object) -> None:
+    """Commit a finished tool call."""
+    tx.run(SQL["insert_tool_call"], **fields)
+
+
+def insert_events(tx: Transaction, session_id: UUID, events: Sequence[Event]) -> None:
+    """Append to the session's feed."""
+    tx.run_many(SQL["insert_event"], [{**_row_columns(event), "session_id": session_id} for event in events])
+
+
+def list_events_after(tx: Transaction, session_id: UUID, reader: SessionReader, number: int, limit: int) -> list[Event]:
+    """The feed after `number`, if the reader may see the session."""
+    return tx.all(
+        SQL["list_events_after"], Event,
+        session_id=session_id, user_id=reader.user_id, clearance=reader.clearance, number=number, most=limit,
+    )  # fmt: skip
+
+
+def insert_message(tx: Transaction, message: NewMessage) -> StoredMessage | None:
+    """Store an inbound message; None when its provider id was there already. It may name its session."""
+    return tx.first(SQL["insert_message"], StoredMessage, **_row_columns(message), title=title.make_title(message.body))
+
+
+def has_message(tx: Transaction, binding_id: UUID, provider_message_id: str) -> bool:
+    """Whether a message of that name is there already."""
+    values = {"binding_id": binding_id, "provider_message_id": provider_message_id}
+    return tx.first(SQL["find_message_by_provider_id"], StoredMessage, **values) is not None
+
+
+def get_message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_id: str) -> StoredMessage:
+    """The message that was stored under this provider id."""
+    return tx.one(
+        SQL["find_message_by_provider_id"], StoredMessage, binding_id=binding_id, provider_message_id=provider_message_id
+    )
+
+
+def mark_session_active(tx: Transaction, session_id: UUID, now: datetime) -> None:
+    """Note that the session is in use; locks its row, so that messages get their positions one writer at a time."""
+    tx.run(SQL["mark_session_active"], session_id=session_id, now=now)
+
+
+def create_upload(
+    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, max_waiting: int,
+    abandoned_before: datetime, now: datetime,
+) -> bool:  # fmt: skip
+    """Write down that something is about to be uploaded in the session; False when `most` wait for a message that were
+    begun since `given_up`."""
+    values = {"id": upload_id, "session_id": session_id, "name": name, "size_bytes": size_bytes, "now": now}
+    return tx.run(SQL["create_upload"], object_key=object_key, most=max_waiting, given_up=abandoned_before, **values) > 0
+
+
+def lock_abandoned_uploads(tx: Transaction, abandoned_before: datetime, limit: int) -> list[PendingUpload]:
+    """Uploads of the tenant's that were begun before `given_up` and that no message came with."""
+    return tx.all(SQL["lock_abandoned_uploads"], PendingUpload, given_up=abandoned_before, most=limit)
+
+
+def delete_uploads(tx: Transaction, ids: Sequence[UUID]) -> None:
+    """Forget uploads that no message came with."""
+    tx.run(SQL["delete_uploads"], ids=list(ids))
+
+
+def find_uploads(tx: Transaction, session_id: UUID, ids: Sequence[UUID]) -> list[PendingUpload]:
+    """Those of the session's uploads that have these ids."""
+    return tx.all(SQL["find_uploads"], PendingUpload, session_id=session_id, ids=list(ids))
+
+
+def add_attachment(tx: Transaction, message: NewMessage, position: int, attachment: NewAttachment) -> bool:
+    """Send something along with a message; False when it went with another one."""
+    values = {name: getattr(attachment, name) for name in attachment.__slots__}
+    sent = {"session_id": message.session_id, "message_id": message.id, "now": message.received_at, "place": position}
+    return tx.run(SQL["add_attachment"], **sent, **values) > 0
+
+
+def find_own_session(tx: Transaction, session_id: UUID, user_id: UUID) -> WritableSession | None:
+    """The session, if it is this user's."""
+    return tx.first(SQL["find_own_session"], WritableSession, session_id=session_id, user_id=user_id)
+
+
+def insert_reply(tx: Transaction, lease: Lease, turn_id: UUID, reply: NewReply) -> bool:
+    """Store what the turn answers; False when this very reply was stored before."""
+    values = {"session_id": lease.id, "binding_id": lease.binding_id, "turn_id": turn_id, "now": reply.at}
+    columns = {"id": reply.id, "channel": reply.channel, "body": reply.body, "metadata": reply.metadata}
+    return tx.run(SQL["insert_reply"], **values, **columns) > 0
+
+
+def insert_citations(tx: Transaction, citations: Sequence[Citation]) -> None:
+    """Store what a reply cites."""
+    tx.run_many(SQL["insert_citation"], [_row_columns(citation) for citation in citations])
+
+
+def finish_turn(tx: Transaction, lease: Lease, turn_id: UUID, end: TurnEnd, stage_ms: dict[str, Json]) -> bool:
+    """Close the turn, settle its inputs and let the session go; False when it was closed before.
+
+    The tenant is marked as one with something to embed, as `index.pending.mark` does it.
+    """
+    closed = tx.run(
+        SQL["finish_turn"],
+        session_id=lease.id,
+        token=lease.token,
+        turn_id=turn_id,
+        state=end.state,
+        degraded=end.degraded,
+        problem=end.problem,
+        stage_ms=stage_ms,
+        called=jsonb([*end.called]) if end.called else None,
+        standing=end.cache_state,
+        now=end.at,
+        embed_by=end.at + SWEEP_DELAY,
+    )
+    return closed > 0
+
+
+def insert_tool_result(tx: Transaction, *, turn_id: UUID, **fields: object) -> SessionQueue | None:
+    """Store what a tool call came to as a message of the session that asked; None when the turn is gone."""
+    return tx.first(SQL["insert_tool_result"], SessionQueue, turn_id=turn_id, **fields)
+
+
+def list_failed_turns(tx: Transaction, clearance: int, limit: int) -> list[FailedTurn]:
+    """Failed turns that wait for somebody, oldest first."""
+    return tx.all(SQL["list_failed_turns"], FailedTurn, clearance=clearance, most=limit)
+
+
+def redrive_turn(tx: Transaction, turn_id: UUID, now: datetime, due_at: datetime) -> SessionQueue | None:
+    """Open the turn again; None when it does not wait any more, or another of its session is open."""
+    session_id = tx.value(SQL["find_session_of_turn"], turn_id=turn_id)
+    if session_id is None or lock_session(tx, session_id) is None:
+        return None
+    return tx.first(SQL["redrive_turn"], SessionQueue, turn_id=turn_id, now=now, due_at=due_at)
+
+
+def dismiss_turn(tx: Transaction, turn_id: UUID, now: datetime) -> bool:
+    """Leave the turn as it is; False when it does not wait any more."""
+    return tx.run(SQL["dismiss_turn"], turn_id=turn_id, now=now) > 0
+
+
+def list_turn_rows(
+    tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, clearance: int, limit: int
+) -> list[TurnRow]:
+    """Turns as an operator of that clearance sees them, newest first."""
+    return tx.all(SQL["list_turn_rows"], TurnRow, turn_id=turn_id, session_id=session_id, clearance=clearance, most=limit)
+
+
+def list_transcript(tx: Transaction, session_id: UUID, reader: SessionReader, limit: int) -> list[TranscriptRow]:
+    """The newest messages of a session that the reader may see, newest first."""
+    return tx.all(
+        SQL["list_transcript"], TranscriptRow,
+        session_id=session_id, user_id=reader.user_id, clearance=reader.clearance, most=limit,
+    )  # fmt: skip
+
+
+def _row_columns(record: object) -> dict[str, object]:
+    return {name: getattr(record, name) for name in record.__slots__}  # type: ignore[attr-defined]

@@ -1,0 +1,224 @@
+"""What a step asked for is done: reads at once, effects once, heavy calls by the dispatcher."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from parlour.conversations import store
+from parlour.conversations.journal import FinishedCall, Journal, RunTools, ToolRequest
+from parlour.conversations.loaded_turn import LoadedTurn
+from parlour.conversations.record_events import EventList, record_events
+from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
+from parlour.infra.errors import ModelError, ToolNotAvailable
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tools import calls, effects
+from parlour.tools.arguments import validate_arguments
+from parlour.tools.builtin.operations import read_operations
+from parlour.tools.calls import IN_PROGRESS_RESULT, UnfinishedCall, dispatch_message
+from parlour.tools.effects import EndState
+from parlour.tools.result import ToolResult, error_result
+from parlour.tools.run import ToolContext, run_tool_by_name
+from parlour.tools.tool_definition import Tool
+
+_NOT_ALLOWED = (
+    "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have done"
+)
+"""What a model is told whose agent does not have the mode `act`, when it asks for a tool that writes."""
+
+
+def idempotency_key(turn_id: UUID, step: int, call_id: str) -> str:
+    """One key per call that the model asked for, the same however often the turn is resumed."""
+    return f"{turn_id}:{step}:{call_id}"
+
+
+def run_requested_tools(
+    turn_context: TurnContext, loaded_turn: LoadedTurn, journal: Journal, step: RunTools
+) -> Journal:
+    """Run the requested tools one after the other, each result committed before the next begins.
+
+    An effect whose outcome nobody knows is not run again: the model is told, and a person decides.
+    """
+    done = [_run_request(turn_context, loaded_turn, step.step_number, request) for request in step.requests]
+    return replace(journal, finished_calls=(*journal.finished_calls, *done))
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedEffect:
+    """A call that changes something, to be reserved before it is begun."""
+
+    call: UnfinishedCall
+    tool: Tool
+
+
+def plan_effects(
+    running: TurnContext, loaded: LoadedTurn, step: int, requests: Sequence[ToolRequest]
+) -> list[PlannedEffect]:
+    """Return the effects that a step asks for. They are reserved in the transaction that completes the step, and no
+    effect begins without a reservation. Heavy ones are reserved when they are handed to the dispatcher."""
+    now = running.dependencies.clock()
+    return [
+        PlannedEffect(_new_call(running, step, request, now), tool)
+        for request in requests
+        if (tool := _find_tool(loaded, request.name))
+        and tool.writes
+        and not tool.heavy
+        and loaded.persona.agent.can_act
+    ]
+
+
+def reserve_effect(tx: Transaction, turn_id: UUID, effect: PlannedEffect) -> None:
+    """Reserve the effect under its idempotency key. A repeat changes nothing."""
+    call = effect.call
+    calls.reserve_call(tx, turn_id, call, effect.tool, idempotency_key(turn_id, call.step, call.call_id))
+
+
+def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> FinishedCall:
+    turn_context.require_time()
+    turn_context.feed.add_event("tool_call", {"name": request.name})
+    tool = _find_tool(loaded_turn, request.name)
+    with turn_context.stage_timer.measure("tools") as took:
+        if tool is not None and tool.writes and _is_forbidden(turn_context, loaded_turn, step, request):
+            result = error_result(ToolNotAvailable(_NOT_ALLOWED))
+            _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
+        elif tool is not None and tool.heavy:
+            result = _dispatch_heavy_call(turn_context, step, request, tool)
+        elif tool is not None and tool.writes:
+            result = _run_effect(turn_context, loaded_turn, step, request, tool)
+        else:
+            result = _run_read_tool(turn_context, loaded_turn, step, request, took)
+    return FinishedCall(step, request.call_id, result.content)
+
+
+def _is_forbidden(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> bool:
+    """Whether the agent's modes forbid what changes something. What was reserved while they did not is settled."""
+    return not loaded_turn.persona.agent.can_act and (step, request.call_id) not in turn_context.unfinished_calls
+
+
+def _run_read_tool(
+    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, took: Callable[[], int]
+) -> ToolResult:
+    context = _tool_context(turn_context, loaded_turn, step, request)
+    result = run_tool_by_name(
+        context, request.name, request.arguments, loaded_turn.tools, turn_context.dependencies.endpoints
+    )
+    _record_finished_call(turn_context, step, request, result, context.now, took())
+    return result
+
+
+def _run_effect(
+    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, tool: Tool
+) -> ToolResult:
+    """Run the effect, or find out what became of it when an earlier worker had begun it."""
+    found = turn_context.unfinished_calls.get((step, request.call_id))
+    if found is None:
+        found = _new_call(turn_context, step, request, turn_context.dependencies.clock())
+        effect = PlannedEffect(found, tool)
+        turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
+    context = replace(_tool_context(turn_context, loaded_turn, step, request), tool_call_id=found.id)
+    book = _TurnCallRecorder(turn_context, loaded_turn.principal, found.id, tool, context.now)
+    return effects.perform_effect(
+        context, tool, request.arguments, found.state, turn_context.dependencies.endpoints, book
+    )
+
+
+def _dispatch_heavy_call(turn_context: TurnContext, step: int, request: ToolRequest, tool: Tool) -> ToolResult:
+    """Reserve a heavy call and send it to the dispatcher; its result comes as a message of its own.
+
+    When the message cannot be sent, the call is reserved all the same: the resumed turn or the sweep sends it.
+    """
+    now = turn_context.dependencies.clock()
+    try:
+        validate_arguments(tool.schema, request.arguments)
+    except ModelError as error:
+        result = error_result(error)
+        _record_finished_call(turn_context, step, request, result, now, 0)
+        return result
+    effect = PlannedEffect(_new_call(turn_context, step, request, now), tool)
+    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": True, "working": True})
+    turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
+    turn_context.dependencies.tool_queue.send([dispatch_message(turn_context.feed.principal.tenant_id, effect.call.id)])
+    return ToolResult(True, IN_PROGRESS_RESULT)
+
+
+@dataclass(frozen=True, slots=True)
+class _TurnCallRecorder:
+    """Where a turn writes down the state of an effect: under its lease, so that a worker that was overtaken cannot."""
+
+    turn_context: TurnContext
+    principal: Principal
+    call_id: UUID
+    tool: Tool
+    started_at: datetime
+
+    def begin(self) -> None:
+        now = self.turn_context.dependencies.clock()
+        self.turn_context.feed.commit(lambda tx: calls.begin_call(tx, self.call_id, now))
+
+    def end(self, state: EndState, result: ToolResult) -> None:
+        now = self.turn_context.dependencies.clock()
+        took = max(0, round((now - self.started_at).total_seconds() * 1000))
+        self.turn_context.feed.add_event("tool_result", {"name": self.tool.name, "ok": result.ok})
+        for kind, payload in self._record_events(result) if state == "done" else []:
+            self.turn_context.feed.add_event(kind, payload)
+        self.turn_context.feed.commit(
+            lambda tx: calls.end_call(tx, self.call_id, state, result.content, result.code or None, took, now)
+        )
+
+    def _record_events(self, result: ToolResult) -> EventList:
+        """What the call did to records, as it is stored by now. It is told with the call's end: once, also when
+        another worker finds the call done and ends it."""
+        done = read_operations(self.tool, result.content) if self.turn_context.feed.is_followed else []
+        if not done:
+            return []
+        return self.turn_context.dependencies.database.run(
+            self.principal, lambda tx: record_events(self.principal, tx, done)
+        )
+
+
+def _record_finished_call(
+    turn_context: TurnContext,
+    step: int,
+    request: ToolRequest,
+    result: ToolResult,
+    started_at: datetime,
+    latency_ms: int,
+) -> None:
+    """Commit a call that changed nothing, with its result."""
+    services = turn_context.dependencies
+    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": result.ok})
+    row_id, now = services.new_id(started_at), services.clock()
+
+    def commit(tx: Transaction) -> None:
+        store.insert_tool_call(
+            tx, id=row_id, turn_id=turn_context.turn.id, step=step, call_id=request.call_id, name=request.name,
+            arguments=request.arguments, writes=False, state="done" if result.ok else "failed",
+            idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id), result=result.content,
+            code=result.code or None, latency_ms=latency_ms, started_at=started_at, finished_at=now,
+        )  # fmt: skip
+
+    turn_context.feed.commit(commit)
+
+
+def _new_call(turn_context: TurnContext, step: int, request: ToolRequest, now: datetime) -> UnfinishedCall:
+    call_id = turn_context.dependencies.new_id(now)
+    return UnfinishedCall(
+        call_id, step, request.call_id, request.name, request.arguments, state="reserved", heavy=False, started_at=now
+    )
+
+
+def _tool_context(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> ToolContext:
+    services = turn_context.dependencies
+    return ToolContext(
+        principal=loaded_turn.principal, database=services.database, session_id=turn_context.lease.id, turn_id=turn_context.turn.id,
+        now=services.clock(), new_id=services.new_id, fencing_token=turn_context.lease.token,
+        idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id),
+        seconds_left=lambda: turn_context.seconds_left() - COMMIT_RESERVE_SECONDS, team_id=loaded_turn.persona.team.id,
+        user_messages=loaded_turn.recent_user_texts,
+        entity_id=loaded_turn.entity_id,
+    )  # fmt: skip
+
+
+def _find_tool(loaded_turn: LoadedTurn, name: str) -> Tool | None:
+    return next((tool for tool in loaded_turn.tools if tool.name == name), None)

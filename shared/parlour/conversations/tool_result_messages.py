@@ -1,0 +1,47 @@
+"""The result of a tool call that outlived its turn, as a message that a new turn answers."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.conversations import canned_replies, store
+from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.infra.ids import NewId
+from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.infra.postgres import Transaction
+from parlour.infra.queues import QueueMessage
+from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.tools.result import shorten_to
+from parlour.tools.rows import EndedCall
+
+_MAX_RESULT_CHARS = 6_000
+"""Characters of a result in the message; about 1,500 tokens, the share of a messaging turn's tool results."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingWakeup:
+    """What has to be sent once the transaction is committed: `message`, on the turn queue of `channel`."""
+
+    queue_channel: str
+    message: QueueMessage
+
+
+def store_tool_result(
+    tx: Transaction, tenant_id: UUID, call: EndedCall, new_id: NewId, now: datetime
+) -> PendingWakeup | None:
+    """Store the result where it was asked for, once per call and run; None when the conversation is gone.
+
+    Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
+    """
+    key = f"tool:{call.id}:{call.run_token}"
+    told: JsonObject = {"tool": call.name, "asked_with": call.arguments, "outcome": call.state}
+    place = store.insert_tool_result(
+        tx, turn_id=call.turn_id, id=new_id(now), body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
+        provider_message_id=key, now=now, due_at=now + SWEEP_DELAY,
+        metadata={"type": canned_replies.TOOL_RESULT_KIND, "tool": call.name, "tool_call_id": str(call.id)},
+    )  # fmt: skip
+    if place is None:
+        return None
+    return PendingWakeup(
+        place.channel, SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}")
+    )

@@ -1,0 +1,84 @@
+"""What turns run with, and one turn while it runs."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+
+from parlour.conversations.event_feed import EventFeed
+from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
+from parlour.conversations.stage_timer import StageTimer
+from parlour.infra.errors import RetryError
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Database
+from parlour.infra.queues import DelayedQueue, FifoQueue
+from parlour.models.fallback import MIN_ATTEMPT_SECONDS
+from parlour.models.images import ImageResolver
+from parlour.models.model import Model
+from parlour.prompts.ledger.prompt_builder import PromptBuilder
+from parlour.records.linked_records import LinkedRecordsCache
+from parlour.tools.builtin.builtin_tools import EmbedderForTenant
+from parlour.tools.calls import UnfinishedCall
+from parlour.tools.run import Endpoints
+from parlour.tools.tool_definition import Tool
+
+COMMIT_RESERVE_SECONDS = 5.0
+"""What models and tools leave of the invocation, so that a reply can still be committed."""
+
+_MIN_SECONDS_LEFT = COMMIT_RESERVE_SECONDS + MIN_ATTEMPT_SECONDS + 1
+"""With fewer seconds than this neither a model nor a tool is begun: it could only be cut off."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDependencies:
+    """What turns are run with: the ports, and the sources of time, ids and chance.
+
+    outbox, tools  the queues of the senders and of the dispatcher.
+    embedding      the embedder's, since what is said gets its vectors later.
+    memory         the queue of those who read what was said for what is to be remembered.
+    embedder       what a tenant's questions are embedded with.
+    default_cap    US dollars a day for a tenant without a cap of its own.
+    links          what conversations about records begin with, as read a moment ago.
+    pictures       has the bytes of the pictures that prompts name.
+    """
+
+    database: Database
+    models: Mapping[str, Model]
+    endpoints: Endpoints
+    outbox_queue: FifoQueue
+    tool_queue: FifoQueue
+    embedding_queue: DelayedQueue
+    memory_queue: DelayedQueue
+    embedder_of: EmbedderForTenant
+    default_cap_usd: Decimal
+    clock: Callable[[], datetime]
+    new_id: NewId
+    sleep: Callable[[float], None]
+    jitter: Callable[[float, float], float]
+    linked_records_cache: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)
+    images: ImageResolver = field(default_factory=ImageResolver)
+
+
+@dataclass(slots=True)
+class TurnContext:
+    """One turn while it runs, under its lease.
+
+    prompting   the turn's prompts, and the tools that it may call, once its material was read.
+    open_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
+    """
+
+    dependencies: TurnDependencies
+    lease: Lease
+    turn: OpenTurn
+    input_messages: tuple[InboundMessage, ...]
+    feed: EventFeed
+    stage_timer: StageTimer
+    seconds_left: Callable[[], float]
+    prompt_builder: PromptBuilder | None = None
+    tools: tuple[Tool, ...] = ()
+    unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)
+
+    def require_time(self) -> None:
+        """Raises RetryError when this invocation is nearly over: the next one goes on from what is committed."""
+        if self.seconds_left() < _MIN_SECONDS_LEFT:
+            raise RetryError("the invocation is nearly over; the next one goes on with the turn", retry_after=1)

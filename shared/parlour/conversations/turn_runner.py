@@ -1,0 +1,234 @@
+"""One turn, from the wake-up to the reply. Resumed after a crash it goes on from what is committed."""
+
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from parlour.channels import outbox
+from parlour.conversations import canned_replies, store
+from parlour.conversations.event_feed import EventFeed
+from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.conversations.journal import CallModel, Reply, RunTools, next_step
+from parlour.conversations.loaded_turn import LoadedTurn, load_turn
+from parlour.conversations.reply import Answer, commit_answer
+from parlour.conversations.rows import InboundMessage, Lease, OpenTurn, TurnEnd
+from parlour.conversations.stage_timer import StageTimer
+from parlour.conversations.step import ask_model
+from parlour.conversations.tool_execution import run_requested_tools
+from parlour.conversations.turn_context import TurnContext, TurnDependencies
+from parlour.conversations.turn_recall import add_recalled_items
+from parlour.infra import log
+from parlour.infra.errors import (
+    LeaseHeld,
+    LeaseLost,
+    Misconfigured,
+    PromptOverflow,
+    ProviderRejected,
+    ProviderUnavailable,
+    RetryError,
+    SpendRefused,
+    StatementTooSlow,
+)
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal, system_principal
+from parlour.tools.calls import dispatch_message
+
+MAX_ATTEMPTS = 3
+"""A turn begun more often than this has failed: its inputs are parked and the user hears a polite line."""
+
+
+def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_left: Callable[[], float]) -> None:
+    """Answer what is unanswered in the session, if anything is.
+
+    The lease ends at the invocation's deadline, before the queue delivers the wake again. Raises RetryError
+    (LeaseHeld when another worker is at it) or whatever unexpected broke the turn, so that the wake is delivered
+    again; after three attempts the turn is failed instead. An attempt that a RetryError ended (the database was
+    away, or the time was over, say) is not the turn's fault and is not counted; one that a statement ended which
+    takes too long is.
+    """
+    principal = system_principal(wakeup.tenant_id)
+    running = _begin_turn(dependencies, principal, wakeup.session_id, seconds_left)
+    if running is None:
+        _wake_pending_deliveries(dependencies, principal, wakeup.session_id)
+        return
+    _run_turn(running, principal)
+    if not running.turn.is_new:
+        # This wake may have been a later message's, used up by the turn that an earlier worker left open.
+        run_session(dependencies, wakeup, seconds_left)
+
+
+def _run_turn(turn_context: TurnContext, principal: Principal) -> None:
+    try:
+        commit_answer(turn_context, _produce_answer(turn_context))
+    except LeaseLost:
+        log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=turn_context.turn.id)
+    except RetryError as problem:
+        _release_session(turn_context, counts_attempt=isinstance(problem, StatementTooSlow))
+        raise
+    except Exception as problem:
+        log.error("turn_broken", problem, turn_id=turn_context.turn.id, attempt=turn_context.turn.attempt_count)
+        if turn_context.turn.attempt_count < MAX_ATTEMPTS or not _commit_failure(turn_context):
+            _release_session(turn_context, counts_attempt=True)
+            raise
+
+
+def _commit_failure(turn_context: TurnContext) -> bool:
+    """Say that it failed; False when it was answered by then, and only what comes after that broke."""
+    try:
+        commit_answer(turn_context, _failed_answer("broken"))
+    except LeaseLost:
+        return False
+    return True
+
+
+def _begin_turn(
+    services: TurnDependencies, principal: Principal, session_id: UUID, seconds_left: Callable[[], float]
+) -> TurnContext | None:
+    """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted."""
+    now = services.clock()
+    until, holder, turn_id = now + timedelta(seconds=seconds_left()), services.new_id(now), services.new_id(now)
+
+    def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...]] | None:
+        lease = store.acquire_lease(tx, session_id, holder, now, until)
+        if lease is None:
+            if (held := store.find_lease_end(tx, session_id)) is not None:
+                raise LeaseHeld(retry_after=_seconds_until(held.lease_until, now))
+            log.warning("session_gone", tenant_id=principal.tenant_id, session_id=session_id)
+            return None
+        turn = store.open_or_resume_turn(tx, lease, turn_id, now)
+        if turn is None:
+            store.release_lease(tx, lease)
+            return None
+        if inputs := store.list_input_messages(tx, turn.id):
+            return lease, turn, tuple(inputs)
+        _close_empty_turn(tx, lease, turn, now)
+        return begin(tx)  # what was written since is a turn of its own
+
+    begun = services.database.run(principal, begin)
+    if begun is None:
+        return None
+    lease, turn, inputs = begun
+    stages = StageTimer(services.clock)
+    stages.add_between("wait", inputs[0].received_at, now)
+    is_followed = "web" in {lease.channel, *(one.channel for one in inputs)}  # a phone's session, joined, is on both
+    feed = EventFeed(principal, services.database, lease, turn.id, services.clock, is_followed)
+    return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left)
+
+
+def _close_empty_turn(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> None:
+    """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
+    log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
+    store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now, problem="no_messages"), {})
+
+
+def _produce_answer(turn_context: TurnContext) -> Answer:
+    """The turn's answer: a polite line when the model is not to be asked or cannot be, else what it said."""
+    if turn_context.turn.attempt_count > MAX_ATTEMPTS:
+        return _failed_answer("too_many_attempts")
+    try:
+        loaded = _load_turn(turn_context)
+        is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
+        line = canned_replies.canned_reply(turn_context.input_messages, is_open=is_open)
+        if line is not None:
+            return Answer(line)
+        turn_context.feed.add_event(
+            "session", {"turn_id": str(turn_context.turn.id), "number": turn_context.turn.number}
+        )
+        add_recalled_items(turn_context, loaded)
+        return _run_steps(turn_context, loaded)
+    except PromptOverflow as problem:
+        return _overflow_answer(turn_context, problem)
+    except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
+        log.error("turn_degraded", problem, turn_id=turn_context.turn.id, code=problem.code)
+        log.count("DegradedTurn")
+        line = canned_replies.DAILY_CAP_REPLY if isinstance(problem, SpendRefused) else canned_replies.UNAVAILABLE_REPLY
+        return Answer(line, degraded=True, problem=problem.code)
+
+
+def _overflow_answer(turn_context: TurnContext, problem: PromptOverflow) -> Answer:
+    """A line that says what is too large, where that is the user's to shorten; the operator is told which layer it is
+    and by how much."""
+    code = f"{problem.code}_{problem.layer}"
+    log.error(
+        "turn_degraded", problem, turn_id=turn_context.turn.id, code=code, tokens=problem.tokens, left=problem.budget
+    )  # fmt: skip
+    log.count("DegradedTurn")
+    wrote = turn_context.prompt_builder is not None and turn_context.prompt_builder.has_written
+    size = f"takes {problem.tokens:,} tokens, {max(0, problem.budget):,} are left"
+    return Answer(
+        canned_replies.overflow_reply(problem.layer, has_written=wrote), degraded=True, problem=code, detail=size
+    )
+
+
+def _load_turn(turn_context: TurnContext) -> LoadedTurn:
+    """The turn's material; a heavy call that was reserved and perhaps never sent to its queue is sent again."""
+    services, now = turn_context.dependencies, turn_context.dependencies.clock()
+    transact = partial(services.database.run, turn_context.feed.principal)
+
+    def read(tx: Transaction) -> LoadedTurn:
+        return load_turn(
+            tx, turn_context.lease, turn_context.turn, turn_context.input_messages, services.linked_records_cache, services.models, now, read_in_own_transaction=transact
+        )  # fmt: skip
+
+    with turn_context.stage_timer.measure("load"):
+        loaded: LoadedTurn = transact(read)
+    turn_context.unfinished_calls.update(loaded.unfinished_calls)
+    turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
+    tenant_id = turn_context.feed.principal.tenant_id
+    waiting = [
+        dispatch_message(tenant_id, call_id, turn_context.turn.attempt_count)
+        for call_id in loaded.undispatched_call_ids
+    ]
+    if waiting:
+        services.tool_queue.send(waiting)
+    return loaded
+
+
+def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
+    journal = loaded_turn.journal
+    while True:
+        match next_step(journal):
+            case CallModel() as step:
+                turn_context.require_time()
+                journal = ask_model(turn_context, loaded_turn, journal, step)
+            case RunTools() as step:
+                journal = run_requested_tools(turn_context, loaded_turn, journal, step)
+                loaded_turn.prompt_builder.set_tool_rounds(loaded_turn.tool_rounds(journal))
+            case Reply(text=None):
+                return Answer(canned_replies.NO_ANSWER_REPLY, degraded=True, problem="no_answer")
+            case Reply(text=text):
+                return Answer(text or canned_replies.NO_ANSWER_REPLY, reader=loaded_turn.principal)
+
+
+def _failed_answer(problem: str) -> Answer:
+    log.count("FailedTurn")
+    return Answer(canned_replies.FAILED_REPLY, state="failed", degraded=True, problem=problem)
+
+
+def _seconds_until(end: datetime | None, now: datetime) -> int:
+    """How long the session is held at most; a second when its holder has just let go."""
+    return max(1, math.ceil((end - now).total_seconds())) if end else 1
+
+
+def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None:
+    """Free the session for the next delivery; if even that fails, the lease ends by itself."""
+    lease, principal = turn_context.lease, turn_context.feed.principal
+
+    def let_go(tx: Transaction) -> None:
+        store.release_lease(tx, lease)
+        if not counts_attempt:
+            store.refund_attempt(tx, lease, turn_context.turn.id)
+
+    try:
+        turn_context.dependencies.database.run(principal, let_go)
+    except RetryError as problem:
+        log.warning("lease_left", tenant_id=principal.tenant_id, session_id=lease.id, code=problem.code)
+
+
+def _wake_pending_deliveries(services: TurnDependencies, principal: Principal, session_id: UUID) -> None:
+    """A reply whose sender was never woken, because the worker died after its commit, is sent on now."""
+    waiting = services.database.run(principal, lambda tx: outbox.list_pending(tx, session_id=session_id))
+    for row in waiting:
+        outbox.send_wakeup(services.outbox_queue, principal.tenant_id, session_id, row.id, row.attempts)

@@ -1,0 +1,98 @@
+"""What operators and users see of turns: costs, times, tokens, transcripts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.conversations import store
+from parlour.conversations.rows import SessionReader, TranscriptRow, TurnRow
+from parlour.infra.errors import NotFound
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tenancy import roles, users
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """A turn as an operator sees it: its row, with tokens and cost summed over its calls.
+
+    tokens_by_layer  input tokens as budgeted, by layer, summed over the turn's model calls.
+    cost_usd         a decimal as text; None when no call has a known price.
+    """
+
+    row: TurnRow
+    tokens_by_layer: dict[str, int]
+    cost_usd: str | None
+
+    def to_json(self) -> JsonObject:
+        """As the API returns it."""
+        row = self.row
+        return {
+            "id": str(row.id), "session_id": str(row.session_id), "number": row.number, "state": row.state,
+            "binding": row.binding, "channel": row.channel,
+            "frozen_at": row.frozen_at.isoformat(), "finished_at": _iso_format(row.finished_at),
+            "degraded": row.degraded, "attempts": row.attempt_count, "problem": row.problem,
+            "stage_ms": dict(row.stage_ms), "inputs": list(row.input_messages or []), "reply": row.reply,
+            "calls": list(row.model_calls or []), "tools": list(row.tool_calls or []), "sending": row.delivery,
+            "tokens_by_layer": dict(self.tokens_by_layer), "cost_usd": self.cost_usd,
+        }  # fmt: skip
+
+
+def get_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:
+    """One turn, for a viewer of the tenant; NotFound when it has no such turn."""
+    roles.require_role(principal, "viewer")
+    rows = store.list_turn_rows(tx, turn_id=turn_id, session_id=None, clearance=principal.clearance, limit=1)
+    if not rows:
+        raise NotFound("turn not found")
+    return _to_view(rows[0])
+
+
+def list_turns(principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None) -> list[TurnView]:
+    """The newest turns of the tenant or of one session, newest first."""
+    roles.require_role(principal, "viewer")
+    rows = store.list_turn_rows(tx, turn_id=None, session_id=session_id, clearance=principal.clearance, limit=limit)
+    return [_to_view(row) for row in rows]
+
+
+def read_transcript(principal: Principal, tx: Transaction, session_id: UUID, limit: int) -> list[TranscriptRow]:
+    """The newest messages of a session, oldest first; empty when a user asks for somebody else's.
+
+    Also for those of the tenant's people to whom a conversation was opened: they read what was said, and no more of it.
+    """
+    is_open = (
+        not principal.has_role("viewer")
+        and principal.kind != "user"
+        and users.can_read_session(principal, tx, session_id)
+    )
+    who = SessionReader(None, principal.clearance) if is_open else session_reader(principal)
+    return store.list_transcript(tx, session_id, who, limit)[::-1]
+
+
+def session_reader(principal: Principal) -> SessionReader:
+    """What of the tenant's sessions the principal may read; Forbidden for neither a user nor a viewer."""
+    if principal.kind == "user":
+        return SessionReader(principal.id, principal.clearance)
+    roles.require_role(principal, "viewer")
+    return SessionReader(None, principal.clearance)
+
+
+def _to_view(row: TurnRow) -> TurnView:
+    calls = row.model_calls or []
+    costs = [Decimal(str(call["cost_usd"])) for call in calls if call["cost_usd"] is not None]
+    return TurnView(row, _sum_tokens_by_layer(calls), format(sum(costs, Decimal(0)), "f") if costs else None)
+
+
+def _sum_tokens_by_layer(calls: Iterable[JsonObject]) -> dict[str, int]:
+    total: dict[str, int] = {}
+    for call in calls:
+        layers = call["tokens_by_layer"]
+        for layer, tokens in layers.items() if isinstance(layers, dict) else ():
+            total[layer] = total.get(layer, 0) + (tokens if isinstance(tokens, int) else 0)
+    return total
+
+
+def _iso_format(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None

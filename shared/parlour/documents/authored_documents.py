@@ -1,0 +1,347 @@
+"""Documents that people and agents write: text that is kept whole, a record of the kind `document`, a place in its
+project's tree, and pieces to be found by.
+
+Whoever calls these has the tenant's rows embedded once they are committed (`index.pending.nudge`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from uuid import UUID
+
+from parlour.documents import catalogue, pages, placement, store
+from parlour.documents.pack_import import DocumentDraft
+from parlour.documents.store import Document, RecordDocument
+from parlour.infra import log
+from parlour.infra.errors import Conflict, InvalidRequest
+from parlour.infra.ids import NewId
+from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.records import crud, record_links, staleness, type_registry
+from parlour.records.deltas import FieldChange
+from parlour.records.properties import choices_of
+from parlour.records.record import Record, RecordInput, RecordPatch, RecordRef
+from parlour.search.index import scheduling
+from parlour.search.index import store as index
+from parlour.search.index.row_sync import OwnerRows, sync_rows_without_vectors
+from parlour.search.index.store import RowOwner
+
+DOCUMENT_TYPE = "document"
+MAX_CONTENT_CHARS = 200_000
+"""Characters of a document, about 50,000 tokens of English; what is longer is uploaded as a file."""
+
+_LONGEST_TITLE = 300
+_LONGEST_DESCRIPTION = 1_000
+_SCRATCH = "scratch"
+_CONTAINS = "contains"
+_DEFAULT_STATES = frozenset({"draft", "published"})
+"""What a document's state is when nobody says."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPatch:
+    """What to change of a document; None stays as it is."""
+
+    title: str | None = None
+    description: str | None = None
+    content: str | None = None
+    state: str | None = None
+    classification: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _DocumentText:
+    """What a document says, checked."""
+
+    title: str
+    description: str
+    content: str
+
+
+def create_document(
+    principal: Principal,
+    tx: Transaction,
+    project: RecordRef | None,
+    title: str,
+    description: str = "",
+    content: str = "",
+    *,
+    parent: RecordRef | None = None,
+    position: int | None = None,
+    state: str = "draft",
+    is_context: bool = False,
+    key: str = "",
+    classification: int | None = None,
+    properties: Mapping[str, Json] | None = None,
+    team_id: UUID | None = None,
+    origin: str | None = None,
+    now: datetime,
+    new_id: NewId,
+) -> Document:
+    """Write a document. With a project it gets a place in its tree, under `parent` or at the top, as number `position`
+    from 0 among its siblings or behind the last. The same `origin` again returns the one made before.
+
+    classification  None: what its kind says, or what its project has, whichever is higher.
+    properties      further properties of its record.
+    team_id         the team in whose conversation it is written. What is written is everybody's, up to its level: its
+                    record is read by whoever may see that. A team's own documents are files.
+
+    InvalidRequest for a title, text or place that cannot be, NotFound for a project or parent that is not there,
+    Conflict when another document has the key.
+    """
+    said = _validated(title, description, content)
+    home = None if project is None else catalogue.get_project(principal, tx, project)
+    if home is None and parent is not None:
+        raise InvalidRequest("parent: only a project's document can have a parent; name the project, too")
+    told = {**_properties(tx, said.description, state), **(properties or {})}
+    new = RecordInput(DOCUMENT_TYPE, said.title, key, told, classification, home.handle if home else None)
+    record = crud.create_record(principal, tx, new, now, new_id, origin)
+    if (there := store.find_document_of_record(tx, record.id)) is not None:
+        return catalogue.get_document(principal, tx, there.id, team_id)
+    own = {"project_id": home.id if home else None, "is_context": is_context}
+    document_id = new_id(now)
+    _insert(tx, record, {"id": document_id, **own, **_columns(said, record.classification, state, now)})
+    if home is not None:
+        placement.place_document(principal, tx, home, document_id, parent, position, team_id)
+        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
+    _index_text(principal, tx, RowOwner(document_id, record.id), said, record, now, new_id)
+    log.info("document_written", principal=principal.name, document_id=document_id, characters=len(said.content))
+    return catalogue.get_document(principal, tx, document_id, team_id)
+
+
+def revise_document(
+    principal: Principal,
+    tx: Transaction,
+    ref: RecordRef,
+    revision: DocumentPatch,
+    version: int | None,
+    now: datetime,
+    new_id: NewId,
+    team_id: UUID | None = None,
+    origin: str | None = None,
+) -> Document:
+    """Change a document's text, title, description, state or level; its record changes with it, and what changed is
+    told of both. `version` is the document's as its reader saw it; None does not look. `origin`: as for a record.
+
+    Conflict when it has another version by now, InvalidRequest for a document that came with a pack.
+    """
+    before, record_id = _lock_document(principal, tx, ref, version, team_id)
+    old = catalogue.read_text(tx, before)
+    said = _validated(
+        before.title if revision.title is None else revision.title,
+        before.description if revision.description is None else revision.description,
+        old if revision.content is None else revision.content,
+    )
+    state = before.state if revision.state is None else revision.state
+    told: JsonObject = {}
+    if (said.description, state) != (before.description, before.state):
+        told = _properties(tx, said.description, state)
+    patch = RecordPatch(said.title if said.title != before.title else None, told, revision.classification)
+    also = (
+        []
+        if said.content == old
+        else [FieldChange("content", "text", "", f"revised{pages.format_changed_sections(old, said.content)}")]
+    )
+    record = crud.update_record(principal, tx, record_id, patch, None, now, new_id, also, origin)
+    if also:
+        staleness.mark_stale(tx, record_id, "document_changed", now)
+    columns = _columns(said, record.classification, state, now)
+    if not store.update_document(tx, {"id": before.id, "version": before.version, **columns}):
+        raise Conflict(f"{before.handle} was changed by someone else; read it again")
+    _index_text(principal, tx, RowOwner(before.id, record_id), said, record, now, new_id)
+    log.info("document_revised", principal=principal.name, document_id=before.id, characters=len(said.content))
+    return catalogue.get_document(principal, tx, before.id, team_id)
+
+
+def move_document(
+    principal: Principal,
+    tx: Transaction,
+    ref: RecordRef,
+    parent: RecordRef | None,
+    position: int | None,
+    team_id: UUID | None = None,
+) -> Document:
+    """Give a document another place in its project's tree; what stands under it moves along.
+
+    InvalidRequest for one that is in no tree, or for a place under itself.
+    """
+    document = catalogue.get_document(principal, tx, ref, team_id)
+    if document.project_id is None or document.project is None:
+        raise InvalidRequest(f"{document.handle} is in no project's tree and cannot be moved")
+    home = catalogue.get_project(principal, tx, document.project_id)
+    placement.place_document(principal, tx, home, document.id, parent, position, team_id)
+    return document
+
+
+def delete_document(
+    principal: Principal,
+    tx: Transaction,
+    ref: RecordRef,
+    version: int | None,
+    now: datetime,
+    new_id: NewId,
+    team_id: UUID | None = None,
+) -> None:
+    """Take a document away: it is not found any more from now on, and what stood under it takes its place.
+
+    Conflict and InvalidRequest as for `revise`.
+    """
+    document, record_id = _lock_document(principal, tx, ref, version, team_id)
+    delete_record_and_document(principal, tx, record_id, None, now, new_id)
+    log.info("document_removed", principal=principal.name, document_id=document.id)
+
+
+def update_record_and_document(
+    principal: Principal,
+    tx: Transaction,
+    ref: RecordRef,
+    patch: RecordPatch,
+    version: int | None,
+    now: datetime,
+    new_id: NewId,
+) -> Record:
+    """Change a record, whatever its kind. What a document is besides follows its record: its pieces read the title that
+    it has now, and in another project it stands last in the tree.
+
+    Errors as for a record; InvalidRequest when a project's context document would leave it.
+    """
+    after = crud.update_record(principal, tx, ref, patch, version, now, new_id)
+    own = store.find_document_of_record(tx, after.id) if after.type == DOCUMENT_TYPE else None
+    if own is None:
+        return after
+    if patch.project is not ... and own.project_id != own.record_project_id:
+        _move_to_record_project(principal, tx, own, after, now, new_id)
+    _follow_record(principal, tx, own, after, patch, now, new_id)
+    return crud.get_record(principal, tx, after.id)
+
+
+def delete_record_and_document(
+    principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, now: datetime, new_id: NewId
+) -> None:
+    """Take a record away, whatever its kind; what stood under a document takes its place. Errors as for a record."""
+    record = crud.lock_record(principal, tx, ref, version)
+    own = store.find_document_of_record(tx, record.id) if record.type == DOCUMENT_TYPE else None
+    crud.delete_record(principal, tx, record.id, None, now, new_id)
+    if own is not None and own.project_id is not None:
+        placement.remove_from_tree(principal, tx, own.project_id, own.id)
+
+
+def _insert(tx: Transaction, record: Record, columns: Mapping[str, object]) -> None:
+    """A new document; the key of one that was deleted is free."""
+    row = {**columns, "record_id": record.id, "key": record.key}
+    if not store.add_document(tx, row) and not (
+        store.free_deleted_keys(tx, [record.key]) and store.add_document(tx, row)
+    ):
+        raise Conflict(f"document {record.handle} already exists; choose another key")
+
+
+def _lock_document(
+    principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, team_id: UUID | None
+) -> tuple[Document, UUID]:
+    """A document that may be changed here, with its record, at the version that its reader saw; nobody else changes
+    it until the transaction ends."""
+    there = catalogue.get_document(principal, tx, ref, team_id)
+    if there.own_entity_id is None:
+        raise InvalidRequest(f"{there.handle} belongs to the tenant's pack; change it in the pack")
+    crud.lock_record(principal, tx, there.own_entity_id, None)
+    found = catalogue.get_document(principal, tx, there.id, team_id)
+    if version is not None and version != found.version:
+        raise Conflict(f"{found.handle} is at version {found.version}, not {version}; read it again")
+    return found, there.own_entity_id
+
+
+def _move_to_record_project(
+    principal: Principal, tx: Transaction, own: RecordDocument, record: Record, now: datetime, new_id: NewId
+) -> None:
+    """Out of the tree that the document was in, and behind the last of the project that its record is in now."""
+    if own.is_context:
+        raise InvalidRequest(f"project: {record.handle} is the context document of its project and cannot be moved")
+    if own.project_id is not None:
+        placement.remove_from_tree(principal, tx, own.project_id, own.id)
+        record_links.remove_derived_link(principal, tx, own.project_id, record.id, _CONTAINS, now, new_id)
+    store.move_document(tx, own.id, own.record_project_id, now)
+    if own.record_project_id is not None:
+        home = catalogue.get_project(principal, tx, own.record_project_id)
+        placement.place_document(principal, tx, home, own.id)
+        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
+
+
+def _follow_record(
+    principal: Principal,
+    tx: Transaction,
+    own: RecordDocument,
+    record: Record,
+    patch: RecordPatch,
+    now: datetime,
+    new_id: NewId,
+) -> None:
+    """The document, and every piece of it, is called, described and classified as its record is."""
+    named = patch.properties.get("description") or "" if "description" in patch.properties else own.description
+    said = _DocumentText(record.name, str(named)[:_LONGEST_DESCRIPTION], store.read_text(tx, own.id))
+    columns = _columns(said, record.classification, str(record.properties.get("state") or ""), now)
+    if (columns["content_hash"], said.description) != (own.content_hash, own.description):
+        store.update_document(tx, {"id": own.id, "version": own.version, **columns})
+        _index_text(principal, tx, RowOwner(own.id, record.id), said, record, now, new_id)
+
+
+def _index_text(
+    principal: Principal,
+    tx: Transaction,
+    owner: RowOwner,
+    said: _DocumentText,
+    record: Record,
+    now: datetime,
+    new_id: NewId,
+) -> None:
+    """Bring the document's searchable pieces in line with its text; they get their vectors later."""
+    rows = []
+    if type_registry.get_record_type(tx, DOCUMENT_TYPE).settings.is_searchable:
+        rows = DocumentDraft(record.key, said.title, said.content, DOCUMENT_TYPE, record.classification).rows()
+    stored = index.list_document_rows(tx, [owner.document_id] if owner.document_id else [], "")
+    if sync_rows_without_vectors(tx, OwnerRows(owner, rows, is_owner_changed=True), stored, now, new_id):
+        scheduling.schedule_embedding(tx, principal.tenant_id, now)
+
+
+def _validated(title: str, description: str, content: str) -> _DocumentText:
+    said = _DocumentText(_storable(title).strip(), _storable(description).strip(), _storable(content))
+    for name, value, most in (
+        ("title", said.title, _LONGEST_TITLE),
+        ("description", said.description, _LONGEST_DESCRIPTION),
+        ("content", said.content, MAX_CONTENT_CHARS),
+    ):
+        if len(value) > most:
+            raise InvalidRequest(f"{name}: has {len(value):,} characters; the limit is {most:,}")
+    if not said.title:
+        raise InvalidRequest("title: must not be empty")
+    return replace(said, title=" ".join(said.title.split()))
+
+
+def _storable(text: str) -> str:
+    """As a database keeps it, with line ends as `\\n`."""
+    whole = text.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+    return whole.encode("utf-8", "ignore").decode()
+
+
+def _properties(tx: Transaction, description: str, state: str) -> JsonObject:
+    """What the document's record says of it, as far as the tenant's kind of documents has such properties; a state of
+    ours that a kind of its own does not know is left out."""
+    known = type_registry.get_record_type(tx, DOCUMENT_TYPE).properties
+    choices = choices_of(known.get("state"))
+    foreign = bool(choices) and state in _DEFAULT_STATES and state not in choices
+    told: JsonObject = {"description": description or None, "state": None if foreign else state or None}
+    return {name: value for name, value in told.items() if name in known}
+
+
+def _columns(said: _DocumentText, classification: int, state: str, now: datetime) -> dict[str, object]:
+    kind = _SCRATCH if state == _SCRATCH else DOCUMENT_TYPE
+    draft = DocumentDraft("", said.title, said.content, kind, classification)
+    return {
+        "title": said.title,
+        "description": said.description,
+        "kind": kind,
+        "content": said.content,
+        "content_hash": draft.content_hash,
+        "classification": classification,
+        "now": now,
+    }

@@ -1,0 +1,194 @@
+"""Which documents there are, for whoever may see them: by name, the newest, a project's tree; and their text."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.documents import pages, store, tree
+from parlour.documents.pages import TextPage
+from parlour.documents.store import Document, ReaderAccess, TreeDocument
+from parlour.documents.tree import OutlineLine, TreeNode, VisibleNode
+from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.json_values import canonical_json
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.records import crud
+from parlour.records.page_cursor import decode_cursor
+from parlour.records.record import Record, RecordRef, printable_reference
+from parlour.search.results import SearchResult
+
+__all__ = ["Document", "Listed", "Sight", "Tree"]
+
+PROJECT_TYPE = "project"
+"""The kind of record that has a tree of documents."""
+
+_HANDLE = "document/"
+_IDENTIFYING_CHARS = 80
+"""Characters by which a piece is known in a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentPage:
+    """Some documents, newest change first, and where to read on: "" when these are the last."""
+
+    documents: Sequence[Document]
+    next_cursor: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTree:
+    """A project's documents as a reader sees them.
+
+    placed   the tree, every parent before what stands under it.
+    others   documents about the project, or about what belongs to it, that have no place in the tree.
+    by_id    all of these.
+    nodes    every place, also of documents that the reader may not see.
+    """
+
+    project: Record
+    entries: Sequence[VisibleNode]
+    unplaced: Sequence[Document]
+    by_id: Mapping[UUID, Document]
+    nodes: Mapping[UUID, TreeNode]
+
+    def outline_lines(self) -> list[OutlineLine]:
+        """What an outline says of each, in order."""
+        return _outline_lines(self.entries, self.unplaced, self.by_id)
+
+
+def reader_access(principal: Principal, team_id: UUID | None = None) -> ReaderAccess:
+    """What the principal may see, in a conversation of that team's: whoever works for the tenant sees every team's
+    documents, its users those of the team that they talk to."""
+    return ReaderAccess(principal.clearance, team_id, principal.kind != "user")
+
+
+def get_document(principal: Principal, tx: Transaction, ref: RecordRef, team_id: UUID | None = None) -> Document:
+    """A document by its handle, key or id; NotFound also when the reader may not see it."""
+    found, missing = find_documents(principal, tx, [ref], team_id)
+    if missing:
+        raise NotFound(f"document {printable_reference(ref)} not found; list the documents for their handles")
+    return found[0]
+
+
+def find_documents(
+    principal: Principal, tx: Transaction, refs: Sequence[RecordRef], team_id: UUID | None = None
+) -> tuple[list[Document], list[str]]:
+    """The documents so named, in order, and the names of which there is none (for this reader)."""
+    keys = {ref: _parse_reference(ref) for ref in refs}
+    ids = [key for key in keys.values() if isinstance(key, UUID)]
+    names = [key for key in keys.values() if isinstance(key, str)]
+    rows = store.find_documents(tx, reader_access(principal, team_id), ids, names)
+    known: dict[UUID | str, Document] = {row.id: row for row in rows} | {row.key: row for row in rows}
+    found = dict.fromkeys(known[key] for key in keys.values() if key in known)
+    return list(found), [printable_reference(ref) for ref, key in keys.items() if key not in known]
+
+
+def list_newest_documents(
+    principal: Principal, tx: Transaction, cursor: str = "", limit: int = 20, team_id: UUID | None = None
+) -> DocumentPage:
+    """Documents of the whole tenant, those changed last first; InvalidRequest for a cursor that is none."""
+    after = decode_cursor(cursor) if cursor else None
+    rows = store.list_newest_documents(tx, reader_access(principal, team_id), after, limit + 1)
+    return DocumentPage(rows[:limit], _encode_cursor(rows[limit - 1]) if len(rows) > limit else "")
+
+
+def get_project(principal: Principal, tx: Transaction, ref: RecordRef) -> Record:
+    """A project; NotFound when there is none that the principal may see, InvalidRequest for another kind of record."""
+    found = crud.get_record(principal, tx, ref)
+    if found.type != PROJECT_TYPE:
+        raise InvalidRequest(f"project: {found.handle} is a {found.type}; only a project has a tree of documents")
+    return found
+
+
+def read_project_tree(
+    principal: Principal, tx: Transaction, ref: RecordRef, team_id: UUID | None = None
+) -> DocumentTree:
+    """A project's documents with their places. Errors as for `project`."""
+    return read_tree(principal, tx, get_project(principal, tx, ref), team_id)
+
+
+def read_tree(principal: Principal, tx: Transaction, project: Record, team_id: UUID | None = None) -> DocumentTree:
+    """The documents of a project that was read already: one query, and no text."""
+    rows = store.list_tree_documents(tx, reader_access(principal, team_id), project.id)
+    placed, others, known, nodes = _build_tree(rows)
+    return DocumentTree(project, placed, others, known, nodes)
+
+
+def read_outline_lines(
+    principal: Principal, tx: Transaction, project_id: UUID, team_id: UUID | None = None
+) -> list[OutlineLine]:
+    """What an outline says of each document of a project that the principal is known to see, in order: one query."""
+    placed, others, known, _ = _build_tree(store.list_tree_documents(tx, reader_access(principal, team_id), project_id))
+    return _outline_lines(placed, others, known)
+
+
+def _build_tree(
+    rows: Sequence[TreeDocument],
+) -> tuple[Sequence[VisibleNode], Sequence[Document], dict[UUID, Document], dict[UUID, TreeNode]]:
+    """The tree as its reader sees it, what has no place in it, all of these by id, and every place."""
+    nodes = _nodes(rows)
+    known: dict[UUID, Document] = {row.id: row for row in rows if row.is_visible}
+    return tree.visible_nodes(nodes, known), _newest_first([row for row in rows if row.position is None]), known, nodes
+
+
+def _outline_lines(
+    placed: Sequence[VisibleNode], others: Sequence[Document], known: Mapping[UUID, Document]
+) -> list[OutlineLine]:
+    tops = [VisibleNode(document.id, None, 0, 0, 0) for document in others]
+    return [_outline_line(known[one.document_id], one.depth) for one in (*placed, *tops)]
+
+
+def read_tree_nodes(principal: Principal, tx: Transaction, project_id: UUID) -> dict[UUID, TreeNode]:
+    """Every place of a project's tree, whoever may see what stands there."""
+    return _nodes(store.list_tree_documents(tx, reader_access(principal), project_id))
+
+
+def read_text(tx: Transaction, document: Document) -> str:
+    """The whole text of a document that was found."""
+    return store.read_text(tx, document.id)
+
+
+def find_row_on_page(principal: Principal, tx: Transaction, document: Document, page: TextPage) -> SearchResult | None:
+    """The first searchable piece of a document that stands on a page, to cite the page by; its very first piece when
+    none is told from the others."""
+    pieces = store.list_document_rows(tx, document.id, principal.clearance)
+    names = {*page.heading[-1:], *(heading.text for heading in pages.find_headings(page.text))}
+    there = [piece for piece in pieces if _last_line(piece) and _last_line(piece) in page.text]
+    under = [piece for piece in there if str(piece.metadata.get("heading") or "").rpartition(" > ")[2] in names]
+    return next(iter(under or there or pieces), None)
+
+
+def _last_line(piece: SearchResult) -> str:
+    """What a piece is known by in its text: how it ends. It may begin with a header or a line that is repeated."""
+    return piece.body.strip().rpartition("\n")[2][-_IDENTIFYING_CHARS:]
+
+
+def _parse_reference(ref: RecordRef) -> UUID | str:
+    """An id, or the key that the document has."""
+    if isinstance(ref, UUID):
+        return ref
+    try:
+        return UUID(ref.strip())
+    except ValueError:
+        return ref.strip().removeprefix(_HANDLE).replace("\0", "").encode(errors="ignore").decode()
+
+
+def _nodes(rows: Sequence[TreeDocument]) -> dict[UUID, TreeNode]:
+    return {row.id: TreeNode(row.id, row.parent_id, row.position) for row in rows if row.position is not None}
+
+
+def _newest_first(rows: Sequence[TreeDocument]) -> list[Document]:
+    return sorted(rows, key=lambda row: row.updated_at, reverse=True)
+
+
+def _encode_cursor(document: Document) -> str:
+    """The cursor behind a document; read with `place`, as those of records."""
+    told = canonical_json([document.updated_at.isoformat(), document.key])
+    return base64.urlsafe_b64encode(told.encode()).decode().rstrip("=")
+
+
+def _outline_line(document: Document, depth: int) -> OutlineLine:
+    return OutlineLine(
+        document.handle, document.title, document.description, document.length, depth, document.is_context
+    )  # fmt: skip

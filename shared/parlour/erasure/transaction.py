@@ -1,0 +1,203 @@
+"""Taking away what hangs together by words or by what stands yet: in the one transaction in which it is read.
+
+Nothing of it could be found again with a part of it gone: a reply that repeats a message by the message's words, a turn
+that drew from a record by the record's handle. What is known by ids goes later, step by step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import batched
+from uuid import UUID
+
+from parlour.erasure import quotations, record_reversal, report, store
+from parlour.erasure.erasure_plan import ErasurePlan
+from parlour.erasure.prompt_texts import ErasedTexts
+from parlour.erasure.report import ErasureReport, OutOfReach
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
+from parlour.principal import Principal
+from parlour.prompts.ledger import store as prompt_store
+from parlour.prompts.ledger.prompt_record import MIN_IDENTIFYING_CHARS
+from parlour.records import staleness
+
+_MESSAGES_PER_ANCHOR = 50
+_TEXT_BATCH_SIZE = 5_000
+
+
+def revoke_leases(tx: Transaction, plan: ErasurePlan, now: datetime) -> None:
+    """Whoever is at work on it, or in another conversation of the same user, is so no more: what they would write is
+    refused from now on."""
+    users = plan.ids_of("users") or ([plan.user_id] if plan.user_id else [])
+    sessions = [
+        *plan.sessions,
+        *plan.affected_sessions,
+        *plan.foreign_sessions,
+        *store.read_ids(tx, "sessions_of", users=users),
+    ]
+    store.execute(tx, "fence", ids=sessions)
+    store.execute(tx, "interrupt", ids=[*sessions, *plan.affected_pulse_records], now=now)
+
+
+def read_message_bodies(tx: Transaction, plan: ErasurePlan) -> list[str]:
+    """What the messages say that lose their words."""
+    return store.read_texts(tx, "bodies", ids=plan.ids_of("messages", "emptied"))
+
+
+def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) -> None:
+    """What becomes of each row, and what is out of reach."""
+    for table, rows in plan.rows_by_table.items():
+        for fate in dict.fromkeys(rows.values()):
+            report.record_rows(fate, table, [one for one, its in rows.items() if its == fate])
+    for row in plan.kept_rows:
+        report.record_rows("kept", row.table_name, [row.id], "your records are kept")
+    for month, hashes in texts.deleted.items():
+        report.record_rows("removed", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+    for month, hashes in texts.redacted.items():
+        report.record_rows("emptied", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+    report.record_rows(
+        "emptied", "ledgers", [f"{turn}/{step}" for turn, step in sorted(texts.records_naming_handles) if step >= 0]
+    )
+    report.record_rows(
+        "emptied", "pulse_ledgers", [one for one, step in sorted(texts.records_naming_handles) if step < 0]
+    )
+    report.object_keys = list(
+        dict.fromkeys([*report.object_keys, *plan.object_keys, *(one.object_key for one in plan.archives)])
+    )
+    report.out_of_reach += [one for one in _find_out_of_reach(plan, texts) if one not in report.out_of_reach]
+
+
+def _find_out_of_reach(plan: ErasurePlan, texts: ErasedTexts) -> list[OutOfReach]:
+    found = report.find_out_of_reach(plan.models, plan.channels)
+    if not texts.is_complete:
+        found.append(_unsearched_records_note(texts.searched_count))
+    if plan.has_more_terms:
+        found.append(_long_message_note())
+    if plan.briefed_foreign_sessions:
+        found.append(_foreign_briefings_note(len(plan.briefed_foreign_sessions)))
+    if plan.target.kind == "fact":
+        found.append(OutOfReach("messages", "what it was drawn from still says it: forget the message, too"))
+    return found
+
+
+@dataclass(slots=True)
+class ErasureTransaction:
+    """One forgetting's taking away."""
+
+    tx: Transaction
+    principal: Principal
+    plan: ErasurePlan
+    texts: ErasedTexts
+    report: ErasureReport
+    now: datetime
+    new_id: NewId
+
+    def run(self) -> None:
+        """All of it."""
+        tx, reach = self.tx, self.plan
+        revoke_leases(tx, reach, self.now)
+        if reach.sessions:
+            work = [UUID(one.rpartition("/")[2]) for one in reach.keys_of("work_due")]
+            store.execute(tx, "close_sessions", ids=reach.sessions, work=work)
+        store.execute(tx, "drop_context", ids=reach.searchable_rows_to_delete)
+        record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now, self.new_id)
+        self._erase_facts_and_pulses()
+        self._erase_prompt_texts()
+        if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "emptied"):
+            self._redact_conversations()
+        if reach.target.kind == "user":
+            store.execute(tx, "unname_users", ids=reach.ids_of("users"))
+
+    def _erase_facts_and_pulses(self) -> None:
+        """Facts and episodes, Pulses, and what pinned briefings say."""
+        tx, reach = self.tx, self.plan
+        gone = self._unsupported_fact_ids()
+        earlier = store.read_ids(tx, "earlier_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        if reach.target.kind == "fact":
+            store.execute(tx, "note_forgotten", id=self.report.id, fact_id=reach.target.id, now=self.now)
+        store.execute(tx, "drop_facts", ids=gone, decisions=reach.ids_of("fact_decisions"), messages=reach.message_ids)
+        if earlier:
+            self.report.record_rows("restored", "facts", store.read_ids(tx, "restore_facts", ids=earlier))
+        store.execute(tx, "drop_pulses", **reach.pulse_deletion_parameters())
+        own = set(reach.ids_of("entities"))
+        again = [one for one in reach.affected_pulse_records if one not in own]
+        staleness.mark_stale_without_parents(tx, again, "changed", self.now)
+        self._record_recreated("pulse", again)
+        touched = [*reach.affected_sessions, *reach.foreign_sessions]
+        prompt_store.erase_cache_states(tx, [*reach.briefed_foreign_sessions, *touched], touched)
+
+    def _unsupported_fact_ids(self) -> list[UUID]:
+        """The facts that go: those that another message says as well stay."""
+        reach = self.plan
+        if reach.target.kind != "message" or not reach.ids_of("facts"):
+            return reach.ids_of("facts")
+        kept = set(store.read_ids(self.tx, "keep_supported", messages=reach.message_ids))
+        if kept:
+            recalled = store.read_table_rows(self.tx, "hanging", rows=[], facts=list(kept), episodes=[])
+            self.report.remove_rows("recalls", [one.id for one in recalled])
+            self.report.remove_rows("facts", kept)
+            self.report.record_rows("kept", "facts", kept, "another message says it as well")
+        return [one for one in reach.ids_of("facts") if one not in kept]
+
+    def _erase_prompt_texts(self) -> None:
+        for month, hashes in sorted(self.texts.redacted.items()):
+            for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
+                store.execute(self.tx, "empty_texts", month=month, hashes=list(some), short=MIN_IDENTIFYING_CHARS)
+        for month, hashes in sorted(self.texts.deleted.items()):
+            for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
+                store.execute(self.tx, "drop_texts", month=month, hashes=list(some))
+
+    def _redact_conversations(self) -> None:
+        """A conversation stays, without what was said in some turns; what is left of it is told anew."""
+        tx, reach = self.tx, self.plan
+        emptied, touched = (
+            reach.ids_of("messages", "emptied"),
+            {str(one) for one in [*reach.affected_sessions, *reach.foreign_sessions]},
+        )
+        summaries = [one for one in reach.keys_of("summaries") if one.partition("/")[0] in touched]
+        file_id = reach.target.id if reach.target.kind == "file" else None
+        store.execute(
+            tx,
+            "empty_turns",
+            turns=[*reach.redacted_turns, *reach.redacted_foreign_turns],
+            messages=emptied,
+            file_id=file_id,
+        )
+        store.execute(tx, "empty_messages", ids=emptied)
+        titled = reach.affected_sessions if reach.target.kind == "message" else []
+        store.execute(
+            tx, "drop_memory", episodes=reach.ids_of("episodes"), kept=reach.ids_of("kept_verbatim"),
+            sessions=reach.affected_sessions, states=reach.ids_of("agent_states"), titled=titled, summaries=summaries,
+            saying=reach.retitled_sessions, firsts=[min(reach.redacted_turn_numbers.get(one, ()), default=None) for one in reach.affected_sessions],
+            now=self.now,
+        )  # fmt: skip
+        store.execute(
+            tx, "count_anchors", sessions=[*reach.affected_sessions, *reach.foreign_sessions], each=_MESSAGES_PER_ANCHOR
+        )
+        again = sorted({UUID(one.partition("/")[0]) for one in summaries})
+        for session_id in again:
+            work_due.schedule(tx, "summary", session_id, self.now)
+        self._record_recreated("summary", again)
+
+    def _record_recreated(self, kind: str, ids: Sequence[UUID]) -> None:
+        known = set(self.report.recreated)
+        self.report.recreated += [named for one in ids if (named := f"{kind}/{one}") not in known]
+
+
+def _foreign_briefings_note(many: int) -> OutOfReach:
+    what = f"{many} had it in their briefing: a reply there that repeats it, and names no source, is not found"
+    return OutOfReach("conversations of others", what)
+
+
+def _long_message_note() -> OutOfReach:
+    what = f"what repeats it was looked for by {quotations.MAX_SEARCH_TERMS} of its lines and words, and by no others"
+    return OutOfReach("a long message", what)
+
+
+def _unsearched_records_note(looked: int) -> OutOfReach:
+    what = (
+        f"{looked} were looked through in the time there was; texts that may be others', too, went unseen,"
+        " and what tells of it in the rest goes with its retention"
+    )
+    return OutOfReach("records of prompts", what)

@@ -1,0 +1,42 @@
+"""A file's pieces and its summary as searchable rows. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from parlour.files.extract.parts import ExtractedFile, FileChunk
+from parlour.infra.json_values import JsonObject
+from parlour.search.index.context_rows import RowDraft, chunk_row
+from parlour.text.chunking import Chunk
+from parlour.text.email_headers import EmailOrigin
+
+CHUNK_KIND, SUMMARY_KIND = "file_chunk", "file_distillation"
+
+
+def file_rows(name: str, read: ExtractedFile, summary: str, classification: int) -> list[RowDraft]:
+    """What is searched of a file: its summary, if there is one, and every piece in order."""
+    return [*_summary_row(name, summary, classification), *_chunk_rows(name, read, classification)]
+
+
+def _summary_row(name: str, summary: str, classification: int) -> Iterator[RowDraft]:
+    if summary:
+        lead = f"{name}, in short\n"
+        metadata: JsonObject = {"kind": "summary", "lead": len(lead), "heading": "in short"}
+        yield RowDraft(SUMMARY_KIND, 0, name, lead + summary, classification, metadata)
+
+
+def _chunk_rows(name: str, read: ExtractedFile, classification: int) -> Iterator[RowDraft]:
+    for ordinal, piece in enumerate(read.chunks, start=1):
+        cut = Chunk(
+            piece.body, (*_place_heading(piece), *piece.heading), piece.page, EmailOrigin(piece.sender, piece.date)
+        )
+        row = chunk_row(cut, ordinal, name, "file", classification)
+        known = {"slide": piece.slide, "sheet": piece.sheet}
+        metadata = {**row.metadata, **{key: value for key, value in known.items() if value}}
+        yield replace(row, kind=CHUNK_KIND, metadata=metadata)
+
+
+def _place_heading(piece: FileChunk) -> tuple[str, ...]:
+    """A slide or a sheet as a heading above all others: a citation names it, and its name is searched."""
+    if piece.slide:
+        return (f"slide {piece.slide}",)
+    return (f"sheet {piece.sheet}",) if piece.sheet else ()

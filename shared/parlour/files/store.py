@@ -1,0 +1,171 @@
+"""Files in the database."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.files.file import CLEANUP_DELAY, File, FileState
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+from parlour.search.index.context_rows import StoredRow
+
+SQL = Queries.for_module(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file as the worker sees it; `is_orphan`: the record that it is about was deleted. `updated_at`: when this
+    version arrived, was read or was refused, or the file was deleted."""
+
+    id: UUID
+    entity_id: UUID | None
+    team_id: UUID | None
+    name: str
+    object_key: str
+    classification: int
+    state: FileState
+    attempts: int
+    version: int
+    updated_at: datetime
+    is_orphan: bool
+
+    @property
+    def is_deleted(self) -> bool:
+        return not self.object_key
+
+
+@dataclass(frozen=True, slots=True)
+class FileTextRow:
+    """A file with what was read from it so far."""
+
+    name: str
+    media_type: str
+    size_bytes: int
+    version: int
+    classification: int
+    state: FileState
+    team_id: UUID | None
+    content: str | None
+
+
+def find_file_text(tx: Transaction, file_id: UUID, clearance: int) -> FileTextRow | None:
+    return tx.first(SQL["find_file_text"], FileTextRow, id=file_id, clearance=clearance)
+
+
+def add_file(
+    tx: Transaction,
+    *,
+    file_id: UUID,
+    entity_id: UUID | None,
+    team_id: UUID | None,
+    name: str,
+    media_type: str,
+    object_key: str,
+    size_bytes: int,
+    classification: int,
+    by: str,
+    now: datetime,
+) -> None:
+    tx.run(
+        SQL["add_file"], id=file_id, entity_id=entity_id, team_id=team_id, name=name, media_type=media_type,
+        object_key=object_key, size_bytes=size_bytes, classification=classification, by=by, now=now,
+    )  # fmt: skip
+
+
+def list_files(
+    tx: Transaction,
+    clearance: int,
+    *,
+    file_id: UUID | None = None,
+    entity_id: UUID | None = None,
+    team_id: UUID | None = None,
+    limit: int = 1,
+) -> list[File]:
+    return tx.all(
+        SQL["list_files"], File, clearance=clearance, id=file_id, entity_id=entity_id, team_id=team_id, most=limit
+    )  # fmt: skip
+
+
+def lock_file(tx: Transaction, file_id: UUID) -> StoredFile | None:
+    return tx.first(SQL["lock_file"], StoredFile, id=file_id)
+
+
+def lock_record(tx: Transaction, entity_id: UUID) -> bool:
+    """Keep a record from being deleted until the transaction ends; False when it is already."""
+    return tx.value(SQL["lock_record"], id=entity_id) is not None
+
+
+def lock_record_of_file(tx: Transaction, file_id: UUID) -> None:
+    """Keep the record that a file is about, if any, as it is until the transaction ends."""
+    tx.value(SQL["lock_record_of_file"], id=file_id)
+
+
+def queue_file(
+    tx: Transaction,
+    file_id: UUID,
+    *,
+    version: int,
+    name: str,
+    media_type: str,
+    object_key: str,
+    size_bytes: int,
+    now: datetime,
+) -> None:
+    tx.run(
+        SQL["queue_file"], id=file_id, version=version, name=name, media_type=media_type, object_key=object_key,
+        size_bytes=size_bytes, now=now,
+    )  # fmt: skip
+
+
+def mark_parsing(tx: Transaction, file_id: UUID) -> None:
+    tx.run(SQL["mark_parsing"], id=file_id)
+
+
+def requeue_file(tx: Transaction, file_id: UUID, version: int, problem: str) -> None:
+    tx.run(SQL["requeue_file"], id=file_id, version=version, problem=problem)
+
+
+def finish_file(
+    tx: Transaction,
+    file_id: UUID,
+    state: FileState,
+    now: datetime,
+    *,
+    problem: str | None = None,
+    pages: int | None = None,
+    tokens: int | None = None,
+    chunks: int | None = None,
+    sha256: str | None = None,
+) -> None:
+    tx.run(
+        SQL["finish_file"], id=file_id, state=state, problem=problem, pages=pages, tokens=tokens, chunks=chunks,
+        sha256=sha256, now=now,
+    )  # fmt: skip
+
+
+def list_file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
+    return tx.all(SQL["list_file_rows"], StoredRow, id=file_id)
+
+
+def delete_file_rows(tx: Transaction, file_id: UUID) -> int:
+    return tx.run(SQL["delete_file_rows"], id=file_id)
+
+
+def tombstone_files(tx: Transaction, ids: Sequence[UUID], record_ids: Sequence[UUID], now: datetime) -> None:
+    tx.run(SQL["tombstone_files"], ids=list(ids), record_ids=list(record_ids), now=now, due_at=now + CLEANUP_DELAY)
+
+
+def delete_file(tx: Transaction, file_id: UUID) -> None:
+    tx.run(SQL["delete_file"], id=file_id)
+
+
+def find_team_id(tx: Transaction, slug: str) -> UUID | None:
+    found: UUID | None = tx.value(SQL["find_team_id"], slug=slug)
+    return found
+
+
+def find_model_routing(tx: Transaction, team_id: UUID | None) -> JsonObject | None:
+    found: JsonObject | None = tx.value(SQL["find_model_routing"], team_id=team_id)
+    return found

@@ -1,0 +1,302 @@
+"""Files come and go: somebody says what they are about to upload, uploads it themselves, says that it is there.
+
+The bytes never pass through the API: whoever starts an upload gets a form that the object store takes for one key,
+one type, so many bytes, and a quarter of an hour. Uploading again makes a new version: the old one is found until the
+new one was read. Deleting takes the rows out of every search at once, and the bytes; they are looked for once more when
+no form is good any more (`files/ingest.py`), and then the file's id goes too.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from parlour.files import store
+from parlour.files.file import CLEANUP_DELAY, UPLOAD_FORM_LIFETIME, File, NewFile, file_object_key
+from parlour.files.file_types import MEDIA_TYPES, file_type_of_name
+from parlour.files.problems import MAX_FILE_BYTES, unreadable_file
+from parlour.files.store import StoredFile
+from parlour.infra import log
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound, RetryError
+from parlour.infra.ids import NewId
+from parlour.infra.json_values import JsonObject
+from parlour.infra.objects import UploadForm, UploadStore
+from parlour.infra.postgres import Database, Transaction
+from parlour.infra.queues import FifoQueue, QueueMessage
+from parlour.jobs import sweep, work_due
+from parlour.jobs.sweep import Finder, StaleWork
+from parlour.jobs.work_due import DueWork
+from parlour.principal import LEVEL_NAMES, Principal
+from parlour.records import crud, staleness, type_registry
+from parlour.records.record import RecordRef
+from parlour.tenancy import audit, roles
+
+EDITOR_ROLE = "editor"
+"""Who may upload and delete."""
+
+DOWNLOAD_LINK_LIFETIME = timedelta(minutes=1)
+"""How long the address of a download is good: for whoever asked for it, at once."""
+
+_LONGEST_NAME = 200
+
+
+@dataclass(frozen=True, slots=True)
+class StartedUpload:
+    """A file, and the form that one version of it is uploaded with."""
+
+    file: File
+    version: int
+    form: UploadForm
+
+
+def start_upload(
+    principal: Principal, tx: Transaction, uploads: UploadStore, new: NewFile, now: datetime, file_id: UUID
+) -> StartedUpload:
+    """Say what will be uploaded. `file_id` is made by the caller.
+
+    Forbidden without the role editor or for a classification above one's own clearance; InvalidRequest for one below
+    the record's; NotFound for a record or a team that is not there; UnreadableFile for what is too large or not taken.
+    """
+    roles.require_role(principal, EDITOR_ROLE)
+    name, media_type = _validated_name(new.name, new.size_bytes)
+    entity_id, level = _record_and_classification(principal, tx, new)
+    store.add_file(
+        tx, file_id=file_id, entity_id=entity_id, team_id=_team_id(tx, new.team), name=name, media_type=media_type,
+        object_key=file_object_key(principal.tenant_id, file_id, 1), size_bytes=new.size_bytes, classification=level,
+        by=principal.name, now=now,
+    )  # fmt: skip
+    work_due.schedule(tx, "file", file_id, now + CLEANUP_DELAY)
+    log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
+    return _start_version(principal, tx, uploads, file_id, 1, media_type)
+
+
+def start_new_version(
+    principal: Principal, tx: Transaction, uploads: UploadStore, file_id: UUID, name: str, size_bytes: int
+) -> StartedUpload:
+    """Say that a new version of a file will be uploaded; nothing changes until it is there. Errors as `start`.
+
+    Of a file that never arrived it is the first one again.
+    """
+    roles.require_role(principal, EDITOR_ROLE)
+    file = get_file(principal, tx, file_id)
+    _, media_type = _validated_name(name or file.name, size_bytes)
+    version = file.version if file.state == "uploading" else file.version + 1
+    return _start_version(principal, tx, uploads, file_id, version, media_type)
+
+
+def complete_upload(
+    principal: Principal,
+    database: Database,
+    uploads: UploadStore,
+    ingest_queue: FifoQueue,
+    file_id: UUID,
+    now: datetime,
+    *,
+    version: int = 1,
+    name: str = "",
+) -> File:
+    """A version was uploaded: have it read. Saying so again changes nothing but sends its message again.
+
+    Conflict when nothing has arrived, or another version is the next; UnreadableFile when more arrived than is taken,
+    which is thrown away.
+    """
+    roles.require_role(principal, EDITOR_ROLE)
+    database.run(principal, lambda tx: get_file(principal, tx, file_id))
+    key = file_object_key(principal.tenant_id, file_id, version)
+    size = uploads.size(key)
+    if size is None:
+        raise Conflict("the file has not arrived: send it with the upload form first, then repeat this request")
+    if size > MAX_FILE_BYTES:
+        uploads.delete([key])
+        database.run(principal, lambda tx: _reject_version(tx, file_id, version, now))
+        raise unreadable_file("too_large")
+    waiting = database.run(principal, lambda tx: _queue_version(principal, tx, file_id, version, name, size, now))
+    if waiting:
+        ingest_queue.send([ingest_message(principal.tenant_id, file_id, version, str(version))])
+    return database.run(principal, lambda tx: get_file(principal, tx, file_id))
+
+
+def get_file(principal: Principal, tx: Transaction, file_id: UUID) -> File:
+    """One file; NotFound also when it is above the reader's clearance."""
+    for file in store.list_files(tx, principal.clearance, file_id=file_id):
+        return file
+    raise NotFound("file not found")
+
+
+def list_files(
+    principal: Principal, tx: Transaction, about: RecordRef | None = None, team: str | None = None, limit: int = 100
+) -> list[File]:
+    """The files about a record, of a team, or all that the principal may see; the last changed first."""
+    entity_id = crud.get_record(principal, tx, about).id if about else None
+    return store.list_files(tx, principal.clearance, entity_id=entity_id, team_id=_team_id(tx, team), limit=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """Where a file's bytes may be downloaded from, for so many seconds; whoever has the address needs nothing else."""
+
+    url: str
+    name: str
+    size_bytes: int
+    seconds: int
+
+
+def get_download(
+    principal: Principal, database: Database, uploads: UploadStore, file_id: UUID, now: datetime, new_id: NewId
+) -> Download:
+    """Somewhere to download the newest version of a file from; it is written down who asked.
+
+    NotFound when it is not there for this reader, or never arrived.
+    """
+    file = database.run(principal, lambda tx: get_file(principal, tx, file_id))
+    key = file_object_key(principal.tenant_id, file_id, file.version)
+    if uploads.size(key) is None:
+        raise NotFound("the content of this file is missing: upload it again")
+    act_id = new_id(now)
+
+    def note(tx: Transaction) -> None:
+        details: JsonObject = {"version": file.version}
+        audit.add_entry(principal, tx, "file.downloaded", f"file:{file_id}", details, now, lambda _: act_id)
+
+    database.run(principal, note)
+    seconds = int(DOWNLOAD_LINK_LIFETIME.total_seconds())
+    return Download(uploads.make_download_link(key, file.name, seconds), file.name, file.size_bytes, seconds)
+
+
+def delete_file(
+    principal: Principal, database: Database, uploads: UploadStore, file_id: UUID, now: datetime, new_id: NewId
+) -> None:
+    """Take a file and everything that was made of it away. NotFound when it is not there.
+
+    Nobody finds it any more, nor its name. Should the store be away, its bytes go with the later look.
+    """
+    roles.require_role(principal, EDITOR_ROLE)
+    act_id = new_id(now)
+
+    def bury(tx: Transaction) -> int:
+        store.lock_record_of_file(tx, file_id)
+        held = store.lock_file(tx, file_id)
+        if held and held.is_deleted and held.updated_at == now:
+            return held.version  # by this very call, when nobody heard of its commit
+        file = get_file(principal, tx, file_id)
+        store.delete_file_rows(tx, file_id)
+        store.tombstone_files(tx, [file_id], [], now)
+        if held and held.entity_id:
+            staleness.mark_stale(tx, held.entity_id, "file_deleted", now)
+        audit.add_entry(
+            principal, tx, "file.deleted", f"file:{file_id}", {"version": file.version}, now, lambda _: act_id
+        )
+        return file.version
+
+    last = database.run(principal, bury)
+    log.info("file_deleted", principal=principal.name, file_id=file_id)
+    try:
+        uploads.delete([file_object_key(principal.tenant_id, file_id, version) for version in range(1, last + 2)])
+    except RetryError as problem:
+        log.warning("file_not_cleared", code=problem.code, tenant_id=principal.tenant_id, file_id=file_id)
+
+
+def ingest_message(tenant_id: UUID, file_id: UUID, version: int, deduplication: str) -> QueueMessage:
+    """Has a version read; one file's are read one after the other. `once` tells messages of one version apart."""
+    body: JsonObject = {"tenant_id": str(tenant_id), "file_id": str(file_id), "version": version}
+    return QueueMessage(body, str(file_id), f"{file_id}:{version}:{deduplication}")
+
+
+def find_unfinished_file(tx: Transaction, file_id: UUID) -> StoredFile | None:
+    """The file that has to be read or to arrive, or of which something may be left; None when it is not there."""
+    return store.lock_file(tx, file_id)
+
+
+def finder(ingest: FifoQueue) -> Finder:
+    """Return the finder of files that have arrived and were not read, or whose arrival nobody told."""
+
+    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+        waiting = find_unfinished_file(tx, work.id)
+        if waiting is None:
+            return None
+        woken = ingest_message(work.tenant_id, work.id, waiting.version, work.deduplication_id)
+        return StaleWork(waiting.updated_at, sweep.message_sender(ingest, woken))
+
+    return find
+
+
+def _validated_name(name: str, size_bytes: int) -> tuple[str, str]:
+    """A file's name as it is kept, and its media type."""
+    plain = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].replace("\0", "").split())
+    if not plain or len(plain) > _LONGEST_NAME:
+        raise InvalidRequest(f"name: use a file's name of at most {_LONGEST_NAME} characters")
+    kind = file_type_of_name(plain)
+    if size_bytes > MAX_FILE_BYTES:
+        raise unreadable_file("too_large")
+    if size_bytes < 1:
+        raise unreadable_file("empty")
+    return plain, MEDIA_TYPES[kind]
+
+
+def _record_and_classification(principal: Principal, tx: Transaction, new: NewFile) -> tuple[UUID | None, int]:
+    """The record that a file is about, and the file's level. The record is held: whoever closes it meanwhile finds the
+    file, and closes it too."""
+    entity_id, least, level = None, 0, 0
+    if new.about:
+        entity = crud.lock_record(principal, tx, new.about, None)
+        entity_id, least = entity.id, entity.classification
+        level = max(least, type_registry.get_record_type(tx, entity.type).settings.classification)
+    level = level if new.classification is None else new.classification
+    if not 0 <= level < len(LEVEL_NAMES):
+        raise InvalidRequest(f"classification: use a number from 0 ({LEVEL_NAMES[0]}) to 3 ({LEVEL_NAMES[3]})")
+    if level > principal.clearance:
+        raise Forbidden(
+            f"classification: {LEVEL_NAMES[level]} is above your own clearance, {LEVEL_NAMES[principal.clearance]}"
+        )
+    if level < least:
+        raise InvalidRequest(
+            f"classification: the record is {LEVEL_NAMES[least]}, and its files cannot be less restricted;"
+            " omit the classification, or upload the file without the record"
+        )
+    return entity_id, level
+
+
+def _team_id(tx: Transaction, slug: str | None) -> UUID | None:
+    if not slug:
+        return None
+    found = store.find_team_id(tx, slug)
+    if found is None:
+        raise NotFound("team: unknown slug")
+    return found
+
+
+def _start_version(
+    principal: Principal, tx: Transaction, uploads: UploadStore, file_id: UUID, version: int, media_type: str
+) -> StartedUpload:
+    key = file_object_key(principal.tenant_id, file_id, version)
+    form = uploads.make_upload_form(key, media_type, MAX_FILE_BYTES, int(UPLOAD_FORM_LIFETIME.total_seconds()))
+    return StartedUpload(get_file(principal, tx, file_id), version, form)
+
+
+def _queue_version(
+    principal: Principal, tx: Transaction, file_id: UUID, version: int, name: str, size: int, now: datetime
+) -> bool:
+    """Write down that a version is there; whether it waits to be read."""
+    held = store.lock_file(tx, file_id)
+    if held is None or held.is_deleted or held.is_orphan:
+        raise NotFound("the file or its record was deleted")
+    expected = held.version if held.state == "uploading" else held.version + 1
+    if version == held.version != expected:
+        return held.state == "queued"
+    if version != expected:
+        raise Conflict(f"version: must be {expected}; start the upload again")
+    kept, media_type = _validated_name(name or held.name, size)
+    key = file_object_key(principal.tenant_id, file_id, version)
+    store.queue_file(
+        tx, file_id, version=version, name=kept, media_type=media_type, object_key=key, size_bytes=size, now=now
+    )  # fmt: skip
+    work_due.schedule(tx, "file", file_id, now + work_due.SWEEP_DELAY)
+    log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
+    return True
+
+
+def _reject_version(tx: Transaction, file_id: UUID, version: int, now: datetime) -> None:
+    """A file whose first version was too large; one that has been read stays as it is."""
+    held = store.lock_file(tx, file_id)
+    if held and held.state == "uploading" and held.version == version:
+        store.finish_file(tx, file_id, "failed", now, problem=str(unreadable_file("too_large")))
+        work_due.complete(tx, "file", file_id)

@@ -1,0 +1,183 @@
+"""An agent's notes on one conversation, as they are kept (`agent_states.state`) and bounded. Pure.
+
+{"current_understanding": {"entities": [...], "dependencies": [...]}, "assumptions": [...], "expectations": [...],
+ "tentative_hypotheses": [...], "items": [...]}: the names and the fields are section 8.6 of the agent's specification;
+what Parlour adds is `summaries` (what the notes rest on) and `promoted`.
+"""
+
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args
+
+from parlour.infra import json_values
+from parlour.infra.json_values import JsonObject
+from parlour.text.words import word_parts
+
+type ItemKind = Literal["task", "doc", "note", "idea", "question"]
+type ItemStatus = Literal["active", "resolved", "discarded"]
+
+ITEM_KINDS: tuple[ItemKind, ...] = get_args(ItemKind.__value__)
+ITEM_STATUSES: tuple[ItemStatus, ...] = get_args(ItemStatus.__value__)
+
+MAX_ENTITIES, MAX_DEPENDENCIES = 40, 40
+MAX_ASSUMPTIONS, MAX_EXPECTATIONS, MAX_HYPOTHESES = 16, 12, 12
+MAX_ITEMS = 32
+"""How much of each kind is kept: at the most characters of each some 20 kB, of which a prompt takes 400 tokens."""
+
+MAX_NAME_CHARS, MAX_TEXT_CHARS, MAX_DETAILS_CHARS = 120, 300, 400
+"""Characters."""
+
+MAX_SUMMARIES = 4
+"""Summaries that one note may rest on. One that would rest on more has to be told anew, as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A record that the conversation deals with; `id` is its handle."""
+
+    id: str
+    kind: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """How one record hangs together with another; both ends are handles."""
+
+    source: str
+    target: str
+    rel: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """Something taken to be so; `confidence` between 0, which is refuted, and 1."""
+
+    id: str
+    hypothesis: str
+    confidence: float
+    evidence: tuple[str, ...] = ()
+    summaries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What an action is to lead to."""
+
+    action: str
+    expected_outcome: str
+    invariant: str = ""
+    summaries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """Something that may be so."""
+
+    id: str
+    hypothesis: str
+    reason: str = ""
+    summaries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StateItem:
+    """Something in flux that is no record yet; `created_at` and `updated_at` as ISO 8601.
+
+    promoted  the handle of the record that came of it.
+    """
+
+    id: str
+    kind: ItemKind
+    title: str
+    created_at: str
+    updated_at: str
+    details: str = ""
+    status: ItemStatus = "active"
+    related_entity_ids: tuple[str, ...] = ()
+    promoted: str = ""
+    summaries: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Understanding:
+    """The records that the conversation deals with, the latest last, and how they hang together."""
+
+    entities: tuple[Entity, ...] = ()
+    dependencies: tuple[Dependency, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentState:
+    """All notes on one conversation. `summaries` of a note: the versions of those that were written when a summariser
+    gave it, which know what it was drawn from; what a tool did to records names those instead."""
+
+    current_understanding: Understanding = field(default_factory=Understanding)
+    assumptions: tuple[Assumption, ...] = ()
+    expectations: tuple[Expectation, ...] = ()
+    tentative_hypotheses: tuple[Hypothesis, ...] = ()
+    items: tuple[StateItem, ...] = ()
+
+    @property
+    def handles(self) -> set[str]:
+        """Every record that a note names."""
+        known = self.current_understanding
+        ends = {end for one in known.dependencies for end in (one.source, one.target)}
+        related = {one for item in self.items for one in (*item.related_entity_ids, item.promoted) if one}
+        return {one.id for one in known.entities} | ends | related
+
+
+EMPTY_STATE = AgentState()
+_FIELDS_WITH_SUMMARIES = tuple(one.name for one in fields(AgentState) if one.name != "current_understanding")
+
+
+def to_json(state: AgentState) -> JsonObject:
+    """As it is kept; what says nothing is left out."""
+    return json_values.to_json(state)
+
+
+def from_json(stored: JsonObject) -> AgentState:
+    """The notes back."""
+    return json_values.from_json(AgentState, stored)
+
+
+def clean_line(text: object, max_chars: int) -> str:
+    """A text in one line of at most so many characters, without what a database cannot keep; "" for what is no text."""
+    plain = text.replace("\0", " ").encode("utf-8", "ignore").decode() if isinstance(text, str) else ""
+    line = " ".join(plain.split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
+
+
+def title_words(text: str) -> tuple[str, ...]:
+    """What two titles are compared by."""
+    return tuple(word.casefold() for word in word_parts(text))
+
+
+def without_summaries(state: AgentState, summary_versions: set[int]) -> AgentState:
+    """The notes without those that came with one of these summaries."""
+    kept: dict[str, Any] = {
+        name: tuple(note for note in getattr(state, name) if summary_versions.isdisjoint(note.summaries))
+        for name in _FIELDS_WITH_SUMMARIES
+    }
+    return replace(state, **kept)
+
+
+def without_provenance(state: AgentState) -> AgentState:
+    """The notes without what they rest on: as they read."""
+    kept: dict[str, Any] = {
+        name: tuple(replace(note, summaries=()) for note in getattr(state, name)) for name in _FIELDS_WITH_SUMMARIES
+    }
+    return replace(state, **kept)
+
+
+def restrict_to_records(state: AgentState, visible_handles: set[str]) -> AgentState:
+    """The notes as far as they name only these records; an item stays without the names of the others."""
+    known = state.current_understanding
+    entities = tuple(one for one in known.entities if one.id in visible_handles)
+    links = tuple(one for one in known.dependencies if {one.source, one.target} <= visible_handles)
+    items = tuple(_restrict_item(one, visible_handles) for one in state.items)
+    return replace(state, current_understanding=Understanding(entities, links), items=items)
+
+
+def _restrict_item(item: StateItem, visible_handles: set[str]) -> StateItem:
+    related = tuple(one for one in item.related_entity_ids if one in visible_handles)
+    return replace(item, related_entity_ids=related, promoted=item.promoted if item.promoted in visible_handles else "")

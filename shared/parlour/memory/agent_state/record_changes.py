@@ -1,0 +1,96 @@
+"""What the tools of a turn did to records, as it enters the notes at once: no model is asked. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from parlour.infra.json_values import Json, JsonObject
+from parlour.memory.agent_state import state_limits
+from parlour.memory.agent_state.agent_state import (
+    MAX_NAME_CHARS,
+    AgentState,
+    Dependency,
+    Entity,
+    StateItem,
+    clean_line,
+    title_words,
+)
+from parlour.text.similarity import jaccard_similarity
+from parlour.tools.builtin.operations import RecordOperation, read_operations
+from parlour.tools.tool_definition import Tool
+
+#: The share of all their words that an item and the record made from it have in common: four of five and five.
+_MIN_TITLE_SIMILARITY = 0.66
+
+
+@dataclass(frozen=True, slots=True)
+class RecordChanges:
+    """What one call did, in order, and how the records are called that its result names, by handle."""
+
+    operations: tuple[RecordOperation, ...]
+    names_by_handle: dict[str, str]
+
+
+def record_changes_of_call(tool: Tool, result: JsonObject) -> RecordChanges | None:
+    """What a call that ended well did; None when that was nothing to records."""
+    found = tuple(read_operations(tool, result)) if result.get("ok") is not False else ()
+    return RecordChanges(found, dict(_result_names(result))) if found else None
+
+
+def apply_record_changes(state: AgentState, calls: Sequence[RecordChanges], now: datetime) -> AgentState:
+    """The notes once a turn's calls are over: the records that were made, changed and linked are what it deals with,
+    and an item that became a record is settled and says which."""
+    for call in calls:
+        for one in call.operations:
+            state = _apply_operation(state, one, call.names_by_handle, now)
+    return state
+
+
+def _apply_operation(state: AgentState, operation: RecordOperation, names: dict[str, str], now: datetime) -> AgentState:
+    match operation.action:
+        case "link":
+            ends = [_entity(handle, names) for handle in (operation.handle, operation.target)]
+            link = Dependency(operation.handle, operation.target, operation.relation)
+            return state_limits.add_dependencies(state_limits.set_entities(state, ends), [link])
+        case "unlink":
+            return state_limits.remove_dependencies(
+                state, [Dependency(operation.handle, operation.target, operation.relation)]
+            )
+        case "create":
+            known = state_limits.set_entities(state, [_entity(operation.handle, names)])
+            return _promote_item(known, operation.handle, names.get(operation.handle, ""), now)
+        case "update":
+            return state_limits.set_entities(state, [_entity(operation.handle, names)])
+
+
+def _promote_item(state: AgentState, handle: str, name: str, now: datetime) -> AgentState:
+    """The item that the record was made from, if one is called like it, is settled."""
+    open_items = [one for one in state.items if one.status == "active" and one.kind != "question"]
+    words = set(title_words(name))
+    item = max(open_items, key=lambda one: jaccard_similarity(set(title_words(one.title)), words), default=None)
+    if item is None or jaccard_similarity(set(title_words(item.title)), words) < _MIN_TITLE_SIMILARITY:
+        return state
+    made = _resolved_item(item, handle, now)
+    return replace(state, items=tuple(made if one is item else one for one in state.items))
+
+
+def _resolved_item(item: StateItem, handle: str, now: datetime) -> StateItem:
+    related = tuple(dict.fromkeys((*item.related_entity_ids, handle)))
+    return replace(
+        item, status="resolved", promoted=handle, related_entity_ids=related, updated_at=now.isoformat()
+    )  # fmt: skip
+
+
+def _entity(handle: str, names: dict[str, str]) -> Entity:
+    return Entity(handle, handle.partition("/")[0], clean_line(names.get(handle), MAX_NAME_CHARS))
+
+
+def _result_names(result: JsonObject) -> Iterator[tuple[str, str]]:
+    created = result.get("entities_created")
+    for one in (result, *(created if isinstance(created, list) else [])):
+        if isinstance(one, dict) and (name := _record_name(one)):
+            yield str(one["entity"]), name
+
+
+def _record_name(one: dict[str, Json]) -> str:
+    return str(one["name"]) if one.get("entity") and one.get("name") else ""

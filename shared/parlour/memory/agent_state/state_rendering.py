@@ -1,0 +1,129 @@
+"""The notes as candidates for a prompt: one line each, what is open first, what is settled last. Pure."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.memory.agent_state.agent_state import AgentState, Assumption, Dependency, Entity, StateItem
+from parlour.prompts.assembly.segment import Item, Source, SourceKind
+
+_STATUS_LABELS = {"active": "open", "resolved": "done", "discarded": "given up"}
+
+(
+    _OPEN_SCORE,
+    _ASSUMPTION_SCORE,
+    _EXPECTATION_SCORE,
+    _RECORDS_SCORE,
+    _HYPOTHESIS_SCORE,
+    _LINKS_SCORE,
+    _REFUTED_SCORE,
+    _SETTLED_SCORE,
+) = 0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.2, 0.1
+"""The lower a line's score, the earlier it gives way: resolved items first (design section 7, layer 8)."""
+
+_MAX_NAMED = 12
+"""Records and links that are named, the latest."""
+
+_POSITION_WEIGHT = 0.001
+"""By how much a line is worth more than the one of its kind before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _StateLine:
+    """name: of the note within the state; handles: of the records that it names; summaries: that it came with."""
+
+    path: str
+    text: str
+    score: float
+    handles: Iterable[str] = ()
+    summaries: Iterable[int] = ()
+
+
+def render_items(state: AgentState, session_id: UUID, version: int) -> list[Item]:
+    """The notes, each an item of layer 8; with the summaries that it came with and the records that it names, since it
+    is to be withheld with them."""
+    told = [
+        *_item_lines(state),
+        *_assumption_lines(state),
+        *_expectation_lines(state),
+        *_hypothesis_lines(state),
+        *_understanding_lines(state),
+    ]
+    return [_prompt_item(line, place, Source("agent_states", f"{session_id}/{line.path}", version))
+            for place, line in enumerate(told)]  # fmt: skip
+
+
+def _prompt_item(line: _StateLine, position: int, source: Source) -> Item:
+    records = [Source("handles", one) for one in line.handles]
+    also = (*records, *(Source("summaries", str(one)) for one in line.summaries))
+    return Item(
+        SourceKind.STATE,
+        line.text,
+        source,
+        score=line.score + position * _POSITION_WEIGHT,
+        title=f"note: {line.path}",
+        further_sources=also,
+    )
+
+
+def _item_lines(state: AgentState) -> Iterator[_StateLine]:
+    for item in sorted(state.items, key=lambda one: one.status != "active"):
+        score = _OPEN_SCORE if item.status == "active" else _SETTLED_SCORE
+        yield _StateLine(f"items/{item.id}", _item_text(item), score, _item_handles(item), item.summaries)
+
+
+def _item_text(item: StateItem) -> str:
+    details = f": {item.details}" if item.details else ""
+    became = f" -> {item.promoted}" if item.promoted else ""
+    others = [one for one in item.related_entity_ids if one != item.promoted]
+    named = f" ({', '.join(others)})" if others else ""
+    return f"- {_STATUS_LABELS[item.status]} {item.kind} {item.id}: {item.title}{details}{named}{became}"
+
+
+def _item_handles(item: StateItem) -> list[str]:
+    return list(dict.fromkeys((*item.related_entity_ids, *([item.promoted] if item.promoted else []))))
+
+
+def _assumption_lines(state: AgentState) -> Iterator[_StateLine]:
+    for one in state.assumptions:
+        score = _ASSUMPTION_SCORE if one.confidence else _REFUTED_SCORE
+        yield _StateLine(f"assumptions/{one.id}", _assumption_text(one), score, summaries=one.summaries)
+
+
+def _assumption_text(assumption: Assumption) -> str:
+    if not assumption.confidence:
+        return f"- refuted {assumption.id}: {assumption.hypothesis}"
+    because = f" (since {'; '.join(assumption.evidence)})" if assumption.evidence else ""
+    return f"- assumed {assumption.id}, {assumption.confidence:.0%}: {assumption.hypothesis}{because}"
+
+
+def _expectation_lines(state: AgentState) -> Iterator[_StateLine]:
+    for place, one in enumerate(state.expectations):
+        always = f"; always: {one.invariant}" if one.invariant else ""
+        text = f"- expected of {one.action}: {one.expected_outcome}{always}"
+        yield _StateLine(f"expectations/{place}", text, _EXPECTATION_SCORE, summaries=one.summaries)
+
+
+def _hypothesis_lines(state: AgentState) -> Iterator[_StateLine]:
+    for one in state.tentative_hypotheses:
+        because = f" ({one.reason})" if one.reason else ""
+        text = f"- possible {one.id}: {one.hypothesis}{because}"
+        yield _StateLine(f"tentative_hypotheses/{one.id}", text, _HYPOTHESIS_SCORE, summaries=one.summaries)
+
+
+def _understanding_lines(state: AgentState) -> Iterator[_StateLine]:
+    known = state.current_understanding
+    if entities := known.entities[-_MAX_NAMED:]:
+        text = f"- records: {', '.join(map(_entity_text, entities))}"
+        yield _StateLine("entities", text, _RECORDS_SCORE, [one.id for one in entities])
+    if links := known.dependencies[-_MAX_NAMED:]:
+        ends = list(dict.fromkeys(end for one in links for end in (one.source, one.target)))
+        yield _StateLine("dependencies", f"- links: {', '.join(map(_link_text, links))}", _LINKS_SCORE, ends)
+
+
+def _entity_text(entity: Entity) -> str:
+    return f"{entity.id} {entity.name}" if entity.name else entity.id
+
+
+def _link_text(link: Dependency) -> str:
+    return f"{link.source} {link.rel or '->'} {link.target}"

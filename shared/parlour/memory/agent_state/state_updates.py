@@ -1,0 +1,322 @@
+"""What a summariser proposes for the notes, taken or refused one by one: items first, the rest after. Pure.
+
+A model gives only what changes. It cannot do away with anything: an item that it removes is discarded, an assumption
+that it drops stays as one with confidence 0, and whoever only makes room (`bounded`) lets go of what is settled first.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from parlour.infra.json_values import Json, JsonObject
+from parlour.memory.agent_state import state_limits
+from parlour.memory.agent_state.agent_state import (
+    ITEM_KINDS,
+    ITEM_STATUSES,
+    MAX_DETAILS_CHARS,
+    MAX_NAME_CHARS,
+    MAX_SUMMARIES,
+    MAX_TEXT_CHARS,
+    AgentState,
+    Assumption,
+    Dependency,
+    Entity,
+    Expectation,
+    Hypothesis,
+    ItemKind,
+    ItemStatus,
+    StateItem,
+    clean_line,
+    title_words,
+)
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,39}")
+_HANDLE = re.compile(r"[a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*")
+_MAX_HANDLE_CHARS, _MAX_NESTING = 200, 8
+"""Characters of a handle, and lists and objects inside each other in which one may stand."""
+
+_MAX_UPDATES = 60
+"""Updates that are looked at in one answer; a summariser that gives more repeats itself."""
+
+_MAX_EVIDENCE, _MAX_RELATED = 5, 8
+
+
+@dataclass(frozen=True, slots=True)
+class RejectedUpdate:
+    """An update that was not taken: where it stood in the answer, and why not."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateResult:
+    """The notes after an answer, how many updates were taken, and those that were not."""
+
+    state: AgentState
+    applied_count: int
+    rejected: tuple[RejectedUpdate, ...]
+
+
+class _UpdateRejected(Exception):
+    """One update is not taken; the message is a code."""
+
+
+@dataclass(slots=True)
+class _StateUpdate:
+    """Notes while an answer is applied to them.
+
+    known    handles that may be named: those of records which the conversation's user may see.
+    version  of the summary that was written with the answer.
+    """
+
+    state: AgentState
+    known_handles: Collection[str]
+    summary_version: int
+    now: str
+    applied_count: int = 0
+    rejected: list[RejectedUpdate] = field(default_factory=list)
+
+    def apply_each(self, path: str, updates: Json, apply_one: Callable[[JsonObject], None]) -> None:
+        """Take the objects of a list one by one."""
+        for number, one in enumerate(_parse_list(updates)[:_MAX_UPDATES]):
+            try:
+                apply_one(_parse_object(one))
+                self.applied_count += 1
+            except _UpdateRejected as problem:
+                self.rejected.append(RejectedUpdate(f"{path}[{number}]", str(problem)))
+
+    def update_item(self, update: JsonObject) -> None:
+        match update.get("op"):
+            case "add":
+                self._add_item(_parse_object(update.get("item")))
+            case "update":
+                self._patch_item(self._find_item(update), _parse_object(update.get("patch")))
+            case "remove":
+                self._replace_item(replace(self._find_item(update), status="discarded", updated_at=self.now))
+            case _:
+                raise _UpdateRejected("unknown_op")
+
+    def update_entity(self, given: JsonObject) -> None:
+        handle = self._parse_handle(given.get("id"))
+        entity = Entity(handle, handle.partition("/")[0], clean_line(given.get("name"), MAX_NAME_CHARS))
+        self.state = state_limits.set_entities(self.state, [entity])
+
+    def update_dependency(self, given: JsonObject) -> None:
+        ends = (self._parse_handle(given.get("from")), self._parse_handle(given.get("to")))
+        link = Dependency(*ends, clean_line(given.get("rel"), MAX_NAME_CHARS))
+        self.state = state_limits.add_dependencies(self.state, [link])
+
+    def update_assumption(self, given: JsonObject) -> None:
+        """One that says nothing any more, or is not likely at all, stays and counts for nothing."""
+        name = _parse_id(given.get("id"))
+        before = next((one for one in self.state.assumptions if one.id == name), None)
+        said, evidence = clean_line(given.get("hypothesis"), MAX_TEXT_CHARS), _parse_texts(given.get("evidence"))
+        confidence = _parse_confidence(given.get("confidence")) if said else 0.0
+        if before is None:
+            if not said:
+                raise _UpdateRejected("unknown_id")
+            one = Assumption(name, said, confidence, evidence, (self.summary_version,))
+        else:
+            one = self._changed_assumption(before, said or before.hypothesis, confidence, evidence or before.evidence)
+        self.state = state_limits.set_assumption(self.state, one) or self._reject_full()
+
+    def _changed_assumption(
+        self, previous: Assumption, hypothesis: str, confidence: float, evidence: tuple[str, ...]
+    ) -> Assumption:
+        is_same = (hypothesis, evidence) == (previous.hypothesis, previous.evidence)
+        is_anew = hypothesis != previous.hypothesis and evidence != previous.evidence
+        summaries = (
+            previous.summaries if is_same else self._summaries_with_current(() if is_anew else previous.summaries)
+        )
+        return Assumption(previous.id, hypothesis, confidence, evidence, summaries)
+
+    def update_expectation(self, given: JsonObject) -> None:
+        action = clean_line(given.get("action"), MAX_NAME_CHARS)
+        outcome = clean_line(given.get("expected_outcome"), MAX_TEXT_CHARS)
+        if not action:
+            raise _UpdateRejected("no_action")
+        one = Expectation(action, outcome, clean_line(given.get("invariant"), MAX_TEXT_CHARS), (self.summary_version,))
+        self.state = state_limits.set_expectation(self.state, one)
+
+    def update_hypothesis(self, given: JsonObject) -> None:
+        name, said = _parse_id(given.get("id")), clean_line(given.get("hypothesis"), MAX_TEXT_CHARS)
+        if not said and all(one.id != name for one in self.state.tentative_hypotheses):
+            raise _UpdateRejected("unknown_id")
+        one = Hypothesis(name, said, clean_line(given.get("reason"), MAX_TEXT_CHARS), (self.summary_version,))
+        self.state = state_limits.set_hypothesis(self.state, one)
+
+    def _add_item(self, given: JsonObject) -> None:
+        """A new item; one of the same name that is open is that one, told again."""
+        title = _parse_title(given)
+        same = next((one for one in self.state.items if one.status == "active" and _has_title(one, title)), None)
+        if same is not None:
+            self._patch_item(same, {**given, "title": same.title})
+            return
+        name = str(given["id"]) if _ID.fullmatch(str(given.get("id", ""))) else state_limits.next_item_id(self.state)
+        if any(one.id == name for one in self.state.items):
+            raise _UpdateRejected("id_taken")
+        item = StateItem(
+            name, _parse_kind(given.get("kind")), title, self.now, self.now, clean_line(given.get("details"), MAX_DETAILS_CHARS),
+            _parse_status(given, "active"), self._parse_related_handles(given), summaries=(self.summary_version,),
+        )  # fmt: skip
+        self.state = state_limits.add_item(self.state, item) or self._reject_full()
+
+    def _patch_item(self, item: StateItem, patch: JsonObject) -> None:
+        """What a patch says of an item; what came of it is never a model's to say."""
+        title = _parse_title(patch) if "title" in patch else item.title
+        details = clean_line(patch["details"], MAX_DETAILS_CHARS) if "details" in patch else item.details
+        is_same = (title, details) == (item.title, item.details)
+        is_anew = title != item.title and (details != item.details or not details)
+        summaries = item.summaries if is_same else self._summaries_with_current(() if is_anew else item.summaries)
+        related = tuple(dict.fromkeys((*item.related_entity_ids, *self._parse_related_handles(patch))))[:_MAX_RELATED]
+        self._replace_item(
+            replace(
+                item, kind=_parse_kind(patch.get("kind", item.kind)), title=title, details=details,
+                status=_parse_status(patch, item.status), related_entity_ids=related, updated_at=self.now,
+                summaries=summaries,
+            )
+        )  # fmt: skip
+
+    def _replace_item(self, item: StateItem) -> None:
+        items = tuple(item if one.id == item.id else one for one in self.state.items)
+        self.state = replace(self.state, items=items)
+
+    def _find_item(self, update: JsonObject) -> StateItem:
+        found = next((one for one in self.state.items if one.id == update.get("id")), None)
+        if found is None:
+            raise _UpdateRejected("unknown_id")
+        return found
+
+    def _parse_related_handles(self, given: JsonObject) -> tuple[str, ...]:
+        asked = _parse_list(given.get("related_entity_ids", given.get("relatedEntityIds", [])))
+        return tuple(self._parse_handle(one) for one in asked[:_MAX_RELATED])
+
+    def _parse_handle(self, given: Json) -> str:
+        if not isinstance(given, str) or given not in self.known_handles:
+            raise _UpdateRejected("unknown_record")
+        return given
+
+    def _summaries_with_current(self, previous: Sequence[int]) -> tuple[int, ...]:
+        """What a note rests on once it says more."""
+        found = tuple(dict.fromkeys((*previous, self.summary_version)))
+        if len(found) > MAX_SUMMARIES:
+            raise _UpdateRejected("rests_on_too_much")
+        return found
+
+    def _reject_full(self) -> AgentState:
+        raise _UpdateRejected("full")
+
+
+def apply_updates(
+    state: AgentState,
+    item_updates: Json,
+    updates: Json,
+    *,
+    known_handles: Collection[str],
+    summary_version: int,
+    now: datetime,
+) -> UpdateResult:
+    """The notes after a summariser's `agent_state_item_updates` and `agent_state_updates` (an object or a list of
+    them), as it gave them; what makes no sense is refused alone.
+
+    known    handles of records that may be named (`proposed` says which ones the answer names).
+    version  of the summary that was written with the answer; the same answer again changes nothing.
+    """
+    applying = _StateUpdate(state, known_handles, summary_version, now.isoformat())
+    applying.apply_each("items", item_updates, applying.update_item)
+    for place, one in enumerate(_list_updates(updates)):
+        for name, take in _section_handlers(applying).items():
+            applying.apply_each(f"updates[{place}].{name}", _section(one, name), take)
+    return UpdateResult(applying.state, applying.applied_count, tuple(applying.rejected))
+
+
+def proposed_handles(item_updates: Json, updates: Json) -> set[str]:
+    """Every record that an answer names, and perhaps some text that merely looks like it."""
+    found: set[str] = set()
+    for one in (*_parse_list(item_updates), *_list_updates(updates)):
+        found |= _find_handles(one)
+    return found
+
+
+def _section_handlers(applying: _StateUpdate) -> Mapping[str, Callable[[JsonObject], None]]:
+    return {
+        "entities": applying.update_entity, "dependencies": applying.update_dependency, "assumptions": applying.update_assumption,
+        "expectations": applying.update_expectation, "tentative_hypotheses": applying.update_hypothesis,
+    }  # fmt: skip
+
+
+def _section(update: JsonObject, name: str) -> Json:
+    understood = update.get("current_understanding")
+    if name in ("entities", "dependencies"):
+        return understood.get(name) if isinstance(understood, dict) else None
+    return update.get(name)
+
+
+def _list_updates(given: Json) -> list[JsonObject]:
+    return [one for one in (_parse_list(given) or [given])[:_MAX_UPDATES] if isinstance(one, dict)]
+
+
+def _find_handles(value: Json, max_depth: int = _MAX_NESTING) -> set[str]:
+    match value:
+        case dict() if max_depth:
+            return set().union(*(_find_handles(one, max_depth - 1) for one in value.values()))
+        case list() if max_depth:
+            return set().union(*(_find_handles(one, max_depth - 1) for one in value))
+        case str() if len(value) <= _MAX_HANDLE_CHARS and _HANDLE.fullmatch(value):
+            return {value}
+        case _:
+            return set()
+
+
+def _parse_kind(given: Json) -> ItemKind:
+    found = next((one for one in ITEM_KINDS if one == given), None)
+    if found is None:
+        raise _UpdateRejected("unknown_kind")
+    return found
+
+
+def _parse_status(given: JsonObject, default: ItemStatus) -> ItemStatus:
+    found = next((one for one in ITEM_STATUSES if one == given.get("status", default)), None)
+    if found is None:
+        raise _UpdateRejected("unknown_status")
+    return found
+
+
+def _parse_title(given: JsonObject) -> str:
+    title = clean_line(given.get("title"), MAX_NAME_CHARS)
+    if not title:
+        raise _UpdateRejected("no_title")
+    return title
+
+
+def _has_title(item: StateItem, title: str) -> bool:
+    return title_words(item.title) == title_words(title)
+
+
+def _parse_id(given: Json) -> str:
+    if not isinstance(given, str) or not _ID.fullmatch(given):
+        raise _UpdateRejected("no_id")
+    return given
+
+
+def _parse_confidence(given: Json) -> float:
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
+        raise _UpdateRejected("no_confidence")
+    return float(given)
+
+
+def _parse_texts(given: Json) -> tuple[str, ...]:
+    said = (clean_line(one, MAX_TEXT_CHARS) for one in _parse_list(given)[:_MAX_EVIDENCE])
+    return tuple(one for one in said if one)
+
+
+def _parse_object(given: Json) -> JsonObject:
+    if not isinstance(given, dict):
+        raise _UpdateRejected("no_object")
+    return given
+
+
+def _parse_list(given: Json) -> list[Json]:
+    return given if isinstance(given, list) else []

@@ -1,0 +1,187 @@
+"""A long conversation that fell silent, gone through once more by the better model: what lasts of it becomes facts, and
+what happened one episode, in the place of those that were noted on the way.
+
+The rules are the extractor's: only the user's own words are evidence, and forgotten facts are not found again. After an
+error everything stays as it is for the next night. A stretch that a model refuses is skipped; after some nights in vain
+the session is left alone until it talks again.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import ClassVar
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.errors import ProviderRejected
+from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import runner
+from parlour.jobs.runner import JobFailed
+from parlour.memory.consolidation import prompt, silence_rules, store
+from parlour.memory.consolidation.store import InterimEpisode
+from parlour.memory.dependencies import MemoryDependencies
+from parlour.memory.episodes import episode_rows
+from parlour.memory.extraction import answer_check, extraction_window, model_call
+from parlour.memory.extraction import store as conversations
+from parlour.memory.extraction.answer_check import CheckedAnswer, NewEpisode
+from parlour.memory.extraction.extraction_window import ExtractionWindow
+from parlour.memory.extraction.model_call import EMPTY_RESPONSE, ExtractionRequest, ExtractionResponse
+from parlour.memory.extraction.store import ExtractionSession
+from parlour.memory.facts import fact_merge
+from parlour.memory.facts import store as known
+from parlour.memory.facts.fact import MIN_CONFIDENCE, KnownFact
+from parlour.memory.leased_job import MAX_FAILURES, MIN_ROUND_SECONDS, MODEL_REFUSED, LeasedMemoryJob
+from parlour.memory.memory_job import MemoryJob
+from parlour.memory.memory_policy import parse_memory_policy
+from parlour.search.index import scheduling
+
+#: Turns that are gone through at once; of a longer conversation each such stretch has its episode.
+MAX_WINDOW_TURNS = 60
+
+_RETRY_DELAY = timedelta(hours=24)
+
+#: Errors that another night does not mend: every model rejects the request, or our own code breaks.
+_PERMANENT_ERRORS = frozenset({ProviderRejected.code, "error"})
+
+
+def run_consolidation(dependencies: MemoryDependencies, memory_job: MemoryJob, seconds_left: SecondsLeft) -> None:
+    """Consolidate the session, as far as the time allows, if it is long and has been silent for long enough.
+
+    Raises RetryError when the database is away.
+    """
+    job = ConsolidationJob(dependencies, memory_job, dependencies.clock() + timedelta(seconds=seconds_left()))
+    runner.run(job, dependencies.database, job.principal, seconds_left, MIN_ROUND_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _ConsolidationInput:
+    """One stretch of turns, what is known of its user, and what was noted of it on the way."""
+
+    conversation: ExtractionSession
+    window: ExtractionWindow
+    known_facts: dict[str, KnownFact]
+    interim_episodes: Sequence[InterimEpisode]
+
+
+@dataclass(frozen=True, slots=True)
+class _ConsolidationDraft:
+    """What is to be written, with its ids: a commit may run twice. episodes: one, or none."""
+
+    checked_answer: CheckedAnswer
+    episodes: Sequence[NewEpisode]
+    fact_ids: Sequence[UUID]
+    episode_ids: tuple[UUID, UUID]
+    drafted_at: datetime
+
+
+class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft, bool]):
+    """The job of one silent session."""
+
+    failure_action: ClassVar[str] = "memory_not_consolidated"
+
+    def begin(self, tx: Transaction) -> bool:
+        """Lease the session if it is silent; when it is short, nothing is left to do."""
+        if not LeasedMemoryJob.begin(self, tx):
+            return False
+        ready_at = silence_rules.consolidation_due_at(store.find_silent_session(tx, self.session_id))
+        if ready_at is None:
+            self.complete(tx)
+        elif ready_at > self.dependencies.clock():
+            self.reschedule(tx, ready_at)
+        else:
+            return True
+        return False
+
+    def load(self, tx: Transaction) -> _ConsolidationInput | None:
+        """Read the next stretch. Complete the work when too little is left, the session is gone or read by others, its
+        agent remembers nothing, or too many nights were in vain."""
+        attempts = self.start_attempt(tx)
+        if attempts is None:
+            return None
+        silent, found = store.find_silent_session(tx, self.session_id), conversations.find_session(tx, self.session_id)
+        if attempts.failures >= MAX_FAILURES:
+            log.count("MemoryGivenUp")
+        elif silent and silent.turn_count and found and parse_memory_policy(found.memory_policy).max_facts:
+            after = silent.consolidated_turn
+            last = store.find_window_end(tx, self.session_id, after, next_window_size(silent.turn_count))
+            lines = conversations.read_lines(tx, self.session_id, after, last, found.classification)
+            stretch = ExtractionWindow(tuple(lines), last, is_full=silent.turn_count > MAX_WINDOW_TURNS)
+            notes = store.list_interim_episodes(tx, self.session_id, [line.id for line in stretch.user_lines])
+            return _ConsolidationInput(found, stretch, known.find_latest_facts(tx, found.scope), notes)
+        self.complete(tx)
+        return None
+
+    def ask(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> _ConsolidationDraft:
+        """Ask the better model, and check its answer."""
+        heard = self._request_consolidation(loaded, seconds_left)
+        if heard.problem and heard.problem != MODEL_REFUSED:
+            raise JobFailed(heard.problem)
+        if heard.answer is None:
+            found = CheckedAnswer((), (answer_check.rejected_window(heard.problem),), ())
+        else:
+            found = answer_check.check_answer(heard.answer, loaded.window, "consolidated")
+        now, new_id = self.dependencies.clock(), self.dependencies.new_id
+        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, new_id, now)
+        return _ConsolidationDraft(found, found.episodes[:1], fact_ids, (new_id(now), new_id(now)), now)
+
+    def commit(self, tx: Transaction, loaded: _ConsolidationInput, draft: _ConsolidationDraft) -> bool | None:
+        """Write facts and the episode; return whether there is more to go through."""
+        if not self.end_attempt(tx):
+            return None
+        found, scope = draft.checked_answer, loaded.conversation.scope
+        fact_merge.merge_candidates(
+            tx, scope, self.session_id, None, found.candidates, found.rejected, draft.fact_ids, draft.drafted_at
+        )
+        for told in draft.episodes:
+            self._write_episode(tx, loaded, told, draft)
+        store.mark_consolidated(tx, self.session_id, loaded.window.until_turn, draft.drafted_at)
+        if not loaded.window.is_full:
+            self.complete(tx)
+        return loaded.window.is_full
+
+    def report(self, _loaded: _ConsolidationInput, draft: _ConsolidationDraft, has_more: bool) -> bool:
+        """Log, and wake the embedder."""
+        facts, written = len(draft.checked_answer.candidates), len(draft.episodes)
+        log.info("memory_consolidated", facts=facts, episodes=written, **self.log_ids)
+        if written:
+            self.wake_embedder()
+        return has_more
+
+    def counts_as_failure(self, code: str) -> bool:
+        """Return whether another night is no better."""
+        return code in _PERMANENT_ERRORS
+
+    def retry_delay(self, _code: str, _failures: int) -> timedelta:
+        """Return the time until the next night."""
+        return _RETRY_DELAY
+
+    def _request_consolidation(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> ExtractionResponse:
+        """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
+        if not loaded.window.user_lines:
+            return EMPTY_RESPONSE
+        agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
+        question = prompt.user_prompt(
+            extraction_window.render_transcript(loaded.window, agent),
+            loaded.known_facts.values(),
+            [note.text for note in loaded.interim_episodes],
+        )
+        asked = ExtractionRequest(prompt.system_prompt(agent, MIN_CONFIDENCE), question, "quality")
+        return model_call.request_extraction(self.dependencies, self.principal, routing, asked, seconds_left)
+
+    def _write_episode(
+        self, tx: Transaction, loaded: _ConsolidationInput, episode: NewEpisode, draft: _ConsolidationDraft
+    ) -> None:
+        about = loaded.conversation
+        whole = replace(episode, message_ids=tuple(line.id for line in loaded.window.user_lines))
+        row = episode_rows.context_row(episode.text, about.title, episode.until_at, about.classification)
+        conversations.add_episode(
+            tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at, "consolidated"
+        )
+        store.merge_into_episode(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
+        scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
+
+
+def next_window_size(turn_count: int) -> int:
+    """Return how many of so many turns are gone through next: all, or one of a few stretches of the same length."""
+    return math.ceil(turn_count / math.ceil(turn_count / MAX_WINDOW_TURNS)) if turn_count else 0

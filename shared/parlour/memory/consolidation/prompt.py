@@ -1,0 +1,28 @@
+"""What a model is told that goes once more through a conversation that is over. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from parlour.memory.extraction import prompt
+from parlour.memory.facts.fact import KnownFact
+
+_CONSOLIDATION_RULES = """
+
+# This time
+The conversation is over for now, and this is the last time that anybody reads all of it. Note the facts that were \
+missed, and those that the whole makes surer than one line did; leave out what is known already as it stands.
+Give exactly one episode: in two to four sentences what the conversation was about, what came of it, what was agreed \
+or promised and what was left open, with the figures and names as the user wrote them; under "messages" the lines that \
+matter most to it."""
+
+_MAX_EPISODES = 20
+
+
+def system_prompt(agent_name: str, min_confidence: float) -> str:
+    """The system prompt; the same for every conversation of an agent."""
+    return prompt.system_prompt(agent_name, min_confidence) + _CONSOLIDATION_RULES
+
+
+def user_prompt(transcript: str, known_facts: Iterable[KnownFact], episode_texts: Sequence[str]) -> str:
+    """The user's part: what is known, what was noted on the way, and the conversation."""
+    noted = "\n".join(f"- {one}" for one in episode_texts[-_MAX_EPISODES:]) or "- nothing"
+    return f"# Noted on the way\n{noted}\n\n{prompt.user_prompt(transcript, known_facts)}"

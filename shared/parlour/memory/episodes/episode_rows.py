@@ -1,0 +1,50 @@
+"""Episodes as rows that are found again, and which of them say the same. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+from parlour.search.index.context_rows import RowDraft
+from parlour.text.similarity import jaccard_similarity
+from parlour.text.words import stems
+
+_MIN_SIMILARITY = 0.75
+"""Of the telling words of both: from here on two episodes are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEpisode:
+    """An episode that there is."""
+
+    id: UUID
+    text: str
+
+
+def context_row(text: str, title: str, until_at: datetime, classification: int) -> RowDraft:
+    """`[date] text`, with the day on which it ended, in UTC."""
+    date = until_at.astimezone(UTC).date().isoformat()
+    lead = f"[{date}] "
+    metadata: JsonObject = {"kind": "episode", "lead": len(lead), "date": date}
+    return RowDraft("episode", 0, title, lead + text, classification, metadata)
+
+
+def find_similar(text: str, stored_episodes: Sequence[StoredEpisode]) -> UUID | None:
+    """The episode that says nearly the same in nearly the same words, if there is one. Different figures make different
+    episodes."""
+    best = max(stored_episodes, key=lambda one: _similarity(text, one.text), default=None)
+    return best.id if best is not None and _similarity(text, best.text) >= _MIN_SIMILARITY else None
+
+
+def has_same_figures(first: str, second: str) -> bool:
+    """Whether two episodes name the same figures: who paid 500 has not paid 900, however alike that sounds."""
+    return _figure_stems(first) == _figure_stems(second)
+
+
+def _figure_stems(text: str) -> set[str]:
+    return {stem for stem in stems(text) if any(map(str.isdigit, stem))}
+
+
+def _similarity(first: str, second: str) -> float:
+    return jaccard_similarity(stems(first), stems(second)) if has_same_figures(first, second) else 0.0

@@ -1,0 +1,200 @@
+"""Facts and episodes extracted from a session's new turns by a model, and checked against the user's own words.
+
+What is said meanwhile stays due. An answer that cannot be read is asked for once more; then its window is skipped, with
+a row that says so. After any other error nothing changes, and the next attempt waits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import ClassVar
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.postgres import SecondsLeft, Transaction
+from parlour.jobs import runner
+from parlour.jobs.runner import JobFailed
+from parlour.jobs.work_due import SWEEP_DELAY, Attempts
+from parlour.memory import job_scheduling
+from parlour.memory.consolidation import silence_rules
+from parlour.memory.dependencies import MemoryDependencies
+from parlour.memory.episodes import episode_rows
+from parlour.memory.extraction import answer_check, extraction_window, model_call, prompt, store
+from parlour.memory.extraction.answer_check import CheckedAnswer
+from parlour.memory.extraction.extraction_window import ExtractionWindow
+from parlour.memory.extraction.model_call import EMPTY_RESPONSE, ExtractionRequest, ExtractionResponse
+from parlour.memory.extraction.store import ExtractionSession
+from parlour.memory.facts import fact_merge
+from parlour.memory.facts import store as known
+from parlour.memory.facts.fact import KnownFact
+from parlour.memory.job_scheduling import DelayedJob
+from parlour.memory.leased_job import MIN_ROUND_SECONDS, LeasedMemoryJob, is_failing_on_own_errors, should_skip
+from parlour.memory.memory_job import MemoryJob
+from parlour.memory.memory_policy import parse_memory_policy
+from parlour.search.index import scheduling
+
+#: Earlier episodes that a new one is compared with by its words.
+_MAX_COMPARED_EPISODES = 50
+
+#: Cosine distance of two episodes' vectors up to which they are one.
+_MAX_DUPLICATE_DISTANCE = 0.08
+
+_DUPLICATE_WINDOW = timedelta(days=30)
+
+
+def run_extraction(dependencies: MemoryDependencies, memory_job: MemoryJob, seconds_left: SecondsLeft) -> None:
+    """Extract from the session's new turns, as far as the time allows.
+
+    A message that comes before they are due, or while another worker is at them, does nothing. Raises RetryError when
+    the database is away.
+    """
+    job = ExtractionJob(dependencies, memory_job, dependencies.clock() + timedelta(seconds=seconds_left()))
+    runner.run(job, dependencies.database, job.principal, seconds_left, MIN_ROUND_SECONDS)
+
+
+@dataclass(frozen=True, slots=True)
+class _ExtractionInput:
+    """One stretch of turns, what is known of its user, and how earlier attempts ended."""
+
+    attempts: Attempts
+    conversation: ExtractionSession
+    window: ExtractionWindow
+    known_facts: dict[str, KnownFact]
+
+
+@dataclass(frozen=True, slots=True)
+class _ExtractionDraft:
+    """What is to be written, with its ids: a commit may run twice."""
+
+    checked_answer: CheckedAnswer
+    fact_ids: Sequence[UUID]
+    episode_ids: Sequence[tuple[UUID, UUID]]
+    drafted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class _WriteResult:
+    """What one commit wrote. has_more: there are turns behind the stretch."""
+
+    row_count: int
+    has_more: bool
+
+
+class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteResult]):
+    """The job of one session's new turns."""
+
+    first_retry_delay: ClassVar[timedelta] = job_scheduling.EXTRACTION_DELAY
+    failure_action: ClassVar[str] = "memory_not_extracted"
+
+    def is_due(self, tx: Transaction, due_at: datetime, now: datetime) -> bool:
+        """Return whether the turns have waited long enough, or are many and no attempt at them failed."""
+        backlog = store.read_backlog(tx, self.session_id)
+        return due_at - SWEEP_DELAY <= now or (
+            backlog.turn_count >= job_scheduling.MAX_WAITING_TURNS and not backlog.failures
+        )
+
+    def load(self, tx: Transaction) -> _ExtractionInput | None:
+        """Read the next stretch. Complete the work when the session is gone, others read it, its agent remembers
+        nothing, or there are no new turns."""
+        attempts = self.start_attempt(tx)
+        if attempts is None:
+            return None
+        found = store.find_session(tx, self.session_id)
+        if found is not None and parse_memory_policy(found.memory_policy).max_facts > 0:
+            new = store.find_next_turns(tx, self.session_id, found.extraction_cursor, extraction_window.MAX_TURNS)
+            if new is not None:
+                lines = store.read_lines(
+                    tx, self.session_id, found.extraction_cursor, new.last_turn, found.classification
+                )
+                stretch = ExtractionWindow(
+                    tuple(lines), new.last_turn, is_full=new.turn_count == extraction_window.MAX_TURNS
+                )
+                return _ExtractionInput(attempts, found, stretch, known.find_latest_facts(tx, found.scope))
+        self.complete(tx)
+        return None
+
+    def ask(self, loaded: _ExtractionInput, seconds_left: SecondsLeft) -> _ExtractionDraft:
+        """Ask a model, and check its answer."""
+        heard = self._request_extraction(loaded, seconds_left)
+        if heard.problem and not should_skip(heard.problem, loaded.attempts.failures):
+            raise JobFailed(heard.problem)
+        found, now, new_id = _check_response(loaded, heard), self.dependencies.clock(), self.dependencies.new_id
+        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, new_id, now)
+        return _ExtractionDraft(found, fact_ids, [(new_id(now), new_id(now)) for _ in found.episodes], now)
+
+    def commit(self, tx: Transaction, loaded: _ExtractionInput, draft: _ExtractionDraft) -> _WriteResult | None:
+        """Write facts and episodes; complete the work, or leave it to wait when more was said meanwhile."""
+        if not self.end_attempt(tx):
+            return None
+        found, about, stretch = draft.checked_answer, loaded.conversation, loaded.window
+        kept = fact_merge.merge_candidates(
+            tx, about.scope, self.session_id, None, found.candidates, found.rejected, draft.fact_ids, draft.drafted_at
+        )
+        new_episodes = self._write_episodes(tx, about, draft)
+        if new_episodes:
+            scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
+        store.advance_extraction_cursor(tx, self.session_id, stretch.until_turn, draft.drafted_at)
+        has_more = store.find_next_turns(tx, self.session_id, stretch.until_turn, 1) is not None
+        if not has_more:
+            self.complete(tx)
+            silence_rules.schedule_consolidation(tx, self.session_id)
+        elif not stretch.is_full:
+            self.reschedule(tx, job_scheduling.sweep_due_at(draft.drafted_at))
+        return _WriteResult(len(kept) + new_episodes, has_more)
+
+    def report(self, loaded: _ExtractionInput, draft: _ExtractionDraft, result: _WriteResult) -> bool:
+        """Log, wake the embedder, and have a message come for what was said meanwhile."""
+        log.info(
+            "memory_extracted",
+            turns=len({line.turn_number for line in loaded.window.lines}),
+            kept=result.row_count,
+            refused=len(draft.checked_answer.rejected),
+            **self.log_ids,
+        )
+        if draft.checked_answer.episodes:
+            self.wake_embedder()
+        if result.has_more and not loaded.window.is_full:
+            job_scheduling.send_jobs(
+                self.dependencies.memory_queue, [DelayedJob(self.job, job_scheduling.EXTRACTION_DELAY.total_seconds())]
+            )
+        return result.has_more and loaded.window.is_full
+
+    def _request_extraction(self, loaded: _ExtractionInput, seconds_left: SecondsLeft) -> ExtractionResponse:
+        """Ask a model, unless the user said nothing, there is no model, or our own code broke too often."""
+        if not loaded.window.user_lines:
+            return EMPTY_RESPONSE
+        if is_failing_on_own_errors(loaded.attempts):
+            return ExtractionResponse(None, loaded.attempts.problem or "")
+        agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
+        question = prompt.user_prompt(
+            extraction_window.render_transcript(loaded.window, agent), loaded.known_facts.values()
+        )
+        asked = ExtractionRequest(model_call.system_prompt(agent), question, "cheap")
+        return model_call.request_extraction(self.dependencies, self.principal, routing, asked, seconds_left)
+
+    def _write_episodes(self, tx: Transaction, session: ExtractionSession, draft: _ExtractionDraft) -> int:
+        """Write the episodes, each into an earlier one that says nearly the same, if any. Return how many are new."""
+        for pair in store.find_similar_episodes(
+            tx, session.scope, draft.drafted_at - _DUPLICATE_WINDOW, _MAX_DUPLICATE_DISTANCE, _MAX_COMPARED_EPISODES
+        ):
+            if episode_rows.has_same_figures(pair.newer_text, pair.older_text):
+                store.merge_episodes(tx, pair.newer_id, pair.older_id)
+        found = draft.checked_answer.episodes
+        earlier = store.list_recent_episodes(tx, session.scope, _MAX_COMPARED_EPISODES) if found else []
+        written = 0
+        for episode, ids in zip(found, draft.episode_ids, strict=True):
+            like = episode_rows.find_similar(episode.text, earlier)
+            if like is not None:
+                store.merge_into_episode(tx, like, episode.message_ids, episode.until_at)
+                continue
+            row = episode_rows.context_row(episode.text, session.title, episode.until_at, session.classification)
+            store.add_episode(tx, session.scope, self.session_id, episode, row, ids, draft.drafted_at)
+            earlier.append(episode_rows.StoredEpisode(ids[0], episode.text))
+            written += 1
+        return written
+
+
+def _check_response(loaded: _ExtractionInput, response: ExtractionResponse) -> CheckedAnswer:
+    if response.answer is None:
+        return CheckedAnswer((), (answer_check.rejected_window(response.problem),), ())
+    return answer_check.check_answer(response.answer, loaded.window)

@@ -1,0 +1,77 @@
+"""A stretch of a conversation, as it is looked through. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.memory.facts.evidence import own_text
+from parlour.memory.facts.fact import UserMessage
+
+MAX_TURNS = 20
+"""Turns that are read at once; of a longer stretch the rest follows."""
+
+_MAX_MESSAGE_CHARS, _MAX_REPLY_CHARS = 2_000, 240
+"""Letters of a message of the user's, and of a reply, which is there to be understood by and no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class MessageLine:
+    """One message. `turn`: the number of its turn; `at`: when we received it, as for what is noticed at once."""
+
+    turn_number: int
+    id: UUID
+    direction: str
+    body: str
+    received_at: datetime
+
+    @property
+    def is_from_user(self) -> bool:
+        return self.direction == "inbound"
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionWindow:
+    """Turns that nobody looked through, in order. `until_turn`: the last of them; `is_full`: more may come after."""
+
+    lines: tuple[MessageLine, ...]
+    until_turn: int
+    is_full: bool = False
+
+    @property
+    def user_lines(self) -> list[MessageLine]:
+        """The user's messages that have words of their own: the only evidence there is."""
+        return [line for line in self.lines if line.is_from_user and own_text(line.body)]
+
+    @property
+    def user_messages(self) -> list[UserMessage]:
+        """The same, as `obvious` reads them."""
+        return [UserMessage(line.id, line.body, line.received_at) for line in self.user_lines]
+
+    def numbered_user_lines(self) -> dict[int, MessageLine]:
+        """The user's messages by the numbers that a prompt gives them, from 1."""
+        return dict(enumerate(self.user_lines, 1))
+
+
+def render_transcript(window: ExtractionWindow, agent_name: str) -> str:
+    """The stretch as a model reads it: what the user wrote themselves, numbered; what was replied, shortened."""
+    numbers = {line.id: number for number, line in window.numbered_user_lines().items()}
+    return "\n".join(
+        _render_line(line, numbers.get(line.id), agent_name) for line in window.lines if _is_included(line, numbers)
+    )
+
+
+def _is_included(line: MessageLine, numbers: dict[UUID, int]) -> bool:
+    return line.id in numbers or (not line.is_from_user and bool(line.body.strip()))
+
+
+def _render_line(line: MessageLine, number: int | None, agent: str) -> str:
+    if number is None:
+        return f"({agent} replied, no evidence: {_shortened(line.body, _MAX_REPLY_CHARS)})"
+    return (
+        f"[{number}] {line.received_at.date().isoformat()} user: {_shortened(own_text(line.body), _MAX_MESSAGE_CHARS)}"
+    )
+
+
+def _shortened(text: str, max_chars: int) -> str:
+    one_line = " ".join(text.split())
+    return one_line if len(one_line) <= max_chars else one_line[: max_chars - 4].rstrip() + " ..."

@@ -1,0 +1,150 @@
+"""Conversations in the database, as they are looked through."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queries import Queries
+from parlour.memory.episodes.episode_rows import StoredEpisode
+from parlour.memory.extraction.answer_check import NewEpisode
+from parlour.memory.extraction.extraction_window import MessageLine
+from parlour.memory.facts.fact import MemoryScope, Origin
+from parlour.search.index.context_rows import RowDraft
+
+SQL = Queries.for_module(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnBacklog:
+    """What a turn that is over means for a session: whether it is the first that nobody looked through, and how many
+    there are of them."""
+
+    is_first: bool
+    unread_turns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """How many turns of a session nobody looked through, and how many attempts at them failed in a row."""
+
+    turn_count: int
+    failures: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionSession:
+    """A session that is to be looked through. agent: how who answers there is called; title: of its rows."""
+
+    user_id: UUID
+    binding_id: UUID
+    title: str
+    agent_name: str
+    user_name: str | None
+    model_routing: JsonObject
+    memory_policy: JsonObject
+    classification: int
+    extraction_cursor: int
+
+    @property
+    def scope(self) -> MemoryScope:
+        """Whose memory it writes to."""
+        return MemoryScope(self.user_id, self.binding_id)
+
+
+@dataclass(frozen=True, slots=True)
+class NextTurns:
+    """Turns that nobody looked through: how many, and the number of the last of them."""
+
+    turn_count: int
+    last_turn: int
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarEpisodes:
+    """Two episodes that are alike, and what they tell."""
+
+    newer_id: UUID
+    older_id: UUID
+    newer_text: str
+    older_text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSourceRow:
+    """What an episode was told of."""
+
+    message_ids: list[UUID]
+    until_at: datetime
+
+
+def schedule_extraction(tx: Transaction, session_id: UUID, turn_number: int, due_at: datetime) -> TurnBacklog | None:
+    """None where others read the session along."""
+    return tx.first(SQL["schedule_extraction"], TurnBacklog, session_id=session_id, number=turn_number, due_at=due_at)
+
+
+def read_backlog(tx: Transaction, session_id: UUID) -> Backlog:
+    """Return what is to be looked through of a session with due work."""
+    return tx.one(SQL["read_backlog"], Backlog, session_id=session_id)
+
+
+def find_session(tx: Transaction, session_id: UUID) -> ExtractionSession | None:
+    """None when it is gone, or others read it along."""
+    return tx.first(SQL["find_session"], ExtractionSession, session_id=session_id)
+
+
+def find_next_turns(tx: Transaction, session_id: UUID, until_turn: int, limit: int) -> NextTurns | None:
+    """The turns after `until_turn`, up to so many; None when there are none."""
+    return tx.first(SQL["find_next_turns"], NextTurns, session_id=session_id, until_turn=until_turn, most=limit)
+
+
+def read_lines(tx: Transaction, session_id: UUID, until_turn: int, last: int, clearance: int) -> list[MessageLine]:
+    """The messages of the turns after `until_turn`, up to `last`, as far as the clearance reads them."""
+    return tx.all(
+        SQL["read_lines"], MessageLine, session_id=session_id, until_turn=until_turn, last=last, clearance=clearance
+    )  # fmt: skip
+
+
+def advance_extraction_cursor(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
+    tx.run(SQL["advance_extraction_cursor"], session_id=session_id, until_turn=until_turn, now=now)
+
+
+def list_recent_episodes(tx: Transaction, scope: MemoryScope, limit: int) -> list[StoredEpisode]:
+    return tx.all(SQL["list_recent_episodes"], StoredEpisode, user_id=scope.user_id, binding_id=scope.binding_id, most=limit)
+
+
+def add_episode(
+    tx: Transaction, scope: MemoryScope, session_id: UUID, episode: NewEpisode, row: RowDraft, ids: tuple[UUID, UUID], now: datetime,
+    origin: Origin = "extracted",
+) -> None:  # fmt: skip
+    """`ids`: the episode's, and its row's."""
+    tx.run(
+        SQL["add_episode"], id=ids[0], row_id=ids[1], user_id=scope.user_id, binding_id=scope.binding_id,
+        session_id=session_id, title=row.title, content=row.content, content_hash=row.content_hash,
+        classification=row.classification, metadata=row.metadata, text=episode.text, from_at=episode.from_at,
+        until_at=episode.until_at, messages=list(episode.message_ids), origin=origin, now=now,
+    )  # fmt: skip
+
+
+def merge_into_episode(tx: Transaction, episode_id: UUID, message_ids: Sequence[UUID], until_at: datetime) -> None:
+    tx.run(SQL["merge_into_episode"], id=episode_id, messages=list(message_ids), until_at=until_at)
+
+
+def find_similar_episodes(
+    tx: Transaction, scope: MemoryScope, since: datetime, max_distance: float, limit: int
+) -> list[SimilarEpisodes]:
+    """Pairs among the newest `most`, by vectors that are nearer than `near`."""
+    return tx.all(
+        SQL["find_similar_episodes"], SimilarEpisodes, user_id=scope.user_id, binding_id=scope.binding_id, since=since, near=max_distance,
+        most=limit,
+    )  # fmt: skip
+
+
+def merge_episodes(tx: Transaction, newer_id: UUID, older_id: UUID) -> None:
+    """What the younger one was told of is the older one's from now on."""
+    of = tx.first(SQL["find_episode_sources"], EpisodeSourceRow, id=newer_id)
+    if of is not None:
+        merge_into_episode(tx, older_id, of.message_ids, of.until_at)
+        tx.run(SQL["delete_episode"], id=newer_id)

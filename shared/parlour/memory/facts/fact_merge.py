@@ -1,0 +1,223 @@
+"""Candidates become facts, or do not; either way it is written down: in one transaction, one at a time for a user."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.memory.facts import fact_keys, merge_rules, store
+from parlour.memory.facts.fact import MAX_LIVE_FACTS, FactCandidate, FactDecision, KnownFact, MemoryScope, RejectedFact
+from parlour.memory.facts.merge_rules import MergeVerdict
+from parlour.memory.facts.store import MergeConstraints, NewFactDecision
+
+ALL_FACTS_RETRACTED, FACT_ERASED = "everything", "forgotten"
+"""Why words from before are not heard again: all was to be forgotten, or what they had said."""
+
+_MAX_RETRACTIONS = 60
+"""Facts that one sentence takes back at most; "forget everything" takes back all."""
+
+
+@dataclass(frozen=True, slots=True)
+class MergeOutcome:
+    """What became of a candidate, and the fact that it became or was held against."""
+
+    candidate: FactCandidate
+    decision: FactDecision
+    fact_id: UUID | None = None
+
+
+def allocate_ids(
+    candidates: Sequence[FactCandidate], rejected: Sequence[RejectedFact], new_id: NewId, now: datetime
+) -> list[UUID]:
+    """As many ids as keeping these may take; made outside of the transaction, which may run twice."""
+    ended = sum(_max_retractions(one) for one in candidates if one.is_retraction)
+    count = 3 * len(candidates) + ended + len(rejected) + _max_evictions(candidates)
+    return [new_id(now) for _ in range(count)]
+
+
+def merge_candidates(
+    tx: Transaction, scope: MemoryScope, session_id: UUID, turn_id: UUID | None, candidates: Sequence[FactCandidate],
+    rejected: Sequence[RejectedFact], ids: Sequence[UUID], now: datetime,
+) -> list[MergeOutcome]:  # fmt: skip
+    """Hold each candidate against what is known, the one that was said first first, and write down what became of it.
+
+    scope  as the session says; of a conversation that others read along there is none.
+    ids    of `new_ids`.
+    """
+    if not candidates and not rejected:
+        return []
+    if not store.lock_facts(tx, scope):
+        return []
+    latest = store.find_latest_facts(tx, scope, {one.key for one in candidates})
+    said_in = {message for one in candidates for message in one.message_ids}
+    bounds = store.read_merge_constraints(tx, scope, session_id, said_in)
+    keeping = _FactMerge(tx, scope, session_id, turn_id, iter(ids), now, latest, bounds)
+    for one in sorted(candidates, key=lambda candidate: candidate.stated_at):
+        keeping.merge(one)
+    keeping.evict(_max_evictions(candidates))
+    keeping.record_rejected(rejected)
+    store.add_decisions(tx, scope, session_id, turn_id, keeping.decisions, now)
+    return keeping.outcomes
+
+
+def _max_retractions(candidate: FactCandidate) -> int:
+    return MAX_LIVE_FACTS if candidate.retracts_everything else _MAX_RETRACTIONS
+
+
+def _max_evictions(candidates: Sequence[FactCandidate]) -> int:
+    """More than are added: where two users turned out to be one, there is room again after a while."""
+    return 2 * len(candidates)
+
+
+@dataclass(slots=True)
+class _FactMerge:
+    """One user's facts while they change."""
+
+    tx: Transaction
+    scope: MemoryScope
+    session_id: UUID
+    turn_id: UUID | None
+    ids: Iterator[UUID]
+    now: datetime
+    latest_facts: dict[str, KnownFact]
+    constraints: MergeConstraints
+    outcomes: list[MergeOutcome] = field(default_factory=list)
+    decisions: list[NewFactDecision] = field(default_factory=list)
+
+    def merge(self, candidate: FactCandidate) -> None:
+        reason = self._erasure_reason(candidate)
+        if reason:
+            decision: FactDecision = "older" if reason == ALL_FACTS_RETRACTED else "duplicate"
+            self._record_outcome(candidate, decision, None, reason)
+            return
+        live = [one for one in self.latest_facts.values() if one.is_live and self._can_refer_to(candidate, one)]
+        resolved = merge_rules.resolve_keys(candidate, live)[: _max_retractions(candidate)]
+        for one in resolved:
+            self._decide_and_record(one)
+        if not resolved:
+            self._record_outcome(candidate, "nothing_to_end", None)
+        if candidate.retracts_everything:
+            self.decisions.append(
+                NewFactDecision(
+                    next(self.ids), "", candidate.origin, "forgotten", ALL_FACTS_RETRACTED, candidate.confidence,
+                    candidate.message_ids, decided_at=candidate.stated_at,
+                )
+            )  # fmt: skip
+
+    def _erasure_reason(self, candidate: FactCandidate) -> str:
+        """Why what somebody had forgotten is not made anew by words from before; "" where nothing is against it."""
+        if candidate.is_retraction:
+            return ""
+        all_at = self.constraints.all_retracted_at
+        if all_at is not None and candidate.stated_at < all_at:
+            return ALL_FACTS_RETRACTED
+        return (
+            FACT_ERASED
+            if candidate.message_ids and set(candidate.message_ids) <= set(self.constraints.erased_message_ids)
+            else ""
+        )
+
+    def _can_refer_to(self, candidate: FactCandidate, known: KnownFact) -> bool:
+        """Whether "forget that" may mean a fact: what was said just now, and not what was told before a task of which
+        somebody thinks better."""
+        is_bare = candidate.is_retraction and not (candidate.key or candidate.value or candidate.retracts_everything)
+        return not is_bare or not {*candidate.message_ids, *self.constraints.previous_turn_message_ids}.isdisjoint(
+            known.message_ids
+        )
+
+    def record_rejected(self, rejected: Sequence[RejectedFact]) -> None:
+        self.decisions += [
+            NewFactDecision(
+                next(self.ids), one.key, one.origin, one.decision, one.reason, one.confidence, one.message_ids
+            )
+            for one in rejected
+        ]
+
+    def evict(self, limit: int) -> None:
+        """Where too many are live, those of the least use end; what has a key of the vocabulary stays, and what a
+        person put right."""
+        over = sum(one.is_live for one in self.latest_facts.values()) - MAX_LIVE_FACTS
+        if over > 0:
+            gone = store.evict_facts(self.tx, self.scope, fact_keys.VOCABULARY, min(over, limit), self.now)
+            self.decisions += [
+                NewFactDecision(
+                    next(self.ids), one.key, one.origin, "crowded_out", confidence=one.confidence, fact_id=one.id
+                )
+                for one in gone
+            ]  # fmt: skip
+
+    def _decide_and_record(self, candidate: FactCandidate) -> None:
+        """A person who puts the fact right, or has it forgotten, waits for nobody: where one has done so since it was
+        read, what is known now decides."""
+        decided = self._apply_decision(candidate)
+        if decided is None:
+            self.latest_facts = store.find_latest_facts(self.tx, self.scope, {*self.latest_facts, candidate.key})
+            decided = self._apply_decision(candidate)
+        if decided is not None:
+            self._record_outcome(candidate, *decided)
+
+    def _apply_decision(self, candidate: FactCandidate) -> tuple[FactDecision, UUID | None] | None:
+        """The decision, carried out, and the fact that it is about; None when that one is live no more."""
+        latest = self.latest_facts.get(candidate.key)
+        verdict = merge_rules.decide(candidate, latest)
+        fact_id: UUID | None = latest.id if latest else None
+        is_done = True
+        match verdict.decision:
+            case "new":
+                fact_id = self._insert(next(self.ids), candidate, verdict, candidate.message_ids)
+            case "same" if latest:
+                is_done = self._confirm(candidate, verdict, latest)
+            case "refines" | "contradicts" if latest:
+                fact_id = self._replace(candidate, verdict, latest)
+                is_done = fact_id is not None
+            case "retracted" if latest:
+                is_done = self._end(candidate, latest, "retracted", None)
+        return (verdict.decision, fact_id) if is_done else None
+
+    def _insert(
+        self, fact_id: UUID, candidate: FactCandidate, verdict: MergeVerdict, message_ids: Sequence[UUID]
+    ) -> UUID:
+        fact = KnownFact(
+            fact_id, candidate.key, verdict.value, verdict.confidence, candidate.origin, candidate.stated_at, candidate.stated_at,
+            session_id=self.session_id, message_ids=tuple(message_ids),
+        )  # fmt: skip
+        store.add_fact(self.tx, self.scope, fact, self.turn_id, self.now)
+        self.latest_facts[fact.key] = fact
+        return fact.id
+
+    def _confirm(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> bool:
+        messages = merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids)
+        self.latest_facts[latest.key] = replace(
+            latest, confidence=verdict.confidence, valid_from=min(latest.valid_from, candidate.stated_at),
+            last_confirmed_at=max(latest.last_confirmed_at, candidate.stated_at), message_ids=tuple(messages),
+        )  # fmt: skip
+        return store.confirm_fact(self.tx, latest.id, verdict.confidence, messages, candidate.stated_at)
+
+    def _replace(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> UUID | None:
+        """The old row ends first: there is never more than one that is live. What says both was taken from both."""
+        both = verdict.value != candidate.value
+        messages = (
+            merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids) if both else candidate.message_ids
+        )
+        new_id = next(self.ids)
+        ended = "refined" if verdict.decision == "refines" else "contradicted"
+        if not self._end(candidate, latest, ended, new_id):
+            return None
+        return self._insert(new_id, candidate, verdict, messages)
+
+    def _end(self, candidate: FactCandidate, latest: KnownFact, end_reason: str, superseded_by: UUID | None) -> bool:
+        self.latest_facts[latest.key] = replace(latest, valid_until=max(latest.valid_from, candidate.stated_at))
+        return store.end_fact(self.tx, latest.id, end_reason, superseded_by, candidate.stated_at)
+
+    def _record_outcome(
+        self, candidate: FactCandidate, decision: FactDecision, fact_id: UUID | None, reason: str = ""
+    ) -> None:
+        self.outcomes.append(MergeOutcome(candidate, decision, fact_id))
+        self.decisions.append(
+            NewFactDecision(
+                next(self.ids), candidate.key, candidate.origin, decision, reason, candidate.confidence,
+                message_ids=candidate.message_ids, fact_id=fact_id,
+            )
+        )  # fmt: skip

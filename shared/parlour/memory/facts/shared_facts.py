@@ -1,0 +1,65 @@
+"""What is known to a whole persona or team, and told to everybody whom it talks to: an editor of the tenant says it."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.errors import Conflict, InvalidRequest, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.memory.facts import store
+from parlour.memory.facts.fact import MAX_VALUE_CHARS
+from parlour.memory.facts.fact_keys import normalize_key
+from parlour.principal import Principal
+from parlour.tenancy import audit, roles
+from parlour.tenancy.labels import is_readable
+from parlour.text.sensitive_data import is_sensitive
+
+type SharedScope = Literal["human", "team"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewSharedFact:
+    """Something to be known to a persona or team, by its slug."""
+
+    scope: SharedScope
+    slug: str
+    key: str
+    value: str
+
+
+def set(principal: Principal, tx: Transaction, new_fact: NewSharedFact, now: datetime, new_id: NewId) -> UUID:
+    """Have it known from now on; what was known under the key ends. The fact's id, the same where nothing differs.
+
+    Raises Forbidden without the role editor, NotFound for a persona or team that is not there, InvalidRequest for what
+    nobody could read or is never kept, Conflict when somebody else says something of it at the same moment.
+    """
+    roles.require_role(principal, "editor")
+    key, value = normalize_key(new_fact.key), " ".join(new_fact.value.split())
+    if key is None:
+        raise InvalidRequest("key: use one or two words, like opening_hours")
+    if not value or len(value) > MAX_VALUE_CHARS or not is_readable(value):
+        raise InvalidRequest(f"value: use 1 to {MAX_VALUE_CHARS} printable characters")
+    if is_sensitive(key, value):
+        raise InvalidRequest("value: passwords, cards and identity numbers are never remembered")
+    whose = store.find_owner(tx, new_fact.scope, new_fact.slug)
+    if whose is None:
+        raise NotFound(f"{new_fact.scope} {new_fact.slug} not found; use its slug from the pack")
+    return _write(principal, tx, (new_fact.scope, whose), (key, value), now, new_id)
+
+
+def _write(
+    principal: Principal, tx: Transaction, scope_and_owner: tuple[SharedScope, UUID], key_and_value: tuple[str, str], now: datetime,
+    new_id: NewId,
+) -> UUID:  # fmt: skip
+    (scope, owner), (key, value) = scope_and_owner, key_and_value
+    before, made = store.lock_shared_fact(tx, scope, owner, key), new_id(now)
+    if before is not None and before.value == value:
+        return before.id
+    if before is not None:
+        store.end_fact(tx, before.id, "edited", made, now)
+    if not store.add_shared_fact(tx, made, scope, owner, key, value, principal.name, now):
+        raise Conflict("someone else just changed this fact; reload it")
+    audit.add_entry(principal, tx, "fact.said", f"fact:{made}", {scope: str(owner), "key": key}, now, new_id)
+    return made

@@ -1,0 +1,79 @@
+"""What is remembered, for those who may look: users at their own with one agent, viewers at everybody's as far as their
+clearance goes. Where each part came from is told along with it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.postgres import Transaction
+from parlour.memory.inspection import store
+from parlour.memory.inspection.store import EpisodeRow, FactRow, SharedFactRow, UserRow, UserSummaryRow
+from parlour.principal import Principal
+from parlour.tenancy import roles
+
+__all__ = [
+    "MOST",
+    "CommonFact",
+    "EpisodeRow",
+    "FactRow",
+    "Memory",
+    "OnePerson",
+    "Person",
+    "common",
+    "of",
+    "own",
+    "users",
+]
+
+MAX_USERS = 200
+"""Users in one list."""
+
+_MAX_FACTS, _MAX_EPISODES = 500, 100
+
+
+@dataclass(frozen=True, slots=True)
+class UserMemory:
+    """What is remembered of one user; `user` is None where they look themselves."""
+
+    user: UserRow | None
+    facts: Sequence[FactRow]
+    episodes: Sequence[EpisodeRow]
+
+
+def list_users(principal: Principal, tx: Transaction, text: str = "", limit: int = MAX_USERS) -> list[UserSummaryRow]:
+    """The tenant's users and how much is known of each, those heard of last first. Needs the role viewer.
+
+    `text`: part of a name, or the end of a number."""
+    roles.require_role(principal, "viewer")
+    return store.list_users(tx, text.strip(), principal.clearance, min(limit, MAX_USERS))
+
+
+def read_user_memory(principal: Principal, tx: Transaction, user_id: UUID) -> UserMemory:
+    """What is remembered of a user by all agents. Needs the role viewer; NotFound for one who is not theirs to see."""
+    roles.require_role(principal, "viewer")
+    found = store.find_user(tx, user_id, principal.clearance)
+    if found is None:
+        raise NotFound("user not found")
+    return _read_memory(tx, found, user_id, None, is_own=False, clearance=principal.clearance)
+
+
+def read_own_memory(principal: Principal, tx: Transaction, binding_id: UUID) -> UserMemory:
+    """What an agent remembers of the user who asks; NotFound for anybody else."""
+    if principal.kind != "user" or principal.id is None:
+        raise NotFound("only users have a memory of their own; see /v1/users")
+    return _read_memory(tx, None, principal.id, binding_id, is_own=True, clearance=principal.clearance)
+
+
+def list_shared_facts(principal: Principal, tx: Transaction) -> list[SharedFactRow]:
+    """What is known to whole personas and teams, and told to everybody whom they talk to. Needs the role viewer."""
+    roles.require_role(principal, "viewer")
+    return store.list_shared_facts(tx, _MAX_FACTS)
+
+
+def _read_memory(
+    tx: Transaction, user: UserRow | None, user_id: UUID, binding_id: UUID | None, *, is_own: bool, clearance: int
+) -> UserMemory:
+    facts = store.list_facts(tx, user_id, binding_id, is_own=is_own, clearance=clearance, limit=_MAX_FACTS)
+    episodes = store.list_episodes(tx, user_id, binding_id, is_own=is_own, clearance=clearance, limit=_MAX_EPISODES)
+    return UserMemory(user, facts, episodes)

@@ -1,0 +1,87 @@
+"""What is remembered as candidates for a prompt. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID
+
+from parlour.prompts.assembly.segment import Item, Source, SourceKind
+
+FACT_TABLE, EPISODE_TABLE = "facts", "episodes"
+"""The tables that such candidates name as their source."""
+
+WORD_WEIGHT, CONFIDENCE_WEIGHT, AGE_WEIGHT, USE_WEIGHT = 0.4, 0.25, 0.2, 0.15
+"""What makes a fact worth telling: that it shares words with what is asked, that it is sure, that it was said lately,
+and that replies used it when it was told. The words weigh most: thirty facts say little about one question."""
+
+AGE_DECAY_SECONDS = 90 * 86_400
+"""After three months without being said again a fact or an episode has kept a third of what its age is worth."""
+
+_CERTAIN_CONFIDENCE = 0.8
+"""Below this a fact is told as one that is not sure."""
+
+_SCOPE_LABELS = {"human": "(you) ", "team": "(team) "}
+"""Whose facts they are that are not about the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledFact:
+    """A fact that a turn may be told. relevance: what it shares with the question, between 0 and 1."""
+
+    id: UUID
+    scope: str
+    key: str
+    value: str
+    confidence: float
+    relevance: float
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledEpisode:
+    """What came of an earlier conversation; `until_at`: when that was."""
+
+    id: UUID
+    text: str
+    until_at: datetime
+    row_id: UUID
+    classification: int
+    score: float
+
+
+def render_facts(facts: Sequence[RecalledFact]) -> list[Item]:
+    """Facts, by their keys. Where there is no room for all, those that the question touches stay, and of the others
+    those that are sure (design section 7, layer 6)."""
+    ordered = sorted(facts, key=lambda one: (one.scope, one.key, str(one.id)))
+    return [
+        Item(
+            SourceKind.FACTS, render_fact(one), Source(FACT_TABLE, str(one.id)), score=(one.relevance + one.confidence) / 2,
+            title=one.key,
+        )
+        for one in ordered
+    ]  # fmt: skip
+
+
+def render_fact(fact: RecalledFact) -> str:
+    """One fact in one line."""
+    unsure = "" if fact.confidence >= _CERTAIN_CONFIDENCE else "(not sure) "
+    return f"- {_SCOPE_LABELS.get(fact.scope, '')}{unsure}{fact.key}: {' '.join(fact.value.split())}"
+
+
+def render_episodes(episodes: Sequence[RecalledEpisode]) -> list[Item]:
+    """Episodes, the earliest first, each with its day in UTC. With it goes its searchable row: what that is closed
+    with, the episode is."""
+    ordered = sorted(episodes, key=lambda one: (one.until_at, str(one.id)))
+    return [
+        Item(
+            SourceKind.EPISODES, f"- [{one.until_at.astimezone(UTC).date().isoformat()}] {' '.join(one.text.split())}",
+            Source(EPISODE_TABLE, str(one.id)), score=one.score, classification=one.classification, title="an earlier conversation",
+            further_sources=(Source("context_rows", str(one.row_id)),),
+        )
+        for one in ordered
+    ]  # fmt: skip
+
+
+def item_content(item: Item) -> str:
+    """What a candidate says, without what it is called: the value of a fact, the text of an episode."""
+    lead = f"{item.title}: " if item.source.table == FACT_TABLE else "] "
+    return item.text.partition(lead)[2] or item.text

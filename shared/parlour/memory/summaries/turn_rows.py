@@ -1,0 +1,28 @@
+"""Rows of a conversation as a summary reads them. Pure."""
+
+from datetime import datetime
+from typing import cast
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+from parlour.memory.summaries.key_details import KeyDetail
+from parlour.memory.summaries.summary_window import WindowMessage, WindowTurn
+
+
+def turn_from_row(
+    turn_id: UUID, number: int, messages: list[JsonObject], *, is_reply_withheld: bool, has_reply_sources: bool
+) -> WindowTurn:  # fmt: skip
+    """A turn with what was said in it, without replies that may not be told any more."""
+    spoken = [_message_from_json(one) for one in messages]
+    told = tuple(one for one in spoken if one.text.strip() and not (one.from_agent and is_reply_withheld))
+    return WindowTurn(turn_id, number, told, len(spoken), is_reply_withheld, has_reply_sources)
+
+
+def stored_key_detail(kind: str, value: str) -> KeyDetail:
+    """What must survive, as it is looked up."""
+    return KeyDetail(cast("Kind", kind), value, "")
+
+
+def _message_from_json(message: JsonObject) -> WindowMessage:
+    sent_at = datetime.fromisoformat(str(message["sent_at"]))
+    return WindowMessage(UUID(str(message["id"])), str(message["body"]), bool(message["ours"]), sent_at)

@@ -1,0 +1,119 @@
+"""Which model is asked, and which ones after it: the rules of an agent's `model_routing`.
+
+    {"default":  {"provider": "anthropic", "model": "claude-sonnet-5-5"},
+     "cheap":    {"provider": "anthropic", "model": "claude-haiku-5-5"},
+     "quality":  {...},
+     "fallback": [{"provider": ..., "model": ...}, ...],
+     "strategy": "rule"}
+
+Only `default` is required. A purpose without an entry of its own is served by `default`.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from parlour.infra.errors import Misconfigured
+from parlour.infra.json_values import Json, JsonObject
+
+OFFLINE_PROVIDER = "offline"
+"""The provider that needs no key: the offline model."""
+
+PURPOSES = ("default", "cheap", "quality")
+"""default: conversation; cheap: extraction and summaries; quality: what is worth a larger model."""
+
+STRATEGIES = ("rule",)
+"""How the model is chosen; `rule` reads the table above and nothing else."""
+
+_KEYS = (*PURPOSES, "fallback", "strategy")
+_FIELDS = ("provider", "model")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A model to try: a provider's name here, and the provider's name for the model."""
+
+    provider: str
+    model: str
+
+
+OFFLINE_MODEL = ModelChoice(OFFLINE_PROVIDER, "extractive")
+"""Who answers where no real provider is configured."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingProblem:
+    """One thing wrong with a routing: the key, as a path, and how to put it right."""
+
+    key: str
+    message: str
+
+
+def find_routing_problems(routing: JsonObject) -> list[RoutingProblem]:
+    """Everything wrong with an agent's `model_routing`; nothing when it can be used."""
+    return [RoutingProblem(key, message) for key, message in _find_problems(routing)]
+
+
+def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelChoice]:
+    """The models for `purpose` in the order in which they are tried, each once.
+
+    Misconfigured names the key of `model_routing` that is wrong.
+    """
+    for problem in find_routing_problems(routing):
+        raise Misconfigured(f"model_routing.{problem.key}: {problem.message}")
+    first = routing.get(purpose) if purpose in PURPOSES else None
+    fallback = routing.get("fallback")
+    wanted = [first or routing["default"], *(fallback if isinstance(fallback, list) else [])]
+    return list(dict.fromkeys(_parse_choice(entry) for entry in wanted if isinstance(entry, dict)))
+
+
+def filter_available(choices: list[ModelChoice], providers: Collection[str]) -> list[ModelChoice]:
+    """Return the choices that this deployment can serve; the offline model where no real provider is configured at all.
+
+    Misconfigured when there is a real provider but none of the agent's: silence would hide it.
+    """
+    served = [choice for choice in choices if choice.provider in providers]
+    if served:
+        return served
+    if set(providers) <= {OFFLINE_PROVIDER}:
+        return [OFFLINE_MODEL]
+    wanted = ", ".join(dict.fromkeys(choice.provider for choice in choices))
+    raise Misconfigured(f"model_routing asks for {wanted}, which is not configured: set its key or choose another")
+
+
+def _find_problems(routing: JsonObject) -> Iterator[tuple[str, str]]:
+    yield from (
+        (key, f"is not a key of model_routing; known are {', '.join(_KEYS)}") for key in routing if key not in _KEYS
+    )
+    if "default" not in routing:
+        yield "default", "is missing; give it a provider and a model"
+    for purpose in PURPOSES:
+        if purpose in routing:
+            yield from _entry_problems(purpose, routing[purpose])
+    yield from _fallback_problems(routing.get("fallback", []))
+    if routing.get("strategy", "rule") not in STRATEGIES:
+        yield "strategy", f"is not one of {', '.join(STRATEGIES)}"
+
+
+def _fallback_problems(fallback: Json) -> Iterator[tuple[str, str]]:
+    if not isinstance(fallback, list):
+        yield "fallback", "must be a list of provider and model"
+        return
+    for index, entry in enumerate(fallback):
+        yield from _entry_problems(f"fallback[{index}]", entry)
+
+
+def _entry_problems(key: str, entry: Json) -> Iterator[tuple[str, str]]:
+    if not isinstance(entry, dict):
+        yield key, "must have a provider and a model"
+        return
+    yield from (
+        (f"{key}.{name}", "is not known here; give a provider and a model") for name in entry if name not in _FIELDS
+    )
+    for name in _FIELDS:
+        value = entry.get(name)
+        if not isinstance(value, str) or not value.strip():
+            yield f"{key}.{name}", "must be a name"
+
+
+def _parse_choice(entry: JsonObject) -> ModelChoice:
+    return ModelChoice(str(entry["provider"]), str(entry["model"]))

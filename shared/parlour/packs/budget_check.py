@@ -1,0 +1,124 @@
+"""Whether what every prompt of a binding holds (layers 0 and 1) fits its budget, before it is put in force. Pure."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from uuid import UUID
+
+from parlour.infra.errors import PackProblem
+from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.packs import prompt_settings
+from parlour.packs.format import Agent, Binding, EntityType, Human, Pack, Team
+from parlour.packs.pack_model import PackModel
+from parlour.packs.serialization import to_row
+from parlour.packs.source_positions import FieldPath, ParsedYaml
+from parlour.packs.tool_definitions import to_tool_definition
+from parlour.prompts.assembly import budget, tiers
+from parlour.prompts.assembly.budget import BudgetProfile
+from parlour.prompts.assembly.segment import Layer
+from parlour.tenancy import persona
+
+type TokenCounter = Callable[[str], int]
+"""Text to tokens."""
+
+_NO_ID = UUID(int=0)
+
+
+def find_budget_problems(pack: Pack, measure: TokenCounter) -> Iterator[PackProblem]:
+    """One for every binding whose tools and tiers exceed what its agent's profile leaves them; for every budget, an
+    agent's or a kind's, that has no room for them beside its floors; for every agent that reminds of too much."""
+    for slug, agent in pack.agents.items():
+        yield from _check_reminders(pack, f"agents/{slug}.yaml", agent, measure)
+    for slug, binding in pack.bindings.items():
+        tools = _tool_tokens(pack, pack.agents[binding.agent], measure)
+        config = tools + measure(_persona_text(pack, binding))
+        yield from _check_persona_size(pack, slug, binding, config, tools, measure)
+        yield from _check_floors(pack, slug, binding, config)
+
+
+def _check_reminders(pack: Pack, file: str, agent: Agent, measure: TokenCounter) -> Iterator[PackProblem]:
+    most = budget.resolve_profile(prompt_settings.budget_settings(agent.budget)).limits_of(Layer.REMINDER).cap
+    total = sum(map(measure, agent.reminders))
+    if total > most:
+        message = f"take {total} tokens; the limit is {most}: keep only the one or two most important"
+        yield _problem_at(pack, file, ("reminders",), message)
+
+
+def _check_persona_size(
+    pack: Pack, slug: str, binding: Binding, total: int, tools: int, measure: TokenCounter
+) -> Iterator[PackProblem]:
+    most = _binding_profile(pack, binding).config_cap
+    if total > most:
+        parts = ", ".join(f"{name} {tokens}" for name, tokens in _tokens_by_tier(pack, binding, measure).items())
+        message = f"takes {total} tokens of every prompt; the limit is {most}: shorten one of tools {tools}, {parts}"
+        yield _problem_at(pack, f"bindings/{slug}.yaml", (), message)
+
+
+def _check_floors(pack: Pack, slug: str, binding: Binding, config: int) -> Iterator[PackProblem]:
+    """Of the binding's agent, and of every kind of record that has a budget of its own."""
+    profile = _binding_profile(pack, binding)
+    if profile.floor_total + config > profile.total_tokens:
+        yield _problem_at(pack, f"agents/{binding.agent}.yaml", ("budget",), _floors_message(profile, slug, config))
+        return
+    for key, kind in pack.entity_types.items():
+        if kind.rag.budget and (own := _binding_profile(pack, binding, kind)).floor_total + config > own.total_tokens:
+            place = ("rag", "budget")
+            yield _problem_at(pack, f"entity_types/{key}.yaml", place, _floors_message(own, slug, config))
+
+
+def _floors_message(profile: BudgetProfile, slug: str, config: int) -> str:
+    return (
+        f"is {profile.total_tokens} tokens, of which binding {slug} takes {config} for tools and persona and the floors "
+        f"{profile.floor_total}: raise `tokens` to {profile.floor_total + config}, or lower floors in `layers`"
+    )
+
+
+def _binding_profile(pack: Pack, binding: Binding, kind: EntityType | None = None) -> BudgetProfile:
+    own: JsonObject = prompt_settings.budget_settings(kind.rag.budget) if kind and kind.rag.budget else {}
+    return budget.resolve_profile(prompt_settings.budget_settings(pack.agents[binding.agent].budget), own)
+
+
+def _problem_at(pack: Pack, file: str, place: FieldPath, message: str) -> PackProblem:
+    """At its line, where the pack was read from files."""
+    return pack.files_by_path.get(file, ParsedYaml(file, None, {})).problem_at(place, message)
+
+
+def _tokens_by_tier(pack: Pack, binding: Binding, measure: TokenCounter) -> dict[str, int]:
+    """Tokens of each tier: what the text grows by when it is there."""
+    human, team, agent = pack.humans[binding.human], pack.teams[binding.team], pack.agents[binding.agent]
+    uses = _tool_uses(pack, agent)
+    whole = measure(_render_persona(human, team, agent, uses))
+    bare_agent = Agent(display_name="-", model_routing=agent.model_routing)
+    return {
+        "human": whole - measure(_render_persona(Human(display_name="-"), team, agent, uses)),
+        "team": whole - measure(_render_persona(human, Team(display_name="-"), agent, uses)),
+        "agent": whole - measure(_render_persona(human, team, bare_agent, uses)),
+    }
+
+
+def _tool_tokens(pack: Pack, agent: Agent, measure: TokenCounter) -> int:
+    return measure(
+        canonical_json([to_tool_definition(name, pack.tools[name]).to_definition() for name in sorted(agent.tools)])
+    )
+
+
+def _tool_uses(pack: Pack, agent: Agent) -> tiers.ToolAccess:
+    return tiers.tool_access([pack.tools[name].writes for name in agent.tools])
+
+
+def _persona_text(pack: Pack, binding: Binding) -> str:
+    agent = pack.agents[binding.agent]
+    return _render_persona(pack.humans[binding.human], pack.teams[binding.team], agent, _tool_uses(pack, agent))
+
+
+def _render_persona(human: Human, team: Team, agent: Agent, uses: tiers.ToolAccess) -> str:
+    """All that the persona has every prompt say, also where the agent's instructions float."""
+    machinery = persona.Agent(id=_NO_ID, slug="-", version=1, **_row_columns(agent))
+    text = tiers.render_tiers(
+        persona.Human(id=_NO_ID, slug="-", version=1, **_row_columns(human)),
+        persona.Team(id=_NO_ID, slug="-", version=1, **_row_columns(team)), machinery, uses,
+    )  # fmt: skip
+    return "\n\n".join(part for part in (text, tiers.floating_instructions(machinery)) if part)
+
+
+def _row_columns(part: PackModel) -> dict[str, Any]:
+    return {**to_row(part)}

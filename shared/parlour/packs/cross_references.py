@@ -1,0 +1,191 @@
+"""Whether the files of a pack agree with each other: every name used is there, nothing is claimed twice."""
+
+from collections.abc import Collection, Iterable, Iterator
+
+from parlour.infra.errors import PackProblem
+from parlour.packs import prompt_settings, record_checks
+from parlour.packs.format import Agent, Binding, EntityType, Guardrail, Human, Team, Tool, WhatsAppChannel
+from parlour.packs.pack_parser import TENANT_FILE, ParsedPack
+from parlour.packs.source_positions import FieldPath, ParsedYaml
+from parlour.packs.tool_definitions import to_tool_definition
+from parlour.records.snapshots import placeholders
+from parlour.text.spelling_suggestions import did_you_mean, list_options
+from parlour.tools import tool_definition
+
+_NUMBER_FIELDS = (
+    ("app", True, "gupshup"),
+    ("source", True, "gupshup"),
+    ("phone_number_id", True, "whatsapp_cloud"),
+)
+_TEMPLATE_FIELDS = (
+    ("template.id", True, "gupshup"),
+    ("template.name", True, "whatsapp_cloud"),
+    ("template.language", True, "whatsapp_cloud"),
+    ("template.parameter", False, "whatsapp_cloud"),
+)
+"""Fields of a WhatsApp number: which provider's they are, and whether it needs them."""
+
+
+def find_reference_problems(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[PackProblem]:
+    """Everything that is wrong between files."""
+    yield from _check_tenant(reading)
+    yield from _check_humans(reading)
+    yield from _check_teams(reading)
+    yield from _check_agents(reading, {endpoint.removeprefix(tool_definition.BUILTIN_SCHEME) for endpoint in endpoints})
+    yield from _check_bindings(reading)
+    yield from _check_routing_keys(reading)
+    yield from _check_tools(reading, endpoints)
+    yield from _check_entity_types(reading)
+    yield from record_checks.find_record_problems(reading)
+
+
+def _check_tenant(reading: ParsedPack) -> Iterator[PackProblem]:
+    tenant = reading.get_tenant()
+    if tenant is None:
+        return
+    for name, reference in tenant.secrets.items():
+        if reference.split("/")[-3:-1] != ["tenants", tenant.slug]:
+            message = f"must end with tenants/{tenant.slug}/<name>: a tenant reads its own secrets only"
+            yield reading.yaml_by_file[TENANT_FILE].problem_at(("secrets", name), message)
+    yield from _check_duplicates(reading.yaml_by_file[TENANT_FILE], ("tool_hosts",), tenant.tool_hosts)
+
+
+def _check_humans(reading: ParsedPack) -> Iterator[PackProblem]:
+    for _, human, at in reading.iterate_models("humans", Human):
+        yield from _check_duplicates(at, ("languages",), human.languages)
+        yield from _check_guardrails(at, human.guardrails)
+
+
+def _check_teams(reading: ParsedPack) -> Iterator[PackProblem]:
+    for _, team, at in reading.iterate_models("teams", Team):
+        yield from _check_guardrails(at, team.guardrails)
+
+
+def _check_agents(reading: ParsedPack, built_in: Collection[str]) -> Iterator[PackProblem]:
+    for _, agent, at in reading.iterate_models("agents", Agent):
+        yield from _check_names(at, ("tools",), "tool", agent.tools, reading.list_names("tools").union(built_in))
+        yield from _check_guardrails(at, agent.guardrails)
+        yield from _check_duplicates(at, ("modes",), agent.modes)
+        if found := prompt_settings.find_budget_problem(prompt_settings.budget_settings(agent.budget)):
+            yield at.problem_at(*found)
+
+
+def _check_bindings(reading: ParsedPack) -> Iterator[PackProblem]:
+    tenant = reading.get_tenant()
+    for _, binding, at in reading.iterate_models("bindings", Binding):
+        yield from _check_name(at, ("human",), "human", binding.human, reading.list_names("humans"))
+        yield from _check_name(at, ("team",), "team", binding.team, reading.list_names("teams"))
+        yield from _check_name(at, ("agent",), "agent", binding.agent, reading.list_names("agents"))
+        whatsapp = binding.channels.whatsapp
+        if whatsapp and tenant:
+            place = ("channels", "whatsapp", "api_key")
+            yield from _check_name(at, place, f"secret in {TENANT_FILE}", whatsapp.api_key, tenant.secrets)
+        if whatsapp:
+            yield from _check_whatsapp(at, whatsapp)
+
+
+def _check_whatsapp(at: ParsedYaml, number: WhatsAppChannel) -> Iterator[PackProblem]:
+    """Every provider knows a number, and a template, in its own way."""
+    place: FieldPath = ("channels", "whatsapp")
+    for name, needed, provider in (*_NUMBER_FIELDS, *_TEMPLATE_FIELDS):
+        part = number.template if name.startswith("template.") else number
+        if part is None:
+            continue
+        field = name.rpartition(".")[2]
+        given = getattr(part, field)
+        if given and provider != number.provider:
+            yield at.problem_at(
+                (*place, *name.split(".")), f"belongs to the provider {provider}, not {number.provider}"
+            )
+        elif needed and not given and provider == number.provider:
+            yield at.problem_at((*place, *name.split(".")), f"is missing: the provider {provider} needs it")
+
+
+def _check_routing_keys(reading: ParsedPack) -> Iterator[PackProblem]:
+    """Two bindings cannot answer the same WhatsApp number or the same host."""
+    taken: dict[tuple[str, str], str] = {}
+    for _, binding, at in reading.iterate_models("bindings", Binding):
+        whatsapp, web = binding.channels.whatsapp, binding.channels.web
+        claims = [(("channels", "whatsapp", "app"), whatsapp.app)] if whatsapp and whatsapp.app else []
+        if whatsapp and whatsapp.phone_number_id:
+            claims.append((("channels", "whatsapp", "phone_number_id"), whatsapp.phone_number_id))
+        claims += [(("channels", "web", "host"), web.host)] if web else []
+        for place, key in claims:
+            holder = taken.setdefault((place[-1], key), at.file)
+            if holder != at.file:
+                yield at.problem_at(place, f"'{key}' is already used by {holder}")
+
+
+def _check_tools(reading: ParsedPack, endpoints: Collection[str]) -> Iterator[PackProblem]:
+    tenant = reading.get_tenant()
+    for name, tool, at in reading.iterate_models("tools", Tool):
+        hosts = tenant.tool_hosts if tenant else ()
+        for field, message in tool_definition.find_problems(to_tool_definition(name, tool, hosts)):
+            yield at.problem_at((field,), message)
+        for field, address in (("endpoint", tool.endpoint), ("lookup", tool.lookup or "")):
+            if address.startswith(tool_definition.BUILTIN_SCHEME):
+                yield from _check_name(at, (field,), "endpoint", address, endpoints)
+        if tool.auth and tenant:
+            yield from _check_name(at, ("auth",), f"secret in {TENANT_FILE}", tool.auth, tenant.secrets)
+
+
+def _check_entity_types(reading: ParsedPack) -> Iterator[PackProblem]:
+    for _, kind, at in reading.iterate_models("entity_types", EntityType):
+        for name, one in kind.properties.items():
+            if (one.type == "choice") != bool(one.choices):
+                yield at.problem_at(("properties", name), "must have `choices` if and only if its type is choice")
+        yield from _check_names(
+            at, ("rag", "status_properties"), "property", kind.rag.status_properties, kind.properties
+        )
+        yield from _check_names(
+            at, ("rag", "tracked_properties"), "property", kind.rag.tracked_properties, kind.properties
+        )
+        if kind.rag.chat_agent:
+            yield from _check_name(
+                at, ("rag", "chat_agent"), "agent", kind.rag.chat_agent, reading.list_names("agents")
+            )
+        yield from _check_type_budget(reading, kind, at)
+        for name in sorted(placeholders(kind.rag.semantic)):
+            yield from _check_name(at, ("rag", "semantic"), "property", name, kind.properties)
+
+
+def _check_type_budget(reading: ParsedPack, kind: EntityType, at: ParsedYaml) -> Iterator[PackProblem]:
+    """What a kind says otherwise must make sense over the budget of every agent that has a sound one itself."""
+    given = [prompt_settings.budget_settings(agent.budget) for _, agent, _ in reading.iterate_models("agents", Agent)]
+    sound = [one for one in given if prompt_settings.find_budget_problem(one) is None]
+    own = prompt_settings.budget_settings(kind.rag.budget) if kind.rag.budget else {}
+    if found := next(
+        (wrong for one in sound or [{}] if (wrong := prompt_settings.find_budget_problem(one, own))), None
+    ):
+        yield at.problem_at(("rag", *found[0]), found[1])
+
+
+def _check_guardrails(at: ParsedYaml, rules: Iterable[Guardrail]) -> Iterator[PackProblem]:
+    seen: set[str] = set()
+    for number, rule in enumerate(rules):
+        if rule.id in seen:
+            yield at.problem_at(("guardrails", number, "id"), f"'{rule.id}' is used twice; give every rule its own id")
+        seen.add(rule.id)
+
+
+def _check_names(
+    at: ParsedYaml, place: FieldPath, what: str, names: tuple[str, ...], options: Collection[str]
+) -> Iterator[PackProblem]:
+    for number, name in enumerate(names):
+        yield from _check_name(at, (*place, number), what, name, options)
+    yield from _check_duplicates(at, place, names)
+
+
+def _check_name(
+    at: ParsedYaml, place: FieldPath, what: str, name: str, options: Collection[str]
+) -> Iterator[PackProblem]:
+    if name not in options:
+        yield at.problem_at(
+            place, f"unknown {what} '{name}'{did_you_mean(name, options)} (available: {list_options(options)})"
+        )
+
+
+def _check_duplicates(at: ParsedYaml, place: FieldPath, names: tuple[str, ...]) -> Iterator[PackProblem]:
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield at.problem_at((*place, number), f"'{name}' is listed twice")

@@ -1,0 +1,155 @@
+"""How names, references, hosts and dates are spelt in a pack; every message says how to put it right."""
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from decimal import Decimal
+
+from parlour.models.daily_cap import cap_problem
+from parlour.text.spelling_suggestions import did_you_mean
+
+_IDENTIFIER = r"[a-z][a-z0-9_]{0,62}"
+_RECORD_KEY = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
+_HOST = r"(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*"
+_SECRET_PATH = re.compile(r"(?:[A-Za-z0-9_.-]{1,64}/){1,8}[A-Za-z0-9_.-]{1,64}")
+_SECRET_PREFIXES = re.compile(
+    r"(?:sk-|sk_|pk_|rk_|xox[a-z]-|gh[a-z]_|github_pat_|AKIA|ASIA|AIza|eyJ|hf_|EAA|-----BEGIN)"
+)
+_LONG_RUN = re.compile(r"[A-Za-z0-9]{20,}")
+
+
+def _pattern_check(pattern: str, problem: str) -> Callable[[str], str]:
+    """Return a check for pydantic that hands on a text of this pattern; its ValueError tells `problem`."""
+    form = re.compile(pattern)
+
+    def check(value: str) -> str:
+        if form.fullmatch(value) is None:
+            raise ValueError(problem)
+        return value
+
+    return check
+
+
+slug = _pattern_check(
+    r"[a-z0-9][a-z0-9-]{0,62}", "must be lower-case letters, digits and dashes, 63 at most, like 'site-desk'"
+)
+identifier = _pattern_check(_IDENTIFIER, "must be lower-case letters, digits and underscores, like 'due_date'")
+#: What a record is called in its own system.
+record_key = _pattern_check(_RECORD_KEY, "must be letters, digits, dots, dashes and underscores, like 'CO-014'")
+#: A document's path below `documents/`, with its ending.
+document_key = _pattern_check(
+    r"(?=.{1,200}$)(?:[A-Za-z0-9][A-Za-z0-9_-]*/){0,4}[A-Za-z0-9][A-Za-z0-9._-]*\.(?:md|txt|eml)",
+    "must be letters, digits, dashes, dots and underscores, 200 at most, and end in .md, .txt or .eml",
+)
+#: A record, as `type/key`.
+record_reference = _pattern_check(f"{_IDENTIFIER}/{_RECORD_KEY}", "must name a record as type/key, like 'contract/C-1'")
+#: A language tag, perhaps with script and region.
+language = _pattern_check(
+    r"[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?", "must be a language tag like 'en', 'hi' or 'pt-BR'"
+)
+#: A Gupshup app name; it is part of the routing key.
+gupshup_app = _pattern_check(
+    r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "must be the app's name: letters, digits, dashes and underscores"
+)
+#: A phone number as Gupshup writes a source.
+phone_number = _pattern_check(
+    r"\d{8,15}", "must be country code and number, 8 to 15 digits in quotes, like '447700900123'"
+)
+#: The id, not the number, that Meta gives a WhatsApp number; it is part of the routing key.
+phone_number_id = _pattern_check(r"\d{5,32}", "must be the id that Meta shows for the number, digits in quotes")
+#: A template's id at Gupshup.
+template_id = _pattern_check(r"[A-Za-z0-9-]{0,64}", "must be the template's id, letters, digits and dashes")
+#: A template's name at Meta, or its parameter's.
+template_name = _pattern_check(
+    r"[a-z0-9_]{0,512}", "must be lower-case letters, digits and underscores, like 'order_update'"
+)
+#: The language that a template was approved in.
+template_language = _pattern_check(
+    r"(?:[a-z]{2,3}(?:_[A-Z]{2,3})?)?", "must be a language as Meta writes it, like 'en' or 'en_GB'"
+)
+host = _pattern_check(_HOST, "must be a host name in lower case, without https:// and path, like 'chat.example.com'")
+#: An icon's name in the console's set.
+icon = _pattern_check(
+    r"(?:[a-z][a-z0-9-]{0,39})?", "must be the name of an icon: lower-case letters, digits and dashes"
+)
+colour = _pattern_check(
+    r"(?:[a-z]{2,20}|#[0-9a-f]{6})?", "must be the name of a colour in lower case, or like '#0a7f6c'"
+)
+#: Where a record is looked at: an https address or a path here.
+link = _pattern_check(
+    r"(?:(?=.{1,500}$)(?:https://[a-z0-9.:-]+)?/(?!/)[^\s\"'<>\\]*\{\{key\}\}[^\s\"'<>\\]*)?",
+    "must be an address with {{key}} in it, like 'https://erp.example.com/orders/{{key}}'",
+)
+_iso_text = _pattern_check(
+    r"(?:\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?)?", "is no ISO date"
+)
+
+
+def daily_cap(value: float) -> float:
+    """What model calls may cost a day, in US dollars."""
+    if problem := cap_problem(Decimal(str(value))):
+        raise ValueError(problem)
+    return value
+
+
+def tool_host(value: str) -> str:
+    """A host that tools may reach: a name, with a port when it is not the usual one."""
+    name, colon, port = value.partition(":")
+    right = re.fullmatch(_HOST, name) and (not colon or (re.fullmatch(r"[1-9]\d{1,4}", port) and int(port) < 2**16))
+    if not right:
+        raise ValueError("must be a host name in lower case, without https:// and path, like 'api.example.com'")
+    return value
+
+
+def iso_date(value: str) -> str:
+    """Return an ISO date, with a time when there is one; empty when unknown."""
+    try:
+        datetime.fromisoformat(_iso_text(value) or "2000-01-01")
+    except ValueError:
+        raise ValueError("must be an ISO date or time, like 2026-02-17 or 2026-02-17T09:30") from None
+    return value
+
+
+def scalar_value(value: object) -> object:
+    """Text, a number, true or false: what a property of a record may be."""
+    if isinstance(value, str | int | float):
+        return value
+    raise ValueError("must be text, a number, true or false")
+
+
+def one_of(value: object, options: Sequence[str]) -> str:
+    """One of a few words."""
+    if isinstance(value, str) and value in options:
+        return value
+    raise ValueError(f"must be one of {', '.join(options)}{did_you_mean(str(value), options)}")
+
+
+def secret_reference(value: str) -> str:
+    """Where the secret store keeps a secret: `parlour/tenants/<tenant>/<name>`.
+
+    What looks like the secret itself is refused without being repeated: problems end up in logs.
+    """
+    path = bool(_SECRET_PATH.fullmatch(value))
+    if not path or any(_SECRET_PREFIXES.match(part) or _looks_random(part) for part in value.split("/")):
+        raise ValueError(
+            "must be a reference to the secret store, like 'parlour/tenants/acme/gupshup', never the secret"
+            "; if this was a real secret, rotate it: it was stored in a file"
+        )
+    return value
+
+
+def is_unstorable(character: str) -> bool:
+    """Whether a character is none that a text may have: controls, and halves of surrogate pairs.
+
+    Tabs, line breaks and the form feed that separates a document's pages are fine.
+    """
+    code = ord(character)
+    return (code < 0x20 and character not in "\t\n\f\r") or code == 0x7F or 0xD800 <= code < 0xE000
+
+
+def _looks_random(part: str) -> bool:
+    """Whether a long run of letters and digits mixes them as keys and hashes do."""
+    return any(
+        sum(character.isdigit() for character in run) >= 4 and any(character.isalpha() for character in run)
+        for run in _LONG_RUN.findall(part)
+    )

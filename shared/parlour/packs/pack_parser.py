@@ -1,0 +1,173 @@
+"""The files of a pack, read one by one: what each of them says, and everything wrong inside a file."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from parlour.infra.errors import InvalidPack, PackProblem
+from parlour.packs import field_formats, front_matter, model_validation, source_positions
+from parlour.packs.format import (
+    Agent,
+    Binding,
+    Document,
+    DocumentHeader,
+    EntityType,
+    Human,
+    Record,
+    Team,
+    Tenant,
+    Tool,
+)
+from parlour.packs.source_positions import ParsedYaml
+from parlour.text.spelling_suggestions import did_you_mean
+
+MAX_FILES = 1_000
+MAX_YAML_BYTES = 256 * 1024
+MAX_DOCUMENT_BYTES = 1024 * 1024
+MAX_TOTAL_YAML_BYTES = 1024 * 1024
+"""Reading this much takes about four seconds."""
+MAX_PACK_BYTES = 5 * 1024 * 1024
+"""Of a whole pack: what one request to the API may carry."""
+
+TENANT_FILE = "tenant.yaml"
+IGNORED_FILES = frozenset({"README.md"})
+
+_MODELS_BY_FOLDER: Mapping[str, tuple[Any, Callable[[str], str]]] = {
+    "humans": (Human, field_formats.slug),
+    "teams": (Team, field_formats.slug),
+    "agents": (Agent, field_formats.slug),
+    "bindings": (Binding, field_formats.slug),
+    "tools": (Tool, field_formats.identifier),
+    "entity_types": (EntityType, field_formats.identifier),
+    "entities": (tuple[Record, ...], field_formats.identifier),
+}
+
+
+@dataclass(slots=True)
+class ParsedPack:
+    """What was read. `located` and `parts` are by file: the first has all whose YAML is sound, the second the valid."""
+
+    files: Mapping[str, str]
+    yaml_by_file: dict[str, ParsedYaml] = field(default_factory=dict)
+    models_by_file: dict[str, Any] = field(default_factory=dict)
+    problems: list[PackProblem] = field(default_factory=list)
+
+    def list_names(self, folder: str) -> set[str]:
+        """The names that files in `folder` give, whether their content is valid or not."""
+        return {_name_of(path) for path in self.files if path.startswith(f"{folder}/") and path.endswith(".yaml")}
+
+    def get_models[P](self, folder: str, kind: type[P]) -> dict[str, P]:
+        """The valid parts of a folder by name, in order."""
+        found = {
+            _name_of(path): self.models_by_file[path]
+            for path in sorted(self.models_by_file)
+            if path.startswith(f"{folder}/")
+        }
+        return {name: part for name, part in found.items() if isinstance(part, kind)}
+
+    def iterate_models[P](self, folder: str, kind: type[P]) -> Iterator[tuple[str, P, ParsedYaml]]:
+        """Name, part and places of a folder's valid files."""
+        for name, part in self.get_models(folder, kind).items():
+            yield name, part, self.yaml_by_file[f"{folder}/{name}.yaml"]
+
+    def get_tenant(self) -> Tenant | None:
+        """The tenant, when its file is valid."""
+        found = self.models_by_file.get(TENANT_FILE)
+        return found if isinstance(found, Tenant) else None
+
+    def get_documents(self) -> dict[str, Document]:
+        """The valid documents by key."""
+        found = {path.removeprefix("documents/"): part for path, part in sorted(self.models_by_file.items())}
+        return {key: part for key, part in found.items() if isinstance(part, Document)}
+
+
+def parse_pack(files: Mapping[str, str]) -> ParsedPack:
+    """Read every file. Raises InvalidPack at once when the pack is too large; otherwise notes problems and goes on."""
+    oversized = list(_size_problems(files))
+    if oversized:
+        raise InvalidPack(oversized)
+    reading = ParsedPack({path: text for path, text in sorted(files.items()) if path not in IGNORED_FILES})
+    for path, text in reading.files.items():
+        try:
+            _parse_file(reading, path, text.removeprefix("\ufeff").replace("\r\n", "\n"))
+        except InvalidPack as error:
+            reading.problems.extend(error.problems)
+    if TENANT_FILE not in reading.files:
+        reading.problems.append(PackProblem(TENANT_FILE, 1, "-", "is missing: it names the tenant of the pack"))
+    return reading
+
+
+def _parse_file(reading: ParsedPack, path: str, text: str) -> None:
+    folder, _, name = path.partition("/")
+    _check_storable(path, text)
+    if path == TENANT_FILE:
+        _add_model(reading, Tenant, source_positions.parse_yaml(path, text))
+    elif folder == "documents":
+        _parse_document(reading, path, name, text)
+    elif folder in _MODELS_BY_FOLDER and name.endswith(".yaml") and "/" not in name:
+        kind, spelt = _MODELS_BY_FOLDER[folder]
+        _check_name(path, name.removesuffix(".yaml"), spelt)
+        _add_model(reading, kind, source_positions.parse_yaml(path, text))
+    else:
+        raise InvalidPack([PackProblem(path, 1, "-", _misplaced_message(folder, name))])
+
+
+def _add_model(reading: ParsedPack, kind: Any, located: ParsedYaml) -> None:
+    reading.yaml_by_file[located.file] = located
+    reading.models_by_file[located.file] = model_validation.validate_model(kind, located)
+
+
+def _parse_document(reading: ParsedPack, path: str, key: str, text: str) -> None:
+    _check_name(path, key, field_formats.document_key)
+    halves = front_matter.split(text)
+    if halves is None:
+        message = "must begin with a line of ---, the header (`title: ...`), and another line of ---"
+        raise InvalidPack([PackProblem(path, 1, "-", message)])
+    located = reading.yaml_by_file[path] = source_positions.parse_yaml(path, halves[0], first_line=2)
+    header = model_validation.validate_model(DocumentHeader, located)
+    if not halves[1].strip():
+        raise InvalidPack([located.problem_at((), "has a header but no text")])
+    reading.models_by_file[path] = Document(header, halves[1])
+
+
+def _check_name(path: str, name: str, spelt: Callable[[str], str]) -> None:
+    try:
+        spelt(name)
+    except ValueError as error:
+        raise InvalidPack([PackProblem(path, 1, "-", f"the file name {error}")]) from None
+
+
+def _misplaced_message(folder: str, name: str) -> str:
+    if folder in _MODELS_BY_FOLDER:
+        return f"must be {folder}/<name>.yaml"
+    near = did_you_mean(folder, [*_MODELS_BY_FOLDER, "documents"]) if name else did_you_mean(folder, [TENANT_FILE])
+    return f"does not belong in a pack{near} (allowed: {TENANT_FILE}, {', '.join(_MODELS_BY_FOLDER)}, documents)"
+
+
+def _size_problems(files: Mapping[str, str]) -> Iterator[PackProblem]:
+    if len(files) > MAX_FILES:
+        yield PackProblem("-", 1, "-", f"a pack has at most {MAX_FILES} files; this one has {len(files)}")
+    sizes = {path: len(text.encode(errors="surrogatepass")) for path, text in files.items()}
+    for path, size in sorted(sizes.items()):
+        most = MAX_DOCUMENT_BYTES if path.startswith("documents/") else MAX_YAML_BYTES
+        if size > most:
+            yield PackProblem(path, 1, "-", f"is {size:,} bytes long; the limit is {most:,}")
+    whole, yaml = sum(sizes.values()), sum(size for path, size in sizes.items() if not path.startswith("documents/"))
+    if whole > MAX_PACK_BYTES:
+        yield PackProblem("-", 1, "-", f"a pack has at most {MAX_PACK_BYTES:,} bytes; this one has {whole:,}")
+    if yaml > MAX_TOTAL_YAML_BYTES:
+        yield PackProblem(
+            "-", 1, "-", f"a pack has at most {MAX_TOTAL_YAML_BYTES:,} bytes of YAML; this one has {yaml:,}"
+        )
+
+
+def _check_storable(path: str, text: str) -> None:
+    for number, line in enumerate(text.split("\n"), start=1):
+        found = next(filter(field_formats.is_unstorable, line), None)
+        if found is not None:
+            problem = PackProblem(path, number, "-", f"contains the character U+{ord(found):04X}, which is not text")
+            raise InvalidPack([problem])
+
+
+def _name_of(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".yaml")

@@ -1,0 +1,357 @@
+"""Layer 3: what stands for the turns that history tells no more. Pure.
+
+A summary where a model wrote one, with the lines that it lost and that must survive word for word; a recap, line by
+line, of what no summary covers; and a long text that the talk is about. All of it is fixed at a cut and stays, byte for
+byte, until the next one.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+from parlour.prompts.assembly import recap
+from parlour.prompts.assembly.ledger_entries import LedgerEntry, OmissionReason
+from parlour.prompts.assembly.past_turn import WITHHELD_TEXT, PastTurn
+from parlour.prompts.assembly.segment import (
+    Block,
+    Item,
+    Source,
+    SourceKind,
+    escape_untrusted,
+    join_pieces,
+    text_block,
+    wrap_in_tag,
+)
+from parlour.prompts.assembly.stored_text import StoredText
+from parlour.text.similarity import containment
+from parlour.text.token_counter import TokenCounter
+from parlour.text.words import key_terms
+
+MAX_SUMMARY_TOKENS = 1_000
+"""The longest summary; with what stands beside it the 1,500 of a long conversation (design section 7, layer 3)."""
+
+MAX_BESIDE_SUMMARY_TOKENS = 500
+"""What the recap and the lines that are kept word for word take together at most: all that there is without a summary
+(design section 7, layer 3)."""
+
+MAX_KEY_DETAIL_TOKENS = 250
+"""Of those the most that is kept word for word; what has no room is found again by a search."""
+
+MAX_COMPACTED_TOKENS = MAX_SUMMARY_TOKENS + MAX_BESIDE_SUMMARY_TOKENS
+
+_DETAILS_HEADING = "Said there, word for word (the summary is newer where it says otherwise):\n"
+_DETAILS_ALONE_HEADING = "Said earlier in this conversation, word for word:\n"
+"""Such a line is of the day on which it was said; what was taken back since is in the summary, where there is one."""
+
+MIN_PASTED_TOKENS = 400
+"""A message from this length on may be a pasted document."""
+
+_TOPIC_SHARE = 0.25
+"""The share of the newest messages' telling words that a pasted text must hold for the talk to be about it."""
+
+_TOPIC_WORD_CHARS = 6
+"""Letters from which on a word tells what is talked about; the words that every talk has are shorter, figures aside."""
+
+_AGENT_PREFIX, _USER_PREFIX, _ATTACHMENT_PREFIX, _UNNAMED_FILE = "- you: ", "- user: ", "- user sent ", "a file"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyDetailLine:
+    """A line that is told word for word once its turn is not; `ours` where the agent said it. `source` names the
+    message."""
+
+    text: StoredText
+    turn_number: int
+    source: Source
+    from_agent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What was said up to turn number `until`, in a few sentences; without text where no model was there to write it.
+
+    kept  what must survive in its own words and is not in the text, what matters most first.
+    """
+
+    version: int
+    until_turn: int
+    text: StoredText
+    key_details: tuple[KeyDetailLine, ...] = ()
+
+    @property
+    def covered_until_turn(self) -> int:
+        """The number of the last turn that needs no recap; below all of them where there is no text."""
+        return self.until_turn if self.text else -1
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionInput:
+    """What may lead a history that is cut.
+
+    summary  the newest.
+    awaited  a newer one is under way: a cut may wait for it.
+    most     tokens that a lead may take, a pasted text aside.
+    """
+
+    summary: Summary | None = None
+    is_summary_pending: bool = False
+    max_tokens: int = MAX_COMPACTED_TOKENS
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedHistory:
+    """What stands before the history since its last cut.
+
+    since     the number of the first turn that is still verbatim.
+    turns     of which turn each line of the recap tells, by number.
+    forgone   messages that the recap has no room for.
+    summary   the summary as it is told, with those of its lines that are.
+    """
+
+    since_turn: int = 0
+    recap: tuple[StoredText, ...] = ()
+    recap_turns: tuple[int, ...] = ()
+    omitted_count: int = 0
+    pasted_text: Item | None = None
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionResult:
+    """A new lead, and what of its candidates it has no room for."""
+
+    compacted_history: CompactedHistory
+    omitted_entries: tuple[LedgerEntry, ...] = ()
+
+
+def compact(
+    counter: TokenCounter, compacted_history: CompactedHistory, since_turn: int, cut_turns: Sequence[PastTurn], recent_texts: Sequence[str], compaction_input: CompactionInput
+) -> CompactionResult:  # fmt: skip
+    """The lead once these turns are `cut` and the one with number `since` is the first that is told; `talk` is what was
+    said from there on."""
+    summary = _choose_summary(counter, compacted_history.summary, compaction_input)
+    told = _recap_lines(compacted_history, cut_turns, summary.covered_until_turn if summary else -1)
+    kept, out = _select_key_details(counter, summary, since_turn, [line for _, line in told]) if summary else ((), ())
+    left = MAX_BESIDE_SUMMARY_TOKENS - _lines_tokens(counter, [one.text for one in kept])
+    lines = list(told)
+    while lines and _lines_tokens(counter, [line for _, line in lines]) > left:
+        lines.pop(0)
+    lost = (
+        len(told) - len(lines) + (0 if _covers_omitted(compacted_history, summary) else compacted_history.omitted_count)
+    )
+    pasted = _find_pasted_text(counter, cut_turns, recent_texts) or _keep_if_on_topic(
+        compacted_history.pasted_text, recent_texts
+    )
+    new = CompactedHistory(
+        since_turn, tuple(line for _, line in lines), tuple(number for number, _ in lines), lost, pasted,
+        replace(summary, key_details=kept) if summary else None,
+    )  # fmt: skip
+    return CompactionResult(new, out)
+
+
+def withhold_turns(
+    compacted_history: CompactedHistory, restricted_turns: Collection[int], *, is_summary_restricted: bool = False
+) -> CompactedHistory:
+    """The lead without what was replied in the closed turns, and without the names of what was sent with them; with
+    `summary`, also without a summary that rests on what was closed."""
+    pairs = zip(compacted_history.recap, compacted_history.recap_turns, strict=True)
+    lines = tuple(_withhold_line(line) if of in restricted_turns else line for line, of in pairs)
+    told = compacted_history.summary and _withhold_in_summary(
+        compacted_history.summary, restricted_turns, withdrawn=is_summary_restricted
+    )
+    return replace(compacted_history, recap=lines, summary=told)
+
+
+def without_restricted_details(summary: Summary, restricted_turns: Collection[int]) -> Summary:
+    """The summary without the lines that were replied in the closed turns."""
+    return _withhold_in_summary(summary, restricted_turns, withdrawn=False)
+
+
+def is_summary_withheld(compacted_history: CompactedHistory) -> bool:
+    """Whether a summary that stood here is not told any more: another one is wanted."""
+    return compacted_history.summary is not None and compacted_history.summary.text == WITHHELD_TEXT
+
+
+def with_newest_summary(
+    counter: TokenCounter, compacted_history: CompactedHistory, compaction_input: CompactionInput
+) -> CompactedHistory:
+    """The lead with the newest summary in the place of one that is not told any more."""
+    summary = _choose_summary(counter, compacted_history.summary, compaction_input)
+    if summary is None or summary.text == WITHHELD_TEXT:
+        return compacted_history
+    kept, _ = _select_key_details(counter, summary, compacted_history.since_turn, compacted_history.recap)
+    return replace(compacted_history, summary=replace(summary, key_details=kept))
+
+
+def without_summary(compacted_history: CompactedHistory) -> CompactedHistory:
+    """The lead without its summary, for which there is no room; what no recap tells is found by a search alone."""
+    return replace(
+        compacted_history,
+        summary=compacted_history.summary and replace(compacted_history.summary, text="", key_details=()),
+    )
+
+
+def compacted_items(compacted_history: CompactedHistory) -> list[Item]:
+    """What the lead tells, piece by piece."""
+    summary = compacted_history.summary
+    text = [_summary_item(summary)] if summary and summary.text else []
+    kept = [_key_detail_item(one, place) for place, one in enumerate(_details_by_turn(summary))]
+    lines = [
+        Item(SourceKind.SUMMARY, line, Source("sessions", "recap", number))
+        for number, line in enumerate(compacted_history.recap)
+    ]
+    return [*text, *kept, *lines, *([compacted_history.pasted_text] if compacted_history.pasted_text else [])]
+
+
+def summary_item(compacted_history: CompactedHistory) -> Item | None:
+    """The summary as a candidate; None where there is none."""
+    return (
+        _summary_item(compacted_history.summary)
+        if compacted_history.summary and compacted_history.summary.text
+        else None
+    )
+
+
+def compacted_block(counter: TokenCounter, compacted_history: CompactedHistory) -> tuple[Block, ...]:
+    """The lead as it is sent; nothing for one that tells nothing."""
+    parts: list[list[str]] = []
+    summary = compacted_history.summary
+    if summary and summary.text:
+        parts.append(["Earlier in this conversation, summarised:\n", summary.text])
+    if kept := _details_by_turn(summary):
+        heading = _DETAILS_HEADING if summary and summary.text not in {"", WITHHELD_TEXT} else _DETAILS_ALONE_HEADING
+        parts.append([heading, *join_pieces([one.text for one in kept], "\n")])
+    if compacted_history.recap:
+        more = (
+            f"(and {compacted_history.omitted_count} messages before that)\n" if compacted_history.omitted_count else ""
+        )
+        when = "After that" if summary and summary.text else "Earlier in this conversation"
+        parts.append([f"{when}, shortened:\n{more}", *join_pieces(compacted_history.recap, "\n")])
+    if compacted_history.pasted_text:
+        parts.append(["The user gave this text, whole:\n", escape_untrusted(compacted_history.pasted_text.text)])
+    pieces = [piece for part in parts for piece in ("\n\n", *part)][1:]
+    return (text_block(counter, *wrap_in_tag("earlier", *pieces), role="user"),) if pieces else ()
+
+
+def compacted_tokens(counter: TokenCounter, compacted_history: CompactedHistory) -> int:
+    """The tokens of layer 3."""
+    return sum(one.tokens for one in compacted_block(counter, compacted_history))
+
+
+def _choose_summary(counter: TokenCounter, pinned: Summary | None, compaction_input: CompactionInput) -> Summary | None:
+    """The one to be told: the newest, or the one that is told where that is newer still; as much of it as may be."""
+    newest = compaction_input.summary
+    if newest is None or (pinned and pinned.until_turn > newest.until_turn and pinned.text not in {"", WITHHELD_TEXT}):
+        newest = replace(pinned, key_details=newest.key_details if newest else pinned.key_details) if pinned else None
+    if newest is None:
+        return None
+    room = min(MAX_SUMMARY_TOKENS, compaction_input.max_tokens - MAX_BESIDE_SUMMARY_TOKENS)
+    text = escape_untrusted(newest.text.strip())
+    return replace(newest, text=_truncate(counter, text, room))
+
+
+def _truncate(counter: TokenCounter, text: str, room: int) -> str:
+    """The text in `room` tokens; nothing of it where there is none."""
+    if room <= 0:
+        return ""
+    return (
+        text if counter.count(text) <= room else counter.truncate(text, room - counter.count(" ...")).rstrip() + " ..."
+    )
+
+
+def _recap_lines(compacted_history: CompactedHistory, cut: Sequence[PastTurn], covers: int) -> list[tuple[int, str]]:
+    """The recap of what no summary covers, old lines and new ones, with the numbers of their turns."""
+    old = zip(compacted_history.recap_turns, compacted_history.recap, strict=True)
+    anew = ((turn.number, escape_untrusted(line)) for turn in cut for line in _recap_turn(turn))
+    return [(number, line) for number, line in (*old, *anew) if number > covers]
+
+
+def _covers_omitted(compacted_history: CompactedHistory, summary: Summary | None) -> bool:
+    """Whether the summary tells of what an earlier recap had no room for."""
+    first = min([*compacted_history.recap_turns, compacted_history.since_turn])
+    return summary is not None and summary.covered_until_turn >= first - 1
+
+
+def _select_key_details(
+    counter: TokenCounter, summary: Summary, since: int, told: Sequence[str]
+) -> tuple[tuple[KeyDetailLine, ...], tuple[LedgerEntry, ...]]:  # fmt: skip
+    """The lines that are kept word for word, of turns that are told no more; and those that are not, and why."""
+    chosen: list[KeyDetailLine] = []
+    out: list[tuple[KeyDetailLine, OmissionReason]] = []
+    left = MAX_KEY_DETAIL_TOKENS
+    for given in summary.key_details:
+        one = replace(given, text=escape_untrusted(given.text))
+        tokens = _lines_tokens(counter, [one.text])
+        said = one.text.removeprefix(_AGENT_PREFIX).removeprefix(_USER_PREFIX)
+        if one.turn_number >= since:
+            continue
+        if any(said in line for line in (*told, *(other.text for other in chosen))):
+            out.append((one, "duplicate"))
+        elif tokens > left:
+            out.append((one, "over_budget"))
+        else:
+            chosen.append(one)
+            left -= tokens
+    first = len(chosen)
+    entries = [
+        LedgerEntry(_key_detail_item(one, first + place), counter.count(one.text), reason)
+        for place, (one, reason) in enumerate(out)
+    ]
+    return tuple(chosen), tuple(entries)
+
+
+def _details_by_turn(summary: Summary | None) -> list[KeyDetailLine]:
+    return sorted(summary.key_details, key=lambda one: one.turn_number) if summary else []
+
+
+def _summary_item(summary: Summary) -> Item:
+    return Item(SourceKind.SUMMARY, summary.text, Source("summaries", str(summary.version)), title="summary")
+
+
+def _key_detail_item(kept: KeyDetailLine, place: int) -> Item:
+    return Item(SourceKind.SUMMARY, kept.text, replace(kept.source, version=place), title="kept word for word")
+
+
+def _withhold_in_summary(summary: Summary, closed: Collection[int], *, withdrawn: bool) -> Summary:
+    kept = tuple(one for one in summary.key_details if not (one.from_agent and one.turn_number in closed))
+    return replace(summary, key_details=kept, text=WITHHELD_TEXT if withdrawn and summary.text else summary.text)
+
+
+def _withhold_line(line: str) -> str:
+    if line.startswith(_ATTACHMENT_PREFIX):
+        return _ATTACHMENT_PREFIX + _UNNAMED_FILE
+    return _AGENT_PREFIX + WITHHELD_TEXT if line.startswith(_AGENT_PREFIX) else line
+
+
+def _lines_tokens(counter: TokenCounter, lines: Sequence[str]) -> int:
+    """The tokens of lines, each with what stands before it."""
+    return sum(counter.count(line) for line in join_pieces([*lines], "\n"))
+
+
+def _recap_turn(turn: PastTurn) -> list[str]:
+    sent = [f"{_ATTACHMENT_PREFIX}{' '.join(one.title.split()) or _UNNAMED_FILE}" for one in turn.attachments]
+    asked = [f"{_USER_PREFIX}{recap.recap_message(one.text)}" for one in turn.user_messages if one.text.strip()]
+    return [
+        *sent,
+        *asked,
+        *(f"{_AGENT_PREFIX}{recap.recap_message(one.text)}" for one in turn.replies if one.text.strip()),
+    ]
+
+
+def _find_pasted_text(counter: TokenCounter, cut: Sequence[PastTurn], talk: Sequence[str]) -> Item | None:
+    """The newest long text among what is cut that the talk is about."""
+    for turn in reversed(cut):
+        for message in reversed(turn.user_messages):
+            if counter.count(message.text) >= MIN_PASTED_TOKENS and _is_on_topic(talk, message.text):
+                return Item(SourceKind.PASTED_TEXT, message.text, message.source, title="a text that the talk is about")
+    return None
+
+
+def _keep_if_on_topic(pasted: Item | None, talk: Sequence[str]) -> Item | None:
+    return pasted if pasted and _is_on_topic(talk, pasted.text) else None
+
+
+def _is_on_topic(talk: Sequence[str], text: str) -> bool:
+    """Whether what was said since has enough of the text's own words. A talk that said nothing telling is still about
+    it."""
+    spoken = key_terms("\n".join(talk), _TOPIC_WORD_CHARS)
+    return not spoken or containment(spoken, key_terms(text, _TOPIC_WORD_CHARS)) >= _TOPIC_SHARE

@@ -1,0 +1,42 @@
+"""A turn that is over, as later prompts tell of it. Pure."""
+
+from dataclasses import dataclass
+
+from parlour.prompts.assembly.segment import Item, Source
+from parlour.prompts.assembly.stored_text import StoredJson, StoredText
+
+WITHHELD_TEXT = "(withdrawn: its source was closed)"
+"""What stands for words whose source was deleted, or closed to their reader, since they were written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of an earlier turn; `source` names its row."""
+
+    text: StoredText
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurn:
+    """A turn that is over, as it enters history: what the user wrote and sent, what was called with one line for each
+    result, and the reply. Empty where there was none.
+
+    id        of its row.
+    called    whole messages of the API (role and content), as `stubs.called` made them.
+    attached  what was sent with it, as it was then; without text what was refused.
+    withdrawn what of it is not told any more, since a source of it was closed: its id, or "id/number" for one source.
+    """
+
+    number: int
+    id: str
+    user_messages: tuple[Message, ...]
+    tool_messages: tuple[StoredJson, ...] = ()
+    replies: tuple[Message, ...] = ()
+    attachments: tuple[Item, ...] = ()
+    withheld_ids: tuple[str, ...] = ()
+
+    @property
+    def message_count(self) -> int:
+        """How many messages people would count."""
+        return len(self.user_messages) + len(self.replies)

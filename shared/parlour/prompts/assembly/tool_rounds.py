@@ -1,0 +1,150 @@
+"""Layer 12: the tool calls of the current turn and what they returned, fitted anew before every step."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from parlour.infra.json_values import Json, JsonObject, canonical_json
+from parlour.prompts.assembly.segment import Block, Layer, Role, Segment, escape_untrusted, opaque_block
+from parlour.text.token_counter import TokenCounter
+
+type _ResultKey = tuple[int, str]
+"""A result's round and call id."""
+
+_TRUNCATION_NOTE = " ... shortened to fit; ask again for a narrower part"
+_MIN_RESULT_TOKENS = 40
+"""A result is never cut below this many tokens: less says nothing."""
+
+_SUFFICIENT_SHARE = 0.25
+"""The share of all room that the newest results are content with, so that earlier ones need not change."""
+
+_NEWEST_SHARE, _FILL_SHARE = 0.4, 0.6
+"""When they must: the newest may fill the one share, and all together the other, so that it does not happen again with
+the next step."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRound:
+    """One step of the model that asked for tools, as it was, with a result for each call (by its id)."""
+
+    blocks: tuple[JsonObject, ...]
+    results: tuple[tuple[str, JsonObject], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FittedRounds:
+    """Layer 12 as it is sent, and which results had to be shortened, as (round, call id)."""
+
+    segment: Segment
+    shortened: tuple[tuple[int, str], ...] = ()
+
+
+def fit_rounds(counter: TokenCounter, rounds: Sequence[ToolRound], max_tokens: int) -> FittedRounds:
+    """The rounds as assistant and user messages; results are shortened until all fit `allowance` tokens.
+
+    What the model asked for stays as it was, and a result keeps a few words, even where the allowance is smaller. The
+    same allowance gives earlier rounds the same bytes from step to step, as long as the newest has enough room beside
+    them: so the cache keeps them.
+    """
+    texts = {(number, call): _result_text(result) for number, one in enumerate(rounds) for call, result in one.results}
+    fitted: dict[_ResultKey, str] = {}
+    for number in range(len(rounds)):
+        told, so_far = rounds[: number + 1], {key: text for key, text in texts.items() if key[0] <= number}
+        longest = {**so_far, **fitted}
+        if _rounds_tokens(counter, told, longest) <= max_tokens:  # counted in parts it may come to a little more
+            fitted = longest
+        else:
+            fitted = _add_newest(
+                counter, so_far, fitted, max_tokens - _rounds_tokens(counter, told, dict.fromkeys(so_far, ""))
+            )
+    segment = Segment(Layer.CALLS, "append_only", "messages", tuple(_blocks(counter, rounds, fitted)))
+    return FittedRounds(segment, tuple(key for key in texts if fitted[key] != texts[key]))
+
+
+def _rounds_tokens(counter: TokenCounter, rounds: Sequence[ToolRound], texts: dict[_ResultKey, str]) -> int:
+    return sum(block.tokens for block in _blocks(counter, rounds, texts))
+
+
+def _add_newest(
+    counter: TokenCounter, texts: dict[_ResultKey, str], fitted: dict[_ResultKey, str], room: int
+) -> dict[_ResultKey, str]:
+    """`texts` in `room` tokens, of which all but the newest were fitted before: they stay so, or, where the newest had
+    too little room then, all are fitted anew, with room for what comes next."""
+    newest = {key: text for key, text in texts.items() if key not in fitted}
+    left = room - _total_size(counter, fitted)
+    if left >= min(_total_size(counter, newest), max(int(room * _SUFFICIENT_SHARE), len(newest) * _MIN_RESULT_TOKENS)):
+        return {**fitted, **_fit_texts(counter, newest, left)}
+    latest = _fit_texts(counter, newest, int(room * _NEWEST_SHARE))
+    older = {key: text for key, text in texts.items() if key in fitted}
+    anew = {**_fit_texts(counter, older, int(room * _FILL_SHARE) - _total_size(counter, latest)), **latest}
+    return anew if _total_size(counter, anew) <= room else _fit_texts(counter, texts, room)
+
+
+def _total_size(counter: TokenCounter, texts: dict[_ResultKey, str]) -> int:
+    return sum(_quoted_tokens(counter, text) for text in texts.values())
+
+
+def _fit_texts(counter: TokenCounter, texts: dict[_ResultKey, str], allowance: int) -> dict[_ResultKey, str]:
+    sizes = {key: _quoted_tokens(counter, text) for key, text in texts.items()}
+    fitted = dict(texts)
+    for key in sorted(sizes, key=lambda one: (-sizes[one], one)):
+        over = sum(sizes.values()) - allowance
+        if over <= 0 or sizes[key] <= _MIN_RESULT_TOKENS:
+            break
+        fitted[key] = _shorten_result(counter, texts[key], max(_MIN_RESULT_TOKENS, sizes[key] - over))
+        sizes[key] = _quoted_tokens(counter, fitted[key])
+    return fitted
+
+
+def _shorten_result(counter: TokenCounter, text: str, keep: int) -> str:
+    """Whole documents are dropped from the end of a search result before any text is cut: half a JSON cites nothing."""
+    documents = _parse_documents(text)
+    while documents and _quoted_tokens(counter, _documents_text(documents)) > keep:
+        documents = documents[:-1]
+    if documents:
+        return _documents_text(documents)
+    cut = counter.truncate(text, keep)
+    while cut and _quoted_tokens(counter, cut + _TRUNCATION_NOTE) > keep:
+        cut = cut[: len(cut) * 4 // 5]
+    return cut + _TRUNCATION_NOTE
+
+
+def _quoted_tokens(counter: TokenCounter, text: str) -> int:
+    """The tokens of a result as it is sent, quoted inside JSON."""
+    return counter.count(canonical_json(text))
+
+
+def _parse_documents(text: str) -> list[Json] | None:
+    try:
+        found = json.loads(text).get("documents")
+    except (ValueError, AttributeError):
+        return None
+    return found if isinstance(found, list) and found else None
+
+
+def _documents_text(documents: list[Json]) -> str:
+    return _result_text({"documents": documents, "note": "more was found; ask again for a narrower part"})
+
+
+def _blocks(counter: TokenCounter, rounds: Sequence[ToolRound], texts: dict[_ResultKey, str]) -> list[Block]:
+    return [block for number, one in enumerate(rounds) for block in _round_blocks(counter, number, one, texts)]
+
+
+def _round_blocks(counter: TokenCounter, number: int, one: ToolRound, texts: dict[_ResultKey, str]) -> list[Block]:
+    asked: Role = "assistant"
+    answered: Role = "user"
+    return [
+        *(opaque_block(counter, block, asked) for block in one.blocks),
+        *(
+            opaque_block(counter, _result_block(call, texts[number, call], result), answered)
+            for call, result in one.results
+        ),
+    ]
+
+
+def _result_block(call: str, text: str, result: JsonObject) -> JsonObject:
+    return {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": result.get("ok") is False}
+
+
+def _result_text(result: JsonObject) -> str:
+    return escape_untrusted(json.dumps(result, ensure_ascii=False, separators=(", ", ": ")))

@@ -1,0 +1,101 @@
+"""The session's turns that are over, as a prompt's history tells them. Pure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from parlour.conversations import canned_replies
+from parlour.conversations.rows import UserMessage
+from parlour.infra.json_values import Json, JsonObject
+from parlour.prompts.assembly import attachments
+from parlour.prompts.assembly.compaction import KeyDetailLine, Summary
+from parlour.prompts.assembly.past_turn import WITHHELD_TEXT, Message, PastTurn
+from parlour.prompts.assembly.segment import Source
+
+MAX_PAST_TURNS = 34
+"""Turns that are read at most: a history of more than 30 messages is cut, whatever they hold."""
+
+
+def past_turns_from_rows(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
+    """Turns from their rows: id, number, what was called, and the messages in order, for a reader of that clearance.
+
+    A turn that `is_closed` (a reply of it cites, or a call of it names, what that reader may not see, or what is gone)
+    is told without the words that may come from there: its calls are named alone, and its replies withdrawn. What the
+    user wrote stays. A search whose sources are partly `dead`, closed or written anew, does not say what it found.
+    """
+    return [_past_turn(row, clearance) for row in rows]
+
+
+def summary_from_row(row: JsonObject) -> Summary:
+    """A summary from its row, with what is told word for word beside it."""
+    lines = tuple(_key_detail_line(one) for one in _json_objects(row["kept"]))
+    return Summary(int(str(row["version"])), int(str(row["until"])), str(row["text"]), lines)
+
+
+def _key_detail_line(row: JsonObject) -> KeyDetailLine:
+    source = Source("messages", str(row["message_id"]))
+    ours = bool(row["ours"])
+    return KeyDetailLine(f"- {'you' if ours else 'user'}: {row['text']}", int(str(row["turn"])), source, ours)
+
+
+def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
+    messages = _json_objects(row["messages"])
+    said = [(str(one["direction"]), _prompt_message(one)) for one in messages]
+    turn = PastTurn(
+        int(str(row["number"])), str(row["id"]),
+        user_messages=tuple(one for direction, one in said if direction == "inbound" and one.text.strip()),
+        tool_messages=tuple(_json_objects(row["called"])),
+        replies=tuple(one for direction, one in said if direction == "outbound" and one.text.strip()),
+        attachments=attachments.past_attachment_items([one for message in messages for one in _json_objects(message["attached"])], clearance),
+    )  # fmt: skip
+    dead = [int(str(one)) for one in _json_list(row["dead"])]
+    return _withhold_turn(turn) if row["is_closed"] else _withhold_results(turn, dead) if dead else turn
+
+
+def _withhold_turn(turn: PastTurn) -> PastTurn:
+    """The turn without the words that may come from what was closed."""
+    replied = tuple(replace(one, text=WITHHELD_TEXT) for one in turn.replies)
+    return replace(
+        turn, tool_messages=_map_tool_blocks(turn, _withhold_block), replies=replied, withheld_ids=(turn.id,)
+    )
+
+
+def _map_tool_blocks(turn: PastTurn, render_block: Callable[[JsonObject], JsonObject]) -> tuple[JsonObject, ...]:
+    """What was called, each block as it is told now."""
+    return tuple(
+        {**one, "content": [render_block(block) for block in _json_objects(one["content"])]}
+        for one in turn.tool_messages
+    )
+
+
+def _withhold_block(block: JsonObject) -> JsonObject:
+    """A call without its arguments, or a result without its words."""
+    return {**block, "input": {}} if block["type"] == "tool_use" else {**block, "content": WITHHELD_TEXT}
+
+
+def _withhold_results(turn: PastTurn, dead: Sequence[int]) -> PastTurn:
+    """The turn without the lines that name sources by numbers which mean nothing any more."""
+    called = _map_tool_blocks(turn, lambda block: _withhold_result(block, dead))
+    return replace(turn, tool_messages=called, withheld_ids=tuple(f"{turn.id}/{number}" for number in dead))
+
+
+def _withhold_result(block: JsonObject, dead: Sequence[int]) -> JsonObject:
+    line = str(block.get("content"))
+    return {**block, "content": WITHHELD_TEXT} if any(f"[{number}] " in line for number in dead) else block
+
+
+def _json_objects(value: Json) -> list[JsonObject]:
+    return [one for one in _json_list(value) if isinstance(one, dict)]
+
+
+def _json_list(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _prompt_message(row: JsonObject) -> Message:
+    """A message as the model reads it: what nobody wrote is told apart from what the user wrote."""
+    body, kind = str(row["body"]), str(row["kind"])
+    source = Source("messages", str(row["id"]))
+    if row["direction"] == "outbound":
+        return Message(body, source)
+    earlier = UserMessage(kind, body, _json_objects(row["attached"]))
+    return Message(canned_replies.effective_text(earlier), source)

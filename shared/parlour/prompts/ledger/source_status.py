@@ -1,0 +1,133 @@
+"""What became of a prompt's sources since: words of what was deleted, or lifted above a reader, are not shown to them.
+
+A record keeps words as they were. Whoever looks at it later may see less than who asked then, and what it tells of may
+have been deleted or closed in the meantime: it is the source as it is now that decides, in one query for all of them.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.prompts.assembly.segment import Item, Layer, Segment, Source, SourceKind
+from parlour.prompts.ledger import store
+from parlour.prompts.ledger.store import SourceStatus
+
+WITHHELD_PLACEHOLDER = "(closed or deleted since)"
+"""What a reader is shown in the place of words."""
+
+_RECORD_TABLES = {"edges": "entities", "trees": "entities", "pulses": "entities", "pulse_changes": "entities"}
+"""Sources that are named by the record that they stand around."""
+
+_DELETED_IF_MISSING = frozenset(
+    {"entities", "documents", "files", "handles", "sources", "facts", "episodes", "summaries"}
+)
+"""Where a source that is not there was deleted; rows are written anew, and most replies cite nothing."""
+
+_TABLES_WITH_STATUS = frozenset({*_DELETED_IF_MISSING, "context_rows", "messages"})
+_CITATION_NUMBER = re.compile(r'\\?"document\\?":\s*(\d{1,9})|\[(\d{1,9})\] ')
+_HANDLE = re.compile(r"[a-z][a-z0-9_]*/[A-Za-z0-9][A-Za-z0-9_.~-]*")
+_CALL_LAYERS = frozenset({Layer.HISTORY, Layer.CALLS})
+
+type _SourceKey = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ViewerRestrictions:
+    """What of a turn's words its reader is not shown, by their hashes, and the sources that are gone, whoever reads."""
+
+    withheld_hashes: frozenset[str]
+    deleted_sources: tuple[Source, ...]
+
+
+def find_restrictions(
+    principal: Principal, tx: Transaction, session_id: UUID, items: Iterable[Item], segments: Iterable[Segment],
+    recap_lines: Sequence[tuple[str, int]], texts_by_hash: Mapping[str, str],
+) -> ViewerRestrictions:  # fmt: skip
+    """What became of the sources of these items and of what calls and their results name; `recap` are lines with the
+    numbers of their turns. Texts are named by hash; `words` has them.
+
+    Nobody is shown what is above their clearance by now; what was deleted is shown to administrators alone.
+    """
+    rests = _sources_by_text(items, segments, recap_lines, texts_by_hash)
+    asked: dict[str, set[str]] = {}
+    for table, one in {key for keys in rests.values() for key in keys}:
+        asked.setdefault(table, set()).add(one)
+    if not asked:
+        return ViewerRestrictions(frozenset(), ())
+    told = {(one.table, one.id): one for one in store.read_source_status(tx, session_id, asked)}
+    mentioned = {("handles", one) for text in texts_by_hash.values() for one in _find_handles(text)}
+    gone = {key for table in asked for key in _source_keys(table, asked) if _is_deleted(told.get(key), key, mentioned)}
+    closed = {key for key, one in told.items() if one.classification > principal.clearance}
+    hidden = closed if principal.has_role("admin") else closed | gone
+    withheld = frozenset(text for text, keys in rests.items() if not hidden.isdisjoint(keys))
+    told_of = sorted(key for key in gone if key[0] != "sources")  # numbers go also when rows are written anew
+    return ViewerRestrictions(withheld, tuple(Source(*key) for key in told_of))
+
+
+def find_restricted_and_deleted(
+    tx: Transaction, session_id: UUID, sources: Iterable[Source], clearance: int
+) -> tuple[frozenset[Source], frozenset[Source]]:  # fmt: skip
+    """Which of these sources, some of which may be handles or numbers of the session's, are above that clearance by
+    now, and which are gone."""
+    keys = {one: _source_key(one) for one in sources}
+    asked: dict[str, set[str]] = {}
+    for table, one in keys.values():
+        asked.setdefault(table, set()).add(one)
+    told = {(one.table, one.id): one for one in store.read_source_status(tx, session_id, asked)} if asked else {}
+    mentioned = {key for key in keys.values() if key[0] == "handles"}
+    above = {one for one, key in keys.items() if key in told and told[key].classification > clearance}
+    return frozenset(above), frozenset(one for one, key in keys.items() if _is_deleted(told.get(key), key, mentioned))
+
+
+def handle_sources(text: str) -> list[Source]:
+    """What looks like a handle in a call or its result."""
+    return [Source("handles", one) for one in sorted(_find_handles(text))]
+
+
+def _source_keys(table: str, asked: Mapping[str, set[str]]) -> list[_SourceKey]:
+    return [(table, one) for one in asked[table]]
+
+
+def _is_deleted(status: SourceStatus | None, key: _SourceKey, mentioned: set[_SourceKey]) -> bool:
+    """What merely looks like a handle, and leads to nothing, was never there."""
+    if status is not None:
+        return status.is_deleted
+    return key[0] in _DELETED_IF_MISSING and key not in mentioned
+
+
+def _sources_by_text(
+    items: Iterable[Item], segments: Iterable[Segment], recap: Sequence[tuple[str, int]], words: Mapping[str, str]
+) -> dict[str, set[_SourceKey]]:
+    """Which sources each text rests on."""
+    found: dict[str, set[_SourceKey]] = {}
+    for item in items:
+        keys = {_source_key(one) for one in (item.source, *item.further_sources)}
+        if item.kind in {SourceKind.HISTORY, SourceKind.CALLS}:
+            keys |= _sources_in_call(words.get(item.text, ""))
+        for text in (item.text, item.title, *item.shorter_texts):
+            found.setdefault(text, set()).update(key for key in keys if key[0] in _TABLES_WITH_STATUS)
+    for block in (block for one in segments if one.layer in _CALL_LAYERS for block in one.blocks if block.is_json):
+        found.setdefault(block.pieces[0], set()).update(_sources_in_call(words.get(block.pieces[0], "")))
+    for line, number in recap:
+        found.setdefault(line, set()).add(("turns", str(number)))
+    return {text: keys for text, keys in found.items() if keys and words.get(text)}
+
+
+def _source_key(source: Source) -> _SourceKey:
+    return _RECORD_TABLES.get(source.table, source.table), source.id
+
+
+def _sources_in_call(text: str) -> set[_SourceKey]:
+    """What a call or its result names: sources by the session's numbers, records and documents by their handles. Words
+    that are nobody's call name nothing."""
+    if not text.startswith("{"):
+        return set()
+    numbers = {("sources", one or other) for one, other in _CITATION_NUMBER.findall(text)}
+    return numbers | {("handles", one) for one in _find_handles(text)}
+
+
+def _find_handles(text: str) -> set[str]:
+    return set(_HANDLE.findall(text)) if text.startswith("{") else set()

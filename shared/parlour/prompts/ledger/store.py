@@ -1,0 +1,302 @@
+"""The prompts' way to the database: the named queries, and the records they read and write."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject, from_json, to_json
+from parlour.infra.postgres import Transaction, jsonb
+from parlour.infra.queries import Queries
+from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.memory.summaries.key_details import KEY_DETAIL_KINDS
+from parlour.prompts.assembly.briefing_cache import CachedBriefing
+from parlour.prompts.assembly.cache_state import PromptCacheState
+
+SQL = Queries.for_module(__file__)
+
+_KEY_DETAILS_PER_KIND = 4
+"""Lines beside a summary that are read, of each kind; some twenty have room in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCacheState:
+    """What was kept of a session's prompts: the standing without its briefing, and the briefing."""
+
+    cache_state: JsonObject
+    briefing: JsonObject | None
+
+    @classmethod
+    def from_cache_state(cls, cache_state: PromptCacheState) -> "StoredCacheState":
+        """Return a standing as it is stored."""
+        return cls(
+            to_json(replace(cache_state, cached_briefing=None)),
+            to_json(cache_state.cached_briefing) if cache_state.cached_briefing else None,
+        )
+
+    def to_cache_state(self) -> PromptCacheState:
+        """Return the standing with its briefing."""
+        pinned = from_json(CachedBriefing, self.briefing) if self.briefing else None
+        return replace(from_json(PromptCacheState, self.cache_state), cached_briefing=pinned)
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionPromptsRow:
+    """A session, and what was kept of its prompts."""
+
+    session_id: UUID
+    cache_state: JsonObject
+    briefing: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class _SessionIdRow:
+    """The id of a session."""
+
+    id: UUID
+
+
+@dataclass(frozen=True, slots=True)
+class PreviousPromptsRow:
+    """What a session's next prompt comes after.
+
+    standing, briefing  what was kept of its prompts; None before the first.
+    past                its turns that are over, oldest first: {id, number, called, messages, is_closed, dead}.
+    closed              the numbers of its turns, also of those in the recap, that tell of what the reader may not see.
+    factors             before the first prompt: what was learned of the model's tokens, by script.
+    summary             the newest that the reader may be told: {version, until, text, kept: [{turn, text, message_id,
+                        ours}]}.
+    is_summary_closed   the one that leads the prompts is not to be told any more; None where none does.
+    awaited             whether a newer one is under way, or waits for a later try; None where none is wanted.
+    """
+
+    cache_state: JsonObject | None
+    briefing: JsonObject | None
+    past_turns: list[JsonObject] | None
+    restricted_turns: list[int] | None
+    token_factors: dict[str, float] | None
+    summary: JsonObject | None = None
+    is_summary_restricted: bool | None = None
+    is_summary_pending: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepRequest:
+    """Whose prompt it is, which model is asked, and when."""
+
+    session_id: UUID
+    turn_id: UUID
+    provider: str
+    model: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """The record of one prompt; `basis` and `made` are packed.
+
+    basis  of a turn's first prompt, and of the first after it was begun anew.
+    """
+
+    step: int
+    month: date
+    at: datetime
+    model: str
+    prompt_hash: str
+    prompt_inputs: bytes | None
+    step_record: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class PromptWrites:
+    """Everything that is stored of a prompt before its model is asked.
+
+    asking   whose prompt it is, and which model is asked.
+    row      its record, and texts: what the record names and is not stored yet, by hash.
+    kept     what the session's next prompt continues from; anew: with another briefing than before.
+    look_at  when retention is to be checked, if that is not scheduled yet.
+    refused  attachments of the turn's messages without room in its prompts; None where that is not decided by this
+             prompt.
+    """
+
+    asking: StepRequest
+    row: LedgerRow
+    texts: Mapping[str, str]
+    kept: StoredCacheState
+    anew: bool
+    look_at: datetime
+    refused: tuple[UUID, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPosition:
+    """Where a turn stands in its session, and the turns before and after it whose prompts have records."""
+
+    session_id: UUID
+    number: int
+    previous_turn_id: UUID | None
+    next_turn_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedUsage:
+    """What a model reported of one prompt; `miss` as the turn kept it, `cost_usd` a decimal as text."""
+
+    step: int
+    input_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    output_tokens: int
+    cost_usd: str | None
+    cache_miss: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceStatus:
+    """What became of a source: the level that it is of by now, and whether it was deleted."""
+
+    table: str
+    id: str
+    classification: int
+    is_deleted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerText:
+    """A text by its hash; `words` is None once it was forgotten."""
+
+    hash: str
+    text: str | None
+
+
+NO_PREVIOUS_PROMPTS = PreviousPromptsRow(None, None, None, None, None, None, None)
+
+
+def read_previous_prompts(
+    tx: Transaction, session_id: UUID, *, model: str, before_turn: int, limit: int, clearance: int, now: datetime
+) -> PreviousPromptsRow:  # fmt: skip
+    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
+    reader of that clearance, as of `at`."""
+    found = tx.first(
+        SQL["read_previous_prompts"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn, most=limit, clearance=clearance,
+        lines=_KEY_DETAILS_PER_KIND, kinds=list(KEY_DETAIL_KINDS), at=now, awaited=now + SWEEP_DELAY,
+    )  # fmt: skip
+    return found or NO_PREVIOUS_PROMPTS
+
+
+def insert_prompt_record(tx: Transaction, writes: PromptWrites) -> None:
+    """Store that a model is about to be asked: the step's request, the record of its prompt and what the next continues
+    from.
+
+    Two turns that store the same texts for the first time wait for each other: always in the order of the hashes, which
+    is jsonb's own, so that neither waits for ever.
+    """
+    asking, row, kept = writes.asking, writes.row, writes.kept
+    tx.run(
+        SQL["insert_prompt_record"],
+        turn_id=asking.turn_id,
+        session_id=asking.session_id,
+        provider=asking.provider,
+        asked=asking.model,
+        requested_at=asking.at,
+        step=row.step,
+        month=row.month,
+        at=row.at,
+        model=row.model,
+        prompt_hash=row.prompt_hash,
+        basis=row.prompt_inputs,
+        made=row.step_record,
+        texts=jsonb(dict(sorted(writes.texts.items()))),
+        standing=kept.cache_state,
+        briefing=kept.briefing if writes.anew else None,
+        anew=writes.anew,
+        look_at=writes.look_at,
+    )
+
+
+def mark_omitted_attachments(tx: Transaction, turn_id: UUID, omitted_ids: Sequence[UUID]) -> None:
+    """Write down which of what came with a turn's messages had no room in its prompts."""
+    tx.run(SQL["mark_omitted_attachments"], turn_id=turn_id, refused=list(omitted_ids))
+
+
+def list_ledger_rows(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
+    """The records of a turn's prompts, by step, as far as a reader of that clearance may see them."""
+    return tx.all(SQL["list_ledger_rows"], LedgerRow, turn_id=turn_id, clearance=clearance)
+
+
+def group_by_inputs(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
+    """The records of a turn apart by what they have in common: one list each time that it was begun, whose first has a
+    basis. Records from before the first basis that is left say nothing."""
+    found: list[list[LedgerRow]] = []
+    for row in rows:
+        if row.prompt_inputs is not None:
+            found.append([row])
+        elif found:
+            found[-1].append(row)
+    return found
+
+
+def read_source_status(
+    tx: Transaction, session_id: UUID, ids_by_table: Mapping[str, Collection[str]]
+) -> list[SourceStatus]:
+    """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, facts,
+    episodes, turns, summaries and sources (numbers of the session), handles. Those that are not told of are not there,
+    or have no level."""
+    tables = ("entities", "documents", "files", "messages", "facts", "episodes")
+    uuids = {name: [*ids_by_table.get(name, ())] for name in tables}
+    return tx.all(
+        SQL["read_source_status"], SourceStatus, session_id=session_id, rows=[*ids_by_table.get("context_rows", ())],
+        handles=[*ids_by_table.get("handles", ())], turns=[int(one) for one in ids_by_table.get("turns", ())],
+        numbers=[int(one) for one in ids_by_table.get("sources", ())],
+        summaries=[int(one) for one in ids_by_table.get("summaries", ())], **uuids,
+    )  # fmt: skip
+
+
+def find_turn_position(tx: Transaction, turn_id: UUID) -> TurnPosition | None:
+    """Where the turn stands in its session."""
+    return tx.first(SQL["find_turn_position"], TurnPosition, turn_id=turn_id)
+
+
+def read_reported_usage(tx: Transaction, turn_id: UUID) -> dict[int, ReportedUsage]:
+    """What the models reported of the turn's prompts, by step."""
+    return {one.step: one for one in tx.all(SQL["read_reported_usage"], ReportedUsage, turn_id=turn_id)}
+
+
+def read_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
+    """The texts of those hashes; those that were forgotten are missing."""
+    found = tx.all(SQL["read_texts"], LedgerText, month=month, hashes=list(hashes))
+    return {one.hash: one.text for one in found if one.text is not None}
+
+
+def delete_before(tx: Transaction, before: date, limit: int) -> int:
+    """Remove up to `most` ledgers and texts of months before `before`; says how many went."""
+    dropping = ("drop_ledgers", "drop_pulse_ledgers", "drop_blobs")
+    return sum(tx.run(SQL[name], before=before, most=limit) for name in dropping)
+
+
+def find_oldest_month(tx: Transaction) -> date | None:
+    """The first month of which something is kept; None when nothing is."""
+    found: date | None = tx.value(SQL["find_oldest_month"])
+    return found
+
+
+def find_sessions_briefed_from(tx: Transaction, sources: Sequence[str]) -> list[UUID]:
+    """Return the sessions whose pinned briefing was made of one of these sources (table/id)."""
+    return [one.id for one in tx.all(SQL["find_sessions_briefed_from"], _SessionIdRow, sources=list(sources))]
+
+
+def erase_cache_states(tx: Transaction, sessions: Collection[UUID], erased_histories: Collection[UUID]) -> None:
+    """Take the text of their pinned briefings away from what the next prompts of these sessions stand on; of those in
+    `histories` also what leads their history."""
+    for row in tx.all(SQL["read_cache_states"], _SessionPromptsRow, ids=[*sessions]):
+        kept = StoredCacheState.from_cache_state(
+            StoredCacheState(row.cache_state, row.briefing)
+            .to_cache_state()
+            .without_text(is_history_erased=row.session_id in erased_histories)
+        )
+        tx.run(SQL["update_cache_state"], session_id=row.session_id, standing=kept.cache_state, briefing=kept.briefing)
+
+
+def update_token_factor(tx: Transaction, model: str, script: str, factor: float) -> None:
+    """Take in a further report of how many tokens a model counts."""
+    tx.run(SQL["update_token_factor"], model=model, script=script, factor=factor)

@@ -1,0 +1,97 @@
+"""A try at a record's Pulses begins and ends: who is at it, what they tell of then, when somebody looks at them again.
+
+In the transaction that ends it the record is locked before its due work, as those who mark it do.
+"""
+
+from datetime import datetime, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from parlour.infra import log
+from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
+from parlour.pulse.due import budget, scheduling_rules, store
+from parlour.records import staleness
+from parlour.records.staleness import PendingChanges
+
+WORK_KIND: work_due.WorkKind = "pulse"
+
+
+def lease(tx: Transaction, record_id: UUID, leased_until: datetime, now: datetime) -> bool:
+    """Be the only one at the record's Pulses until then. False when another is, or when nobody asks for them: a message
+    that comes twice, the second time after they were written, is no cause to write them within their next window."""
+    store.lock_record(tx, record_id)  # who ends with it holds it as well: asked for and held are one look
+    if not store.is_requested(tx, record_id) or not work_due.lease(tx, WORK_KIND, record_id, leased_until, now):
+        return False
+    staleness.merge_side_marks(tx, record_id)
+    return True
+
+
+def lock_lease(tx: Transaction, record_id: UUID, leased_until: datetime) -> bool:
+    """Whether the record's Pulses are still one's own to write; if so nobody marks them or takes them before the
+    transaction ends. Asked first in it: who took too long has lost them to another, and writes nothing."""
+    store.lock_record(tx, record_id)
+    return work_due.lock_leased(tx, WORK_KIND, record_id, leased_until) is not None
+
+
+def record_success(
+    tx: Transaction,
+    record_id: UUID,
+    reflected_changes: PendingChanges,
+    sources_read_at: datetime,
+    *,
+    window: timedelta,
+    max_age: timedelta,
+    leased_until: datetime,
+    cost_usd: Decimal | None,
+    now: datetime,
+) -> None:
+    """The record's Pulses, which are ours, tell of what was `seen` at `read_at`, newly written or found to be as they
+    should.
+
+    window    its kind's; age: after which they are looked at although nothing changed.
+    cost_usd  of the model calls; None when there was none.
+
+    What changed after the reading stays, and is due when its window is over.
+    """
+    since = staleness.acknowledge_changes(tx, record_id, reflected_changes, sources_read_at)
+    store.record_success(tx, record_id, cost_usd)
+    work_due.release(
+        tx, WORK_KIND, record_id, leased_until, scheduling_rules.next_check_at(since, window, now, max_age)
+    )
+
+
+def record_failure(
+    tx: Transaction, record_id: UUID, problem: str, leased_until: datetime, now: datetime, level: int | None = None
+) -> int:
+    """A try came to nothing, `problem` says why: what there is stays, and the next try waits. With `level` it was that
+    level's text, and those below it were written. How many in a row that were; give them to `tell_given_up` once it is
+    committed."""
+    failures = store.record_failure(tx, record_id, problem, level, now)
+    work_due.release(tx, WORK_KIND, record_id, leased_until, now + scheduling_rules.back_off(failures, problem))
+    return failures
+
+
+def report_given_up(tenant_id: UUID, record_id: UUID, problem: str, failures: int) -> bool:
+    """Whether it was tried often enough; people are told of it then, and with every further try."""
+    if failures < scheduling_rules.MAX_FAILURES:
+        return False
+    log.warning("pulse_given_up", tenant_id=tenant_id, entity_id=record_id, problem=problem, failures=failures)
+    log.count("PulseGivenUp")
+    return True
+
+
+def wait_for_budget(
+    tx: Transaction, record_id: UUID, leased_until: datetime, default_pulse_cap: Decimal, now: datetime
+) -> None:
+    """There was no room in a budget for it: it is looked at again when there may be."""
+    store.set_waiting(tx, [record_id], "budget")
+    work_due.release(
+        tx, WORK_KIND, record_id, leased_until, budget.next_attempt_with_budget(tx, default_pulse_cap, now)
+    )
+
+
+def drop(tx: Transaction, record_id: UUID, leased_until: datetime, now: datetime) -> None:
+    """The record was found to be there no more, or to have no Pulses: nobody has to look, if that is still so."""
+    if lock_lease(tx, record_id, leased_until) and store.delete_obsolete_work(tx, [(record_id, None)]) == 0:
+        work_due.release(tx, WORK_KIND, record_id, leased_until, now)

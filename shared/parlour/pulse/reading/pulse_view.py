@@ -1,0 +1,214 @@
+"""A record's Pulse as its reader may see it: what it says, what came since, what it waits for. No model is asked."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import RESTRICTED, Principal
+from parlour.pulse.pulse import Citation, Pulse, Statement
+from parlour.pulse.reading import changes_since, store
+from parlour.pulse.reading.changes_since import ChangeSincePulse, StaleMark
+from parlour.pulse.reading.store import PulseViewRow
+from parlour.records import crud, staleness
+from parlour.records.record import RecordRef
+
+_HIDDEN_STATE: dict[str, Any] = {
+    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False,
+}  # fmt: skip
+"""What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
+
+_HIDDEN_PROBLEM: dict[str, Any] = {
+    "waiting_for": None,
+    "problem": None,
+    "problem_at": None,
+    "failures": 0,
+    "dead": False,
+}
+"""What somebody hears whose own text was written, while one of a higher level could not be."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ONE_MICROSECOND = timedelta(microseconds=1)
+_FILE_PREFIX = "files/"
+
+
+@dataclass(frozen=True, slots=True)
+class PulseView:
+    """What a reader gets of a record's Pulse.
+
+    pulse       the fullest that they may see; None before the first, or while it is withheld.
+    withheld    it was written from something that stands above its level by now, and waits to be written anew. closed:
+                so was one of those that there are, also where the reader gets another.
+    marks       why it is stale and since when, as far as the reader may know; none while it is fresh.
+    changes     what came after it, a few of each cause, the newest first.
+    due_at      when somebody looks at it again; None when nobody is to.
+    problem     the code of why the last writing came to nothing; None when it did not. `failures` of them in a row;
+                dead: people were told, and it is tried once a day until it is asked for.
+    links       the console's addresses of what it cites, by `table/id`; only for who reads it.
+    """
+
+    entity_id: UUID
+    handle: str
+    name: str
+    pulse: Pulse | None
+    is_withheld: bool
+    has_restricted_level: bool
+    stale_marks: tuple[StaleMark, ...]
+    changes: tuple[ChangeSincePulse, ...]
+    due_at: datetime | None
+    waiting_for: str | None
+    problem: str | None
+    problem_at: datetime | None
+    failures: int
+    is_given_up: bool
+    links: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def stale_since(self) -> datetime | None:
+        """Since when something is not told of; None while everything is."""
+        return min((one.since for one in self.stale_marks), default=None)
+
+    @property
+    def changes_text(self) -> str:
+        """What came after the Pulse, in one line; "" when nothing did, or there is no Pulse."""
+        return (
+            changes_since.render_changes(self.changes, [one.cause for one in self.stale_marks])
+            if self.pulse and self.stale_marks
+            else ""
+        )
+
+    def to_json(self) -> JsonObject:
+        """As the API tells it."""
+        causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.stale_marks]
+        return {
+            "record": self.handle, "name": self.name, "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
+            "withheld": self.is_withheld, "stale_since": _iso_time(self.stale_since), "causes": causes, "since": self.changes_text,
+            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {}, "due_at": _iso_time(self.due_at),
+            "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso_time(self.problem_at),
+            "failures": self.failures, "dead": self.is_given_up,
+        }  # fmt: skip
+
+
+def read_pulse(
+    principal: Principal, tx: Transaction, ref: RecordRef, now: datetime, *, counts_as_read: bool = True
+) -> PulseView:
+    """The record's Pulse for this reader.
+
+    looked  that somebody does counts: what is looked at often is written first. Not for a page that looks by itself.
+
+    NotFound when there is no such record for the principal, or its kind has no Pulses.
+    """
+    entity = crud.get_record(principal, tx, ref)
+    found = find_pulse_view(principal, tx, entity.id)
+    if found is None:
+        raise NotFound(f"{entity.handle} has no Pulse: its type does not set `pulse: auto`")
+    if found.has_restricted_level:
+        staleness.mark_stale_if_fresh(tx, entity.id, "changed", now)
+    if counts_as_read:
+        record_read(tx, entity.id, now)
+    return replace(found, links=citation_links(principal, tx, found.pulse.citations)) if found.pulse else found
+
+
+def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> PulseView | None:
+    """The same by the record's id, and nobody is told; None when there is none."""
+    row = store.find_pulse_view(tx, entity_id, principal.clearance)
+    if row is None or not row.has_pulses:
+        return None
+    pulse = _parse_pulse(row) if row.pulse else None
+    was_written = pulse is not None and row.failed_level is not None and row.failed_level > principal.clearance
+    changes = _visible_changes(tx, row, row.stale_since, pulse, principal.clearance, is_own_level_current=was_written)
+    marks = _visible_marks(row, changes, principal.clearance)
+    if pulse and was_written:
+        marks = [one for one in marks if one.since > pulse.checked_at]
+    found = PulseView(
+        row.id, row.handle, row.name, pulse, row.is_withheld, row.has_restricted_level, tuple(marks), tuple(changes), row.due_at,
+        row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures, row.given_up_at is not None,
+    )  # fmt: skip
+    if was_written:
+        found = replace(found, **_HIDDEN_PROBLEM)
+    return _hide_check_time(found if marks or row.is_withheld else replace(found, **_HIDDEN_STATE), principal.clearance)
+
+
+def citation_links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
+    """The console's addresses of what is cited, by `table/id`; what is gone has none."""
+    rows = [one.source_id for one in citations if one.table]
+    places = store.find_citation_targets(tx, rows, principal.clearance) if rows else []
+    return {one.source_id: one.link for one in places if one.link}
+
+
+def record_read(tx: Transaction, entity_id: UUID, now: datetime) -> None:
+    """Somebody looked at the record's Pulse."""
+    store.record_read(tx, entity_id, now.astimezone(UTC).date(), now)
+
+
+def _hide_check_time(view: PulseView, clearance: int) -> PulseView:
+    """When a text was last found to be as it should tells of changes that were looked at: it is for those who may see
+    all of them. To others a text is as old as its writing."""
+    if view.pulse is None or clearance >= RESTRICTED:
+        return view
+    return replace(view, pulse=replace(view.pulse, checked_at=view.pulse.generated_at))
+
+
+def _visible_changes(
+    tx: Transaction, row: PulseViewRow, stale_since: datetime | None, pulse: Pulse | None, clearance: int, *,
+    is_own_level_current: bool,
+) -> list[ChangeSincePulse]:  # fmt: skip
+    """What came after the Pulse. A change that was committed after the reading for it, and is older, is unreflected all
+    the same: the mark that it left says so, unless it is there for a higher level's text alone."""
+    if stale_since is None:
+        return []
+    told = (
+        [UUID(one.removeprefix(_FILE_PREFIX)) for one in pulse.source_ids if one.startswith(_FILE_PREFIX)]
+        if pulse
+        else []
+    )
+    unreflected = stale_since - _ONE_MICROSECOND
+    after = (
+        _EPOCH if pulse is None else pulse.checked_at if is_own_level_current else min(pulse.checked_at, unreflected)
+    )
+    found = store.list_changes_since(tx, row.id, after, clearance, told, changes_since.MAX_EXAMPLES)
+    return [one for one in found if one.cause in {"changed", "link_changed"} or one.cause in row.stale_causes]
+
+
+def _visible_marks(row: PulseViewRow, changes: Sequence[ChangeSincePulse], clearance: int) -> list[StaleMark]:
+    if row.stale_since is None:
+        return []
+    found = changes_since.stale_marks(row.stale_causes, row.stale_marks, row.stale_since)
+    return found if clearance >= RESTRICTED else changes_since.filter_visible_marks(found, changes)
+
+
+def _parse_pulse(row: PulseViewRow) -> Pulse:
+    kept = row.pulse or {}
+    moments = (datetime.fromisoformat(str(kept[name])) for name in ("read_at", "generated_at", "checked_at"))
+    told = kept["told_of"]
+    return Pulse(
+        row.id, int(str(kept["level"])), int(str(kept["version"])), str(kept["markdown"]),
+        tuple(map(Statement.from_json, _json_objects(kept["statements"]))),
+        tuple(map(Citation.from_json, _json_objects(kept["citations"]))),
+        tuple(map(str, told)) if isinstance(told, list) else (),
+        str(kept["fingerprint"]), str(kept["model"]), Decimal(str(kept["cost_usd"])), *moments,
+    )  # fmt: skip
+
+
+def _json_objects(value: Json) -> list[JsonObject]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _pulse_json(pulse: Pulse, links: Mapping[str, str]) -> JsonObject:
+    return {
+        "level": pulse.level, "version": pulse.version, "markdown": pulse.markdown,
+        "statements": [one.to_json() for one in pulse.statements],
+        "citations": [{**one.to_json(), "link": links.get(one.source_id)} for one in pulse.citations],
+        "generated_at": _iso_time(pulse.generated_at),
+        "read_at": _iso_time(pulse.sources_read_at), "checked_at": _iso_time(pulse.checked_at), "model": pulse.model,
+        "cost_usd": f"{pulse.cost_usd:f}", "fingerprint": pulse.fingerprint,
+    }  # fmt: skip
+
+
+def _iso_time(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None

@@ -1,0 +1,45 @@
+"""Two texts of a Pulse, statement by statement: what is new, what is gone, what is said otherwise. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from parlour.infra.json_values import Json, JsonObject
+from parlour.pulse.pulse import Statement
+
+_MIN_SIMILARITY = 0.6
+"""How much of the words two statements share that say the same thing otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiff:
+    """What became of the statements of an older text; `changed` are pairs, before and after."""
+
+    added: tuple[str, ...]
+    removed: tuple[str, ...]
+    changed: tuple[tuple[str, str], ...]
+    unchanged: tuple[str, ...]
+
+    def to_json(self) -> JsonObject:
+        """As the API tells it."""
+        changed: list[Json] = [{"before": before, "after": after} for before, after in self.changed]
+        return {"added": [*self.added], "removed": [*self.removed], "changed": changed, "kept": [*self.unchanged]}
+
+
+def diff_statements(older: Sequence[Statement], newer: Sequence[Statement]) -> TextDiff:
+    """What is different between two texts; a statement that only moved, or has other sources, is kept."""
+    old, new = (list(dict.fromkeys(one.text for one in said)) for said in (older, newer))
+    kept = [text for text in new if text in old]
+    gone, come = [text for text in old if text not in kept], [text for text in new if text not in kept]
+    changed = []
+    for text in list(come):
+        likeness, nearest = max(((_similarity(one, text), one) for one in gone), default=(0.0, ""))
+        if likeness >= _MIN_SIMILARITY:
+            changed.append((nearest, text))
+            gone.remove(nearest)
+            come.remove(text)
+    return TextDiff(tuple(come), tuple(gone), tuple(changed), tuple(kept))
+
+
+def _similarity(first: str, second: str) -> float:
+    return SequenceMatcher(None, first.split(), second.split(), autojunk=False).ratio()

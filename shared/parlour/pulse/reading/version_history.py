@@ -1,0 +1,107 @@
+"""What a record's Pulse said before, and what changed between two of its texts."""
+
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import RESTRICTED, Principal
+from parlour.pulse.pulse import Statement
+from parlour.pulse.reading import store
+from parlour.pulse.reading.pulse_view import find_pulse_view
+from parlour.pulse.reading.store import VersionRow
+from parlour.pulse.reading.text_diff import diff_statements
+from parlour.records import crud
+from parlour.records.record import RecordRef
+
+MAX_VERSIONS = 50
+
+
+def list_versions(
+    principal: Principal, tx: Transaction, ref: RecordRef, *, limit: int = 20, before_version: int | None = None
+) -> JsonObject:
+    """The texts of the Pulse that this reader sees, the newest first, from behind the version `before` on.
+
+    {"record", "level", "versions": [{"version", "generated_at", "markdown", "citations", "model", "cost_usd", "causes",
+    "marks"}], "next": version | None}. What a text was written for is told only to those who see everything: marks have
+    no levels. A text that was written from something above its level by now is not there. NotFound as `read`.
+    """
+    entity_id, handle, level = _visible_pulse(principal, tx, ref)
+    rows = (
+        store.list_versions(tx, entity_id, level, before_version=before_version, limit=limit + 1)
+        if level is not None
+        else []
+    )
+    versions: list[Json] = [_version_json(one, principal.clearance) for one in rows[:limit]]
+    more = rows[limit - 1].version if len(rows) > limit else None
+    return {"record": handle, "level": level, "versions": versions, "next": more}
+
+
+def diff_versions(
+    principal: Principal,
+    tx: Transaction,
+    ref: RecordRef,
+    older_version: int | None = None,
+    newer_version: int | None = None,
+) -> JsonObject:
+    """What changed between two texts; without `after` the newest, without `before` the one before that.
+
+    {"record", "before": {"version", "generated_at"} | None, "after", "added", "removed", "changed", "kept"}. The first
+    text is new altogether. NotFound when there is no such text for this reader.
+    """
+    entity_id, handle, level = _visible_pulse(principal, tx, ref)
+    if level is None:
+        raise NotFound(f"{handle} has no Pulse yet")
+    newer = _find_version(tx, entity_id, level, handle, newer_version)
+    older = (
+        _find_version(tx, entity_id, level, handle, older_version)
+        if older_version is not None
+        else _previous_version(tx, entity_id, newer)
+    )
+    found = diff_statements(_parse_statements(older) if older else [], _parse_statements(newer))
+    return {
+        "record": handle, "before": _version_reference(older) if older else None, "after": _version_reference(newer), **found.to_json()
+    }  # fmt: skip
+
+
+def _visible_pulse(principal: Principal, tx: Transaction, ref: RecordRef) -> tuple[UUID, str, int | None]:
+    """The record, and the level of the Pulse that this reader sees."""
+    entity = crud.get_record(principal, tx, ref)
+    found = find_pulse_view(principal, tx, entity.id)
+    if found is None:
+        raise NotFound(f"{entity.handle} has no Pulse: its type does not set `pulse: auto`")
+    return entity.id, entity.handle, found.pulse.level if found.pulse else None
+
+
+def _find_version(tx: Transaction, entity_id: UUID, level: int, handle: str, number: int | None) -> VersionRow:
+    rows = store.list_versions(tx, entity_id, level, numbers=None if number is None else [number], limit=1)
+    if not rows:
+        raise NotFound(f"{handle} has no Pulse version {number} that you can see")
+    return rows[0]
+
+
+def _previous_version(tx: Transaction, entity_id: UUID, newer: VersionRow) -> VersionRow | None:
+    rows = store.list_versions(tx, entity_id, newer.level, before_version=newer.version, limit=1)
+    return rows[0] if rows else None
+
+
+def _parse_statements(row: VersionRow) -> list[Statement]:
+    return list(map(Statement.from_json, row.statements))
+
+
+def _version_json(row: VersionRow, clearance: int) -> JsonObject:
+    sees_all = clearance >= RESTRICTED
+    return {
+        **_version_reference(row), "markdown": row.markdown, "citations": [*row.citations], "model": row.model,
+        "cost_usd": f"{row.cost_usd:f}", "causes": [*row.causes] if sees_all else None,
+        "marks": row.mark_count if sees_all else None,
+    }  # fmt: skip
+
+
+def _version_reference(row: VersionRow) -> JsonObject:
+    return {"version": row.version, "generated_at": _iso_time(row.generated_at)}
+
+
+def _iso_time(moment: datetime) -> str:
+    return moment.isoformat()

@@ -1,0 +1,36 @@
+"""What a Pulse was written from, in one hash: equal, and nothing has to be written. Pure.
+
+It is taken of what stands in the prompt, not of what was asked for: a row of another record that came nearer than one
+that was in before changes it, although nothing happened to this record.
+"""
+
+from collections.abc import Sequence
+
+from parlour.infra.json_values import Json, JsonObject, canonical_digest
+from parlour.pulse.material.numbered_sources import NumberedSource
+
+
+def fingerprint(
+    documents: Sequence[NumberedSource], properties: JsonObject, *, prompt_version: str, model: str, level: int,
+    question: str = "",
+) -> str:  # fmt: skip
+    """The SHA-256 of the result set (which rows, their words as they stand in the prompt, and their order), counts
+    included, of the record's properties, the prompt's version, the model (provider/model), the level and the question.
+
+    The numbers of the documents are not part of it: they shift with what did not get in.
+    """
+    return canonical_digest(
+        {
+            "rows": source_hashes(documents),
+            "properties": properties,
+            "prompt": prompt_version,
+            "model": model,
+            "level": level,
+            "question": question,
+        }
+    )
+
+
+def source_hashes(documents: Sequence[NumberedSource]) -> list[Json]:
+    """The result set: two levels whose sets are equal have one Pulse."""
+    return [[str(one.source_kind), one.source.table, one.source.id, canonical_digest(one.text)] for one in documents]

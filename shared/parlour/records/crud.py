@@ -1,0 +1,295 @@
+"""Records: made, read, changed, deleted and listed by people, agents and the API.
+
+Every change leaves its trail (`records/trail.py`) in the transaction that makes it. After the commit the caller has
+the new rows embedded: `index.pending.nudge`. Nobody reads, changes or counts a record above their clearance: it is not
+there. What is said of roles is checked at the doors; here everybody who can see a record may change it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID
+
+from parlour.files import store as files
+from parlour.infra import log
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.principal import LEVEL_NAMES, Principal
+from parlour.records import deltas, propagation, staleness, store, type_registry
+from parlour.records import page_cursor as places
+from parlour.records.deltas import FieldChange
+from parlour.records.propagation import RecordTransition
+from parlour.records.properties import merge_properties, validate_filter
+from parlour.records.record import (
+    PROJECT_TYPE,
+    Record,
+    RecordInput,
+    RecordKey,
+    RecordPage,
+    RecordPatch,
+    RecordRef,
+    generate_keys,
+    parse_reference,
+    printable_reference,
+    validate_key,
+    validate_name,
+)
+from parlour.records.record_type import RecordType
+from parlour.records.type_provisioning import provision_record_type
+from parlour.tenancy import audit
+
+__all__ = [
+    "Entity", "EntityKey", "NewEntity", "Page", "Patch", "Ref", "browse", "change", "create", "delete", "find_entities",
+    "hold", "read", "read_many", "was_changed",
+]  # fmt: skip
+
+MAX_PAGE_SIZE = 100
+"""Records in a page."""
+
+
+def create_record(
+    principal: Principal, tx: Transaction, new: RecordInput, now: datetime, new_id: NewId, origin: str | None = None
+) -> Record:
+    """Make a record. The same `origin` again gives the record that was made the first time.
+
+    InvalidRequest says what of it does not fit its kind; Conflict: there is one of that key already, or what `origin`
+    made was deleted since or is of another kind; NotFound: there is no such project; Forbidden: above the principal's
+    own clearance.
+    """
+    store.lock_tenant(tx)
+    if origin and (there := _find_by_origin(principal, tx, origin, new.type)):
+        return there
+    kind = provision_record_type(principal, tx, new.type, now, new_id)
+    project = _project(principal, tx, new.project)
+    columns = {
+        "type": kind.key,
+        "name": validate_name(new.name),
+        "properties": merge_properties(kind.properties, {}, new.properties, kind.key),
+        "classification": _classification_for(principal, kind, new.classification, project),
+        "project_id": project.id if project else None,
+        "origin": origin,
+        "by": principal.name,
+        "now": now,
+    }
+    record_id = _insert(tx, columns, validate_key(new.key) if new.key else "", new_id(now))
+    if record_id is None and origin and (there := _find_by_origin(principal, tx, origin, new.type)):
+        return there
+    if record_id is None:
+        raise Conflict(f"key: {kind.key}/{new.key} is taken; choose another, or omit it to generate one")
+    propagation.propagate_creation(principal, tx, kind, get_record(principal, tx, record_id), now, new_id)
+    log.info("record_created", principal=principal.name, entity_id=record_id)
+    return get_record(principal, tx, record_id)
+
+
+def get_record(principal: Principal, tx: Transaction, ref: RecordRef) -> Record:
+    """One record; NotFound when there is none of that name for this reader."""
+    for entity in find_records(principal, tx, [ref]):
+        return entity
+    raise NotFound(f"record '{printable_reference(ref)}' not found; a handle is type/key, like 'task/T-112'")
+
+
+def find_records(principal: Principal, tx: Transaction, refs: Sequence[RecordRef]) -> list[Record]:
+    """The records so named, each once, in that order; what is not there for this reader is left out."""
+    wanted = [one for one in dict.fromkeys(map(parse_reference, refs)) if one is not None]
+    ids = [one for one in wanted if isinstance(one, UUID)]
+    keys = [one for one in wanted if isinstance(one, RecordKey)]
+    found = store.find_records(tx, ids, keys, principal.clearance) if wanted else []
+    by_name: dict[UUID | RecordKey, Record] = {entity.id: entity for entity in found}
+    by_name |= {RecordKey(entity.type, entity.key): entity for entity in found}
+    return list({by_name[one].id: by_name[one] for one in wanted if one in by_name}.values())
+
+
+def update_record(
+    principal: Principal,
+    tx: Transaction,
+    ref: RecordRef,
+    patch: RecordPatch,
+    version: int | None,
+    now: datetime,
+    new_id: NewId,
+    further_changes: Sequence[FieldChange] = (),
+    origin: str | None = None,
+) -> Record:
+    """Give a record its next version; a patch that changes nothing gives it as it is.
+
+    `version`: the one that the caller has read; Conflict when the record is at another by now. None does not ask.
+    `also`: what changed with it that is kept elsewhere, such as a document's text. `origin`: the call that changes it,
+    of which `was_changed` tells afterwards.
+    Otherwise the errors of `create`.
+    """
+    before = lock_record(principal, tx, ref, version)
+    kind = provision_record_type(principal, tx, before.type, now, new_id)
+    project, moved = _new_project(principal, tx, before, patch)
+    level = before.classification if patch.classification is None else patch.classification
+    after = replace(
+        before,
+        name=before.name if patch.name is None else validate_name(patch.name),
+        properties=merge_properties(kind.properties, before.properties, patch.properties, kind.key),
+        classification=_validate_classification(principal, level),
+        version=before.version + 1,
+    )
+    found = deltas.diff_records(kind, before, after) + (
+        [deltas.project_change(project.handle if project else None)] if moved else []
+    )
+    found += further_changes
+    if not found:
+        return before
+    if moved:
+        staleness.mark_parents_stale(tx, [before.id], now)
+    store.update_record(
+        tx, after, is_moved=moved, project_id=project.id if project else None, by=principal.name, now=now
+    )  # fmt: skip
+    to = (project.id, project.classification) if project and moved else (None, 0)
+    propagation.propagate_update(
+        principal, tx, RecordTransition(kind, before, after, found, *to), after, now, new_id, origin
+    )
+    log.info("record_changed", principal=principal.name, entity_id=after.id, version=after.version)
+    return get_record(principal, tx, after.id)
+
+
+def delete_record(
+    principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, now: datetime, new_id: NewId
+) -> None:
+    """Take a record away, and with it the documents and files about it, all that is searched of these, and a project's
+    context document. Its links stay and are not shown; its key is free. Errors of `change`."""
+    entity = lock_record(principal, tx, ref, version)
+    staleness.mark_parents_stale(tx, [entity.id], now)
+    staleness.mark_many_stale(tx, store.find_linked_record_ids(tx, entity.id), "link_changed", now)
+    others = store.find_context_document_records(tx, entity.id) if entity.type == PROJECT_TYPE else []
+    store.delete_records(tx, [entity.id, *others], principal.name, now)
+    files.tombstone_files(tx, [], [entity.id, *others], now)
+    audit.add_entry(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now, new_id)
+    log.info("record_deleted", principal=principal.name, entity_id=entity.id)
+
+
+def lock_record(principal: Principal, tx: Transaction, ref: RecordRef, version: int | None) -> Record:
+    """A record, and nobody else's to change until the transaction ends; Conflict when it is at another version."""
+    store.lock_tenant(tx)
+    store.lock_record(tx, get_record(principal, tx, ref).id)
+    entity = get_record(principal, tx, ref)
+    if version is not None and version != entity.version:
+        raise Conflict(
+            f"{entity.handle} is at version {entity.version}, but you changed version {version};"
+            " read it again and repeat the change"
+        )
+    return entity
+
+
+def has_change_of_origin(tx: Transaction, record_id: UUID, origin: str) -> bool:
+    """Whether that call has changed the record before; nobody can tell of a kind that is not searched."""
+    return store.has_change_of_origin(tx, record_id, origin)
+
+
+def list_records(
+    principal: Principal,
+    tx: Transaction,
+    *,
+    type: str | None = None,  # noqa: A002 - the word for it
+    project: RecordRef | None = None,
+    where: Mapping[str, str] | None = None,
+    text: str = "",
+    cursor: str = "",
+    limit: int = 20,
+) -> RecordPage:
+    """Records, the newest change first, at most `most` (1 to 100).
+
+    where   values that properties have, as text
+    text    part of the name or key, in any case
+    cursor  the `next_cursor` of the page before
+
+    InvalidRequest: there is no such kind, it has no such property or choice, or the cursor is none; NotFound: there is
+    no such project.
+    """
+    kind = type_registry.get_record_type(tx, type) if type else None
+    if kind:
+        validate_filter(kind.properties, where or {})
+    after_at, after_handle = places.decode_cursor(cursor) if cursor else (None, "")
+    limit = min(max(limit, 1), MAX_PAGE_SIZE)
+    found = store.list_records(
+        tx,
+        type=kind.key if kind else None,
+        project_id=_get_project(principal, tx, project).id if project else None,
+        where={_storable(name): _storable(value) for name, value in (where or {}).items()},
+        text=_storable(text).strip(),
+        after_at=after_at,
+        after_handle=after_handle,
+        clearance=principal.clearance,
+        most=limit + 1,
+    )
+    return RecordPage(found[:limit], places.encode_cursor(found[limit - 1]) if len(found) > limit else "")
+
+
+def resolve_record_ids(tx: Transaction, keys: Sequence[RecordKey]) -> dict[RecordKey, UUID]:
+    """The ids of the entities so named; InvalidRequest names one that does not exist."""
+    wanted = list(dict.fromkeys(keys))
+    found = store.find_record_ids(tx, [key.type for key in wanted], [key.key for key in wanted]) if wanted else []
+    ids = {RecordKey(entity.type, entity.key): entity.id for entity in found}
+    if missing := [str(key) for key in wanted if key not in ids]:
+        raise InvalidRequest(f"entity {missing[0]} not found; create it first or correct the name")
+    return ids
+
+
+def _storable(text: str) -> str:
+    return text.replace("\0", "").encode("utf-8", "ignore").decode()
+
+
+def _find_by_origin(principal: Principal, tx: Transaction, origin: str, kind: str) -> Record | None:
+    """The record that the same call made; Conflict when it is there no more, or was another kind of call."""
+    made = store.find_record_by_origin(tx, origin)
+    if made is None:
+        return None
+    if made.is_deleted:
+        raise Conflict("this call created a record that was deleted since; make a new call")
+    if made.type != kind:
+        raise Conflict(f"this call already created a {made.type}, not a {printable_reference(kind)}; make a new call")
+    return get_record(principal, tx, made.id)
+
+
+def _insert(tx: Transaction, columns: Mapping[str, object], key: str, record_id: UUID) -> UUID | None:
+    """The new record's id, under the key or one made for it; None when the key or the call's origin is taken."""
+    for one in [key] if key else generate_keys(str(columns["name"]), record_id):
+        if store.add_record(tx, {**columns, "id": record_id, "key": one}):
+            return record_id
+    if key and store.free_deleted_keys(tx, [RecordKey(str(columns["type"]), key)]):
+        return record_id if store.add_record(tx, {**columns, "id": record_id, "key": key}) else None
+    return None
+
+
+def _project(principal: Principal, tx: Transaction, ref: RecordRef | None) -> Record | None:
+    return _get_project(principal, tx, ref) if ref else None
+
+
+def _get_project(principal: Principal, tx: Transaction, ref: RecordRef) -> Record:
+    project = get_record(principal, tx, ref)
+    if project.type != PROJECT_TYPE:
+        raise InvalidRequest(f"project: {project.handle} is not a project")
+    return project
+
+
+def _new_project(
+    principal: Principal, tx: Transaction, before: Record, patch: RecordPatch
+) -> tuple[Record | None, bool]:
+    """The project that a patch puts the record into, and whether that is another than it was in."""
+    if isinstance(patch.project, str | None):
+        project = _project(principal, tx, patch.project)
+        if project and project.id == before.id:
+            raise InvalidRequest("project: a project cannot belong to itself")
+        return project, (project.id if project else None) != before.project_id
+    return None, False
+
+
+def _classification_for(principal: Principal, kind: RecordType, given: int | None, project: Record | None) -> int:
+    """What a new record is classified: as said, else as its kind says or its project is, whichever is higher."""
+    default = max(kind.settings.classification, project.classification if project else 0)
+    return _validate_classification(principal, default if given is None else given)
+
+
+def _validate_classification(principal: Principal, level: int) -> int:
+    if not 0 <= level < len(LEVEL_NAMES):
+        raise InvalidRequest(f"classification: use a number from 0 ({LEVEL_NAMES[0]}) to 3 ({LEVEL_NAMES[3]})")
+    if level > principal.clearance:
+        raise Forbidden(
+            f"classification: {LEVEL_NAMES[level]} is above your own clearance, {LEVEL_NAMES[principal.clearance]}"
+        )
+    return level

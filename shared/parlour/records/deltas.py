@@ -1,0 +1,127 @@
+"""What changed of a record, as a row that is searched and read: dated, by whom, from what to what. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+from parlour.principal import LEVEL_NAMES, Principal
+from parlour.records.record_type import RecordType
+from parlour.records.snapshots import format_value
+from parlour.search.index.context_rows import RowDraft
+
+_LONGEST_VALUE = 300
+
+_ACTOR_PHRASES = {
+    "user": "somebody in a conversation",
+    "member": "a member",
+    "key": "an API key",
+    "operator": "the operator",
+    "system": "Parlour",
+}
+
+
+class RecordState(Protocol):
+    """What is told of a record."""
+
+    @property
+    def id(self) -> UUID: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def properties(self) -> JsonObject: ...
+    @property
+    def classification(self) -> int: ...
+    @property
+    def version(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """One thing that changed: what readers call it, and what it was and is ("" for nothing)."""
+
+    name: str
+    label: str
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        if not self.before:
+            return f"{self.label}: {self.after}"
+        return f"{self.label}: {self.after or 'removed'} (was {self.before})"
+
+
+def diff_records(kind: RecordType, before: RecordState, after: RecordState) -> list[FieldChange]:
+    """What of a record's name, level and properties changed. Its project is told by `moved`."""
+    found = [
+        FieldChange("name", "name", before.name, after.name),
+        FieldChange(
+            "classification", "classification", LEVEL_NAMES[before.classification], LEVEL_NAMES[after.classification]
+        ),
+    ]
+    for name in sorted({**before.properties, **after.properties}):
+        values = [_shortened(format_value(entity.properties.get(name))) for entity in (before, after)]
+        if before.properties.get(name) != after.properties.get(name):
+            found.append(FieldChange(name, kind.label(name), *values))
+    return [one for one in found if one.name not in {"name", "classification"} or one.before != one.after]
+
+
+def project_change(project: str | None) -> FieldChange:
+    """The record belongs to another project, or to none."""
+    return FieldChange("project", "project", "", project or "none")
+
+
+def delta_row(
+    principal: Principal,
+    kind: RecordType,
+    entity: RecordState,
+    description: str,
+    now: datetime,
+    classification: int,
+    origin: str | None = None,
+) -> RowDraft:
+    """The row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`. `origin`: the call that
+    changed it."""
+    when = now.strftime("%Y-%m-%d %H:%M")
+    content = f"[{when}] {entity.name} ({kind.display_name}): {description}, by {_ACTOR_PHRASES[principal.kind]}"
+    metadata = _metadata(principal, kind, entity, when, origin)
+    return RowDraft("delta", entity.version, entity.name, content, classification, metadata)
+
+
+def imported_delta_row(
+    principal: Principal, kind: RecordType, entity: RecordState, now: datetime, origin: str
+) -> RowDraft:
+    """The row of a record that came with a pack, without its name: hundreds come at once, and a search for what one is
+    called finds the record, not twice."""
+    when = now.strftime("%Y-%m-%d %H:%M")
+    content = f"[{when}] created, by {_ACTOR_PHRASES[principal.kind]}"
+    metadata = _metadata(principal, kind, entity, when, origin)
+    return RowDraft("delta", entity.version, kind.display_name, content, entity.classification, metadata)
+
+
+def _metadata(principal: Principal, kind: RecordType, entity: RecordState, when: str, origin: str | None) -> JsonObject:
+    return {
+        "kind": kind.display_name,
+        "heading": "change",
+        "date": when,
+        "type": entity.type,
+        "key": entity.key,
+        "version": entity.version,
+        "by": principal.name,
+        **({"origin": origin} if origin else {}),
+    }
+
+
+def format_changes(found: Sequence[FieldChange]) -> str:
+    """Several differences in one line."""
+    return "; ".join(map(str, found))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"

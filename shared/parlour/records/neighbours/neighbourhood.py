@@ -1,0 +1,82 @@
+"""What stands around a record: for the briefing of a conversation about it. One round trip each."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.records.neighbours import store
+from parlour.records.neighbours.store import Neighbour
+from parlour.search.hybrid_search import MAX_EXACT_VECTORS
+
+__all__ = ["Near", "Since", "around", "projects", "since"]
+
+MAX_NEAREST = 8
+"""Rows near a record that may go into its briefing: the best few; what is asked for is searched."""
+
+_MAX_RECENT = 8
+_MAX_FILE_SUMMARIES = 40
+"""Files that are told of in short: more than a briefing has room for, however many a record has."""
+
+MAX_FILE_TOKENS = 2_500
+"""Tokens (cl100k_base) up to which a project's files are told whole; larger ones are searched."""
+
+_CLASSIFIED_TABLES, _ROW_TABLE = ("entities", "handles", "documents", "files"), "context_rows"
+"""Where what is told has a classification of its own, and stays; and what is written anew now and then."""
+
+_MOST_CHANGES = 30
+_MOST_PROJECTS = 20
+
+
+def find_neighbours(
+    principal: Principal, tx: Transaction, entity_id: UUID, *, team_id: UUID, is_project: bool
+) -> list[Neighbour]:
+    """What its newest files say in short, 40 at most, the rows nearest to it by its own vector and, around a project,
+    its files whole while they are short, and what changed in it lately; what the principal may not see is not there."""
+    return store.find_neighbours(
+        tx, entity_id, clearance=principal.clearance, team_id=team_id, is_project=is_project, nearest=MAX_NEAREST,
+        recent=_MAX_RECENT, file_summaries=_MAX_FILE_SUMMARIES, file_tokens=MAX_FILE_TOKENS, max_exact_vectors=MAX_EXACT_VECTORS,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesSince:
+    """What became of what was told: the changes, newest first, and the sources that are gone or that the reader may not
+    see any more, as (table, id)."""
+
+    changes: tuple[Neighbour, ...]
+    gone_sources: frozenset[tuple[str, str]]
+
+
+def find_changes_since(
+    principal: Principal,
+    tx: Transaction,
+    since: datetime,
+    sources: Iterable[tuple[str, str]],
+    *,
+    includes_changes: bool,
+) -> ChangesSince:
+    """What changed after `moment` on the records among `told` if it `follows` them, 30 changes at most, and what of it
+    is gone: (table, id) of entities, documents, files and context_rows, and of handles. A row that was written anew is
+    not gone, as long as what it belongs to is there. Other tables are not looked at."""
+    known = tuple(sources)
+    asked = {table: [one for of, one in known if of == table] for table in (*_CLASSIFIED_TABLES, _ROW_TABLE)}
+    if not any(asked.values()):
+        return ChangesSince((), frozenset())
+    found = store.find_changes_since(
+        tx, since, clearance=principal.clearance, limit=_MOST_CHANGES, includes_changes=includes_changes, entities=asked["entities"],
+        handles=asked["handles"], rows=asked[_ROW_TABLE], files=asked["files"], documents=asked["documents"],
+    )  # fmt: skip
+    seen, hidden = (
+        {name for one in found if one.category == part for name in one.owners} for part in ("seen", "hidden")
+    )
+    gone = {(table, one) for table in _CLASSIFIED_TABLES for one in asked[table] if f"{table}/{one}" not in seen}
+    gone |= {(_ROW_TABLE, one) for one in asked[_ROW_TABLE] if f"{_ROW_TABLE}/{one}" in hidden}
+    return ChangesSince(tuple(one for one in found if one.category == "change"), frozenset(gone))
+
+
+def list_newest_projects(principal: Principal, tx: Transaction) -> list[Neighbour]:
+    """The projects that the principal may see, the ones changed last first, 20 at most: name and handle."""
+    return store.list_newest_projects(tx, clearance=principal.clearance, limit=_MOST_PROJECTS)

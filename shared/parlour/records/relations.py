@@ -1,0 +1,86 @@
+"""The relations that links have, and how each reads from both ends. Pure.
+
+A link leads from its source to its target. Most of the catalogue's relations are said by the part about the whole
+("task belongs_to_plan plan"), some by the whole about its parts ("plan has_task task"); a pack may have more of its
+own, which are taken to be said by the part.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from parlour.infra.errors import InvalidRequest
+from parlour.text.spelling_suggestions import did_you_mean
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
+
+_MISSPELT = 0.8
+"""How much alike two names are that one person may have meant for the same."""
+
+type ParentEnd = Literal["source", "target", "neither"]
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One relation.
+
+    outgoing  how it reads from its source; incoming: from its target.
+    whole     which end is made of the other: a change of the part is a change of the whole.
+    """
+
+    name: str
+    outgoing: str
+    incoming: str
+    parent_end: ParentEnd
+
+
+CATALOGUE = {
+    relation.name: relation
+    for relation in (
+        Relation("belongs_to_plan", "is part of the plan", "includes", "target"),
+        Relation("supports_goal", "works toward the goal", "is supported by", "target"),
+        Relation("depends_on", "needs first", "is needed first by", "neither"),
+        Relation("targets_milestone", "is due for the milestone", "is the milestone of", "target"),
+        Relation("references", "refers to", "is referred to by", "neither"),
+        Relation("produces", "produces", "is produced by", "source"),
+        Relation("has_task", "includes the task", "is a task of", "source"),
+        Relation("requires", "needs", "is needed by", "source"),
+        Relation("achieved_by", "is achieved by", "achieves", "source"),
+        Relation("referenced_by", "is referred to by", "refers to", "neither"),
+        Relation("contains", "contains", "is contained in", "source"),
+        Relation("produced_by", "is produced by", "produces", "target"),
+        Relation("relates_to", "relates to", "relates to", "neither"),
+    )
+}
+
+PARENT_TO_CHILD_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation.parent_end == "source")
+PEER_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation.parent_end == "neither")
+
+
+def get_relation(name: str) -> Relation:
+    """The catalogue's of that name; one that it does not know reads as it is spelt."""
+    said = name.replace("_", " ")
+    return CATALOGUE.get(name) or Relation(name, said, f"{said} (inverse)", "target")
+
+
+def relation_phrase(name: str, *, outgoing: bool) -> str:
+    """How a relation reads from one of its ends: "belongs to plan" when the catalogue does not know it."""
+    found = get_relation(name)
+    return found.outgoing if outgoing else found.incoming
+
+
+def validate_relation(name: str, relations_in_use: frozenset[str] = frozenset()) -> str:
+    """A relation's name; InvalidRequest when it cannot be one, or is spelt almost like one of the catalogue's.
+
+    known: relations that the tenant's links have already; those are taken as they are.
+    """
+    if name in CATALOGUE or name in relations_in_use:
+        return name
+    names = [*CATALOGUE, *relations_in_use]
+    if not _NAME.fullmatch(name):
+        raise InvalidRequest(
+            f"relation: use lower-case letters, digits and underscores, like 'depends_on'{did_you_mean(name, names)}"
+        )
+    if near := did_you_mean(name, names, _MISSPELT):
+        raise InvalidRequest(f"relation: unknown relation '{name}'{near} (available: {', '.join(CATALOGUE)})")
+    return name

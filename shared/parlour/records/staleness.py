@@ -1,0 +1,124 @@
+"""Marks that a record's Pulse no longer says what is: since when, and why.
+
+Whatever changes a record, or what belongs to it, leaves them in its own transaction, with the time by which somebody
+looks: the window of its kind after the first change that is not told of, so that many changes make one writing and
+constant change does not put it off for ever. A kind without Pulses has none; a record whose kind says `children: auto`
+is marked for what belongs to it, too. Marks are counted: a writer takes away those that it has read, and no others.
+
+A mark that tells a record nothing new is written beside it, so that those who change its parts do not wait for each
+other; a writer has these counted before it reads.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.json_values import Json
+from parlour.infra.postgres import Transaction
+from parlour.records import store
+from parlour.records.built_in_types import CLOSED_CONVERSATION_STATES, CONVERSATION_TYPE
+from parlour.records.record_type import DEFAULT_COALESCE_SECONDS
+
+type StaleCause = Literal[
+    "changed", "link_changed", "file_ingested", "file_deleted", "document_changed", "child_changed", "finding_created",
+    "type_changed", "age", "manual",
+]  # fmt: skip
+
+RETRY_AFTER_GIVING_UP = timedelta(hours=1)
+"""How long after its last try a record that was given up is tried again, should it change."""
+
+
+@dataclass(frozen=True, slots=True)
+class PendingChanges:
+    """What a record's Pulses do not tell of.
+
+    marks   how many there ever were that are counted; told: how many of them the last writing had read.
+    since   the first that it had not; None when there is none.
+    causes  why, in the order in which they came up, and when each first did since then.
+    """
+
+    mark_count: int
+    reflected_mark_count: int
+    since: datetime | None
+    causes: Mapping[str, datetime]
+
+
+def mark_stale(tx: Transaction, record_id: UUID, cause: StaleCause, now: datetime) -> None:
+    """The record changed, and with it what it belongs to."""
+    mark_many_stale(tx, [record_id], cause, now)
+
+
+def mark_many_stale(tx: Transaction, ids: Sequence[UUID], cause: StaleCause, now: datetime) -> None:
+    """So did each of these, in one statement."""
+    _mark(tx, ids, cause, "child_changed", now)
+
+
+def mark_parents_stale(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
+    """What the records belong to changed with them; their own Pulses are as good as they were, or there are none."""
+    _mark(tx, ids, None, "child_changed", now)
+
+
+def mark_findings_stale(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
+    """The records are findings and new: news to what they belong to, whatever its kind says of its children."""
+    _mark(tx, ids, "changed", "finding_created", now)
+
+
+def mark_stale_without_parents(tx: Transaction, ids: Sequence[UUID], cause: StaleCause, now: datetime) -> None:
+    """The records' own Pulses are to be looked at, and nobody else's."""
+    _mark(tx, ids, cause, None, now)
+
+
+def mark_stale_if_fresh(tx: Transaction, record_id: UUID, cause: StaleCause, now: datetime) -> None:
+    """The record's Pulses turned out not to hold, unless that is known already: what they were written from may have
+    changed without a word to the record, as when a distant one is closed."""
+    row = store.read_stale_marks(tx, record_id)
+    if row and row.stale_since is None:
+        mark_stale_without_parents(tx, [record_id], cause, now)
+
+
+def request_refresh(tx: Transaction, record_id: UUID, now: datetime) -> None:
+    """Somebody wants the record's Pulses written now: they wait neither for their window nor for anything else."""
+    mark_stale_without_parents(tx, [record_id], "manual", now)
+    store.expedite_pulse(tx, record_id, now)
+
+
+def read_pending_changes(tx: Transaction, record_id: UUID) -> PendingChanges | None:
+    """What the record's Pulses do not tell of; None when there is no such record."""
+    row = store.read_stale_marks(tx, record_id)
+    if row is None:
+        return None
+    since = row.stale_since
+    causes = {cause: _since(row.stale_marks.get(cause), since) for cause in row.stale_causes} if since else {}
+    return PendingChanges(row.stale_mark_count, row.reflected_mark_count, since, causes)
+
+
+def acknowledge_changes(tx: Transaction, record_id: UUID, seen: PendingChanges, read_at: datetime) -> datetime | None:
+    """The record's Pulses tell of what was `seen` in the transaction that read for them, at `read_at`.
+
+    What was marked since then stays. Since when they are stale again by that; None when they tell of everything.
+    """
+    return store.acknowledge_marks(
+        tx, record_id, seen.mark_count, read_at, is_quiet=store.try_lock_unmarked(tx, record_id)
+    )
+
+
+def merge_side_marks(tx: Transaction, record_id: UUID) -> None:
+    """Whoever reads for the record's Pulses from now on reads what everybody did who marked it up to now."""
+    store.merge_side_marks(tx, record_id)
+
+
+def _mark(
+    tx: Transaction, ids: Sequence[UUID], cause: StaleCause | None, parent_cause: StaleCause | None, now: datetime
+) -> None:
+    if ids:
+        store.mark_stale(
+            tx, ids, cause=cause, parent_cause=parent_cause, now=now, finding="finding_created", window=DEFAULT_COALESCE_SECONDS, talk=CONVERSATION_TYPE,
+            over=CLOSED_CONVERSATION_STATES, retry=RETRY_AFTER_GIVING_UP,
+        )  # fmt: skip
+
+
+def _since(mark: Json, otherwise: datetime) -> datetime:
+    since = mark.get("since") if isinstance(mark, dict) else None
+    return datetime.fromisoformat(since) if isinstance(since, str) else otherwise

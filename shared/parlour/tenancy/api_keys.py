@@ -1,0 +1,109 @@
+"""API keys of a tenant: made, shown once, checked by their hash, revoked.
+
+A key reads `parlour_<tenant>_<key><secret>`, all in hex: the tenant's id, the key's id, and 256 random bits.
+The ids find the row; only the secret is worth anything, and only its SHA-256 is stored. A fast hash will do:
+256 random bits cannot be guessed from it.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tenancy import audit, store
+from parlour.tenancy.labels import validate_label
+from parlour.tenancy.roles import check_grant, require_role
+from parlour.tenancy.rows import ApiKey
+
+__all__ = ["CreatedKey", "Key", "Presented", "all_of", "create", "presented", "revoke"]
+
+_SECRET_BYTES = 32
+_KEY_PATTERN = re.compile(r"parlour_([0-9a-f]{32})_([0-9a-f]{32})([0-9a-f]{64})")
+
+
+@dataclass(frozen=True, slots=True)
+class CreatedApiKey:
+    """A new key and its text, which nobody can read again."""
+
+    key: ApiKey
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class PresentedKey:
+    """A text of the form of a key, as somebody presented it: not yet known to be one."""
+
+    tenant_id: UUID
+    key_id: UUID
+    secret: bytes
+
+    def matches(self, secret_hash: bytes) -> bool:
+        """Whether the secret is the one behind the stored hash; takes the same time either way."""
+        return hmac.compare_digest(_hash(self.secret), secret_hash)
+
+
+def parse_key(text: str) -> PresentedKey | None:
+    """The parts of a text that has the form of a key, else None."""
+    form = _KEY_PATTERN.fullmatch(text)
+    return form and PresentedKey(UUID(form[1]), UUID(form[2]), bytes.fromhex(form[3]))
+
+
+def create_key(
+    principal: Principal,
+    tx: Transaction,
+    *,
+    name: str,
+    roles: Collection[str],
+    clearance: int,
+    now: datetime,
+    new_id: NewId,
+    randomness: Callable[[int], bytes] = os.urandom,
+) -> CreatedApiKey:
+    """A new key of the principal's tenant. Needs admin; audited.
+
+    Raises Forbidden and InvalidRequest as the rules of granting say.
+    """
+    check_grant(principal, roles, clearance)
+    secret = randomness(_SECRET_BYTES)
+    key = store.create_key(
+        tx,
+        key_id=new_id(now),
+        name=validate_label("name", name),
+        secret_hash=_hash(secret),
+        roles=sorted(set(roles)),
+        clearance=clearance,
+        now=now,
+    )
+    details: JsonObject = {"roles": [*key.roles], "clearance": key.clearance}
+    audit.add_entry(principal, tx, "key.created", f"key:{key.id}", details, now, new_id)
+    return CreatedApiKey(key, f"parlour_{principal.tenant_id.hex}_{key.id.hex}{secret.hex()}")
+
+
+def revoke_key(principal: Principal, tx: Transaction, key_id: UUID, now: datetime, new_id: NewId) -> ApiKey:
+    """End a key at once; one that has ended stays as it was. Needs admin; audited. Raises NotFound."""
+    require_role(principal, "admin")
+    key = store.revoke_key(tx, key_id, now)
+    if key is None:
+        raise NotFound("API key not found; reload the list")
+    if key.revoked_at == now:
+        audit.add_entry(principal, tx, "key.revoked", f"key:{key.id}", {}, now, new_id)
+    return key
+
+
+def list_keys(principal: Principal, tx: Transaction) -> list[ApiKey]:
+    """The tenant's keys, the newest first, the revoked ones too. Needs admin."""
+    require_role(principal, "admin")
+    return store.list_keys(tx)
+
+
+def _hash(secret: bytes) -> bytes:
+    return hashlib.sha256(secret).digest()

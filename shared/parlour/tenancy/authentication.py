@@ -1,0 +1,169 @@
+"""Who is calling: from the headers of a request to a principal of one tenant.
+
+Four kinds of bearer, told apart by their form alone: an API key, a visitor's token, an issuer's token (a member),
+and anything else, which can only be the operator's key. Whatever is wrong with any of them, the caller hears the
+same sentence; the log has the reason.
+"""
+
+import hmac
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from parlour.infra import log
+from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, Unauthenticated
+from parlour.infra.postgres import Database
+from parlour.principal import Principal, PrincipalKind
+from parlour.tenancy import api_keys, roles, routing_keys, signed_tokens, store, tenants, visitor_tokens
+from parlour.tenancy.oidc import TrustedIssuers
+from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant
+from parlour.tenancy.visitor_tokens import VisitorClaims, VisitorToken
+
+__all__ = ["Credentials", "SignIn", "SignedIn", "Token", "Visitor"]
+
+_MAX_HEADER_CHARS = 8 * 1024
+"""Characters of a header: more than any issuer's token needs."""
+
+_MIN_OPERATOR_KEY_CHARS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """Two header values as they were received, empty when absent: `Authorization` and `Parlour-Tenant`."""
+
+    authorization: str
+    tenant: str
+
+    @property
+    def bearer(self) -> str:
+        """The bearer token; Unauthenticated when there is none."""
+        scheme, _, token = self.authorization.strip().partition(" ")
+        if scheme.lower() != "bearer" or not token.strip() or len(token) > _MAX_HEADER_CHARS:
+            raise Unauthenticated(reason="no_bearer")
+        return token.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class AuthenticatedCaller:
+    """Somebody who may act, the tenant they act in, and what a visitor's token is confined to."""
+
+    principal: Principal
+    tenant: Tenant
+    visitor: VisitorClaims | None = None
+
+
+class Authenticator:
+    """Checks credentials. Secrets are read when a bearer of their kind comes. May be shared between threads."""
+
+    def __init__(
+        self, issuers: TrustedIssuers, token_secret: Callable[[], str], operator_secret: Callable[[], str]
+    ) -> None:
+        self._issuers = issuers
+        self._token_secret = token_secret
+        self._operator_secret = operator_secret
+
+    def authenticate(self, credentials: Credentials, database: Database, now: datetime) -> AuthenticatedCaller:
+        """Who is calling, and in which tenant. A paused tenant's people sign in; look at the tenant's status.
+
+        Raises Unauthenticated; InvalidRequest when a member or the operator names no tenant; Forbidden when the
+        tenant is archived, except for the operator; NotFound when the operator names a tenant that is not there.
+        """
+        try:
+            signed_in = self._authenticate_bearer(credentials, database, now)
+        except Unauthenticated as refusal:
+            log.warning("sign_in_refused", reason=refusal.reason)
+            raise
+        if signed_in.tenant.status == "archived" and signed_in.principal.kind != "operator":
+            raise Forbidden("this tenant is closed; the operator of the deployment can open it again")
+        return signed_in
+
+    def is_operator(self, credentials: Credentials) -> bool:
+        """Whether the bearer is the operator's key; a secret of fewer than 32 characters lets nobody in."""
+        try:
+            return self._is_operator_key(credentials.bearer)
+        except Unauthenticated:
+            return False
+
+    def issue_visitor_token(self, claims: VisitorClaims, now: datetime) -> VisitorToken:
+        """A visitor's token for 24 hours."""
+        return visitor_tokens.issue_token(claims, self._token_secret(), now)
+
+    def _authenticate_bearer(self, credentials: Credentials, database: Database, now: datetime) -> AuthenticatedCaller:
+        bearer = credentials.bearer
+        if presented := api_keys.parse_key(bearer):
+            return _authenticate_key(presented, credentials.tenant, database)
+        header = signed_tokens.parse_header(bearer)
+        if header is None:
+            return self._authenticate_operator(bearer, credentials.tenant, database)
+        if header.type == visitor_tokens.VISITOR_TOKEN_TYPE:
+            whom = visitor_tokens.verify_token(bearer, self._token_secret(), now)
+            return _authenticate_visitor(whom, credentials.tenant, database)
+        return self._authenticate_member(bearer, credentials.tenant, database, now)
+
+    def _authenticate_member(self, bearer: str, slug: str, database: Database, now: datetime) -> AuthenticatedCaller:
+        identity = self._issuers.verify(bearer, now)
+        route = _find_tenant_key(_require_tenant_slug(slug), database)
+        if route is None:
+            raise Unauthenticated(reason="unknown_tenant")
+        with database.transaction(route.tenant_id) as tx:
+            row = store.find_member_credential(tx, identity.issuer, identity.subject)
+        if row is None:
+            raise Unauthenticated(reason="not_a_member")
+        return _to_caller("member", row)
+
+    def _authenticate_operator(self, bearer: str, slug: str, database: Database) -> AuthenticatedCaller:
+        if not self._is_operator_key(bearer):
+            raise Unauthenticated(reason="unknown_bearer")
+        tenant = tenants.find_tenant_by_slug(database, _require_tenant_slug(slug))
+        if tenant is None:
+            raise NotFound("tenant not found; apply a pack to create it")
+        return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id), tenant)
+
+    def _is_operator_key(self, bearer: str) -> bool:
+        secret = self._operator_secret().strip()
+        same = hmac.compare_digest(bearer.encode(errors="replace"), secret.encode())
+        return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS
+
+
+def _authenticate_key(presented: api_keys.PresentedKey, slug: str, database: Database) -> AuthenticatedCaller:
+    with database.transaction(presented.tenant_id) as tx:
+        row = store.find_key_credential(tx, presented.key_id)
+    if row is None or row.secret_hash is None or not presented.matches(row.secret_hash):
+        raise Unauthenticated(reason="unknown_key")
+    return _require_same_tenant(_to_caller("key", row), slug)
+
+
+def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) -> AuthenticatedCaller:
+    with database.transaction(claims.tenant_id) as tx:
+        row = store.find_visitor_credential(tx, claims.user_id, claims.binding_id)
+    if row is None:
+        raise Unauthenticated(reason="visitor_gone")
+    return _require_same_tenant(_to_caller("user", row, claims), slug)
+
+
+def _to_caller(
+    kind: PrincipalKind, row: CredentialRow, visitor_claims: VisitorClaims | None = None
+) -> AuthenticatedCaller:
+    tenant = store.parse_tenant(row.tenant)
+    principal = Principal(tenant.tenant_id, kind, row.id, frozenset(row.roles), row.clearance)
+    return AuthenticatedCaller(principal, tenant, visitor_claims)
+
+
+def _require_same_tenant(signed_in: AuthenticatedCaller, slug: str) -> AuthenticatedCaller:
+    """These bearers know their tenant; a header that names another is a mistake that must not go unnoticed."""
+    if slug and slug != signed_in.tenant.slug:
+        raise Unauthenticated(reason="other_tenant")
+    return signed_in
+
+
+def _find_tenant_key(slug: str, database: Database) -> RoutingKey | None:
+    if not tenants.is_slug(slug):
+        return None
+    with database.transaction(None) as tx:
+        return routing_keys.find_routing_key(tx, routing_keys.tenant_key(slug))
+
+
+def _require_tenant_slug(slug: str) -> str:
+    if not slug:
+        raise InvalidRequest("name the tenant in the header Parlour-Tenant")
+    return slug

@@ -1,0 +1,150 @@
+"""The rows of this room, one frozen record each. Columns and fields have the same names. Pure."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+
+type TenantStatus = Literal["active", "paused", "archived"]
+"""active: turns are answered; paused: they get a polite line; archived: closed, only the operator enters."""
+
+type SessionVisibility = Literal["private", "role_gated", "shared"]
+"""Who of a tenant's own people reads a conversation besides its user and the viewers, as far as their clearance goes:
+nobody; editors; every member and key."""
+
+type ConfigKind = Literal["tenant", "human", "team", "agent", "binding", "tool", "entity_type"]
+"""What has versions: the three tiers of a persona and the rest of a tenant's configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A customer of the deployment; the unit of isolation."""
+
+    tenant_id: UUID
+    slug: str
+    display_name: str
+    status: TenantStatus
+    settings: JsonObject
+    version: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingKey:
+    """Where a routing key leads. A key of a tenant as a whole has no binding."""
+
+    key: str
+    tenant_id: UUID
+    binding_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An end user of a tenant. `clearance` is None where the binding's applies."""
+
+    id: UUID
+    phone: str | None
+    display_name: str | None
+    locale: str | None
+    clearance: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A thread between a user and a binding, optionally about one entity.
+
+    needs       the clearance without which nobody but its user reads it: the most of the binding's, the user's own, the
+                level of its record now, and those of the sources that its answers were given.
+    visibility  of one about a record: what the record's kind said when it was opened; of any other "private".
+    title       '' while nothing was said that names it; archived_at: since when its user has put it away.
+    last_event  the number of the newest event of its feed.
+    """
+
+    id: UUID
+    user_id: UUID
+    binding_id: UUID
+    entity_id: UUID | None
+    visibility: SessionVisibility
+    channel: str
+    title: str
+    is_main: bool
+    pinned_at: datetime | None
+    archived_at: datetime | None
+    created_at: datetime
+    last_active_at: datetime
+    last_event: int
+    required_clearance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """Who wrote, and in which session. `is_new`: this very call made the session."""
+
+    user_id: UUID
+    session_id: UUID
+    is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ActingUser:
+    """What a principal is made of when it is read anew: whose it is and what it may see."""
+
+    tenant_id: UUID
+    id: UUID
+    clearance: int
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Somebody of the tenant, known by the subject that an OIDC issuer gives them."""
+
+    id: UUID
+    issuer: str
+    subject: str
+    display_name: str
+    roles: list[str]
+    clearance: int
+    active: bool
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """An API key, without its secret: that is shown once and then known by its hash alone."""
+
+    id: UUID
+    name: str
+    roles: list[str]
+    clearance: int
+    created_at: datetime
+    revoked_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialRow:
+    """A row that lets somebody in: a member's, a key's or a user's, with the tenant it belongs to.
+
+    `secret_hash` is a key's; `tenant` is the tenant's row as JSON.
+    """
+
+    id: UUID
+    roles: list[str]
+    clearance: int
+    secret_hash: bytes | None
+    tenant: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One administrative act. `actor` is the name of a principal, `target` is `<kind>:<id>`."""
+
+    id: UUID
+    actor: str
+    action: str
+    target: str
+    details: JsonObject
+    at: datetime

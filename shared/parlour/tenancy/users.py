@@ -1,0 +1,169 @@
+"""End users, the identities by which channels know them, and their sessions."""
+
+from datetime import datetime
+from uuid import UUID
+
+from parlour.infra.errors import NotFound
+from parlour.infra.ids import NewId
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.tenancy import store
+from parlour.tenancy.labels import clean_label
+from parlour.tenancy.persona import Persona
+from parlour.tenancy.rows import Contact, Session, SessionVisibility, User
+
+__all__ = [
+    "Contact",
+    "Session",
+    "User",
+    "Visibility",
+    "acting",
+    "contact",
+    "open_session",
+    "open_visitor",
+    "principal_of",
+    "session_of",
+]
+
+
+def find_or_create_contact(
+    tx: Transaction,
+    *,
+    channel: str,
+    address: str,
+    display_name: str | None,
+    binding_id: UUID,
+    now: datetime,
+    new_id: NewId,
+) -> Contact:
+    """Who writes from `address` on a messaging channel, and in which session.
+
+    It is a phone number (E.164), or without a plus the provider's own id of somebody who hides theirs.
+
+    One statement: the identity, the user with that number and the one main session of user and binding are found
+    or made, safely against the same person's message arriving elsewhere at the same moment. It also marks the
+    session as active, which locks its row: what the transaction stores after it is in order of commit. Of the
+    display name, which the provider sends, only what is readable is kept.
+    """
+    return store.find_or_create_contact(
+        tx,
+        channel=channel,
+        address=address,
+        display_name=clean_label(display_name),
+        binding_id=binding_id,
+        user_id=new_id(now),
+        identity_id=new_id(now),
+        session_id=new_id(now),
+        now=now,
+    )
+
+
+def create_visitor(
+    tx: Transaction,
+    *,
+    binding_id: UUID,
+    entity_id: UUID | None = None,
+    visibility: SessionVisibility = "private",
+    now: datetime,
+    new_id: NewId,
+) -> Contact:
+    """A new visitor on the web, with a session; its identity's address is the user's id.
+
+    The session is about an entity if one is named, and then visible to others as the entity's kind says. Raises
+    NotFound when the binding is missing or switched off, or the entity is beyond its clearance.
+    """
+    opened = store.create_visitor(
+        tx,
+        binding_id=binding_id,
+        entity_id=entity_id,
+        visibility=visibility,
+        user_id=new_id(now),
+        identity_id=new_id(now),
+        session_id=new_id(now),
+        now=now,
+    )
+    if opened is None:
+        raise NotFound("agent not found; list the bindings")
+    return opened
+
+
+def open_session(
+    principal: Principal,
+    tx: Transaction,
+    *,
+    binding_id: UUID,
+    entity_id: UUID | None = None,
+    visibility: SessionVisibility = "private",
+    now: datetime,
+    new_id: NewId,
+) -> Session:
+    """A further session of a user on the web, about an entity if one is named.
+
+    Raises NotFound when the user is gone, the binding is missing or off, or the entity is beyond their clearance.
+    """
+    opened = principal.id and store.open_session(
+        tx,
+        user_id=principal.id,
+        binding_id=binding_id,
+        entity_id=entity_id,
+        visibility=visibility,
+        clearance=principal.clearance,
+        session_id=new_id(now),
+        now=now,
+    )
+    if not opened:
+        raise NotFound("agent or record not found; list the bindings")
+    return opened
+
+
+def get_session(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
+    """The session, if the principal may read it: the user it belongs to, Parlour itself, or whose clearance covers it,
+    a viewer of the tenant, and those of the tenant's own people to whom it was opened (`records.Visibility`).
+
+    Raises NotFound otherwise, so that nobody learns which ids exist.
+    """
+    found = store.find_session(tx, session_id)
+    if found is None or not _can_read(principal, found):
+        raise NotFound("session not found; open one first")
+    return found
+
+
+def can_read_session(principal: Principal, tx: Transaction, session_id: UUID) -> bool:
+    """Whether `session_of` would return it."""
+    found = store.find_session(tx, session_id)
+    return found is not None and _can_read(principal, found)
+
+
+def load_user_principal(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
+    """The user as they may act now through this binding: read anew for each turn, never kept.
+
+    Raises NotFound when the user or the binding is gone.
+    """
+    acting = store.find_acting_user(tx, user_id, binding_id)
+    if acting is None:
+        raise NotFound("this user or binding no longer exists")
+    return Principal(acting.tenant_id, "user", acting.id, clearance=acting.clearance)
+
+
+def user_principal(persona: Persona) -> Principal:
+    """As `principal_of`, for a persona that was read with its user."""
+    talking, binding = persona.user, persona.binding
+    if talking is None:
+        raise NotFound("this user or binding no longer exists")
+    clearance = binding.clearance if talking.clearance is None else talking.clearance
+    return Principal(persona.tenant.tenant_id, "user", talking.id, clearance=clearance)
+
+
+def _can_read(principal: Principal, session: Session) -> bool:
+    if principal.kind == "user":
+        return principal.id == session.user_id
+    return principal.kind == "system" or (
+        _is_visible_to(principal, session) and session.required_clearance <= principal.clearance
+    )
+
+
+def _is_visible_to(principal: Principal, session: Session) -> bool:
+    """Whether somebody of the tenant, no user of it, meets the session; viewers read what an operator sees: all."""
+    if session.visibility == "shared" or principal.has_role("viewer"):
+        return True
+    return session.visibility == "role_gated" and principal.has_role("editor")

@@ -1,0 +1,167 @@
+"""What models are told of the tools for records: names, words and schemas. Pure.
+
+Every word here is in every prompt of an agent that has the tool: the whole set is held to 1,500 tokens by a test.
+Records go by their handles (`risk/R-03`), in arguments as in results; sources by the numbers of the conversation.
+"""
+
+from parlour.infra.json_values import Json, JsonObject
+from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
+
+MAX_READ = 10
+"""Records that one call of get_entity reads whole."""
+
+MAX_CREATED = 20
+"""Records that one call creates; more is a file, not a conversation."""
+
+MAX_LINKS = 40
+
+MAX_LISTED = 20
+"""Records per page of list_entities."""
+
+MAX_FOUND = 10
+"""Ten pieces of 900 characters are about 2,300 tokens: what a turn's tool results may take."""
+
+SCOPES = ("workspace", "project", "record", "type", "conversation")
+
+_TEXT: JsonObject = {"type": "string"}
+_LONGEST_NAME = 300
+
+
+def _text(description: str, **more: Json) -> JsonObject:
+    return {"type": "string", "description": description, **more}
+
+
+def _tool(
+    name: str, description: str, properties: JsonObject, *required: str, writes: bool = False, lookup: bool = False
+) -> Tool:
+    """A tool of Parlour's own. What it writes may be asked for again by the call's key: it is done once; `lookup`: it
+    can also be asked after."""
+    schema: JsonObject = {
+        "type": "object",
+        "properties": properties,
+        "required": [*required],
+        "additionalProperties": False,
+    }
+    endpoint = f"{BUILTIN_SCHEME}{name}"
+    return Tool(
+        name, description, schema, endpoint, writes=writes, idempotent=True, lookup=endpoint if lookup else None
+    )
+
+
+SEARCH_KNOWLEDGE = _tool(
+    "search_knowledge",
+    "Search documents, files, records and past messages. Use it before you state a fact about any of them, and again "
+    "with other words when the results do not answer. Returns numbered documents; cite them as [n].",
+    {
+        "query": _text(
+            "One question, clear by itself, with names and terms its answer contains.",
+            minLength=1,
+            maxLength=1000,
+        ),
+        "scope": {"enum": [*SCOPES]},
+        "of": _text("Handle of the project or record, or the type; default: this conversation's."),
+        "limit": {"type": "integer", "minimum": 1, "maximum": MAX_FOUND},
+    },
+    "query",
+)
+
+LIST_ENTITIES = _tool(
+    "list_entities",
+    "List records, last changed first.",
+    {
+        "kind": _text("Type, as task, risk, finding, project."),
+        "project": _text("Handle."),
+        "where": {"type": "object", "description": 'Property values, as {"state": "open"}.'},
+        "text": _text("Words of the name."),
+        "cursor": _TEXT,
+    },
+)
+
+GET_ENTITY = _tool(
+    "get_entity",
+    "Read records whole.",
+    {
+        "entities": {
+            "type": "array",
+            "items": _TEXT,
+            "maxItems": MAX_READ,
+            "description": "Handles, as risk/R-03.",
+        }
+    },
+    "entities",
+)
+
+_LINK: JsonObject = {
+    "type": "array",
+    "maxItems": MAX_LINKS,
+    "items": {
+        "type": "object",
+        "properties": {"relation": _TEXT, "to": _TEXT},
+        "required": ["relation", "to"],
+    },
+}
+
+CREATE_ENTITY = _tool(
+    "create_entity",
+    "Create records, when the user asks for it. Give sources whenever it comes from documents.",
+    {
+        "kind": _TEXT,
+        "name": {**_TEXT, "maxLength": _LONGEST_NAME},
+        "properties": {"type": "object"},
+        "project": _text("Handle."),
+        "text": _text("A document's Markdown; a project's purpose in the user's own words."),
+        "parent": _text("Document to put a document under."),
+        "sources": {
+            "type": "array",
+            "maxItems": 10,
+            "items": {"type": "integer"},
+            "description": "Numbers [n] of the documents it is taken from.",
+        },
+        "links": {**_LINK, "description": "From it; to: handle, or #2 for the second of this call."},
+        "more": {
+            "type": "array",
+            "maxItems": MAX_CREATED - 1,
+            "items": {"type": "object"},
+            "description": "Others to create with it: same fields; kind and project carry over.",
+        },
+    },
+    "kind",
+    "name",
+    writes=True,
+    lookup=True,
+)
+
+UPDATE_ENTITY = _tool(
+    "update_entity",
+    "Change a record.",
+    {
+        "entity": _text("Handle."),
+        "kind": _TEXT,
+        "name": _text("New name.", maxLength=_LONGEST_NAME),
+        "properties": {"type": "object", "description": "Those that change; null removes one."},
+        "text": _text("A document's whole new Markdown."),
+    },
+    "entity",
+    writes=True,
+)
+
+LINK_ENTITIES = _tool(
+    "link_entities",
+    "Link records, as task/T-1 depends_on task/T-2.",
+    {
+        "links": {
+            "type": "array",
+            "maxItems": MAX_LINKS,
+            "items": {
+                "type": "object",
+                "properties": {"from": _TEXT, "relation": _TEXT, "to": _TEXT},
+                "required": ["from", "relation", "to"],
+            },
+        },
+        "remove": {"type": "boolean", "description": "Unlink them instead."},
+    },
+    "links",
+    writes=True,
+)
+
+RECORD_TOOLS = (SEARCH_KNOWLEDGE, LIST_ENTITIES, GET_ENTITY, CREATE_ENTITY, UPDATE_ENTITY, LINK_ENTITIES)

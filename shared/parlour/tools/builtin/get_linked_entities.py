@@ -1,0 +1,105 @@
+"""The tool that tells what a record is linked to, with descriptions: the full form of what a briefing says in short."""
+
+from uuid import UUID
+
+from parlour.infra.errors import InvalidArguments, NotFound
+from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.records import linked_records, type_registry
+from parlour.records.linked_records import LinkedPage
+from parlour.tools.builtin.model_arguments import require_records, text_argument, translate_errors
+from parlour.tools.run import ToolContext
+from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
+
+_LONGEST_DESCRIPTION = 2_000
+"""Characters; a record whose description is a document is read with get_entity."""
+
+GET_LINKED_ENTITIES = Tool(
+    name="get_linked_entities",
+    description=(
+        "Tell what a record is linked to, one link away: plans it belongs to, goals it supports, what it depends on, "
+        "documents, risks. outgoing: the link runs from this record; incoming: to it."
+    ),
+    schema={
+        "type": "object",
+        "properties": {
+            "entity": {"type": "string", "description": "Handle; default: the record this conversation is about."},
+            "kind": {"type": "string", "description": "Only records of this type."},
+            "page": {"type": "integer", "minimum": 1, "maximum": 1000},
+        },
+        "additionalProperties": False,
+    },
+    endpoint=f"{BUILTIN_SCHEME}get_linked_entities",
+    idempotent=True,
+)
+"""The definition that a pack gets when it only names the tool."""
+
+
+def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    """The built-in behind GET_LINKED_ENTITIES: one page of links, as the principal may see them."""
+    ref = _record_ref(context, arguments)
+    kind, number = _read(arguments)
+
+    def look(tx: Transaction) -> LinkedPage:
+        try:
+            page = linked_records.read_linked_page(
+                context.principal, tx, ref, team_id=context.team_id, type_key=kind, page_number=number
+            )
+        except NotFound:
+            require_records(context.principal, tx, [str(ref)], "entity")  # says what there is instead
+            raise
+        if kind is not None:
+            _check_kind(tx, page, kind)
+        return page
+
+    with translate_errors():
+        page = context.database.run(context.principal, look)
+    if number > page.page_count:
+        raise InvalidArguments(
+            f"page: there {'is one page' if page.page_count == 1 else f'are {page.page_count} pages'}"
+        )
+    return _page_json(page, kind)
+
+
+def _read(arguments: JsonObject) -> tuple[str | None, int]:
+    """Kind and page, as far as they are said."""
+    kind = text_argument(arguments, "kind") if "kind" in arguments else None
+    number = arguments.get("page", 1)
+    return kind, int(number) if isinstance(number, int | float) else 1
+
+
+def _record_ref(context: ToolContext, arguments: JsonObject) -> UUID | str:
+    if named := str(arguments.get("entity", "")).strip():
+        return named
+    if context.entity_id is None:
+        raise InvalidArguments("entity: this conversation is about no record; give a handle, like task/T-112")
+    return context.entity_id
+
+
+def _check_kind(tx: Transaction, page: LinkedPage, kind: str) -> None:
+    """A kind that there is simply has no links; InvalidRequest for any other."""
+    if kind not in [one.key for one in page.linked.types]:
+        type_registry.get_record_type(tx, kind)
+
+
+def _page_json(page: LinkedPage, kind: str | None) -> JsonObject:
+    about = page.linked
+    records: list[Json] = [_with_short_description(record.to_json()) for record in about.records]
+    told: JsonObject = {
+        "entity": about.handle,
+        "name": about.name,
+        "linked": records,
+        "kinds": {one.key: one.total for one in about.types},
+    }
+    if page.page_number < page.page_count:
+        told["next_page"] = page.page_number + 1
+    if not records:
+        told["hint"] = f"It is linked to nothing{f' of kind {kind}' if about.types else ''}."
+    return told
+
+
+def _with_short_description(record: JsonObject) -> JsonObject:
+    description = str(record.get("description", ""))
+    if len(description) <= _LONGEST_DESCRIPTION:
+        return record
+    return {**record, "description": description[:_LONGEST_DESCRIPTION] + "… (get_entity has the rest)"}

@@ -1,0 +1,30 @@
+-- name: find_cited_sources
+-- What some numbers of a conversation stand for, as a reader of some clearance may see it, each with the record that it
+-- was read in: the document's own, or the one that the document, file or row is about.
+SELECT s.number, s.title, s.locator, r.metadata, r.classification, t.key || '/' || e.key AS handle
+  FROM citation_numbers s
+  JOIN context_rows r ON (r.tenant_id, r.id) = (s.tenant_id, s.row_id)
+  LEFT JOIN documents d ON (d.tenant_id, d.id) = (r.tenant_id, r.document_id)
+  LEFT JOIN files f ON (f.tenant_id, f.id) = (r.tenant_id, r.file_id)
+  LEFT JOIN entities e ON (e.tenant_id, e.id) = (r.tenant_id, COALESCE(d.own_entity_id, d.entity_id, f.entity_id, r.entity_id))
+                      AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+  LEFT JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE s.session_id = %(session_id)s AND s.number = ANY(%(numbers)s) AND r.classification <= %(clearance)s
+ ORDER BY s.number;
+
+-- name: list_handles
+-- How the records of a kind are named, the newest first, as far as a reader of some clearance may see them.
+SELECT t.key || '/' || e.key AS handle
+  FROM entity_types t
+  JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
+ WHERE t.key = %(kind)s AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+ ORDER BY e.updated_at DESC
+ LIMIT 500;
+
+-- name: find_created_records
+-- The records that a call made, by their origins, in that order.
+SELECT t.key || '/' || e.key AS handle
+  FROM entities e
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE e.origin = ANY(%(origins)s) AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+ ORDER BY array_position(%(origins)s, e.origin);

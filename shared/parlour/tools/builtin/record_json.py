@@ -1,0 +1,68 @@
+"""Records and links as models read them: by handle, without what only the machinery needs. Pure."""
+
+from collections.abc import Sequence
+
+from parlour.infra.json_values import Json, JsonObject
+from parlour.principal import LEVEL_NAMES
+from parlour.records.record import Record
+from parlour.records.record_links import Link
+
+_LONGEST_VALUE = 80
+"""Characters of a property in a list; a record that is read whole has all of them."""
+
+
+def record_summary(entity: Record) -> JsonObject:
+    """A record in a list: what it is called, and its properties cut short."""
+    return _record_header(entity) | _properties({name: _shortened(value) for name, value in entity.properties.items()})
+
+
+def full_record(entity: Record, property_names: Sequence[str] = ()) -> JsonObject:
+    """A record with everything that it says; `known` are the properties that its kind has."""
+    told = _record_header(entity) | _properties(entity.properties)
+    told |= {"classification": LEVEL_NAMES[entity.classification], "version": entity.version}
+    told |= {"created": _day(entity.created_at.isoformat())}
+    if empty := [name for name in property_names if name not in entity.properties]:
+        told["not_filled_in"] = [*empty]
+    if entity.stale_since is not None:
+        told["changed_since_pulse"] = [*entity.stale_causes]
+    return told
+
+
+def record_reference(entity: Record) -> JsonObject:
+    """A record that was just made: what later calls and the reply need of it."""
+    return {"entity": entity.handle, "name": entity.name}
+
+
+def link_json(edge: Link) -> JsonObject:
+    """A link, read from its source to its target."""
+    return {"from": edge.source, "relation": edge.relation, "to": edge.target}
+
+
+def links_json(found: Sequence[Link]) -> list[Json]:
+    """Several links, each once."""
+    return [link_json(one) for one in dict.fromkeys(found)]
+
+
+def _record_header(entity: Record) -> JsonObject:
+    told: JsonObject = {"entity": entity.handle, "name": entity.name, "kind": entity.type_name}
+    if entity.project:
+        told["project"] = entity.project
+    return told | {"updated": _day(entity.updated_at.isoformat())}
+
+
+def _properties(properties: JsonObject) -> JsonObject:
+    return {"properties": properties} if properties else {}
+
+
+def _shortened(value: Json) -> Json:
+    match value:
+        case str() if len(value) > _LONGEST_VALUE:
+            return f"{value[: _LONGEST_VALUE - 1]}…"
+        case list() | dict():
+            return f"({len(value)}; read it whole with get_entity)"
+        case _:
+            return value
+
+
+def _day(moment: str) -> str:
+    return moment[:10]

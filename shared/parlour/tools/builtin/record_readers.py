@@ -1,0 +1,66 @@
+"""The tools that read records: lists of them, and some of them whole."""
+
+from parlour.infra.errors import InvalidArguments
+from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.records import crud, type_registry
+from parlour.records.crud import Record, RecordPage
+from parlour.records.snapshots import format_value
+from parlour.tools.builtin import record_json
+from parlour.tools.builtin.definitions import MAX_LISTED
+from parlour.tools.builtin.model_arguments import full_handle, require_records, text_argument, translate_errors
+from parlour.tools.run import ToolContext
+
+_NOTHING = "No record fits. Leave out a filter, or search_knowledge by what it is about."
+
+
+def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    """One page of records, last changed first, as the principal may see them."""
+    kind, project = text_argument(arguments, "kind"), full_handle(text_argument(arguments, "project"), "project")
+    where = _where(arguments)
+
+    def look(tx: Transaction) -> RecordPage:
+        if where and not kind:
+            raise InvalidArguments("where: say the kind, too; properties differ from kind to kind")
+        if project:
+            require_records(context.principal, tx, [project], "project")
+        return crud.list_records(
+            context.principal, tx, type=kind or None, project=project or None, where=where,
+            text=text_argument(arguments, "text"), cursor=text_argument(arguments, "cursor"), limit=MAX_LISTED,
+        )  # fmt: skip
+
+    with translate_errors():
+        page = context.database.run(context.principal, look)
+    listed: list[Json] = [record_json.record_summary(entity) for entity in page.records]
+    found: JsonObject = {"entities": listed}
+    if page.next_cursor:
+        found["next_cursor"] = page.next_cursor
+    return found if listed else {**found, "hint": _NOTHING}
+
+
+def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
+    """Records whole, in the order asked for; with the properties that each kind has and nobody filled in."""
+    asked = arguments["entities"]
+    handles = [str(handle).strip() for handle in asked] if isinstance(asked, list) else []
+    if not handles:
+        raise InvalidArguments("entities: name at least one record by its handle, like risk/R-03")
+
+    def look(tx: Transaction) -> tuple[list[Record], dict[str, list[str]]]:
+        found = require_records(context.principal, tx, handles, "entities")
+        kinds = {kind: type_registry.get_record_type(tx, kind) for kind in {entity.type for entity in found}}
+        return found, {kind: list(definition.properties) for kind, definition in kinds.items()}
+
+    with translate_errors():
+        found, known = context.database.run(context.principal, look)
+    return {"entities": [record_json.full_record(entity, known[entity.type]) for entity in found]}
+
+
+def _where(arguments: JsonObject) -> dict[str, str]:
+    """The values looked for, as records' texts compare to them."""
+    where = arguments.get("where")
+    given = where if isinstance(where, dict) else {}
+    return {name: _text(value) for name, value in given.items() if value is not None}
+
+
+def _text(value: Json) -> str:
+    return str(value).lower() if isinstance(value, bool) else format_value(value)

@@ -1,0 +1,316 @@
+"""The tools that write records: each call one transaction, done once however often it is made.
+
+They act as the turn's principal, who can change what they can see. What they make keeps what it was taken from: its
+sources' titles, clauses and pages, a link to each record that these were read in, and their level of secrecy.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from parlour.documents import authored_documents, projects
+from parlour.infra.errors import InvalidArguments, InvalidRequest, NotFound
+from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.infra.queues import DelayedQueue
+from parlour.records import crud, record_links, type_registry
+from parlour.records.crud import Record, RecordInput, RecordPatch
+from parlour.records.record import PROJECT_TYPE
+from parlour.tools.builtin import create_requests, record_json, store
+from parlour.tools.builtin.cited_sources import REFERENCES_RELATION, SourceSet, read_cited_sources
+from parlour.tools.builtin.create_requests import CreateRequest, reject_unknown_fields
+from parlour.tools.builtin.definitions import MAX_CREATED
+from parlour.tools.builtin.document_tools import require_document
+from parlour.tools.builtin.model_arguments import (
+    argument_message,
+    full_handle,
+    request_embedding,
+    require_records,
+    text_argument,
+    translate_errors,
+)
+from parlour.tools.builtin.operations import ALREADY_DONE_NOTE
+from parlour.tools.run import BuiltinTool, ToolContext
+
+_CONTAINS = "contains"
+_DOCUMENT_FIELDS = ("description", "state")
+
+
+@dataclass(slots=True)
+class _CreatedRecords:
+    """What a call has made so far: the records that it names, in order, and all that came of them."""
+
+    requested: list[Record] = field(default_factory=list)
+    entity_json: list[Json] = field(default_factory=list)
+    edge_json: list[Json] = field(default_factory=list)
+
+    def link(self, source: str, relation: str, target: str) -> None:
+        """One link more, unless it was told."""
+        edge: JsonObject = {"from": source, "relation": relation, "to": target}
+        if edge not in self.edge_json:
+            self.edge_json.append(edge)
+
+    def to_json(self) -> JsonObject:
+        """As the model reads it."""
+        return {"entities_created": self.entity_json, "edges_created": self.edge_json}
+
+
+def create_entity(embedding: DelayedQueue) -> BuiltinTool:
+    """The built-in that creates one record or several, linked to each other, to what there is and to their sources."""
+
+    def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        drafts = create_requests.parse_create_requests(arguments)
+        with translate_errors():
+            made = context.database.run(context.principal, lambda tx: _create_all(context, tx, drafts))
+        request_embedding(context, embedding)
+        return made.to_json()
+
+    return run
+
+
+def lookup_created(context: ToolContext) -> JsonObject | None:
+    """What a call of create_entity made, if it did; all of it is made at once, or nothing."""
+    origins = [_origin(context, at) or "" for at in range(MAX_CREATED)]
+    made = context.database.run(
+        context.principal, lambda tx: store.find_created_records(tx, origins, context.principal.clearance)
+    )
+    found: list[Json] = [{"entity": one.handle} for one in made]
+    return {"entities_created": found, "note": "This was done before; get_entity tells the rest."} if found else None
+
+
+def update_entity(embedding: DelayedQueue) -> BuiltinTool:
+    """The built-in that changes a record's name, properties or, of a document, text."""
+
+    def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        kind, name, text = (
+            text_argument(arguments, "kind"),
+            text_argument(arguments, "name"),
+            text_argument(arguments, "text"),
+        )
+        handle, properties = full_handle(text_argument(arguments, "entity"), kind), arguments.get("properties")
+        patch = RecordPatch(name or None, properties if isinstance(properties, dict) else {})
+        if kind and not handle.startswith(f"{kind}/"):
+            raise InvalidArguments(f"kind: {handle} is not of kind {kind}; leave kind out, or correct the handle")
+        if not name and not text and not patch.properties:
+            raise InvalidArguments("properties: say what changes: name, properties or text")
+        if "sources" in patch.properties:
+            raise InvalidArguments("properties.sources: what a record was taken from is not changed afterwards")
+        with translate_errors():
+            before, after = context.database.run(
+                context.principal, lambda tx: _update(context, tx, handle, patch, text)
+            )
+        request_embedding(context, embedding)
+        return _update_json(before, after, changed_text=bool(text))
+
+    return run
+
+
+def link_entities(embedding: DelayedQueue) -> BuiltinTool:
+    """The built-in that links records, or unlinks them."""
+
+    def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
+        asked = arguments["links"]
+        given = [link for link in asked if isinstance(link, dict)] if isinstance(asked, list) else []
+        links = [_parse_link(link, at) for at, link in enumerate(given)]
+        if not links:
+            raise InvalidArguments("links: say at least one, as {from, relation, to}")
+        act = _unlink if arguments.get("remove") is True else _link
+        with translate_errors():
+            done = context.database.run(context.principal, lambda tx: act(context, tx, links))
+        request_embedding(context, embedding)
+        return done
+
+    return run
+
+
+def _create_all(context: ToolContext, tx: Transaction, drafts: Sequence[CreateRequest]) -> _CreatedRecords:
+    """Everything that a call asks for, in one transaction."""
+    books = read_cited_sources(
+        context.principal, tx, context.session_id, [number for draft in drafts for number in draft.sources]
+    )
+    home = _conversation_project(context, tx)
+    made = _CreatedRecords()
+    sources: list[SourceSet] = []
+    for at, draft in enumerate(drafts):
+        place = f"more[{at - 1}]." if at else ""
+        sources.append(books.resolve(draft.sources, f"{place}sources"))
+        _check_handles(context, tx, draft, place)
+        try:
+            _create_one(context, tx, draft, sources[-1], home, at, made)
+        except (InvalidRequest, NotFound) as error:
+            raise InvalidArguments(f"{place}{argument_message(error)}") from error
+    for at, draft in enumerate(drafts):
+        targets = [(link.relation, made.requested[link.target].handle if isinstance(link.target, int) else link.target)
+                   for link in draft.links]  # fmt: skip
+        targets += [(REFERENCES_RELATION, handle) for handle in sources[at].handles]
+        _link_to_targets(context, tx, made, at, targets)
+    return made
+
+
+def _create_one(
+    context: ToolContext,
+    tx: Transaction,
+    draft: CreateRequest,
+    sources: SourceSet,
+    home: str,
+    at: int,
+    made: _CreatedRecords,
+) -> None:
+    """One record of a call. A document gets its place, a project its context document."""
+    principal, now, new_id, origin = context.principal, context.now, context.new_id, _origin(context, at)
+    project = full_handle(draft.project, PROJECT_TYPE) or ("" if draft.type == PROJECT_TYPE else home)
+    properties = sources.add_to_properties(draft.properties)
+    level = _classification_for(context, tx, draft.type, project, sources)
+    new = RecordInput(draft.type, draft.name, "", properties, level, project or None)
+    if draft.type == PROJECT_TYPE:
+        begun = projects.create_project(principal, tx, new, draft.text, now, new_id, origin)
+        entity, context_document = begun.project, begun.context_document
+        made.entity_json += [
+            record_json.record_reference(entity),
+            {"entity": context_document.handle, "name": context_document.title},
+        ]
+        made.link(entity.handle, _CONTAINS, context_document.handle)
+    elif draft.type == authored_documents.DOCUMENT_TYPE:
+        document = authored_documents.create_document(
+            principal, tx, project=project or None, title=draft.name, content=draft.text,
+            description=text_argument(properties, "description"), state=text_argument(properties, "state") or "draft",
+            parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None, classification=level, origin=origin, now=now,
+            properties={name: value for name, value in properties.items() if name not in _DOCUMENT_FIELDS},
+            new_id=new_id,
+        )  # fmt: skip
+        entity = crud.get_record(principal, tx, document.handle)
+        made.entity_json.append(record_json.record_reference(entity))
+        if project:
+            made.link(project, _CONTAINS, entity.handle)
+    else:
+        entity = crud.create_record(principal, tx, new, now, new_id, origin)
+        made.entity_json.append(record_json.record_reference(entity))
+    made.requested.append(entity)
+
+
+def _link_to_targets(
+    context: ToolContext, tx: Transaction, made: _CreatedRecords, at: int, targets: Iterable[tuple[str, str]]
+) -> None:
+    """Link a new record to what its call says, and to where it was read."""
+    source = made.requested[at]
+    for relation, target in targets:
+        if target != source.handle:
+            edge = record_links.link(context.principal, tx, source.id, target, relation, context.now, context.new_id)
+            made.link(edge.source, edge.relation, edge.target)
+
+
+def _update(
+    context: ToolContext, tx: Transaction, handle: str, patch: RecordPatch, text: str
+) -> tuple[Record, Record | None]:
+    """A record before and after a change; one that this call has made already, and somebody else may have undone
+    since, is not made again: None."""
+    principal, now, new_id = context.principal, context.now, context.new_id
+    (found,) = require_records(principal, tx, [handle], "entity")
+    before, origin = crud.lock_record(principal, tx, found.id, None), _origin(context, 0)
+    if before.type != authored_documents.DOCUMENT_TYPE and text:
+        raise InvalidArguments(f"text: only a document has one, and {handle} is none; use properties")
+    if origin and crud.has_change_of_origin(tx, before.id, origin):
+        return before, None
+    rest = patch
+    if before.type == authored_documents.DOCUMENT_TYPE:
+        description, state = (_patched_text(patch.properties, name) for name in _DOCUMENT_FIELDS)
+        revision = authored_documents.DocumentPatch(
+            title=patch.name, description=description, content=text or None, state=state
+        )
+        authored_documents.revise_document(principal, tx, handle, revision, None, now, new_id, context.team_id, origin)
+        others = {name: value for name, value in patch.properties.items() if name not in _DOCUMENT_FIELDS}
+        rest = RecordPatch(properties=others)
+    if rest.name or rest.properties:
+        return before, crud.update_record(principal, tx, before.id, rest, None, now, new_id, origin=origin)
+    return before, crud.get_record(principal, tx, before.id)
+
+
+def _link(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, str, str]]) -> JsonObject:
+    require_records(context.principal, tx, [end for source, _, target in links for end in (source, target)], "links")
+    principal, now, new_id = context.principal, context.now, context.new_id
+    done = [
+        record_links.link(principal, tx, source, target, relation, now, new_id, _origin(context, at))
+        for at, (source, relation, target) in enumerate(links)
+    ]
+    return {"edges_created": record_json.links_json(done)}
+
+
+def _unlink(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, str, str]]) -> JsonObject:
+    """A link that is not there is told, not refused: the call may be made a second time."""
+    require_records(context.principal, tx, [end for source, _, target in links for end in (source, target)], "links")
+    removed: list[Json] = []
+    absent: list[Json] = []
+    for source, relation, target in links:
+        edge: JsonObject = {"from": source, "relation": relation, "to": target}
+        try:
+            record_links.unlink(context.principal, tx, source, target, relation, context.now, context.new_id)
+            removed.append(edge)
+        except NotFound:
+            absent.append(edge)
+    done: JsonObject = {"edges_removed": removed}
+    return {**done, "not_there": absent} if absent else done
+
+
+def _conversation_project(context: ToolContext, tx: Transaction) -> str:
+    """The project of the record that the conversation is about: what is made in it belongs there, too."""
+    if context.entity_id is None:
+        return ""
+    about = crud.find_records(context.principal, tx, [context.entity_id])
+    return next(((one.handle if one.type == PROJECT_TYPE else one.project) or "" for one in about), "")
+
+
+def _check_handles(context: ToolContext, tx: Transaction, draft: CreateRequest, place: str) -> None:
+    """That what a draft names is there; else the model is told what is."""
+    if draft.project:
+        require_records(context.principal, tx, [full_handle(draft.project, PROJECT_TYPE)], f"{place}project")
+    if draft.parent:
+        require_document(context, tx, full_handle(draft.parent, authored_documents.DOCUMENT_TYPE), f"{place}parent")
+    if targets := [link.target for link in draft.links if isinstance(link.target, str)]:
+        require_records(context.principal, tx, targets, f"{place}links")
+
+
+def _classification_for(
+    context: ToolContext, tx: Transaction, kind: str, project: str, sources: SourceSet
+) -> int | None:
+    """No more open than what it was taken from; None leaves it to the kind and the project."""
+    if not sources.classification:
+        return None
+    own = type_registry.get_record_type(tx, kind).settings.classification
+    above = crud.get_record(context.principal, tx, project).classification if project else 0
+    return max(own, above, sources.classification)
+
+
+def _update_json(before: Record, after: Record | None, *, changed_text: bool) -> JsonObject:
+    """What a change came to, so that the reply can say it."""
+    if after is None:
+        return {"entity": before.handle, "name": before.name, "version": before.version, "note": ALREADY_DONE_NOTE}
+    names = sorted({**before.properties, **after.properties})
+    changed: JsonObject = {
+        name: {"was": before.properties.get(name), "is": after.properties.get(name)}
+        for name in names
+        if before.properties.get(name) != after.properties.get(name)
+    }
+    if before.name != after.name:
+        changed["name"] = {"was": before.name, "is": after.name}
+    told: JsonObject = {"entity": after.handle, "name": after.name, "version": after.version, "changed": changed}
+    if changed_text:
+        told["text"] = "written"
+    return told if changed or changed_text else {**told, "note": "It was so already."}
+
+
+def _parse_link(link: JsonObject, at: int) -> tuple[str, str, str]:
+    """Source, relation and target of one link."""
+    reject_unknown_fields(link, ("from", "relation", "to"), f"links[{at}]")
+    if text_argument(link, "from") == text_argument(link, "to"):
+        raise InvalidArguments(
+            f"links[{at}]: {text_argument(link, 'from')} cannot be linked to itself; name another record"
+        )
+    return text_argument(link, "from"), text_argument(link, "relation"), text_argument(link, "to")
+
+
+def _patched_text(properties: JsonObject, name: str) -> str | None:
+    """What a patch says of a document: None for nothing, "" to take it away."""
+    return text_argument(properties, name) if name in properties else None
+
+
+def _origin(context: ToolContext, at: int) -> str | None:
+    return f"{context.idempotency_key}/{at}" if context.idempotency_key else None

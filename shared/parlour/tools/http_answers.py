@@ -1,0 +1,84 @@
+"""What an HTTP answer says about whether a call was carried out (RFC 9110). Pure."""
+
+import json
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from parlour.infra.errors import OutcomeUnknown, StillUnderWay, ToolFailed, ToolRefused
+from parlour.infra.json_values import JsonObject
+
+_RETRY_STATUSES = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS})
+"""The request was not taken up: not received whole, too early, one too many."""
+
+_NOT_FOUND_STATUSES = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.GONE})
+_NOT_HANDLED_STATUSES = frozenset(
+    {HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT, HTTPStatus.NOT_IMPLEMENTED}
+)
+"""The same request belongs to another place, or to none: this one did nothing."""
+
+_GATEWAY_STATUSES = frozenset({HTTPStatus.BAD_GATEWAY, HTTPStatus.GATEWAY_TIMEOUT})
+"""Somebody between lost whoever carries it out: that one may still be at it."""
+
+_MAX_REASON_CHARS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A status and a body; None when the body was longer than an answer may be."""
+
+    status: int
+    body: bytes | None
+
+
+def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
+    """The JSON object of a success. ToolRefused and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows.
+
+    A success without a JSON object is one all the same where something was to be done, and no answer where something
+    was to be read.
+    """
+    status = answer.status
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return _read_success(answer, writes=writes)
+    if status in _RETRY_STATUSES:
+        raise ToolFailed(f"the tool answered {status}; nothing was done. It may work when tried again a little later.")
+    if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR or status in _NOT_HANDLED_STATUSES:
+        raise ToolRefused(f"the tool answered {status}: {_error_text(answer)}")
+    if not writes:
+        raise ToolFailed(f"the tool answered {status}; it may work when tried again")
+    raise StillUnderWay if status in _GATEWAY_STATUSES else OutcomeUnknown
+
+
+def interpret_lookup_answer(answer: HttpAnswer) -> JsonObject | None:
+    """What a lookup says: what came of the call, or None when it was not done. OutcomeUnknown for anything else."""
+    if answer.status in _NOT_FOUND_STATUSES:
+        return None
+    if answer.status != HTTPStatus.OK or (content := _parse_object(answer)) is None:
+        raise OutcomeUnknown
+    return content
+
+
+def _read_success(answer: HttpAnswer, *, writes: bool) -> JsonObject:
+    if (content := _parse_object(answer)) is not None:
+        return content
+    if writes or answer.status != HTTPStatus.OK:
+        return {"ok": True, "message": "It was done; the tool said nothing more that could be read."}
+    raise ToolFailed("the tool's answer is too long or not a JSON object")
+
+
+def _error_text(answer: HttpAnswer) -> str:
+    """A short word of the tool's own: the fields that people put one in, else nothing."""
+    content = _parse_object(answer) or {}
+    for name in ("message", "detail", "error", "title"):
+        said = content.get(name)
+        said = said.get("message") if isinstance(said, dict) else said
+        if isinstance(said, str) and said.strip():
+            return said.strip()[:_MAX_REASON_CHARS]
+    return "no reason given"
+
+
+def _parse_object(answer: HttpAnswer) -> JsonObject | None:
+    try:
+        content = json.loads(answer.body or b"")
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None

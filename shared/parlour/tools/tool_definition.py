@@ -1,0 +1,169 @@
+"""What a tool is: a name, a JSON schema for its arguments, an endpoint and flags. Pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import SchemaError
+
+from parlour.infra.json_values import Json, JsonObject, canonical_json
+
+BUILTIN_SCHEME = "python:"
+"""The scheme of endpoints that are functions of Parlour's own: `python:search_knowledge`."""
+
+KEY_PLACEHOLDER = "{key}"
+"""Where a lookup's URL takes the key of the call that is asked about."""
+
+DEFAULT_LIGHT_SECONDS, MAX_LIGHT_SECONDS = 20, 60
+DEFAULT_HEAVY_SECONDS, MAX_HEAVY_SECONDS = 600, 7 * 86_400
+"""A turn waits for a light tool; a heavy one may answer at once, within 14 minutes, or call back within days."""
+
+_PORTS = {"https": 443, "http": 80}
+_INVALID_URL_CHARS = re.compile(r"[\s\\\x00-\x1f\x7f]")
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as the tenant configured it.
+
+    schema           JSON Schema (draft 2020-12) of the arguments, an object.
+    endpoint         `python:<name>`: built in; `https://...` (or `http://...` where the deployment allows the host).
+    auth             the name of a secret, never its value; `secret` is where the secret store keeps it.
+    writes           it changes something outside the turn: each call is an effect, carried out at most once.
+    idempotent       calls with the same key are carried out once, however many arrive: it may be called again.
+    heavy            it takes long: off the turn's path, and its result comes as a message of its own.
+    needs_approval   not available yet: refused when a pack is applied.
+    lookup           where the endpoint tells, by a call's key, what became of it: a URL with `{key}`, or
+                     `python:<name>`. Its "not found" promises that the call was not done and will not be.
+    timeout_seconds  how long the result is awaited in all; None is `patience`'s default.
+    hosts            the hosts that the tenant lets its tools reach.
+    tenant           whose it is, by the slug that the deployment knows tenants by.
+    told             how models are told of it, as canonical JSON: every turn of an agent asks.
+    """
+
+    name: str
+    description: str
+    schema: JsonObject
+    endpoint: str
+    auth: str | None = None
+    writes: bool = False
+    idempotent: bool = False
+    heavy: bool = False
+    needs_approval: bool = False
+    lookup: str | None = None
+    timeout_seconds: int | None = None
+    secret_reference: str | None = None
+    allowed_hosts: Sequence[str] = ()
+    tenant_slug: str = ""
+    definition_json: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "told", canonical_json(self.to_definition()))
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether a call changes nothing and can be made at once."""
+        return not (self.writes or self.heavy or self.needs_approval)
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether calling again with the same key cannot do anything twice."""
+        return self.idempotent or not self.writes
+
+    @property
+    def scheme(self) -> str:
+        """Which kind of endpoint it has: python, https, http."""
+        return self.endpoint.partition(":")[0]
+
+    @property
+    def max_wait_seconds(self) -> int:
+        """How long its result is awaited in all, in seconds."""
+        return self.timeout_seconds or (DEFAULT_HEAVY_SECONDS if self.heavy else DEFAULT_LIGHT_SECONDS)
+
+    def to_definition(self) -> JsonObject:
+        """The tool as a model is told of it."""
+        return {"name": self.name, "description": self.description, "input_schema": self.schema}
+
+
+def find_problems(tool: Tool) -> list[tuple[str, str]]:
+    """Everything that keeps the tool from being used, as (field, what to do); empty when it is sound."""
+    found: list[tuple[str, str]] = []
+    if tool.needs_approval:
+        found.append(("needs_approval", "is not available yet; leave it out"))
+    if not _NAME.fullmatch(tool.name):
+        found.append(("name", "use lower-case letters, digits and underscores, at most 64, beginning with a letter"))
+    if not tool.description.strip():
+        found.append(("description", "describe what the tool does and when to use it; the model reads this"))
+    found += _address_problems("endpoint", tool.endpoint, tool)
+    if tool.lookup is not None:
+        found += _lookup_problems(tool)
+    longest = MAX_HEAVY_SECONDS if tool.heavy else MAX_LIGHT_SECONDS
+    if not 0 < tool.max_wait_seconds <= longest:
+        kind = "a heavy tool" if tool.heavy else "a tool that a turn waits for; set heavy: true for more"
+        found.append(("timeout_seconds", f"use 1 to {longest}: {kind}"))
+    return found + [("schema", problem) for problem in _schema_problems(tool.schema)]
+
+
+def host_of(url: str) -> str:
+    """The host of a tool's URL as `tool_hosts` lists it: lower case, with the port unless it is the scheme's own."""
+    parts = urlsplit(url)
+    name = (parts.hostname or "").rstrip(".")
+    shown = f"[{name}]" if ":" in name else name
+    return shown if parts.port in {None, _PORTS.get(parts.scheme)} else f"{shown}:{parts.port}"
+
+
+def _lookup_problems(tool: Tool) -> list[tuple[str, str]]:
+    if tool.endpoint.startswith(BUILTIN_SCHEME):
+        known = tool.lookup is not None and tool.lookup.startswith(BUILTIN_SCHEME)
+        return [] if known else [("lookup", f"begin with {BUILTIN_SCHEME}: the endpoint is built in")]
+    found = _address_problems("lookup", tool.lookup or "", tool)
+    if KEY_PLACEHOLDER not in (tool.lookup or ""):
+        found.append(("lookup", f"put {KEY_PLACEHOLDER} where the call's key belongs"))
+    return found
+
+
+def _address_problems(field: str, address: str, tool: Tool) -> list[tuple[str, str]]:
+    """What is wrong with an address, apart from what only the deployment knows: which names are private."""
+    if address.startswith(BUILTIN_SCHEME):
+        return []
+    if not address.startswith(("https://", "http://")):
+        return [(field, f"begin with {BUILTIN_SCHEME} or https://")]
+    try:
+        parts, host = urlsplit(address), host_of(address)
+    except ValueError:
+        return [(field, "is not a URL")]
+    if (
+        not host
+        or parts.username is not None
+        or parts.fragment
+        or not address.isascii()
+        or _INVALID_URL_CHARS.search(address)
+    ):
+        return [(field, "use a plain URL: a host, no user or password, no fragment, no spaces")]
+    if host not in tool.allowed_hosts:
+        return [(field, f"the host {host} is not in tenant.yaml's tool_hosts: add it there, or use one that is")]
+    return []
+
+
+def _schema_problems(schema: JsonObject) -> Iterator[str]:
+    try:
+        Draft202012Validator.check_schema(schema)
+    except SchemaError as error:
+        yield f"is not a JSON Schema (draft 2020-12) at {error.json_path}"
+    if schema.get("type") != "object":
+        yield 'must describe an object: add "type": "object"'
+    for reference in _references(schema):
+        if not reference.startswith("#"):
+            yield f"may refer to itself only, not to {reference}"
+
+
+def _references(part: Json) -> Iterator[str]:
+    if isinstance(part, dict):
+        yield from (target for name in _REFERENCE_KEYWORDS if isinstance(target := part.get(name), str))
+    children = part.values() if isinstance(part, dict) else part if isinstance(part, list) else ()
+    for child in children:
+        yield from _references(child)

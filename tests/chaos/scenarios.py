@@ -1,0 +1,99 @@
+"""What is killed: the ways of a message through the functions, and which of their invocations die where. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from local.scripted_model import Script, ToolUse
+from tests.chaos.tripwire import KillPoint
+
+type Invocation = tuple[str, int]
+"""A function and its how-manieth invocation for one conversation, from 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """A tool that changes something. `certain`: by its lookup one can always find out whether it was done."""
+
+    tool: str
+    is_verifiable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One way through the functions, and what there is in the end if nothing is lost and nothing is done twice.
+
+    script        what the model plays.
+    killed        the invocations whose every port call is a boundary.
+    turns, steps  of the conversation, in all.
+    """
+
+    name: str
+    script: str
+    killed_invocations: tuple[Invocation, ...]
+    turns: int = 1
+    steps: int = 1
+    effects: tuple[Effect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """Where one conversation's worker dies: before or after the `number`-th port call of an invocation."""
+
+    scenario: Scenario
+    invocation: Invocation
+    number: int
+    point: KillPoint
+
+
+MAX_TURN_ATTEMPTS = 3
+"""After so many deaths a turn is given up."""
+
+TURN_STARTED = KillPoint("database: commit", is_after=True)
+"""Where a turn is open and its attempt counted: a worker that dies here gets nothing done."""
+
+BEFORE_REPLY = KillPoint("database: turns.insert_reply", is_after=False)
+"""Where everything was paid for and done, and nobody was told: whoever takes the turn up must do none of it again."""
+
+RAISE, NOTIFY, SURVEY = "raise_rfi", "notify_foreman", "order_survey"
+
+SCRIPTS: Mapping[str, Script] = {
+    "plain": Script(),
+    "effects": Script(
+        tool_uses=(
+            ToolUse(RAISE, {"subject": "Crack at C4 TAG", "question": "May we backfill behind grid C?"}),
+            ToolUse(NOTIFY, {"message": "RFI raised, hold the backfill. TAG"}),
+        ),
+        reply="The request is raised and the foreman knows.",
+    ),
+    "remembers": Script(
+        background_reply='{"facts": [{"key": "about.crew", "value": "the Heron crew", "confidence": 0.9, "messages": [1]}],'
+        ' "episodes": [{"text": "They pour with the Heron crew.", "messages": [1]}],'
+        ' "summary": "The user pours with the Heron crew and asks after the crack at C4."}',
+    ),
+    "heavy": Script(tool_uses=(ToolUse(SURVEY, {"subject": "Survey of grid C TAG"}),), reply="I am on it."),
+}
+
+EFFECTS = (Effect(RAISE, is_verifiable=True), Effect(NOTIFY, is_verifiable=False))
+
+SCENARIOS = (
+    Scenario("accept", "plain", (("inbound", 1),)),
+    Scenario("receive", "plain", (("receiver", 1),)),
+    Scenario("plain turn", "plain", (("orchestrator", 1),)),
+    Scenario("send", "plain", (("outbound", 1),)),
+    Scenario("two effects", "effects", (("orchestrator", 1),), steps=2, effects=EFFECTS),
+    Scenario(
+        "heavy tool", "heavy", (("orchestrator", 1), ("tool_dispatcher", 1), ("orchestrator", 2)), turns=2, steps=3,
+        effects=(Effect(SURVEY, True),),
+    ),
+)  # fmt: skip
+
+
+def list_boundaries(scenario: Scenario, recorded: Mapping[Invocation, Sequence[str]]) -> list[Boundary]:
+    """Every port call that a clean run made, before and after. LookupError when an invocation did not happen."""
+    found = []
+    for invocation in scenario.killed_invocations:
+        if invocation not in recorded:
+            raise LookupError(f"a clean run of '{scenario.name}' had no invocation {invocation}: {list(recorded)}")
+        for number, call in enumerate(recorded[invocation], start=1):
+            found += [Boundary(scenario, invocation, number, KillPoint(call, after)) for after in (False, True)]
+    return found

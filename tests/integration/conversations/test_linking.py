@@ -1,0 +1,473 @@
+"""A visitor of the web and somebody on the phone become one: by a code that only the phone's owner can know."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from threading import Barrier
+from uuid import UUID
+
+import pytest
+
+from parlour.channels import outbox
+from parlour.conversations import turn_views
+from parlour.conversations.linking import link_codes
+from parlour.conversations.linking.user_merge import MergedUser
+from parlour.conversations.sessions import session_lists
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, LeaseHeld, NotFound
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database
+from parlour.infra.queries import Query
+from parlour.jobs.sweep import handle_wakeup
+from parlour.jobs.work_due import DueWork
+from parlour.principal import Principal, system_principal
+from parlour.tenancy import store, users
+from tests.conversation_harness import PHONE, ConversationHarness, text_answer
+from tests.integration.conversations.phone_link_steps import (
+    CODE,
+    RecordingChannel,
+    configure_template,
+    deliver_reply,
+    enter_code,
+    link_phone,
+    request_phone_code,
+    send_web_message,
+    start_phone_session,
+    start_web_session,
+)
+from tests.integration.memory.memory_rows import add_fact
+from tests.integration.sweeping import dependencies
+
+OTHER_PHONE = "+919800000002"
+
+
+def whose(desk: ConversationHarness, session: UUID) -> UUID:
+    ((user_id,),) = desk.query(f"SELECT user_id FROM sessions WHERE id = '{session}'")
+    return UUID(str(user_id))
+
+
+def binding_of(desk: ConversationHarness, session: UUID) -> UUID:
+    ((binding_id,),) = desk.query(f"SELECT binding_id FROM sessions WHERE id = '{session}'")
+    return UUID(str(binding_id))
+
+
+def writing(desk: ConversationHarness, now_one: MergedUser) -> Principal:
+    """Whoever both are, as they may act now."""
+    binding_id = binding_of(desk, now_one.session_id)
+    with desk.database.transaction(desk.tenant_id) as tx:
+        return users.load_user_principal(tx, now_one.user_id, binding_id)
+
+
+def mains(desk: ConversationHarness) -> list[UUID]:
+    return [UUID(str(found)) for (found,) in desk.query("SELECT id FROM sessions WHERE is_main ORDER BY id")]
+
+
+def test_a_code_goes_to_the_number_and_nobody_else_reads_it(desk: ConversationHarness) -> None:
+    main = start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    put = request_phone_code(desk, visitor, session).pending_reply
+    assert put is not None
+    assert put.session_id == main
+    phone = RecordingChannel()
+    assert deliver_reply(desk, phone, put.id).state == "sent"
+    (delivered,) = phone.taken
+    assert delivered.recipient == PHONE
+    assert delivered.text.startswith(f"{CODE} is your code")
+    with desk.database.transaction(system_principal(desk.tenant_id)) as tx:
+        for place in (session, main):
+            assert not [
+                line
+                for line in turn_views.read_transcript(system_principal(desk.tenant_id), tx, place, 100)
+                if CODE in line.text
+            ]
+    send_web_message(desk, visitor, session, "What is the code?")
+    start_phone_session(desk, "And which code did you send?", "phone-2")
+    assert not [request for request in desk.model.requests if CODE in str(request)]
+    assert desk.query(f"SELECT id FROM context_rows WHERE content LIKE '%{CODE}%'") == []
+
+
+@pytest.mark.parametrize("state", ["unknown", "held", "failed"])
+def test_whoever_looks_after_what_was_not_sent_is_not_told_the_code(desk: ConversationHarness, state: str) -> None:
+    """Who reads those lists could ask for a code to somebody else's number."""
+    start_phone_session(desk)
+    put = request_phone_code(desk, *start_web_session(desk)).pending_reply
+    assert put is not None
+    desk.query(f"UPDATE outbox SET state = '{state}' WHERE id = '{put.id}' RETURNING 1")
+    with desk.database.transaction(desk.admin) as tx:
+        listed = [
+            *outbox.list_needing_decision(desk.admin, tx, 9),
+            *outbox.list_failed(desk.admin, tx, desk.clock(), 9),
+        ]
+    assert [(one.id, one.text) for one in listed] == [(put.id, "")]
+
+
+def test_the_right_code_makes_them_one_with_all_that_was_theirs(desk: ConversationHarness) -> None:
+    main = start_phone_session(desk)
+    phone_user = whose(desk, main)
+    visitor, session = start_web_session(desk)
+    known = add_fact(desk, session, "plan", "Basic")
+    link = request_phone_code(desk, visitor, session)
+    now_one = enter_code(desk, visitor, link.link_id)
+    assert now_one == enter_code(desk, visitor, link.link_id)
+    assert (now_one.user_id, now_one.session_id) == (phone_user, main)
+    assert whose(desk, session) == phone_user
+    assert desk.query(f"SELECT user_id FROM facts WHERE id = '{known}'") == [(phone_user,)]
+    assert desk.query(f"SELECT merged_into FROM users WHERE id = '{visitor.id}'") == [(phone_user,)]
+    assert desk.query(f"SELECT body FROM messages WHERE kind = 'code' AND body LIKE '%{CODE}%'") == []
+    assert desk.query("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
+    assert desk.query("SELECT action, target FROM audit_log WHERE action = 'phone.linked'") == [
+        ("phone.linked", f"user:{phone_user}")
+    ]
+
+
+def test_both_channels_write_in_one_thread_and_are_answered_where_they_wrote(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    _, _, now_one = link_phone(desk)
+    writer = writing(desk, now_one)
+    before = desk.query("SELECT id FROM outbox")
+    send_web_message(desk, writer, now_one.session_id, "Which floor is next?")
+    assert desk.query("SELECT id FROM outbox") == before
+    followed = f"SELECT kind FROM events WHERE session_id = '{now_one.session_id}' ORDER BY number"
+    assert desk.query(followed)[-1:] == [("done",)], "who writes on the web waits there for the answer"
+    seen = len(desk.query(followed))
+    assert start_phone_session(desk, "And the floor after that?", "phone-9") == now_one.session_id
+    assert len(desk.query(followed)) == seen
+    assert len(desk.query("SELECT id FROM outbox")) == len(before) + 1
+    told = str(desk.model.requests[-1])
+    assert "My name is Priya." in told
+    assert "Which floor is next?" in told
+    with desk.database.transaction(writer) as tx:
+        said = [line.text for line in turn_views.read_transcript(writer, tx, now_one.session_id, 100)]
+    assert {"Which floor is next?", "And the floor after that?"} <= set(said)
+
+
+def test_a_visitors_token_goes_on_working_as_the_phones_user(desk: ConversationHarness) -> None:
+    main = start_phone_session(desk)
+    visitor, session, now_one = link_phone(desk)
+    assert visitor.id is not None
+    binding_id = binding_of(desk, session)
+    with desk.database.transaction(desk.tenant_id) as tx:
+        admitted = store.find_visitor_credential(tx, visitor.id, binding_id)
+        assert admitted is not None
+        assert admitted.id == now_one.user_id
+        acting = Principal(desk.tenant_id, "user", admitted.id, clearance=admitted.clearance)
+        assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id)} == {main, session}
+
+
+def test_where_nothing_was_said_on_the_phone_it_goes_on_with_the_web(desk: ConversationHarness) -> None:
+    configure_template(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
+    assert link.pending_reply is not None
+    now_one = enter_code(desk, visitor, link.link_id)
+    assert now_one.session_id == session
+    assert mains(desk) == [session]
+    desk.send_whatsapp("It is me again.", "later", sender=OTHER_PHONE)
+    desk.model.script = [text_answer("Good.")]
+    desk.run_turn()
+    assert desk.query("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:later'") == [(session,)]
+    ((recipient,),) = desk.query(f"SELECT recipient FROM outbox WHERE session_id = '{session}'")
+    assert recipient == OTHER_PHONE
+
+
+def test_a_talk_about_a_record_does_not_become_where_the_phone_writes(desk: ConversationHarness) -> None:
+    configure_template(desk)
+    visitor, session = start_web_session(desk)
+    desk.query(f"UPDATE sessions SET entity_id = (SELECT id FROM entities LIMIT 1) WHERE id = '{session}' RETURNING id")
+    now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session, OTHER_PHONE).link_id)
+    assert mains(desk) == [now_one.session_id]
+    assert now_one.session_id != session
+
+
+def test_another_browser_of_the_same_person_is_joined_too_and_messages_are_read_once(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    link_phone(desk)
+    _, session, now_one = link_phone(desk)
+    assert desk.query(f"SELECT channel FROM channel_identities WHERE user_id = '{now_one.user_id}' ORDER BY 1") == [
+        ("web",), ("whatsapp",),
+    ]  # fmt: skip
+    writer = writing(desk, now_one)
+    send_web_message(desk, writer, session, "Only once, please")
+    assert str(desk.model.requests[-1]).count("Only once, please") == 1
+
+
+@pytest.mark.parametrize("later", ["phone", "web"])
+def test_of_two_facts_under_one_key_the_one_said_last_stays(desk: ConversationHarness, later: str) -> None:
+    main = start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    values = {"phone": add_fact(desk, main, "city", "Pune"), "web": add_fact(desk, session, "city", "Goa")}
+    desk.query(f"UPDATE facts SET sure_at = sure_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id")
+    add_fact(desk, session, "plan", "Basic")
+    now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
+    live = desk.query(
+        f"SELECT key, id FROM facts WHERE user_id = '{now_one.user_id}' AND valid_until IS NULL AND key = 'city'"
+    )
+    assert live == [("city", values[later])]
+    assert desk.query("SELECT ended, superseded_by FROM facts WHERE valid_until IS NOT NULL") == [
+        ("merged", values[later])
+    ]
+    assert len(desk.query("SELECT id FROM facts WHERE valid_until IS NULL AND key = 'plan'")) == 1
+
+
+def test_five_wrong_codes_are_the_end_of_it(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session)
+    for left in ("4 tries are", "3 tries are", "2 tries are", "1 try is", "last try"):
+        with pytest.raises(InvalidRequest, match=left):
+            enter_code(desk, visitor, link.link_id, "654321")
+    with pytest.raises(NotFound):
+        enter_code(desk, visitor, link.link_id)
+    assert desk.query("SELECT id FROM users WHERE merged_into IS NOT NULL") == []
+
+
+def test_a_code_is_good_for_ten_minutes_and_for_whoever_asked(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session)
+    other, _ = start_web_session(desk)
+    with pytest.raises(NotFound):
+        enter_code(desk, other, link.link_id)
+    desk.clock.now += link_codes.CODE_LIFETIME
+    with pytest.raises(NotFound):
+        enter_code(desk, visitor, link.link_id)
+
+
+def test_only_the_newest_code_of_a_visitor_is_good(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    first = request_phone_code(desk, visitor, session, code="111111")
+    second = request_phone_code(desk, visitor, session, code="222222")
+    with pytest.raises(NotFound):
+        enter_code(desk, visitor, first.link_id, "111111")
+    assert enter_code(desk, visitor, second.link_id, "222222")
+
+
+@pytest.mark.parametrize("written_before", [None, timedelta(hours=25)])
+def test_whether_a_number_can_be_reached_is_told_to_nobody(
+    desk: ConversationHarness, written_before: timedelta | None
+) -> None:
+    """Without a template only those are reached who wrote within the day; who asks hears the same."""
+    if written_before:
+        start_phone_session(desk)
+        desk.clock.now += written_before
+    visitor, session = start_web_session(desk)
+    before = desk.query("SELECT id FROM outbox"), desk.query("SELECT id FROM users")
+    link = request_phone_code(desk, visitor, session)
+    assert link.pending_reply is None
+    assert (desk.query("SELECT id FROM outbox"), desk.query("SELECT id FROM users")) == before
+    with pytest.raises(InvalidRequest, match="4 tries"):
+        enter_code(desk, visitor, link.link_id)
+
+
+def test_nobodys_phone_is_flooded(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    for _ in range(link_codes.MAX_CODES_PER_HOUR):
+        visitor, session = start_web_session(desk)
+        request_phone_code(desk, visitor, session)
+    visitor, session = start_web_session(desk)
+    with pytest.raises(Conflict, match="an hour"):
+        request_phone_code(desk, visitor, session)
+    request_phone_code(desk, visitor, session, OTHER_PHONE)
+    desk.clock.now += timedelta(hours=1)
+    for _ in range(link_codes.MAX_CODES_PER_DAY - link_codes.MAX_CODES_PER_HOUR):
+        visitor, session = start_web_session(desk)
+        request_phone_code(desk, visitor, session)
+    desk.clock.now += timedelta(hours=1)
+    visitor, session = start_web_session(desk)
+    with pytest.raises(Conflict, match="tomorrow"):
+        request_phone_code(desk, visitor, session)
+
+
+def test_a_binding_sends_only_so_many(desk: ConversationHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure_template(desk)
+    monkeypatch.setattr(link_codes, "MOST_OF_ALL", 4)
+    for number in range(4):
+        request_phone_code(desk, *start_web_session(desk), f"+9198000001{number:02}")
+    with pytest.raises(Conflict, match="this agent"):
+        request_phone_code(desk, *start_web_session(desk), OTHER_PHONE)
+
+
+@pytest.mark.parametrize(
+    ("visitors", "phones", "ends"), [(None, None, None), (None, 3, 1), (0, 3, 0), (0, None, 0), (3, None, 1)]
+)
+def test_of_two_clearances_the_lower_holds(
+    desk: ConversationHarness, visitors: int | None, phones: int | None, ends: int | None
+) -> None:
+    """Who has none of their own sees what the binding does, which is 1."""
+    main = start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    for whom, level in ((visitor.id, visitors), (whose(desk, main), phones)):
+        desk.query(f"UPDATE users SET clearance = {'NULL' if level is None else level} WHERE id = '{whom}' RETURNING 1")
+    now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
+    assert desk.query(f"SELECT clearance FROM users WHERE id = '{now_one.user_id}'") == [(ends,)]
+
+
+def test_nobodys_phone_is_flooded_by_many_at_once(
+    desk: ConversationHarness, open_database: Callable[[], Database]
+) -> None:
+    start_phone_session(desk)
+    asking = [start_web_session(desk) for _ in range(link_codes.MAX_CODES_PER_HOUR + 3)]
+    together = Barrier(len(asking))
+
+    def ask_for_one(given: tuple[Principal, UUID]) -> bool:
+        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        together.wait(20)
+        with suppress(Conflict):
+            return request_phone_code(own, *given).pending_reply is not None
+        return False
+
+    with ThreadPoolExecutor(len(asking)) as pool:
+        assert sum(pool.map(ask_for_one, asking)) == link_codes.MAX_CODES_PER_HOUR
+
+
+def test_who_has_a_number_already_and_who_is_no_visitor_are_refused(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    _, session, now_one = link_phone(desk)
+    writer = writing(desk, now_one)
+    with pytest.raises(Conflict, match="0001"):
+        request_phone_code(desk, writer, session, OTHER_PHONE)
+    with pytest.raises(Forbidden):
+        request_phone_code(desk, desk.admin, session, OTHER_PHONE)
+
+
+def test_while_the_visitor_is_being_answered_nothing_is_joined(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session)
+    until = (desk.clock() + timedelta(minutes=1)).isoformat()
+    desk.query(f"UPDATE sessions SET lease_until = '{until}' WHERE id = '{session}' RETURNING id")
+    for _ in range(link_codes.MAX_ATTEMPTS):
+        with pytest.raises(LeaseHeld):
+            enter_code(desk, visitor, link.link_id)
+    desk.clock.now += timedelta(minutes=2)
+    assert enter_code(desk, visitor, link.link_id)
+
+
+def test_two_visitors_who_give_codes_of_one_number_at_once_both_end_as_its_owner(
+    desk: ConversationHarness, open_database: Callable[[], Database]
+) -> None:
+    start_phone_session(desk)
+    asking = [
+        (visitor, request_phone_code(desk, visitor, session))
+        for visitor, session in (start_web_session(desk), start_web_session(desk))
+    ]
+    together = Barrier(2)
+
+    def give(given: tuple[Principal, UUID]) -> UUID:
+        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        together.wait(20)
+        return enter_code(own, given[0], given[1]).user_id
+
+    with ThreadPoolExecutor(2) as pool:
+        users = set(pool.map(give, [(visitor, link.link_id) for visitor, link in asking]))
+    assert len(users) == 1
+    assert len(mains(desk)) == 1
+
+
+def test_a_message_from_the_phone_at_the_same_moment_is_not_lost(
+    desk: ConversationHarness, open_database: Callable[[], Database]
+) -> None:
+    """The phone's session, in which nothing was said so far, is about to go while its first message comes in."""
+    configure_template(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
+    together = Barrier(2)
+
+    def write() -> None:
+        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        together.wait(20)
+        own.send_whatsapp("Here I am.", "at-once", sender=OTHER_PHONE)
+
+    def give() -> None:
+        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        together.wait(20)
+        enter_code(own, visitor, link.link_id)
+
+    with ThreadPoolExecutor(2) as pool:
+        for running in [pool.submit(write), pool.submit(give)]:
+            running.result(60)
+    ((where,),) = desk.query("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:at-once'")
+    assert mains(desk) == [where]
+
+
+def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(desk: ConversationHarness) -> None:
+    """A worker read a conversation before, and writes down what it gathered after."""
+    start_phone_session(desk)
+    visitor, session, now_one = link_phone(desk)
+    for table, values in (
+        ("facts", "'user', '{user}', binding_id, 'city', 'Goa', 0.9, 'said', now(), now(), now()"),
+        ("episodes", "'{user}', binding_id, id, 'They met.', now(), now(), now()"),
+    ):
+        columns = {
+            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, sure_at, created_at",
+            "episodes": "user_id, binding_id, session_id, text, from_at, until_at, created_at",
+        }[table]
+        told = values.replace("{user}", str(visitor.id))
+        written = desk.query(
+            f"INSERT INTO {table} (tenant_id, id, {columns}) SELECT tenant_id, '{uuid7(desk.clock())}', {told}"
+            f" FROM sessions WHERE id = '{session}' RETURNING user_id"
+        )
+        assert written == [(now_one.user_id,)]
+    binding_id = binding_of(desk, session)
+    with desk.database.transaction(desk.tenant_id) as tx:
+        late = users.open_session(visitor, tx, binding_id=binding_id, now=desk.clock(), new_id=uuid7)
+    assert late.user_id == now_one.user_id
+
+
+def test_of_a_code_that_nobody_gives_back_nothing_is_left(desk: ConversationHarness) -> None:
+    configure_template(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
+    over(desk, link.link_id)
+    assert len(desk.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
+    desk.clock.now += link_codes.CODE_LIFETIME
+    over(desk, link.link_id)
+    assert desk.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'") == []
+    assert desk.query("SELECT id FROM messages WHERE kind = 'code'") == []
+    assert desk.query("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
+
+
+def test_the_words_of_a_code_go_and_whoever_was_known_before_stays(desk: ConversationHarness) -> None:
+    start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session)
+    desk.clock.now += link_codes.CODE_LIFETIME
+    over(desk, link.link_id)
+    assert desk.query("SELECT body FROM messages WHERE kind = 'code'") == [("",)]
+    assert len(desk.query(f"SELECT id FROM users WHERE phone = '{PHONE}'")) == 1
+
+
+def test_who_writes_at_the_moment_their_code_is_over_is_not_lost(
+    desk: ConversationHarness, open_database: Callable[[], Database]
+) -> None:
+    configure_template(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
+    desk.clock.now += link_codes.CODE_LIFETIME
+    written = "UPDATE messages SET kind = 'text', direction = 'inbound', body = 'It is me.' WHERE kind = 'code'"
+    held = "SELECT s.id FROM sessions s JOIN messages m ON m.session_id = s.id WHERE m.kind = 'code' FOR UPDATE OF s"
+    with ThreadPoolExecutor(1) as pool:
+        with open_database().transaction(desk.tenant_id) as tx:
+            assert tx.run(Query("test.held", "-", held)) == 1
+            ending = pool.submit(over, ConversationHarness(desk.tenant_id, open_database(), desk.clock), link.link_id)
+            with pytest.raises(TimeoutError):
+                ending.result(1)
+            assert tx.run(Query("test.written", "-", written)) == 1
+        ending.result(20)
+    assert len(desk.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
+
+
+def over(desk: ConversationHarness, link_id: UUID) -> None:
+    """The sweep looks at what is due."""
+    due = DueWork(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC))
+    handle_wakeup(dependencies(desk), due.to_json())
+
+
+def test_a_link_is_one_of_a_tenant(desk: ConversationHarness, database: Database) -> None:
+    start_phone_session(desk)
+    visitor, session = start_web_session(desk)
+    link = request_phone_code(desk, visitor, session)
+    elsewhere = Principal(uuid7(desk.clock()), "user", visitor.id)
+    with pytest.raises(NotFound):
+        enter_code(desk, elsewhere, link.link_id)

@@ -1,0 +1,20 @@
+"""The part of the working day in which somebody talks about a record."""
+
+from parlour.records import linked_records
+from parlour.records.linked_records import LinkedRecordsCache
+from parlour.records.linked_records_text import render_variants
+from tests.conversation_harness import ConversationHarness
+
+
+def read_linked_records(desk: ConversationHarness) -> None:
+    """What the project is linked to is read for a briefing, once and again, and told in full."""
+    cache, now = LinkedRecordsCache(), desk.clock()
+    with desk.database.transaction(desk.admin) as tx:
+        page = linked_records.read_linked_page(desk.admin, tx, "project/NRS")
+    ((project,),) = desk.query("SELECT id FROM entities WHERE key = 'NRS'")
+    for _ in range(2):
+        with desk.database.transaction(desk.admin) as tx:
+            found = linked_records.read_focus_record(desk.admin, tx, project, cache=cache, now=now)  # type: ignore[arg-type]
+        assert found
+        assert render_variants(found.linked_records, has_tool=True)
+        assert found.linked_records.types == page.linked.types

@@ -1,0 +1,40 @@
+"""The part of the working day in which prompts stand on earlier ones, are looked into, and are let go of in the end."""
+
+from datetime import timedelta
+
+from parlour.prompts.ledger import retention, store
+from parlour.prompts.ledger.explanation import explain_turn
+from parlour.search.recall import recall_messages
+from tests.conversation_harness import ConversationHarness, text_answer
+
+
+def reuse_and_expire_prompts(desk: ConversationHarness) -> None:
+    """Two turns about a project; the second stands on the first, an operator looks into it, what was said long ago is
+    found, and last year's go."""
+    visitor = desk.create_visitor()
+    session = desk.find_session(visitor)
+    about = "(SELECT id FROM entities WHERE key = 'NRS')"
+    desk.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING id")
+    for question in ("Where do we stand?", "And the crane?"):
+        desk.send_web(visitor, session, question)
+        desk.model.script = [text_answer("Two weeks late.")]
+        desk.run_turn()
+    ((turn,),) = desk.query(f"SELECT id FROM turns WHERE session_id = '{session}' AND number = 2")
+    with desk.database.transaction(desk.admin) as tx:
+        assert explain_turn(desk.admin, tx, turn)["steps"]  # type: ignore[arg-type]
+        store.update_token_factor(tx, "anthropic/claude-sonnet-5-5", "latin", 1.2)
+    ((long_talk, said),) = desk.query(
+        "SELECT session_id, content FROM context_rows WHERE session_id IS NOT NULL AND content ~ 'crack' LIMIT 1"
+    )
+    with desk.database.transaction(desk.admin) as tx:
+        assert recall_messages(desk.admin, tx, long_talk, query=str(said), vector=None, before_turn=99)  # type: ignore[arg-type]
+    ((oldest, words),) = desk.query("SELECT min(turn_id::text), min(hash) FROM ledgers, ledger_blobs")
+    desk.query(f"UPDATE ledgers SET month = '2025-11-01' WHERE turn_id = '{oldest}' RETURNING 1")
+    desk.query("UPDATE pulse_ledgers SET month = '2025-11-01' WHERE level = 3 RETURNING 1")
+    desk.query(
+        "INSERT INTO ledger_blobs (tenant_id, month, hash, words)"
+        f" SELECT tenant_id, '2025-11-01', hash, words FROM ledger_blobs WHERE hash = '{words}' RETURNING 1"
+    )
+    with desk.database.transaction(desk.admin) as tx:
+        retention.delete_expired_batch(tx, desk.clock() - timedelta(days=30))
+        assert retention.next_expiry(tx)

@@ -1,0 +1,32 @@
+"""The part of the working day in which somebody has the desk write records, by the tools that its model calls."""
+
+from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
+from parlour.tools.builtin import builtin_tools
+from parlour.tools.run import ToolContext
+from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
+
+_RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
+
+
+def write_records_by_tools(desk: ConversationHarness) -> None:
+    """A risk that was found is noted with its source; the note is looked up as after a crash; a name is spelt wrong."""
+    desk.send_whatsapp("Note the crack as a risk.", "day-risk")
+    desk.model.script = [
+        search_call("crack width C4"),
+        [
+            *tool_call("create_entity", "a", kind="risk", name="Crack at C4", properties=_RISK, sources=[1]),
+            *tool_call("get_entity", "b", entities=["risk/R03"]),
+        ],
+        text_answer("Noted."),
+    ]
+    desk.run_turn()
+    assert desk.query("SELECT count(*) FROM entities WHERE name = 'Crack at C4'") == [(1,)]
+    ((turn_id, session_id, key),) = desk.query(
+        "SELECT c.turn_id, t.session_id, c.idempotency_key FROM tool_calls c JOIN turns t ON t.id = c.turn_id"
+        " WHERE c.name = 'create_entity'"
+    )
+    context = ToolContext(
+        desk.admin, desk.database, session_id, turn_id, desk.clock(), uuid7, 0, idempotency_key=str(key)  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert builtin_tools.BUILTIN_LOOKUPS["create_entity"](context)

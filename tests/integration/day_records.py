@@ -1,0 +1,82 @@
+"""The part of the working day in which records are made, changed, linked, listed and deleted by people."""
+
+from parlour.documents import authored_documents
+from parlour.documents.projects import create_project
+from parlour.files import uploads
+from parlour.files.file import NewFile
+from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
+from parlour.records import backfill, crud, record_links, type_registry
+from parlour.records.crud import RecordInput, RecordPatch
+from tests.conversation_harness import ConversationHarness
+from tests.fake_bucket import FakeBucket
+
+_TOLD_ANEW = "UPDATE entity_types SET version = version + 1, {} WHERE key = 'finding' RETURNING id"
+
+
+def edit_records(desk: ConversationHarness) -> None:
+    """A finding is written down, linked to the project, corrected, found again and closed."""
+    admin, now = desk.admin, desk.clock()
+    with desk.database.transaction(admin) as tx:
+        assert crud.lock_record(admin, tx, "project/NRS", None)
+        new = RecordInput("finding", "Gap in the guard rail", "F-1", {"severity": "high"}, project="project/NRS")
+        finding = crud.create_record(admin, tx, new, now, uuid7)
+        assert crud.find_records(admin, tx, ["finding/F-1", "finding/F-2"]) == [finding]
+        assert record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        assert not record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        assert crud.list_records(admin, tx, type="finding", where={"severity": "high"}, text="guard").records
+    desk.query("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
+    with desk.database.transaction(admin) as tx:
+        change = RecordPatch(properties={"severity": "low"}, classification=1)
+        assert crud.update_record(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
+        assert "finding" in type_registry.list_record_types(tx)
+        record_links.unlink(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7)
+        crud.delete_record(admin, tx, "finding/F-1", 2, now, uuid7)
+        again, same = (crud.create_record(admin, tx, new, now, uuid7, "day-1").id for _ in range(2))
+        assert again == same != finding.id
+        assert record_links.link(admin, tx, again, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        note = authored_documents.create_document(
+            admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now, new_id=uuid7
+        )
+        seen = RecordPatch(name="Guard rails, seen")
+        renamed = crud.update_record(admin, tx, note.handle, seen, None, now, uuid7, origin="day-3")
+        assert crud.has_change_of_origin(tx, renamed.id, "day-3")
+        assert (
+            authored_documents.update_record_and_document(
+                admin, tx, note.handle, RecordPatch(project=None), None, now, uuid7
+            ).project
+            is None
+        )
+    delete_projects(desk)
+    backfill_changed_type(desk)
+
+
+def delete_projects(desk: ConversationHarness) -> None:
+    """It goes with what it was for, and another one takes its name."""
+    admin, now = desk.admin, desk.clock()
+    facts: JsonObject = {"client": "Port", "contractor": "Dam", "status": "tender"}
+    with desk.database.transaction(admin) as tx:
+        uploads.start_upload(admin, tx, FakeBucket(), NewFile("map.md", 100, "project/NRS"), now, uuid7(now))
+        for _ in range(2):
+            shed = RecordInput("project", "Shed", "SHED", facts)
+            begun = create_project(admin, tx, shed, "A shed.", now, uuid7)
+            authored_documents.create_document(admin, tx, begun.project.id, "Notes", key="shed", now=now, new_id=uuid7)
+            crud.delete_record(admin, tx, "document/shed", None, now, uuid7)
+            plan = NewFile("plan.md", 100, begun.project.handle)
+            uploads.start_upload(admin, tx, FakeBucket(), plan, now, uuid7(now))
+            crud.delete_record(admin, tx, begun.project.id, None, now, uuid7)
+
+
+def backfill_changed_type(desk: ConversationHarness) -> None:
+    """The kind is called otherwise, then not searched at all; its records follow."""
+    now = desk.clock()
+    for setting in ("display_name = 'Note'", """rag = rag || '{"context": "off"}'"""):
+        ((type_id,),) = desk.query(_TOLD_ANEW.format(setting))
+        with desk.database.transaction(desk.tenant_id) as tx:
+            backfill.schedule_backfill(tx, type_id, now)  # type: ignore[arg-type]
+        assert backfill.run_backfill(desk.database, desk.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
+
+
+def leave_backfill_due(desk: ConversationHarness) -> None:
+    """The day ends before its records are told anew once more."""
+    desk.query(_TOLD_ANEW.format("display_name = 'Finding'"))

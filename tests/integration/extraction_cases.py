@@ -1,0 +1,47 @@
+"""The part of the working day in which what people say of themselves is noticed and looked through: said, said again,
+changed, taken back, crowded out and proposed in vain; episodes are written, folded by their words and by
+their vectors."""
+
+from datetime import timedelta
+from unittest.mock import patch
+
+from parlour.infra.errors import ProviderUnavailable, SpendRefused
+from parlour.infra.ids import uuid7
+from parlour.memory.facts import fact_merge, shared_facts
+from parlour.memory.facts.shared_facts import NewSharedFact
+from tests.conversation_harness import ConversationHarness
+from tests.integration.memory.extraction_harness import ExtractionConversation, extraction_answer, proposed_fact
+
+_TOLD = "The user does the accounts of the shop in Tally."
+
+
+def extract_facts(desk: ConversationHarness) -> None:
+    """A visitor tells of themselves."""
+    talk = ExtractionConversation(desk)
+    talk.say("My name is Meera. I'm on the Gold plan. We do the accounts of the shop in Tally.")
+    talk.run_extraction(SpendRefused("no room"))
+    talk.run_extraction(*[ProviderUnavailable("away")] * 4, after=timedelta(hours=2))
+    talk.run_extraction(
+        extraction_answer(proposed_fact("about.software", "Tally", 1), episodes=[(_TOLD, [1])]),
+        after=timedelta(hours=1),
+    )
+    talk.say("I'm on the Gold plan. We do the accounts of the shop in Tally.")
+    talk.run_extraction(
+        extraction_answer(proposed_fact("city", "Zurich", 1), episodes=[(_TOLD, [1]), ("Tally has the shop.", [1])])
+    )
+    talk.say("I've switched to the Silver plan. Please forget my name.")
+    desk.query(
+        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        f" SELECT tenant_id, row_id, 'alike', '[1,0]' FROM episodes WHERE session_id = '{talk.session}' RETURNING 1"
+    )
+    talk.run_extraction(extraction_answer())
+    assert talk.facts() == {"plan": "Silver", "about.software": "Tally"}
+    assert talk.episodes() == [(_TOLD, 2)]
+    with desk.database.transaction(desk.admin) as tx:
+        for hours in ("9 to 6", "8 to 6"):
+            told = NewSharedFact("team", "site-operations", "opening hours", hours)
+            shared_facts.set(desk.admin, tx, told, desk.clock(), uuid7)
+    with patch.object(fact_merge, "MOST_LIVE", 3):
+        talk.say("Remember that I like mangoes. Remember that I drink jasmine tea.")
+    assert talk.facts().keys() >= {"plan"}
+    assert len(talk.facts()) == 3

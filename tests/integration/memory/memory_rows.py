@@ -1,0 +1,96 @@
+"""Facts and episodes as their writers leave them, put there by hand: what tests of recall begin with."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Database
+from parlour.principal import Principal
+from tests.conversation_harness import ConversationHarness, WordEmbedder
+
+_HOLDERS = {
+    "user": "user_id, binding_id", "human": "human_id", "team": "team_id",
+}  # fmt: skip
+
+
+def add_fact(
+    desk: ConversationHarness, session: UUID, key: str, value: str, *, scope: str = "user", confidence: float = 0.9
+) -> UUID:
+    """A fact of the session's user with its binding, or of the binding's persona or team."""
+    made = uuid7(desk.clock())
+    holder = {"user": "s.user_id, s.binding_id", "human": "b.human_id", "team": "b.team_id"}[scope]
+    desk.query(
+        f"INSERT INTO facts (tenant_id, id, scope, {_HOLDERS[scope]}, key, value, confidence, origin, valid_from,"
+        f" sure_at, created_at) SELECT s.tenant_id, '{made}', '{scope}', {holder}, '{key}', '{value}', {confidence},"
+        f" 'said', s.created_at, s.created_at, s.created_at FROM sessions s JOIN bindings b ON b.id = s.binding_id"
+        f" WHERE s.id = '{session}' RETURNING id"
+    )
+    return made
+
+
+def add_episode(
+    desk: ConversationHarness, session: UUID, text: str, messages: Sequence[UUID] = (), level: int = 0
+) -> UUID:
+    """What came of a session, with its searchable row and that row's vector."""
+    made, row = uuid7(desk.clock()), uuid7(desk.clock())
+    named = ", ".join(f"'{one}'::uuid" for one in messages)
+    (vector,) = WordEmbedder().embed([text])
+    desk.query(
+        "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, classification, session_id,"
+        " created_at)"
+        f" SELECT tenant_id, '{row}', 'episode', 'Earlier', '{text}', '', {level}, id, created_at"
+        f" FROM sessions WHERE id = '{session}' RETURNING id"
+    )
+    desk.query(
+        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        f" VALUES (current_tenant(), '{row}', '{embedding_space(desk)}', '{vector}') RETURNING row_id"
+    )
+    desk.query(
+        "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, messages,"
+        f" row_id, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', created_at, created_at,"
+        f" ARRAY[{named}]::uuid[], '{row}', created_at FROM sessions WHERE id = '{session}' RETURNING id"
+    )
+    return made
+
+
+def embedding_space(desk: ConversationHarness) -> str:
+    """The space that the tenant's vectors are in."""
+    ((found,),) = desk.query("SELECT model FROM embeddings LIMIT 1")
+    return str(found)
+
+
+def add_session(desk: ConversationHarness, session: UUID, visibility: str = "private", binding: str = "") -> UUID:
+    """A further session of the same user, with the same binding unless another is named by its slug."""
+    made = uuid7(desk.clock())
+    of = f"(SELECT id FROM bindings WHERE slug = '{binding}')" if binding else "binding_id"
+    desk.query(
+        "INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, visibility, created_at, last_active_at)"
+        f" SELECT tenant_id, '{made}', user_id, {of}, channel, '{visibility}', now(), now() FROM sessions"
+        f" WHERE id = '{session}' RETURNING id"
+    )
+    return made
+
+
+def find_visitor(desk: ConversationHarness) -> tuple[Principal, UUID]:
+    """A visitor on the web and their session."""
+    visitor = desk.create_visitor()
+    return visitor, desk.find_session(visitor)
+
+
+def count_embedder_calls(desk: ConversationHarness) -> "CountingEmbedder":
+    """The desk's embedder, which counts from now on."""
+    desk.embedder = counting = CountingEmbedder(desk.database)
+    return counting
+
+
+class CountingEmbedder(WordEmbedder):
+    """Fails when it is asked while a transaction is open."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.asked = 0
+
+    def embed(self, texts: Sequence[str], /) -> list[list[float]]:
+        self.asked += 1
+        with self.database.transaction(None):
+            return super().embed(texts)

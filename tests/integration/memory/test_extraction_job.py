@@ -1,0 +1,241 @@
+"""A session's new turns are looked through once, by a model whose word is held against the user's own."""
+
+import json
+from datetime import timedelta
+
+import pytest
+
+from parlour.infra.errors import ProviderUnavailable, RetryError, SpendRefused
+from parlour.infra.postgres import Database
+from parlour.memory import job_scheduling
+from parlour.memory.extraction import extraction_job
+from tests.conversation_harness import ConversationHarness, text_answer
+from tests.integration.memory.extraction_harness import (
+    NO_MODEL,
+    ExtractionConversation,
+    extraction_answer,
+    proposed_fact,
+)
+
+SPOKEN = "We do the accounts of the shop in Tally, by the way."
+
+
+@pytest.fixture
+def talk(desk: ConversationHarness) -> ExtractionConversation:
+    """In which something was said that no fixed phrase says."""
+    made = ExtractionConversation(desk)
+    made.say(SPOKEN)
+    return made
+
+
+def test_what_a_model_reads_becomes_a_fact_with_the_message_that_says_so(talk: ExtractionConversation) -> None:
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
+    assert talk.facts() == {"about.software": "Tally"}
+    assert talk.decisions() == [("about.software", "new")]
+    ((origin, said),) = talk.desk.query(
+        "SELECT f.origin, m.body FROM facts f JOIN messages m ON m.id = ANY(f.messages)"
+    )  # fmt: skip
+    assert (origin, said) == ("extracted", SPOKEN)
+    assert talk.due_rows() == []
+
+
+def test_only_new_turns_are_read(talk: ExtractionConversation) -> None:
+    talk.run_extraction(extraction_answer())
+    assert "Tally" in talk.last_prompt()
+    talk.say("We also use Zoho for the payroll.")
+    talk.run_extraction(extraction_answer(proposed_fact("about.payroll", "Zoho", 1)))
+    assert "Tally" not in talk.last_prompt()
+    assert talk.facts() == {"about.payroll": "Zoho"}
+    assert len(talk.reader.requests) == 2
+
+
+def test_what_is_known_is_told_and_not_taken_twice(talk: ExtractionConversation) -> None:
+    talk.say("My name is Meera.")
+    talk.run_extraction(extraction_answer(proposed_fact("name", "Meera", 2)))
+    assert "- name: Meera" in talk.last_prompt()
+    assert talk.decisions() == [("name", "duplicate")]
+
+
+def test_a_call_is_paid_and_noted(talk: ExtractionConversation) -> None:
+    talk.run_extraction(extraction_answer())
+    assert talk.desk.query("SELECT purpose, model FROM llm_calls WHERE purpose = 'memory'") == [
+        ("memory", "claude-haiku-5-5")
+    ]
+
+
+def test_an_answer_that_cannot_be_read_is_asked_for_once_more(talk: ExtractionConversation) -> None:
+    talk.run_extraction("Surely! Here it is:", extraction_answer(proposed_fact("about.software", "Tally", 1)))
+    assert talk.facts() == {"about.software": "Tally"}
+    again = talk.reader.requests[-1].messages
+    assert [message["role"] for message in again] == ["user", "assistant", "user"]
+
+
+def test_and_let_be_with_a_row_that_says_so(talk: ExtractionConversation) -> None:
+    talk.run_extraction("no", "no again")
+    assert talk.decisions() == [("", "malformed")]
+    assert (talk.facts(), talk.due_rows()) == ({}, [])
+    talk.say("Hello?")
+    talk.run_extraction(extraction_answer())
+    assert "Tally" not in talk.last_prompt()
+
+
+def test_without_an_answer_the_turns_stay_due_and_the_next_try_waits_longer(talk: ExtractionConversation) -> None:
+    waits = []
+    for _ in range(3):
+        talk.run_extraction(*([ProviderUnavailable("away")] * 4), after=timedelta(hours=3))
+        ((due_at,),) = talk.due_rows()
+        waits.append(due_at - talk.desk.clock.now)  # type: ignore[operator]
+    assert waits[0] < waits[1] < waits[2]
+    assert talk.attempts() == [(3, "provider_unavailable")]
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)), after=timedelta(hours=3))
+    assert talk.facts() == {"about.software": "Tally"}
+    assert talk.desk.query("SELECT until_turn FROM extractions") == [(1,)]
+    assert talk.attempts() == []
+
+
+def test_a_tenant_over_its_cap_is_asked_again_in_an_hour_and_that_is_no_failure(talk: ExtractionConversation) -> None:
+    talk.run_extraction(SpendRefused("no room"))
+    ((due_at,),) = talk.due_rows()
+    assert due_at - talk.desk.clock.now > timedelta(minutes=59)  # type: ignore[operator]
+    assert talk.attempts() == [(0, None)]
+
+
+def test_where_there_is_no_model_nothing_is_asked_and_the_obvious_facts_stay(talk: ExtractionConversation) -> None:
+    talk.say("My name is Meera.")
+    talk.run_extraction(models=NO_MODEL)
+    assert (talk.facts(), talk.due_rows()) == ({"name": "Meera"}, [])
+
+
+def test_a_message_that_comes_before_its_time_has_nothing_to_do(talk: ExtractionConversation) -> None:
+    talk.run_extraction(after=timedelta(minutes=2))
+    assert talk.reader.requests == []
+    assert len(talk.due_rows()) == 1
+    for _ in range(job_scheduling.MAX_WAITING_TURNS):
+        talk.say("And more.")
+    talk.run_extraction(extraction_answer(), after=timedelta())
+    assert len(talk.reader.requests) == 1
+
+
+def test_a_message_that_comes_twice_finds_nothing(talk: ExtractionConversation) -> None:
+    talk.run_extraction(extraction_answer())
+    talk.run_extraction()
+    assert len(talk.reader.requests) == 1
+
+
+def test_what_is_said_meanwhile_waits_as_everything_does(talk: ExtractionConversation) -> None:
+    def meanwhile() -> None:
+        talk.say("And in the evening I teach.")
+
+    talk.reader.before_completion = meanwhile
+    talk.desk.memory.sent.clear()
+    talk.run_extraction(extraction_answer())
+    assert len(talk.due_rows()) == 1
+    assert [seconds for _, seconds in talk.desk.memory.sent] == [300.0]
+    talk.reader.before_completion = lambda: None
+    talk.run_extraction(extraction_answer(), after=job_scheduling.EXTRACTION_DELAY)
+    assert "teach" in talk.last_prompt()
+
+
+def test_a_long_conversation_is_read_in_stretches(talk: ExtractionConversation) -> None:
+    for number in range(25):
+        talk.say(f"Line {number} of many.")
+    talk.run_extraction(extraction_answer(), extraction_answer())
+    assert len(talk.reader.requests) == 2
+    assert talk.desk.query("SELECT until_turn FROM extractions") == [(26,)]
+
+
+def test_one_worker_at_a_time(talk: ExtractionConversation) -> None:
+    talk.reader.before_completion = lambda: extraction_job.run_extraction(
+        talk.make_dependencies({}), talk.memory_job, lambda: 300.0
+    )
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
+    assert talk.decisions() == [("about.software", "new")]
+
+
+def test_a_worker_whose_time_was_over_writes_nothing(talk: ExtractionConversation, database: Database) -> None:
+    def taken_over() -> None:
+        talk.desk.query("UPDATE work_due SET held_until = now() WHERE kind = 'memory' RETURNING 1")
+
+    talk.reader.before_completion = taken_over
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
+    assert (talk.facts(), talk.decisions()) == ({}, [])
+
+
+def test_a_database_that_goes_away_leaves_it_to_whoever_comes_next(talk: ExtractionConversation) -> None:
+    def away() -> None:
+        raise RetryError("away")
+
+    talk.reader.before_completion = away
+    with pytest.raises(RetryError):
+        talk.run_extraction(extraction_answer())
+    talk.reader.before_completion = lambda: None
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
+    assert talk.facts() == {"about.software": "Tally"}
+
+
+def test_an_episode_is_a_row_that_its_own_conversation_finds_and_waits_for_its_vector(
+    talk: ExtractionConversation,
+) -> None:
+    talk.desk.embedding.sent.clear()
+    talk.run_extraction(extraction_answer(episodes=[("The user does the accounts of the shop in Tally.", [1])]))
+    assert talk.episodes() == [("The user does the accounts of the shop in Tally.", 0)]
+    ((kind, session, pending),) = talk.desk.query(
+        "SELECT r.kind, r.session_id, r.pending FROM episodes e JOIN context_rows r ON r.id = e.row_id"
+    )
+    assert (kind, session, pending) == ("episode", talk.session, True)
+    assert talk.desk.embedding.sent
+
+
+def test_what_is_told_again_in_nearly_the_same_words_is_folded(talk: ExtractionConversation) -> None:
+    talk.run_extraction(extraction_answer(episodes=[("The user does the accounts of the shop in Tally.", [1])]))
+    talk.say("As I said, we do the accounts of the shop in Tally.")
+    talk.run_extraction(extraction_answer(episodes=[("The user does accounts of the shop in Tally", [1])]))
+    assert talk.episodes() == [("The user does the accounts of the shop in Tally.", 1)]
+
+
+def test_and_what_means_the_same_by_its_vector(talk: ExtractionConversation) -> None:
+    for told in ("The user does accounts in Tally.", "Tally has the shop."):
+        talk.say("We do the accounts of the shop in Tally.")
+        talk.run_extraction(extraction_answer(episodes=[(told, [1])]))
+    talk.desk.query(
+        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        " SELECT tenant_id, row_id, 'words', '[1,0]' FROM episodes RETURNING 1"
+    )
+    talk.say("Well.")
+    talk.run_extraction(extraction_answer())
+    assert talk.episodes() == [("The user does accounts in Tally.", 1)]
+    assert talk.desk.query("SELECT cardinality(messages) FROM episodes") == [(2,)]
+    assert talk.desk.query("SELECT count(*) FROM context_rows WHERE kind = 'episode'") == [(1,)]
+
+
+def test_a_session_that_is_shared_by_now_is_not_looked_through(talk: ExtractionConversation) -> None:
+    talk.set_visibility()
+    talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
+    assert (talk.reader.requests, talk.facts(), talk.due_rows()) == ([], {}, [])
+
+
+def test_a_model_that_says_what_the_user_did_not_is_written_down(talk: ExtractionConversation) -> None:
+    talk.run_extraction(
+        extraction_answer(
+            proposed_fact("about.software", "SAP", 1),
+            proposed_fact("about.software", "Tally", 7),
+            proposed_fact("about.software", "Tally", 1, confidence=0.4),
+            proposed_fact("about.password", "Tally", 1),
+        )
+    )
+    assert talk.facts() == {}
+    assert sorted(str(decision) for _, decision in talk.decisions()) == [
+        "below_floor",
+        "not_users_own",
+        "sensitive",
+        "unknown_message",
+    ]
+    assert "SAP" not in json.dumps(talk.desk.query("SELECT * FROM fact_decisions"), default=str)
+
+
+def test_what_a_turn_says_of_itself_is_said_to_the_model_as_no_evidence(desk: ConversationHarness) -> None:
+    talk = ExtractionConversation(desk)
+    talk.say("Hello there, friend.", text_answer("You live in Zurich."))
+    talk.run_extraction(extraction_answer(proposed_fact("city", "Zurich", 1)))
+    assert "no evidence: You live in Zurich." in talk.last_prompt()
+    assert talk.facts() == {}

@@ -1,0 +1,69 @@
+"""A briefing that is rendered anew because the history was cut holds all that it would hold otherwise; and what lies
+before the cut is not looked at."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.queries import Query
+from parlour.memory.summaries.key_details import KEY_DETAIL_KINDS
+from parlour.prompts.ledger.explanation import explain_turn
+from parlour.prompts.ledger.store import SQL
+from tests.conversation_harness import ConversationHarness, text_answer
+
+_AROUND = {"recent", "nearest", "distillations", "project_files"}
+
+
+def _told(desk: ConversationHarness) -> dict[str, Any]:
+    ((turn, *_),) = desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    with desk.database.transaction(desk.admin) as tx:
+        steps: Any = explain_turn(desk.admin, tx, UUID(str(turn)))["steps"]
+    return dict(steps[-1])
+
+
+def _around(told: dict[str, Any]) -> set[str]:
+    return {one["lot"] for one in told["candidates"]} & _AROUND
+
+
+@pytest.mark.parametrize("profile", ["entity", "messaging"])
+def test_also_when_it_was_cut_for_want_of_room(desk: ConversationHarness, profile: str) -> None:
+    """Below the most that history may have, and below twenty messages: only spending the budget tells."""
+    visitor = desk.create_visitor()
+    session = desk.find_session(visitor)
+    about = "(SELECT id FROM entities WHERE key = 'NRS')"
+    desk.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING 1")
+    budget = f'{{"budget": {{"profile": "{profile}", "tokens": 6500}}}}'
+    desk.query(f"UPDATE entity_types SET rag = rag || '{budget}' WHERE key = 'project' RETURNING 1")
+
+    def ask(text: str, reply: str) -> dict[str, Any]:
+        desk.clock.now += timedelta(seconds=30)
+        desk.send_web(visitor, session, text)
+        desk.model.script = [text_answer(reply)]
+        desk.run_turn()
+        return _told(desk)
+
+    first = ask("Where do we stand?", "Fine.")
+    assert _around(first)
+    for number in range(8):
+        told = ask(f"Question {number}?", f"Answer {number}: " + "the slab was poured on a Monday and it stands. " * 24)
+        if told["causes"]:
+            break
+    assert told["causes"][0] == "cut"
+    assert _around(told) == _around(first)
+
+
+def test_turns_before_the_cut_are_passed_over_by_an_index(desk: ConversationHarness) -> None:
+    """In a session of thousands of turns it would look at each of them otherwise, in every turn."""
+    explained = Query("test.plan", "How it is found.", f"EXPLAIN (FORMAT JSON) {SQL['earlier'].sql}")
+    with desk.database.transaction(desk.tenant_id) as tx:
+        tx.run(Query("test.index", "Whatever the size of the table.", "SET LOCAL enable_seqscan = off"))
+        plan = tx.value(
+            explained, session_id=UUID(int=1), before=5_000, most=25, clearance=1, model="anthropic/claude-sonnet-5-5",
+            kinds=list(KEY_DETAIL_KINDS), lines=4, at=desk.clock(), awaited=desk.clock(),
+        )  # fmt: skip
+    bounded = re.findall(r"\"Index Cond\": \"[^\"]*number >= \$", json.dumps(plan))
+    assert len(bounded) == 2  # of history, and of its recap

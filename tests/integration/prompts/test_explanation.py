@@ -1,0 +1,232 @@
+"""What was in a turn's prompts, told from their records: all of it, byte for byte, or how much of it is gone."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from parlour.infra.errors import Forbidden, InvalidRequest, NotFound
+from parlour.infra.ids import uuid7
+from parlour.infra.json_values import canonical_json
+from parlour.principal import Principal
+from parlour.prompts.assembly.ledger_entries import OMISSION_REASONS
+from parlour.prompts.assembly.stored_text import text_hash
+from parlour.prompts.ledger.explanation import explain_turn, read_texts
+from parlour.prompts.ledger.prompt_diff import compare_turn_prompts
+from parlour.prompts.ledger.prompt_record import PromptInputs, restore_part, serialize_part
+from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
+from tests.conversation_harness import ConversationHarness, text_answer
+from tests.integration.day_prompt_inspection import run_two_turns
+
+
+@pytest.fixture
+def talk(desk: ConversationHarness) -> list[UUID]:
+    """The ids of its two turns."""
+    return run_two_turns(desk)
+
+
+def asked(desk: ConversationHarness, ask: Any, *given: Any, by: Principal | None = None, **more: Any) -> Any:
+    """One of the readers, in a transaction of its own."""
+    principal = by or desk.admin
+    with desk.database.transaction(principal) as tx:
+        return ask(principal, tx, *given, **more)
+
+
+def rewrite(desk: ConversationHarness, change: Callable[[PromptInputs], PromptInputs]) -> None:
+    """Change what the records of all turns say that their prompts were made of."""
+    texts = {str(key): str(text) for key, text in desk.query("SELECT hash, words FROM ledger_blobs")}
+    for turn, step, kept in desk.query("SELECT turn_id, step, basis FROM ledgers WHERE basis IS NOT NULL"):
+        assert isinstance(kept, bytes)
+        changed, _ = serialize_part(change(restore_part(PromptInputs, kept, texts)))
+        place = f"turn_id = '{turn}' AND step = {step}"
+        desk.query(f"UPDATE ledgers SET basis = '\\x{changed.hex()}' WHERE {place} RETURNING 1")
+
+
+def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarness, talk: list[UUID]) -> None:
+    told = asked(desk, explain_turn, talk[1])
+    assert (told["turn"]["number"], told["turn"]["previous"], told["turn"]["next"]) == (2, str(talk[0]), None)
+    assert [one["step"] for one in told["steps"]] == [1, 2, 3]
+    budgeted = desk.query(f"SELECT tokens_by_layer FROM llm_calls WHERE turn_id = '{talk[1]}' ORDER BY step")
+    for step, (by_layer,) in zip(told["steps"], budgeted, strict=True):
+        assert {one["layer"]: one["tokens"] for one in step["layers"] if one["tokens"]} == by_layer
+        assert sum(one["tokens"] for one in step["layers"]) == step["tokens"] <= told["profile"]["total"]
+        assert sum(block["tokens"] for one in step["segments"] for block in one["blocks"]) == step["tokens"]
+        assert sum(one["share"] for one in step["layers"]) == pytest.approx(1, abs=0.001)
+        assert all(one["in"] is (one["reason"] is None) for one in step["candidates"])
+        assert {one["reason"] for one in step["candidates"]} <= {None, *OMISSION_REASONS}
+        assert not any(one["forgotten"] for one in step["candidates"])
+        assert step["reported"]["input_tokens"] == 100
+    history = next(one for one in told["steps"][0]["layers"] if one["layer"] == "history")
+    assert (history["floor"], history["cap"]) == (800, 2_000)
+
+
+def test_the_results_of_the_calls_are_candidates_of_the_step_that_was_told_of_them(
+    desk: ConversationHarness, talk: list[UUID]
+) -> None:
+    lots = [[one["source"]["id"] for one in step["candidates"] if one["lot"] == "calls"]
+            for step in asked(desk, explain_turn, talk[1])["steps"]]  # fmt: skip
+    assert lots == [[], ["call_1"], ["call_1", "call_2"]]
+    only = asked(desk, explain_turn, talk[1], 2)["steps"]
+    assert [one["step"] for one in only] == [2]
+
+
+def test_what_the_cache_was_to_serve_ends_at_a_mark_of_the_prompt_before(
+    desk: ConversationHarness, talk: list[UUID]
+) -> None:
+    first = asked(desk, explain_turn, talk[0])["steps"][0]
+    assert (first["cached"]["tokens"], first["causes"]) == (0, ["first"])
+    second = asked(desk, explain_turn, talk[1])["steps"][0]
+    assert second["cached"]["tokens"] in {one["tokens"] for one in first["marks"]}
+    assert second["cached"]["tokens"] > 1_000
+    blocks = [block for one in second["segments"] for block in one["blocks"]]
+    assert [one["number"] for one in blocks if one["cached"]] == [*range(1, second["cached"]["blocks"] + 1)]
+    assert second["miss"] is None
+
+
+def test_a_miss_is_told_with_its_cause_and_its_cost(desk: ConversationHarness, talk: list[UUID]) -> None:
+    desk.clock.now += timedelta(minutes=20)
+    desk.send_whatsapp("And tomorrow?", "m3")
+    desk.model.script = [text_answer("The same crew.")]
+    desk.run_turn()
+    ((third,),) = desk.query("SELECT id FROM turns WHERE number = 3")
+    step = asked(desk, explain_turn, third)["steps"][0]
+    assert (step["causes"][0], step["miss"]["layer"], step["miss"]["cause"]) == ("cold", "tools", "cold")
+    assert step["miss"]["tokens"] > 1_000
+    assert float(step["miss"]["cost_usd"]) > 0
+    assert step["cached"] == {"blocks": 0, "tokens": 0}
+
+
+def test_words_are_read_by_the_hashes_that_the_turn_names(desk: ConversationHarness, talk: list[UUID]) -> None:
+    step = asked(desk, explain_turn, talk[1])["steps"][0]
+    message = next(one for one in step["segments"] if one["layer"] == "message")
+    named = [one for block in message["blocks"] for one in block["words"]]
+    assert "How wide is the crack at C4" in "".join(asked(desk, read_texts, talk[1], named).values())
+    assert asked(desk, read_texts, talk[0], named) == {}
+    about = text_hash("Priya")  # the record of the turn names it, no prompt or candidate does
+    rewrite(desk, lambda inputs: replace(inputs, materials=replace(inputs.materials, record_handle="Priya")))
+    assert asked(desk, read_texts, talk[1], [about]) == {}
+    with pytest.raises(InvalidRequest):
+        asked(desk, read_texts, talk[1], ["x"] * 101)
+
+
+def test_every_step_is_rebuilt_byte_for_byte(desk: ConversationHarness, talk: list[UUID]) -> None:
+    sent = desk.model.requests[1:]
+    for number, request in enumerate(sent, start=1):
+        made = asked(desk, rebuild_turn_prompt, talk[1], number)
+        assert made["matches"] is True
+        assert hashlib.sha256(made["text"].encode()).hexdigest() == made["hash"] == made["recorded_hash"]
+        assert made["text"] == canonical_json([list(request.tools), list(request.system), list(request.messages)])
+    assert asked(desk, rebuild_turn_prompt, talk[1])["step"] == 3
+
+
+def test_a_record_that_was_tampered_with_does_not_match(desk: ConversationHarness, talk: list[UUID]) -> None:
+    desk.query("UPDATE ledger_blobs SET words = 'Hello' WHERE words LIKE 'Good morning, who%' RETURNING 1")
+    made = asked(desk, rebuild_turn_prompt, talk[0])
+    assert (made["matches"], made["forgotten"]) == (False, [])
+    assert made["hash"] not in {None, made["recorded_hash"]}
+
+
+def test_what_was_forgotten_leaves_a_tombstone(desk: ConversationHarness, talk: list[UUID]) -> None:
+    desk.query("UPDATE ledger_blobs SET words = NULL WHERE words LIKE 'Good morning, who%' RETURNING 1")
+    made = asked(desk, rebuild_turn_prompt, talk[1], 1)
+    assert (made["text"], made["hash"], made["matches"]) == (None, None, False)
+    assert [one["layer"] for one in made["forgotten"]] == ["history"]
+    step = asked(desk, explain_turn, talk[1], 1)["steps"][0]
+    (gone,) = [block for one in step["segments"] for block in one["blocks"] if block["forgotten"]]
+    (told,) = [one for one in step["candidates"] if one["forgotten"]]
+    assert (told["lot"], told["title"]) == ("history", "")
+    assert None in asked(desk, read_texts, talk[1], gone["words"]).values()
+    with pytest.raises(NotFound, match="texts of this prompt were erased"):
+        asked(desk, rebuild_turn_prompt, talk[1], 1, 6_000)
+
+
+def test_two_turns_are_compared_by_segment_byte_and_candidate(desk: ConversationHarness, talk: list[UUID]) -> None:
+    told = asked(desk, compare_turn_prompts, talk[1], talk[0])
+    changes = {one["layer"]: one["change"] for one in told["segments"]}
+    assert (changes["tools"], changes["tiers"], changes["history"], changes["message"]) == (
+        "same", "same", "added", "changed",
+    )  # fmt: skip
+    first = told["first_change"]
+    assert first["layer"] == "history" or first["before"] != first["after"]
+    assert first["byte"] > first["within"] >= 0
+    assert told["same"] is False
+    assert {one["lot"] for one in told["added"]} == {"history", "words", "heartbeat"}
+    assert {one["lot"] for one in told["removed"]} == {"words", "heartbeat"}
+
+
+def test_the_steps_of_a_turn_only_grow(desk: ConversationHarness, talk: list[UUID]) -> None:
+    told = asked(desk, compare_turn_prompts, talk[1], talk[1])
+    assert (told["before"]["step"], told["after"]["step"]) == (2, 3)
+    assert {one["change"] for one in told["segments"] if one["placement"] != "last"} == {"same", "grown"}
+    assert asked(desk, compare_turn_prompts, talk[1], talk[1], 2, 2)["first_change"] is None
+    with pytest.raises(NotFound, match="it has 1, 2, 3"):
+        asked(desk, compare_turn_prompts, talk[1], talk[0], 9)
+
+
+def test_another_budget_fits_and_says_what_went(desk: ConversationHarness, talk: list[UUID]) -> None:
+    total = asked(desk, explain_turn, talk[1])["profile"]["total"]
+    same = asked(desk, rebuild_turn_prompt, talk[1], 3, total)
+    assert (same["matches"], same["dropped"], same["added"]) == (True, [], [])
+    before = asked(desk, explain_turn, talk[1], 3)["steps"][0]["tokens"]
+    small = asked(desk, rebuild_turn_prompt, talk[1], 3, before - 300)
+    assert small["tokens"] <= before - 300 < small["tokens_before"] == before
+    assert small["dropped"] or small["shortened"]
+    assert small["matches"] is False
+    with pytest.raises(InvalidRequest, match="500 tokens cannot hold this prompt: layer"):
+        asked(desk, rebuild_turn_prompt, talk[1], 3, 500)
+
+
+def test_what_a_smaller_budget_cuts_is_named_with_its_reason(desk: ConversationHarness, talk: list[UUID]) -> None:
+    for number in range(3, 7):
+        desk.send_whatsapp(f"And what of axis {number}?", f"m{number}")
+        desk.model.script = [
+            text_answer(f"Axis {number} is struck. " + "The gauge reads the same as it did yesterday. " * 12)
+        ]
+        desk.run_turn()
+    last = UUID(str(desk.query("SELECT id FROM turns ORDER BY number DESC LIMIT 1")[0][0]))
+    sent = asked(desk, explain_turn, last)["steps"][0]
+    history = next(one["tokens"] for one in sent["layers"] if one["layer"] == "history")
+    small = asked(desk, rebuild_turn_prompt, last, 1, sent["tokens"] - history + 300)
+    assert small["tokens"] <= sent["tokens"] - history + 300
+    dropped = {(one["lot"], one["reason"], one["title"]) for one in small["dropped"]}
+    assert ("history", "cut", "And what of axis 3?") in dropped
+    calls = [one["title"] for one in small["dropped"] if one["source"]["table"] == "turns"]
+    assert len(calls) == len(set(calls)) == 4
+    assert {one["lot"] for one in small["added"]} == {"summary"}
+    assert small["causes"] == ["cut"]
+
+
+def test_a_reader_of_less_clearance_sees_nothing_of_it(desk: ConversationHarness, talk: list[UUID]) -> None:
+    viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
+    asked(desk, explain_turn, talk[1], by=viewer)
+    desk.query("UPDATE bindings SET clearance = 2 RETURNING 1")
+    for ask in (explain_turn, rebuild_turn_prompt):
+        with pytest.raises(NotFound):
+            asked(desk, ask, talk[1], by=viewer)
+    with pytest.raises(NotFound):
+        asked(desk, compare_turn_prompts, talk[1], talk[0], by=viewer)
+    with pytest.raises(NotFound):
+        asked(desk, read_texts, talk[1], ["a"], by=viewer)
+    nobody = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=3)
+    with pytest.raises(Forbidden):
+        asked(desk, explain_turn, talk[1], by=nobody)
+
+
+def test_a_prompt_made_under_more_clearance_stays_hidden_when_the_binding_is_lowered(
+    desk: ConversationHarness, talk: list[UUID]
+) -> None:
+    viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
+    rewrite(
+        desk,
+        lambda inputs: replace(
+            inputs,
+            prepared_turn=replace(inputs.prepared_turn, context=replace(inputs.prepared_turn.context, clearance=2)),
+        ),
+    )
+    with pytest.raises(NotFound):
+        asked(desk, explain_turn, talk[1], by=viewer)
+    assert asked(desk, explain_turn, talk[1])

@@ -1,0 +1,112 @@
+"""Facts and candidates as tests of their rules make them."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from parlour.memory.facts import explicit_facts, merge_rules
+from parlour.memory.facts.fact import FactCandidate, KnownFact, Origin, UserMessage
+from parlour.memory.facts.merge_rules import MergeVerdict
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def at_minute(minute: int) -> datetime:
+    return START + timedelta(minutes=minute)
+
+
+def message_id(number: int) -> UUID:
+    return UUID(int=number)
+
+
+def make_candidate(
+    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said", *,
+    is_retraction: bool = False,
+) -> FactCandidate:  # fmt: skip
+    """Said in a message of its own, the minute's."""
+    return FactCandidate(
+        key, value, confidence, origin, at_minute(minute), (message_id(minute),), is_retraction=is_retraction
+    )
+
+
+def make_known_fact(
+    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said"
+) -> KnownFact:
+    """Live, and said in a message of its own."""
+    return KnownFact(
+        message_id(10_000 + minute), key, value, confidence, origin, at_minute(minute), at_minute(minute), None, None,
+        (message_id(minute),),
+    )  # fmt: skip
+
+
+def find_facts(text: str, minute: int = 0) -> list[FactCandidate]:
+    """The obvious facts of a message."""
+    return explicit_facts.find_explicit_facts([UserMessage(message_id(minute), text, at_minute(minute))])
+
+
+def stated_pairs(text: str) -> list[tuple[str, str]]:
+    """The same, as keys and values; what is taken back is not among it."""
+    return [(one.key, one.value) for one in find_facts(text) if not one.is_retraction]
+
+
+class FactMemory:
+    """What is known of one user, changed by the rules as the database is."""
+
+    def __init__(self) -> None:
+        self.rows: list[KnownFact] = []
+        self.ended: dict[UUID, str] = {}
+        self.decisions: list[str] = []
+
+    def merge(self, one: FactCandidate) -> list[MergeVerdict]:
+        found = []
+        for resolved in merge_rules.resolve_keys(one, self.live):
+            latest = self.latest.get(resolved.key)
+            verdict = merge_rules.decide(resolved, latest)
+            self._apply(resolved, verdict, latest)
+            self.decisions.append(verdict.decision)
+            found.append(verdict)
+        return found
+
+    @property
+    def live(self) -> list[KnownFact]:
+        return [one for one in self.rows if one.is_live]
+
+    @property
+    def latest(self) -> dict[str, KnownFact]:
+        newest: dict[str, KnownFact] = {}
+        for one in self.rows:
+            before = newest.get(one.key)
+            if before is None or one.is_live or (not before.is_live and _end_time(one) >= _end_time(before)):
+                newest[one.key] = one
+        return newest
+
+    def value(self, key: str = "city") -> str | None:
+        return next((one.value for one in self.live if one.key == key), None)
+
+    def _apply(self, one: FactCandidate, verdict: MergeVerdict, latest: KnownFact | None) -> None:
+        match verdict.decision:
+            case "same" if latest:
+                self._put(latest, latest.value, verdict.confidence, min(latest.valid_from, one.stated_at),
+                          max(latest.last_confirmed_at, one.stated_at), (*latest.message_ids, *one.message_ids))  # fmt: skip
+            case "new" | "refines" | "contradicts":
+                if latest and latest.is_live:
+                    self._close(latest, one.stated_at)
+                row = KnownFact(UUID(int=len(self.rows) + 50_000), one.key, verdict.value, verdict.confidence, one.origin,
+                            one.stated_at, one.stated_at, message_ids=one.message_ids)  # fmt: skip
+                self.rows.append(row)
+            case "retracted" if latest:
+                self._close(latest, one.stated_at)
+
+    def _put(
+        self, row: KnownFact, value: str, confidence: float, since: datetime, sure: datetime, messages: tuple[UUID, ...]
+    ) -> None:
+        changed = KnownFact(row.id, row.key, value, confidence, row.origin, since, sure, message_ids=messages)
+        self.rows[self.rows.index(row)] = changed
+
+    def _close(self, row: KnownFact, when: datetime) -> None:
+        ended = KnownFact(row.id, row.key, row.value, row.confidence, row.origin, row.valid_from, row.last_confirmed_at,
+                      max(row.valid_from, when), row.session_id, row.message_ids)  # fmt: skip
+        self.rows[self.rows.index(row)] = ended
+
+
+def _end_time(row: KnownFact) -> datetime:
+    return row.valid_until or datetime.max.replace(tzinfo=UTC)

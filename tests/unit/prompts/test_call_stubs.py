@@ -1,0 +1,58 @@
+"""A call enters history as it was asked, with one line of what came of it."""
+
+import pytest
+
+from parlour.infra.json_values import Json, JsonObject
+from parlour.prompts.assembly import call_stubs
+from tests.unit.prompts.prompt_builders import SENTENCE, make_search_round
+
+
+@pytest.mark.parametrize(
+    ("result", "wrote", "line"),
+    [
+        ({"ok": False, "code": "not_found", "message": "no"}, False, "failed: not_found"),
+        ({"ok": False}, False, "failed: error"),
+        ({"documents": []}, False, "found nothing"),
+        ({"documents": [{"document": 3, "title": "Report", "contents": "x"}], "searched_for": "crane\n slab"}, False,
+         "found [3] Report (searched for: crane slab)"),
+        ({"ok": True, "status": "done"}, True, 'done: {"ok":true,"status":"done"}'),
+        ({"ok": True, "updated": {"status": "done"}}, False, 'done: {"ok":true,"updated":{"status":"done"}}'),
+        ({"text": "long"}, False, "answered then; call read again to read it"),
+        ({"items": [{"handle": "task/T-1"}, {"handle": "task/T-2"}]}, False,
+         "answered then: task/T-1, task/T-2; call read again to read it"),
+    ],
+)  # fmt: skip
+def test_one_line_says_what_later_turns_lean_on(result: JsonObject, wrote: bool, line: str) -> None:
+    assert call_stubs.result_stub("read", result, is_write=wrote) == line
+
+
+def test_many_handles_are_counted_by_an_ellipsis_and_no_line_is_long() -> None:
+    listed: list[Json] = [{"handle": f"task/T-{n}"} for n in range(20)]
+    assert call_stubs.result_stub("read", {"items": listed}, is_write=False).count("task/") == 8
+    assert len(call_stubs.result_stub("write", {"note": SENTENCE * 90}, is_write=True)) <= 600
+
+
+def test_what_was_asked_stays_and_what_was_read_goes() -> None:
+    asked, answered = call_stubs.history_messages([make_search_round(SENTENCE)])
+    assert [asked["role"], answered["role"]] == ["assistant", "user"]
+    assert '"query": "x"' in str(asked).replace("'", '"')
+    assert SENTENCE not in str(answered)
+    assert "found [1] Report 1 (searched for: crane slab)" in str(answered)
+
+
+def test_a_failed_call_is_still_told_as_failed() -> None:
+    (_, answered) = call_stubs.history_messages([make_search_round("x")][:1])
+    content = answered["content"]
+    assert isinstance(content, list)
+    assert content[0] == {
+        "type": "tool_result", "tool_use_id": "call_1", "is_error": False,
+        "content": "found [1] Report 1 (searched for: crane slab)",
+    }  # fmt: skip
+
+
+def test_where_rounds_must_shrink_the_newest_keeps_its_results() -> None:
+    rounds = [make_search_round(SENTENCE, number=n) for n in (1, 2)]
+    first, second = call_stubs.stub_older_rounds(rounds)
+    assert second == rounds[1]
+    assert first.blocks == rounds[0].blocks
+    assert first.results[0][1] == {"ok": True, "told": "found [1] Report 1 (searched for: crane slab)"}
