@@ -77,7 +77,7 @@ def request_embedding(services: ApiDependencies, tenant_id: UUID) -> None:
     try:
         scheduling.wake_embedder(services.embedder_queue, tenant_id)
     except QueueUnavailable as problem:
-        log.error("embedding_not_woken", problem)
+        log.error("embedder_wake_failed", problem)
 
 
 def get_dependencies(request: Request) -> ApiDependencies:

@@ -107,7 +107,7 @@ def _confirm_part(
     is_good = update.state not in {"failed", "held"}
     confirmed = store.confirm_part(tx, outbox_id, number, provider_message_id, now, is_good=is_good)
     if confirmed and confirmed.is_new:
-        log.info("send_confirmed", outbox_id=outbox_id, part=number, state=confirmed.state)
+        log.info("delivery_confirmed", outbox_id=outbox_id, part=number, state=confirmed.state)
     return confirmed
 
 

@@ -106,7 +106,7 @@ class MediaFetcher:
         if not noted and "stored" in outcome and self._is_erased(principal, database, message_id):
             self._objects.delete([_object_key(principal, message_id)])
             return False
-        log.info("media_seen_to", tenant_id=principal.tenant_id, message_id=message_id, outcome=_outcome_code(outcome))
+        log.info("media_processed", tenant_id=principal.tenant_id, message_id=message_id, outcome=_outcome_code(outcome))
         return "stored" in outcome
 
     def _is_erased(self, principal: Principal, database: Database, message_id: UUID) -> bool:
@@ -127,7 +127,7 @@ class MediaFetcher:
             return _refusal("no_token")
         except AccessRefused as problem:
             waited = now - found.received_at
-            log.error("media_put_off", problem, tenant_id=principal.tenant_id, message_id=found.message_id)
+            log.error("media_blocked", problem, tenant_id=principal.tenant_id, message_id=found.message_id)
             log.count("RefusedAccess")
             if waited >= MAX_BLOCKED_TIME:
                 return _refusal(problem.code)

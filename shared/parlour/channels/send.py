@@ -125,9 +125,9 @@ class _AttemptRecorder:
         )
         ids: dict[str, log.Loggable] = {"outbox_id": reply.id, "attempts": reply.attempts + 1}
         if state == "pending":
-            log.warning("reply_waits", code=problem.code, **ids)
+            log.warning("delivery_retry_scheduled", code=problem.code, **ids)
         else:
-            log.error("reply_not_sent", problem, state=state if ended else "overtaken", **ids)
+            log.error("delivery_failed", problem, state=state if ended else "overtaken", **ids)
         return ended
 
     def reschedule_blocked(self, problem: ParlourError, retry_at: datetime) -> bool:
@@ -137,7 +137,7 @@ class _AttemptRecorder:
         is_ours = self.database.run(
             self.principal, lambda tx: store.reschedule_blocked(tx, reply, why, sender, self.now, retry_at)
         )
-        log.error("reply_put_off", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat())
+        log.error("delivery_blocked", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat())
         return is_ours
 
     def apply_pending_updates(self, provider_message_ids: Sequence[str]) -> None:
@@ -145,7 +145,7 @@ class _AttemptRecorder:
         try:
             delivery_updates.apply_pending_updates(self.principal, self.database, provider_message_ids)
         except RetryError as problem:
-            log.warning("early_news_left", code=problem.code, outbox_id=self.attempt.reply.id)
+            log.warning("pending_updates_deferred", code=problem.code, outbox_id=self.attempt.reply.id)
 
 
 def send_reply(
@@ -169,7 +169,7 @@ def _begin_attempt(
     """Take the row for this sender, or settle it."""
     reply = store.lock_reply(tx, outbox_id)
     if reply is None:
-        log.warning("reply_gone", outbox_id=outbox_id)
+        log.warning("delivery_not_found", outbox_id=outbox_id)
         return SendResult("gone", 0)
     is_ours = reply.state == "sending" and reply.attempt_id == attempt_id
     if not is_ours and (settled := _result_if_ended(tx, reply, now)):
@@ -215,7 +215,7 @@ def _result_if_unsendable(tx: Transaction, reply: OutboxReply, parts: int, now: 
 
 def _mark_unknown(tx: Transaction, reply: OutboxReply, why: str, now: datetime) -> SendResult:
     store.end_attempt(tx, reply, "unknown", why, reply.attempt_id, reply.parts_sent, now)
-    log.error("reply_unknown", outbox_id=reply.id, session_id=reply.session_id, attempts=reply.attempts)
+    log.error("delivery_unknown", outbox_id=reply.id, session_id=reply.session_id, attempts=reply.attempts)
     log.count("UnknownSend")
     return SendResult("unknown", reply.parts_sent)
 
@@ -224,7 +224,7 @@ def _mark_held(tx: Transaction, reply: OutboxReply, now: datetime) -> SendResult
     """The channel takes no free text any more, and there is no template that this fits into."""
     why = "the user last wrote more than a day ago, and there is no template that the reply fits into"
     store.end_attempt(tx, reply, "held", f"{WindowClosed.code}: {why}", reply.attempt_id, reply.parts_sent, now)
-    log.warning("reply_held", outbox_id=reply.id, session_id=reply.session_id)
+    log.warning("delivery_held", outbox_id=reply.id, session_id=reply.session_id)
     log.count("HeldReply")
     return SendResult("held", reply.parts_sent)
 
@@ -240,10 +240,10 @@ def _send_and_record(recorder: _AttemptRecorder, provider: ChannelProvider) -> S
         return _record_error(recorder, problem, recorder.attempt.reply.parts_sent + len(ids))
     reply, taken = recorder.attempt.reply, recorder.attempt.reply.parts_sent + len(ids)
     if not is_ours:
-        log.warning("reply_overtaken", outbox_id=reply.id, parts=len(ids))
+        log.warning("delivery_taken_over", outbox_id=reply.id, parts=len(ids))
         return SendResult("overtaken", taken)
     recorder.apply_pending_updates(ids)
-    log.info("reply_sent", outbox_id=reply.id, session_id=reply.session_id, parts=taken)
+    log.info("delivery_sent", outbox_id=reply.id, session_id=reply.session_id, parts=taken)
     return SendResult("sent", taken)
 
 

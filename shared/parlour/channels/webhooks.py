@@ -207,7 +207,7 @@ def _parse_whatsapp_cloud(
     if not secrets.can_send_for(secret, batch.envelopes):
         raise Unauthenticated
     if batch.unreadable_count:
-        log.warning("webhook_partly_read", unreadable=batch.unreadable_count, count=len(batch.envelopes))
+        log.warning("webhook_partly_parsed", unreadable=batch.unreadable_count, count=len(batch.envelopes))
         log.count("MalformedWebhook")
     return batch.envelopes
 
@@ -219,7 +219,7 @@ def _answer_challenge(request: WebhookRequest, secrets: WebhookSecrets) -> Webho
     challenge = request.query.get("hub.challenge", "")
     if request.query.get("hub.mode") != "subscribe" or not 0 < len(challenge) <= _MAX_CHALLENGE_CHARS:
         raise MalformedPayload("this is not a verification request of Meta")
-    log.info("webhook_challenged")
+    log.info("webhook_verified")
     return WebhookResponse(200, challenge, 0, "text/plain")
 
 

@@ -24,7 +24,7 @@ from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, routing_keys, users
 from parlour.tenancy.routing_keys import RoutingKey
 
-type ReceiveOutcome = Literal["stored", "duplicate", "status", "unknown_number"]
+type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
 
 type StoreMedia = Callable[[Principal, UUID], object]
 """Fetches and keeps what a stored message came with. A RetryError brings the message again."""
@@ -172,9 +172,9 @@ def _store_web_message(
 
 
 def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:
-    log.warning("unknown_number", provider=envelope.provider, kind=envelope.kind)
+    log.warning("routing_key_unknown", provider=envelope.provider, kind=envelope.kind)
     log.count("UnknownNumber", Provider=envelope.provider)
-    return "unknown_number"
+    return "routing_key_unknown"
 
 
 def _apply_status(

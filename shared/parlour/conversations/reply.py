@@ -136,7 +136,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
     try:
         scheduling.wake_embedder(services.embedding_queue, tenant_id)
     except QueueUnavailable as problem:
-        log.warning("nudge_lost", tenant_id=tenant_id, code=problem.code)
+        log.warning("embedder_wake_failed", tenant_id=tenant_id, code=problem.code)
     job_scheduling.send_jobs(services.memory_queue, committed.jobs)
 
 
@@ -149,5 +149,5 @@ def _give_up_unfinished_effects(tx: Transaction, running: TurnContext, now: date
     if not running.unfinished_calls and running.turn.is_new:
         return
     if calls.give_up_calls(tx, running.turn.id, now):
-        log.error("effect_unknown", turn_id=running.turn.id)
+        log.error("tool_call_outcome_unknown", turn_id=running.turn.id)
         log.count("UnknownEffect")

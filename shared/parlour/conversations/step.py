@@ -114,7 +114,7 @@ class _Asking:
         except (ProviderRejected, ProviderUnavailable):
             if not any(one.outcome == "rejected" for one in self.attempts):
                 raise
-            log.warning("pictures_left_out", turn_id=self.running.turn.id, step=self.number)
+            log.warning("images_left_out", turn_id=self.running.turn.id, step=self.number)
             return self._ask(choices, images.replace_with_placeholders(shown))
 
     def _ask(self, choices: list[ModelChoice], request: ModelRequest) -> Completion:

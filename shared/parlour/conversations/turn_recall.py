@@ -84,7 +84,7 @@ def _embed_query(turn_context: TurnContext, query: str) -> Vector | None:
     try:
         return embed_query(services.embedder_of(services.database, tenant_id), query)
     except (ProviderUnavailable, ProviderRejected, Misconfigured) as problem:
-        log.warning("recall_by_words", turn_id=turn_context.turn.id, code=problem.code)
+        log.warning("recall_without_vector", turn_id=turn_context.turn.id, code=problem.code)
         log.count("EmbeddingUnavailable")
         return None
 

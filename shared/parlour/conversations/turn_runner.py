@@ -68,7 +68,7 @@ def _run_turn(turn_context: TurnContext, principal: Principal) -> None:
         _release_session(turn_context, counts_attempt=isinstance(problem, StatementTooSlow))
         raise
     except Exception as problem:
-        log.error("turn_broken", problem, turn_id=turn_context.turn.id, attempt=turn_context.turn.attempt_count)
+        log.error("turn_attempt_failed", problem, turn_id=turn_context.turn.id, attempt=turn_context.turn.attempt_count)
         if turn_context.turn.attempt_count < MAX_ATTEMPTS or not _commit_failure(turn_context):
             _release_session(turn_context, counts_attempt=True)
             raise
@@ -95,7 +95,7 @@ def _begin_turn(
         if lease is None:
             if (held := store.find_lease_end(tx, session_id)) is not None:
                 raise LeaseHeld(retry_after=_seconds_until(held.lease_until, now))
-            log.warning("session_gone", tenant_id=principal.tenant_id, session_id=session_id)
+            log.warning("session_not_found", tenant_id=principal.tenant_id, session_id=session_id)
             return None
         turn = store.open_or_resume_turn(tx, lease, turn_id, now)
         if turn is None:
@@ -119,7 +119,7 @@ def _begin_turn(
 
 def _close_empty_turn(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> None:
     """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
-    log.warning("turn_without_messages", turn_id=turn.id, session_id=lease.id)
+    log.warning("empty_turn_closed", turn_id=turn.id, session_id=lease.id)
     store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now, problem="no_messages"), {})
 
 
@@ -224,7 +224,7 @@ def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None
     try:
         turn_context.dependencies.database.run(principal, let_go)
     except RetryError as problem:
-        log.warning("lease_left", tenant_id=principal.tenant_id, session_id=lease.id, code=problem.code)
+        log.warning("lease_release_failed", tenant_id=principal.tenant_id, session_id=lease.id, code=problem.code)
 
 
 def _wake_pending_deliveries(services: TurnDependencies, principal: Principal, session_id: UUID) -> None:

@@ -106,7 +106,7 @@ def create_document(
         placement.place_document(principal, tx, home, document_id, parent, position, team_id)
         record_links.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
     _index_text(principal, tx, RowOwner(document_id, record.id), said, record, now, new_id)
-    log.info("document_written", principal=principal.name, document_id=document_id, characters=len(said.content))
+    log.info("document_created", principal=principal.name, document_id=document_id, characters=len(said.content))
     return catalogue.get_document(principal, tx, document_id, team_id)
 
 
@@ -189,7 +189,7 @@ def delete_document(
     """
     document, record_id = _lock_document(principal, tx, ref, version, team_id)
     delete_record_and_document(principal, tx, record_id, None, now, new_id)
-    log.info("document_removed", principal=principal.name, document_id=document.id)
+    log.info("document_deleted", principal=principal.name, document_id=document.id)
 
 
 def update_record_and_document(

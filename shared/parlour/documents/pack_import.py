@@ -120,7 +120,7 @@ def import_documents(
     about = [entry.owner.entity_id for entry, _ in entries if entry.is_owner_changed and entry.owner.entity_id]
     staleness.mark_many_stale(tx, list(dict.fromkeys(about)), "document_changed", now)
     changes = WriteCounts.from_totals(len(drafts), len(stored), len(puts))
-    log.info("documents_written", principal=principal.name, added=changes.created, changed=changes.changed)
+    log.info("documents_imported", principal=principal.name, added=changes.created, changed=changes.changed)
     return changes
 
 

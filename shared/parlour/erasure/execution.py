@@ -102,7 +102,7 @@ def erase(
     told = ErasureReport(row.id, request.target, row.requested_by, now)
     work = _Erasure(principal, dependencies, request.target, row, reach, told, now, act_id, seconds_left)
     found = work.run()
-    log.info("forgotten", principal=principal.name, kind=request.target.kind, id=request.target.id)
+    log.info("erasure_finished", principal=principal.name, kind=request.target.kind, id=request.target.id)
     return found
 
 

@@ -80,7 +80,7 @@ class FileSummariser:
                 if answer.text:
                     return answer.text[:_LONGEST]
         except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
-            log.warning("file_not_distilled", code=problem.code, tenant_id=principal.tenant_id)
+            log.warning("file_summary_failed", code=problem.code, tenant_id=principal.tenant_id)
         return fallback_summary(pieces)
 
     @property

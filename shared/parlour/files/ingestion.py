@@ -174,7 +174,7 @@ def _delete_obsolete(services: IngestDependencies, principal: Principal, left: _
             store.delete_file(tx, left.file_id)
 
     services.database.run(principal, settle)
-    log.info("file_cleared", tenant_id=principal.tenant_id, file_id=left.file_id, deleted=left.is_deleted)
+    log.info("file_objects_deleted", tenant_id=principal.tenant_id, file_id=left.file_id, deleted=left.is_deleted)
 
 
 def _ingest_version(
@@ -195,7 +195,7 @@ def _ingest_version(
         raise
     if not is_written:
         return
-    log.info("file_read", tenant_id=asked.tenant_id, file_id=held.id, rows=len(done.rows), tokens=done.tokens)
+    log.info("file_ingested", tenant_id=asked.tenant_id, file_id=held.id, rows=len(done.rows), tokens=done.tokens)
     scheduling.wake_embedder(services.embedder_queue, asked.tenant_id)
     _delete_earlier_versions(services, asked)
 
@@ -206,7 +206,7 @@ def _delete_earlier_versions(services: IngestDependencies, asked: FileVersion) -
         earlier = range(1, asked.version)
         services.uploads.delete([file_object_key(asked.tenant_id, asked.file_id, number) for number in earlier])
     except RetryError as problem:
-        log.warning("file_not_cleared", code=problem.code, tenant_id=asked.tenant_id, file_id=asked.file_id)
+        log.warning("file_objects_not_deleted", code=problem.code, tenant_id=asked.tenant_id, file_id=asked.file_id)
 
 
 def _requeue(services: IngestDependencies, principal: Principal, asked: FileVersion, problem: RetryError) -> None:
@@ -228,7 +228,7 @@ def _requeue(services: IngestDependencies, principal: Principal, asked: FileVers
             services.database.run(principal, write)
         except DatabaseUnavailable:
             if pause is None:
-                log.warning("file_not_put_back", tenant_id=asked.tenant_id, file_id=asked.file_id)
+                log.warning("file_requeue_failed", tenant_id=asked.tenant_id, file_id=asked.file_id)
                 return
             services.sleep(pause)
         else:
@@ -300,4 +300,4 @@ def _fail(services: IngestDependencies, principal: Principal, held: StoredFile, 
 def _finish_failed(tx: Transaction, held: StoredFile, problem: UnreadableFile, now: datetime) -> None:
     store.finish_file(tx, held.id, "failed", now, problem=str(problem))
     work_due.complete(tx, "file", held.id)
-    log.warning("file_not_taken", file_id=held.id, version=held.version, reason=problem.reason)
+    log.warning("file_rejected", file_id=held.id, version=held.version, reason=problem.reason)

@@ -192,7 +192,7 @@ def delete_file(
     try:
         uploads.delete([file_object_key(principal.tenant_id, file_id, version) for version in range(1, last + 2)])
     except RetryError as problem:
-        log.warning("file_not_cleared", code=problem.code, tenant_id=principal.tenant_id, file_id=file_id)
+        log.warning("file_objects_not_deleted", code=problem.code, tenant_id=principal.tenant_id, file_id=file_id)
 
 
 def ingest_message(tenant_id: UUID, file_id: UUID, version: int, deduplication: str) -> QueueMessage:

@@ -160,7 +160,7 @@ def _to_error(error: Exception) -> RetryError:
     """Whether nobody answers, or we are refused: the one passes, the other somebody has to mend."""
     if _error_code(error) not in _ACCESS_REFUSED_CODES:
         return ObjectsUnavailable()
-    log.error("objects_refused", error)
+    log.error("object_store_access_refused", error)
     log.count("RefusedAccess")
     return AccessRefused(_ACCESS_REFUSED_MESSAGE)
 

@@ -97,10 +97,10 @@ def _handle(record: SQSRecord, handle: Callable[[JsonObject], None]) -> None:
     try:
         handle(_parse_body(record))
     except RetryError as problem:
-        log.warning("message_comes_again", code=problem.code, **ids)
+        log.warning("message_redelivered", code=problem.code, **ids)
         raise
     except LeaseLost as problem:
-        log.warning("message_overtaken", code=problem.code, **ids)
+        log.warning("message_lease_lost", code=problem.code, **ids)
         raise
     except Exception as problem:
         log.error("message_failed", problem, **ids)

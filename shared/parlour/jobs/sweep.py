@@ -110,7 +110,7 @@ def sweep(dependencies: SweepDependencies, seconds_left: SecondsLeft) -> SweepRe
         log.count("SweepBehind")
     counted = Counter(outcomes)
     result = SweepResult(counted["woken"], counted["settled"], counted["busy"], left)
-    log.info("swept", woken=result.woken_count, settled=result.settled_count, busy=result.busy_count, left=left)
+    log.info("sweep_finished", woken=result.woken_count, settled=result.settled_count, busy=result.busy_count, left=left)
     return result
 
 
@@ -145,7 +145,7 @@ def _sweep_item_safely(dependencies: SweepDependencies, work: DueWork) -> SweepO
     except RetryError:
         raise
     except Exception as problem:  # noqa: BLE001 - logged and counted, and the work stays due
-        log.error("sweep_stumbled", problem, tenant_id=work.tenant_id, kind=work.kind, id=work.id)
+        log.error("sweep_item_failed", problem, tenant_id=work.tenant_id, kind=work.kind, id=work.id)
         log.count("Poison")
         later = dependencies.clock() + RETRY_AFTER_ERROR
         dependencies.database.run(work.tenant_id, lambda tx: work_due.reschedule(tx, work, later))
@@ -174,6 +174,6 @@ def _sweep_item(dependencies: SweepDependencies, work: DueWork) -> _ItemResult:
     if look.woken_work is not None:
         late = int((now - work.due_at).total_seconds())
         write_line = log.info if look.woken_work.is_planned else log.warning
-        write_line("left_lying", tenant_id=work.tenant_id, kind=work.kind, id=work.id, late=late)
+        write_line("stale_work_found", tenant_id=work.tenant_id, kind=work.kind, id=work.id, late=late)
         look.woken_work.send_wakeup()
     return look

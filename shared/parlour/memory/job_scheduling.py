@@ -53,7 +53,7 @@ def send_jobs(memory_queue: DelayedQueue, delayed_jobs: Sequence[DelayedJob]) ->
         try:
             memory_queue.send(one.job.to_json(), one.delay_seconds)
         except QueueUnavailable as problem:
-            log.warning("memory_nudge_lost", tenant_id=one.job.tenant_id, kind=one.job.kind, code=problem.code)
+            log.warning("memory_job_send_failed", tenant_id=one.job.tenant_id, kind=one.job.kind, code=problem.code)
 
 
 def stale_work_finder(memory_queue: DelayedQueue, kind: MemoryJobKind) -> Finder:

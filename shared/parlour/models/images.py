@@ -91,7 +91,7 @@ class ImageResolver:
         try:
             return self._open_store().get(key, max_bytes)
         except (AccessRefused, ObjectsUnavailable) as problem:
-            log.warning("pictures_unavailable", code=problem.code)
+            log.warning("images_unavailable", code=problem.code)
             log.count("PictureUnavailable")
             raise _StoreUnavailable from problem
 

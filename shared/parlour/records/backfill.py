@@ -48,7 +48,7 @@ def run_backfill(
         written += amount
         if amount == 0:
             done = database.run(tenant_id, lambda tx: store.complete_backfill(tx, type_id))
-            log.info("records_described", tenant_id=tenant_id, type_id=type_id, count=written, done=done)
+            log.info("records_backfilled", tenant_id=tenant_id, type_id=type_id, count=written, done=done)
             return done
     return False
 

@@ -144,7 +144,7 @@ def update_record(
     propagation.propagate_update(
         principal, tx, RecordTransition(kind, before, after, found, *to), after, now, new_id, origin
     )
-    log.info("record_changed", principal=principal.name, entity_id=after.id, version=after.version)
+    log.info("record_updated", principal=principal.name, entity_id=after.id, version=after.version)
     return get_record(principal, tx, after.id)
 
 

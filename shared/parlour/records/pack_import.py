@@ -99,7 +99,7 @@ def import_records(
     steps = [_transition(plan.record_types[key.type], stored.get(key), there) for key, there in after.items()]
     propagation.propagate_transitions(principal, tx, steps, now, new_id, PACK_ORIGIN)
     changes = WriteCounts.from_totals(len(drafts), len(stored), len(puts))
-    log.info("entities_written", principal=principal.name, added=changes.created, changed=changes.changed)
+    log.info("records_imported", principal=principal.name, added=changes.created, changed=changes.changed)
     return changes
 
 

@@ -185,7 +185,7 @@ def import_links(
     )
     if missing:
         _propagate_imported(principal, tx, missing, now, new_id)
-    log.info("edges_written", principal=principal.name, added=len(missing))
+    log.info("links_imported", principal=principal.name, added=len(missing))
     return WriteCounts(created=len(missing), unchanged=len(wanted) - len(missing))
 
 

@@ -38,7 +38,7 @@ def _upgrade(
         _record_version(principal, tx, found, type_id, found.version + 1, now, new_id)
         if is_backfill_needed(before.config, found.config):
             backfill.schedule_backfill(tx, type_id, now)
-        log.info("kind_renewed", tenant_id=principal.tenant_id, type_id=type_id, version=found.version + 1)
+        log.info("record_type_upgraded", tenant_id=principal.tenant_id, type_id=type_id, version=found.version + 1)
 
 
 def _record_version(

@@ -71,7 +71,7 @@ class Authenticator:
         try:
             signed_in = self._authenticate_bearer(credentials, database, now)
         except Unauthenticated as refusal:
-            log.warning("sign_in_refused", reason=refusal.reason)
+            log.warning("authentication_failed", reason=refusal.reason)
             raise
         if signed_in.tenant.status == "archived" and signed_in.principal.kind != "operator":
             raise Forbidden("this tenant is closed; the operator of the deployment can open it again")

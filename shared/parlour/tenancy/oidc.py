@@ -114,7 +114,7 @@ class _IssuerKeys:
             self._keys = _signing_keys(self._fetch(self._fetch_keys_url()))
             self._refreshed_at = now
         except ProviderUnavailable as error:
-            log.error("issuer_unreadable", error, issuer=self._issuer)
+            log.error("issuer_keys_unavailable", error, issuer=self._issuer)
             if self._refreshed_at and now - self._refreshed_at > _MAX_STALE_TIME:
                 self._keys = ()
 

@@ -83,7 +83,7 @@ def dispatch_call[W](
             )
             _send_wakeup(dependencies, told)
         case None:
-            log.info("tool_call_rests", tenant_id=tenant_id, tool_call_id=tool_call_id)
+            log.info("tool_call_parked", tenant_id=tenant_id, tool_call_id=tool_call_id)
 
 
 def _lease[W](
@@ -162,7 +162,7 @@ def _leave_to_callback[W](
     became = dependencies.database.run(principal, leave)
     if became == "left":
         work_due.send_wakeup(dependencies.wakeups, DueWork(principal.tenant_id, "tool_call", call.id, until), now)
-    log.info("tool_call_taken", tool=tool.name, tool_call_id=call.id, became=became)
+    log.info("tool_call_accepted", tool=tool.name, tool_call_id=call.id, became=became)
     return became != "stopped"
 
 

@@ -120,11 +120,11 @@ class HttpEndpoint:
             try:
                 return request.send(method, target, address, sent, body)
             except _NOT_SENT_ERRORS as error:
-                log.info("tool_unreached", tool=tool.name, turn_id=context.turn_id, error=type(error).__name__)
+                log.info("tool_unreachable", tool=tool.name, turn_id=context.turn_id, error=type(error).__name__)
                 if position == len(addresses) - 1 or context.connection.is_cancelled:
                     break
             except _INVALID_REQUEST_ERRORS as error:
-                log.error("tool_unsendable", error, tool=tool.name, turn_id=context.turn_id)
+                log.error("tool_request_invalid", error, tool=tool.name, turn_id=context.turn_id)
                 break
         if context.connection.is_cancelled:
             raise ToolCancelled

@@ -287,7 +287,7 @@ def test_a_failed_reply_is_sent_after_all_and_who_said_so_is_kept(
         ("pending", 0, "operator")
     ]
     assert trouble.query(f"SELECT id FROM work_due WHERE id = '{failed}'") == [(failed,)]
-    audited = trouble.query("SELECT target FROM audit_log WHERE action = 'send.redriven'")
+    audited = trouble.query("SELECT target FROM audit_log WHERE action = 'reply.redriven'")
     assert audited == [(f"outbox:{failed}",)]
     for other in (failed, *others):
         assert client.post(f"{path}/{other}/redrive", headers=headers).status_code == 409
@@ -387,7 +387,7 @@ def test_who_decided_what_is_kept(
     entries = client.get("/v1/audit?most=5", headers=operator_headers(acme)).json()["entries"]
     assert [(one["action"], one["target"]) for one in entries[::-1]] == [
         ("tool_call.resolved", f"tool_call:{call}"),
-        ("send.resolved", f"outbox:{send}"),
+        ("reply.resolved", f"outbox:{send}"),
         ("turn.redriven", f"turn:{turn}"),
         ("turn.dismissed", f"turn:{other}"),
         ("tool_call.cancelled", f"tool_call:{heavy}"),

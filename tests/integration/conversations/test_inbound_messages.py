@@ -82,14 +82,14 @@ def test_the_same_delivery_from_many_workers_is_one_message(
 def test_an_unknown_number_is_acknowledged_and_counted(
     desk: ConversationHarness, to: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert desk.send_whatsapp("Hello?", to=to) == "unknown_number"
+    assert desk.send_whatsapp("Hello?", to=to) == "routing_key_unknown"
     assert desk.query("SELECT count(*) FROM messages") == [(0,)]
     assert '"UnknownNumber":[1.0]' in capsys.readouterr().out
 
 
 def test_a_binding_that_is_switched_off_is_an_unknown_number(desk: ConversationHarness) -> None:
     desk.query("UPDATE bindings SET is_active = false RETURNING 1")
-    assert desk.send_whatsapp("Hello?") == "unknown_number"
+    assert desk.send_whatsapp("Hello?") == "routing_key_unknown"
 
 
 def test_an_event_of_another_kind_is_kept_and_needs_no_answer(desk: ConversationHarness) -> None:

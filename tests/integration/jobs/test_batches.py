@@ -115,8 +115,8 @@ def test_a_body_that_is_no_object_stays_for_the_dead_letters(body: str) -> None:
 @pytest.mark.parametrize(
     ("error", "action", "poison"),
     [
-        (DatabaseUnavailable(), "message_comes_again", False),
-        (LeaseLost(), "message_overtaken", False),
+        (DatabaseUnavailable(), "message_redelivered", False),
+        (LeaseLost(), "message_lease_lost", False),
         (Misconfigured("secret"), "message_failed", True),
         (MalformedPayload("secret"), "message_failed", True),
         (ZeroDivisionError("secret"), "message_failed", True),

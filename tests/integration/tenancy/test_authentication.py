@@ -331,7 +331,7 @@ def test_the_reason_is_logged_and_the_bearer_is_not(
 ) -> None:
     refused(call, "a-bearer-that-nobody-knows", "acme")
     (record,) = caplog.records
-    assert (record.message, record.__dict__["reason"]) == ("sign_in_refused", "unknown_bearer")
+    assert (record.message, record.__dict__["reason"]) == ("authentication_failed", "unknown_bearer")
     assert "a-bearer-that" not in str(record.__dict__)
 
 

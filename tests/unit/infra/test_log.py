@@ -29,7 +29,7 @@ def test_an_error_says_its_class_and_place_but_not_its_message(caplog: pytest.Lo
     try:
         int("canary: the user's own words")
     except ValueError as problem:
-        log.error("turn_broken", problem)
+        log.error("turn_attempt_failed", problem)
     line = newest(caplog)
     assert line["error"] == "ValueError"
     assert str(line["place"]).startswith("test_an_error_says_its_class")

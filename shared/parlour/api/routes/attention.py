@@ -77,7 +77,7 @@ def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> Json
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
         unsent = outbox.resolve_reply(who, tx, outbox_id, body.resolution, caller.now)
-        _add_audit_entry(caller, tx, "send.resolved", f"outbox:{outbox_id}", {"how": body.resolution})
+        _add_audit_entry(caller, tx, "reply.resolved", f"outbox:{outbox_id}", {"how": body.resolution})
     arrived = body.resolution == "arrived"
     if unsent is None:
         return _resolved("Marked as sent." if arrived else "Dismissed. The reply will not be sent.")
@@ -105,7 +105,7 @@ def redrive_reply(outbox_id: UUID, caller: Admin) -> JsonObject:
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
         unsent = outbox.redrive_reply(who, tx, outbox_id, caller.now)
-        _add_audit_entry(caller, tx, "send.redriven", f"outbox:{outbox_id}")
+        _add_audit_entry(caller, tx, "reply.redriven", f"outbox:{outbox_id}")
     once = f"{unsent.id}:redriven:{caller.now.isoformat()}"
     message = outbox.wakeup_message(who.tenant_id, unsent.session_id, unsent.id, once)
     return _resolved("The reply is being sent again.", lambda: queue.send([message]))
@@ -186,7 +186,7 @@ def _resolved(message: str, wake: WakeFunction | None = None) -> JsonObject:
         if wake:
             wake()
     except QueueUnavailable as problem:
-        log.warning("wake_deferred", code=problem.code)
+        log.warning("wake_failed", code=problem.code)
         return {"message": f"{message} {_WAKE_DEFERRED}", "woken": False}
     return {"message": message, "woken": True}
 

@@ -85,4 +85,4 @@ def _send_code(caller: Caller, asked: RequestedCode) -> None:
             asked.pending_reply.id,
         )
     except QueueUnavailable as problem:
-        log.error("code_not_sent_yet", problem)
+        log.error("link_code_wake_failed", problem)

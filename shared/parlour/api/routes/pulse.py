@@ -136,4 +136,4 @@ def _enqueue(caller: Caller, asked: refresh_requests.PulseRequest) -> None:
     except QueueUnavailable as problem:
         if asked.job.question_id:
             raise
-        log.error("pulse_not_woken", problem)
+        log.error("pulse_wake_failed", problem)

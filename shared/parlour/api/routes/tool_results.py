@@ -38,5 +38,5 @@ def post_result(token: str, result: dict[str, Any], services: AppDependencies) -
         ended, told = database.run(system_principal(callback.tenant_id), settle)
     if told is not None:
         services.turn_queues[told.queue_channel].send([told.message])
-    log.info("tool_called_back", tenant_id=callback.tenant_id, tool_call_id=callback.call_id, state=ended.state)
+    log.info("tool_callback_received", tenant_id=callback.tenant_id, tool_call_id=callback.call_id, state=ended.state)
     return ToolResultAccepted(tool_call_id=ended.id, state=ended.state)

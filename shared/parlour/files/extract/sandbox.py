@@ -64,7 +64,7 @@ def _run(kind: str, source: Path, out: Path, limits: ProcessLimits) -> None:
         except subprocess.TimeoutExpired as late:
             raise unreadable_file("too_slow") from late
         if done.returncode:
-            log.warning("extraction_died", kind=kind, code=done.returncode)
+            log.warning("extraction_process_failed", kind=kind, code=done.returncode)
             raise unreadable_file(_reason(done.returncode, _last_bytes(said)))
 
 

@@ -98,7 +98,7 @@ class _ArchiveRun:
                 except RetryError:
                     raise
                 except Exception as problem:  # noqa: BLE001 - the others of the tenant are not to wait for it
-                    log.error("messages_not_archived", problem, **self._log_ids(session_id))
+                    log.error("message_archive_failed", problem, **self._log_ids(session_id))
                     log.count("MemoryGivenUp")
             if len(found) < _SESSION_PAGE_SIZE:
                 return True

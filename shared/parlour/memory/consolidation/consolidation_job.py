@@ -78,7 +78,7 @@ class _ConsolidationDraft:
 class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft, bool]):
     """The job of one silent session."""
 
-    failure_action: ClassVar[str] = "memory_not_consolidated"
+    failure_action: ClassVar[str] = "memory_consolidation_failed"
 
     def begin(self, tx: Transaction) -> bool:
         """Lease the session if it is silent; when it is short, nothing is left to do."""
@@ -143,7 +143,7 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
     def report(self, _loaded: _ConsolidationInput, draft: _ConsolidationDraft, has_more: bool) -> bool:
         """Log, and wake the embedder."""
         facts, written = len(draft.checked_answer.candidates), len(draft.episodes)
-        log.info("memory_consolidated", facts=facts, episodes=written, **self.log_ids)
+        log.info("memory_consolidation_finished", facts=facts, episodes=written, **self.log_ids)
         if written:
             self.wake_embedder()
         return has_more

@@ -84,7 +84,7 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
     """The job of one session's new turns."""
 
     first_retry_delay: ClassVar[timedelta] = job_scheduling.EXTRACTION_DELAY
-    failure_action: ClassVar[str] = "memory_not_extracted"
+    failure_action: ClassVar[str] = "memory_extraction_failed"
 
     def is_due(self, tx: Transaction, due_at: datetime, now: datetime) -> bool:
         """Return whether the turns have waited long enough, or are many and no attempt at them failed."""
@@ -145,7 +145,7 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
     def report(self, loaded: _ExtractionInput, draft: _ExtractionDraft, result: _WriteResult) -> bool:
         """Log, wake the embedder, and have a message come for what was said meanwhile."""
         log.info(
-            "memory_extracted",
+            "memory_extraction_finished",
             turns=len({line.turn_number for line in loaded.window.lines}),
             kept=result.row_count,
             refused=len(draft.checked_answer.rejected),

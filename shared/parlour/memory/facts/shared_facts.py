@@ -61,5 +61,5 @@ def _write(
         store.end_fact(tx, before.id, "edited", made, now)
     if not store.add_shared_fact(tx, made, scope, owner, key, value, principal.name, now):
         raise Conflict("someone else just changed this fact; reload it")
-    audit.add_entry(principal, tx, "fact.said", f"fact:{made}", {scope: str(owner), "key": key}, now, new_id)
+    audit.add_entry(principal, tx, "shared_fact.set", f"fact:{made}", {scope: str(owner), "key": key}, now, new_id)
     return made

@@ -136,7 +136,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
     models: Mapping[str, Model]
 
     first_retry_delay: ClassVar[timedelta] = FIRST_RETRY_DELAY
-    failure_action: ClassVar[str] = "summary_not_written"
+    failure_action: ClassVar[str] = "summary_failed"
 
     def load(self, tx: Transaction) -> _SummaryInput | None:
         """Read the next stretch. Complete the work when nothing is left to take in, or the session is gone."""
@@ -179,7 +179,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             is_paid_often = outcome.cost_usd > 0 and failures >= MAX_FAILURES
             if not is_paid_often and not should_skip(outcome.problem, failures):
                 raise JobFailed(outcome.problem)
-            log.warning("summary_left_out", code=outcome.problem, **self.log_ids)
+            log.warning("summary_window_skipped", code=outcome.problem, **self.log_ids)
         now, base, taken = self.dependencies.clock(), loaded.base_summary, loaded.window
         written = outcome.summary or CheckedSummary(base.text)
         new = NewSummary(

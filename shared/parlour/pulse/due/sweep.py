@@ -82,7 +82,7 @@ def sweep(dependencies: PulseSweepDependencies, seconds_left: SecondsLeft) -> Pu
     if swept.has_more:
         log.count("PulseSweepBehind")
     log.info(
-        "pulses_swept",
+        "pulse_sweep_finished",
         sent=swept.sent_count,
         waiting=swept.waiting_count,
         settled=swept.settled_count,
@@ -125,7 +125,7 @@ def _sweep_tenant_safely(dependencies: PulseSweepDependencies, tenant_id: UUID, 
     except RetryError:
         raise
     except Exception as problem:  # noqa: BLE001 - logged and counted, and the work stays due
-        log.error("pulse_sweep_stumbled", problem, tenant_id=tenant_id)
+        log.error("pulse_sweep_tenant_failed", problem, tenant_id=tenant_id)
         log.count("Poison")
         return PulseSweepResult(has_more=True)
 

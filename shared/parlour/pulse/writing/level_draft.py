@@ -186,7 +186,7 @@ def _check_answer(
     except InvalidModelAnswer as problem:
         return LevelOutcome(level_draft, ended_at, model_choice=model_choice, cost_usd=cost_usd, problem=problem.code)
     if checked.rejected:
-        log.info("pulse_statements_dropped", entity_id=level_draft.subject.id, **_integer_counts(checked.rejected))
+        log.info("pulse_statements_rejected", entity_id=level_draft.subject.id, **_integer_counts(checked.rejected))
     return LevelOutcome(
         level_draft,
         ended_at,

@@ -170,7 +170,7 @@ class QuestionJob(LeasedJob[_QuestionInput, _AnswerResult, bool]):
         self.release(tx)
         if answer.problem:
             ids = {"tenant_id": self.job.tenant_id, "question_id": self.question_id}
-            log.warning("pulse_question_not_answered", code=answer.problem, **ids)
+            log.warning("pulse_question_failed", code=answer.problem, **ids)
 
 
 def _answer_row(outcome: LevelOutcome) -> AnswerContent:

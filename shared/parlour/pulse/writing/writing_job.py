@@ -104,7 +104,7 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
         """Lease the record's Pulses, if somebody asks for them."""
         is_ours = attempts.lease(tx, self.job.entity_id, self.leased_until, self.dependencies.clock())
         if not is_ours:
-            log.info("pulse_not_asked", **self._log_ids())
+            log.info("pulse_job_skipped", **self._log_ids())
         return is_ours
 
     def load(self, tx: Transaction) -> _WritingInput | None:
@@ -182,7 +182,7 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
         if not result.problem:
             log.info("pulse_written", levels=len(result.levels), asked=len(result.outcomes), **self._log_ids())
         elif not result.is_over_budget:
-            log.warning("pulse_not_written", code=result.problem, **self._log_ids())
+            log.warning("pulse_writing_failed", code=result.problem, **self._log_ids())
             self.report_failure(result.problem, failures)
         return False
 

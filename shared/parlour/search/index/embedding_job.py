@@ -192,7 +192,7 @@ def _embed_rows(work: EmbeddingJob) -> None:
 
     work.dependencies.database.run(work.principal, keep)
     if bought.rejected_ids:
-        log.warning("texts_not_embedded", tenant_id=work.principal.tenant_id, rows=len(bought.rejected_ids))
+        log.warning("texts_rejected_by_model", tenant_id=work.principal.tenant_id, rows=len(bought.rejected_ids))
 
 
 def _embed_batch(work: EmbeddingJob, name: str | None, rows: list[RowText]) -> embedding_budget.EmbeddedBatch:

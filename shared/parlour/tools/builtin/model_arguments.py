@@ -70,7 +70,7 @@ def request_embedding(context: ToolContext, embedder_queue: DelayedQueue) -> Non
     try:
         scheduling.wake_embedder(embedder_queue, context.principal.tenant_id)
     except QueueUnavailable as error:
-        log.error("embedding_not_nudged", error, turn_id=context.turn_id)
+        log.error("embedder_wake_failed", error, turn_id=context.turn_id)
 
 
 def _missing_record_message(principal: Principal, tx: Transaction, handle: str) -> str:
