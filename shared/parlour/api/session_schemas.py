@@ -66,7 +66,7 @@ class SessionView(ResponseModel):
             "id": found.id, "channel": found.channel, "title": found.title, "visibility": found.visibility,
             "pinned": found.pinned_at is not None, "archived": found.archived_at is not None, "is_main": found.is_main,
             "created_at": found.created_at, "last_active_at": found.last_active_at,
-            "last_event": found.last_event,
+            "last_event": found.last_event_number,
             "entity": RecordLabel(handle=about.handle, name=about.name) if about else None,
             "user_id": found.user_id if reader.has_role("viewer") else None,
             "last": (found.last_message_preview or "") if isinstance(found, SessionListItem) else "",

@@ -18,14 +18,14 @@ ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
 -- One outbox row, locked, with all that sending it needs: the text, its citations, the binding's settings of
 -- the channel, where the provider's key is kept (the reference, never the key), and when the user last wrote there.
 SELECT o.id, o.session_id, o.state, o.attempts, o.part_count, o.parts_sent, o.attempt_id, o.recipient, o.channel,
-       COALESCE(o.resolved_at, o.created_at) AS since, m.body AS text,
+       COALESCE(o.resolved_at, o.created_at) AS waiting_since, m.body AS text,
        (SELECT heard.sent_at
           FROM messages heard
          WHERE heard.tenant_id = o.tenant_id AND heard.session_id = o.session_id AND heard.channel = o.channel
            AND heard.direction = 'inbound' AND heard.kind IN ('text', 'media')
          ORDER BY heard.position DESC
-         LIMIT 1) AS heard_at,
-       b.channels -> o.channel AS settings, s.reference AS secret,
+         LIMIT 1) AS last_inbound_at,
+       b.channels -> o.channel AS channel_settings, s.reference AS secret_reference,
        (SELECT COALESCE(jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
                                   ORDER BY c.number), '[]')
           FROM citations c
@@ -269,7 +269,7 @@ SELECT session_id, created_at FROM outbox WHERE id = %(outbox_id)s AND state IN 
 -- name: find_message_media
 -- What a stored message came with beside text, through whom, and where the key to the provider is kept.
 SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message_id, ':', 1) AS provider,
-       s.reference AS secret
+       s.reference AS secret_reference
   FROM messages m
   JOIN bindings b ON b.tenant_id = m.tenant_id AND b.id = m.binding_id
   LEFT JOIN secrets s ON s.tenant_id = m.tenant_id AND s.name = b.channels -> m.channel ->> 'api_key'

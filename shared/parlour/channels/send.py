@@ -137,7 +137,9 @@ class _AttemptRecorder:
         is_ours = self.database.run(
             self.principal, lambda tx: store.reschedule_blocked(tx, reply, why, sender, self.now, retry_at)
         )
-        log.error("delivery_blocked", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat())
+        log.error(
+            "delivery_blocked", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat()
+        )
         return is_ours
 
     def apply_pending_updates(self, provider_message_ids: Sequence[str]) -> None:

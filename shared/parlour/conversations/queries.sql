@@ -4,7 +4,7 @@
 UPDATE sessions
    SET lease_token = lease_token + 1, lease_until = %(until)s, lease_holder = %(holder)s
  WHERE id = %(session_id)s AND (lease_until IS NULL OR lease_until <= %(now)s OR lease_holder = %(holder)s)
-RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS until, lease_holder AS holder,
+RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS expires_at, lease_holder AS holder_id,
           last_event_number, entity_id;
 
 -- name: find_lease_end
@@ -18,7 +18,7 @@ SELECT channel, lease_until FROM sessions WHERE id = %(session_id)s FOR UPDATE;
 -- name: find_unanswered_since
 -- Since when a session has something to answer: an unanswered message, or a turn that is open; null when it has not.
 SELECT LEAST((SELECT min(m.received_at) FROM messages m WHERE m.session_id = s.id AND m.state = 'unanswered'),
-             (SELECT min(t.frozen_at) FROM turns t WHERE t.session_id = s.id AND t.state = 'open')) AS since
+             (SELECT min(t.frozen_at) FROM turns t WHERE t.session_id = s.id AND t.state = 'open')) AS unanswered_since
   FROM sessions s
  WHERE s.id = %(session_id)s;
 
@@ -77,12 +77,12 @@ SELECT id, number, attempt_count, frozen_at, true AS is_new FROM opened;
 -- name: list_input_messages
 -- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what
 -- came with each: `level` and `is_gone` are those of the file that it was read from, as that is now.
-SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address,
+SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address AS reply_address,
        (SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
                   'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
                   'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.position, a.id)
           FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
-          WHERE a.message_id = m.id) AS attached
+          WHERE a.message_id = m.id) AS attachments
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   LEFT JOIN channel_identities i ON i.user_id = s.user_id AND i.channel = m.channel
@@ -306,7 +306,7 @@ SELECT session_id, queue AS channel FROM asked;
 -- Failed turns whose messages wait for somebody to decide, oldest first; none of more clearance than the reader's.
 SELECT t.id, t.session_id, s.channel, b.slug AS binding, t.problem, t.attempt_count, t.finished_at,
        (SELECT COALESCE(jsonb_agg(m.body ORDER BY m.position), '[]')
-          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS texts
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS message_texts
   FROM turns t
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id
@@ -358,7 +358,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
        (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text',
                                             CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                                             'kind', m.kind, 'at', m.received_at) ORDER BY m.position)
-          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS inputs,
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS input_messages,
        (SELECT jsonb_build_object('id', m.id, 'text', CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                'channel', m.channel, 'at', m.sent_at, 'citations',
                COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
@@ -372,13 +372,13 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
                          'tokens_by_layer', l.tokens_by_layer, 'cost_usd', l.cost_usd::text,
                          'latency_ms', l.latency_ms, 'first_token_ms', l.first_token_ms)
                          ORDER BY l.step, l.at, l.id)
-          FROM llm_calls l WHERE l.turn_id = t.id) AS calls,
+          FROM llm_calls l WHERE l.turn_id = t.id) AS model_calls,
        (SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state', c.state,
                                             'heavy', c.heavy, 'latency_ms', c.latency_ms)
                          ORDER BY c.step, c.started_at)
-          FROM tool_calls c WHERE c.turn_id = t.id) AS tools,
+          FROM tool_calls c WHERE c.turn_id = t.id) AS tool_calls,
        (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
-          FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS sending
+          FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS delivery
   FROM turns t
   JOIN sessions s ON s.id = t.session_id
   JOIN users u ON u.id = s.user_id

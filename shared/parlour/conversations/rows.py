@@ -13,7 +13,7 @@ class Lease:
     """A session taken for one turn, until a moment; `token` is newer than every token given out before.
 
     holder      the worker; a lease it took by a statement whose answer was lost is still its own.
-    last_event  the number of the feed's newest event.
+    last_event_number  the number of the feed's newest event.
     entity_id   the record that the session is about.
     """
 

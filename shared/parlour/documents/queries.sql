@@ -1,13 +1,13 @@
 -- name: stored_documents
 -- The living documents of those keys: their ids, the hashes of what they were made from, what they are about, and
 -- whether somebody wrote them here.
-SELECT id, key, content_hash, entity_id, own_entity_id IS NOT NULL AS written
+SELECT id, key, content_hash, entity_id, own_entity_id IS NOT NULL AS is_authored
   FROM documents
  WHERE key = ANY(%(keys)s) AND deleted_at IS NULL;
 
 -- name: pack_documents
 -- The living documents that packs brought.
-SELECT id, key, content_hash, entity_id, false AS written
+SELECT id, key, content_hash, entity_id, false AS is_authored
   FROM documents
  WHERE own_entity_id IS NULL AND deleted_at IS NULL
  ORDER BY key;
@@ -42,7 +42,7 @@ SELECT d.id, d.key, coalesce(r.name, d.title) AS title,
        coalesce(r.properties->>'description', d.description) AS description, d.kind,
        d.content_length AS length, greatest(d.classification, r.classification) AS classification, d.version,
        coalesce(r.properties->>'state', '') AS state, d.is_context, d.team_id, d.own_entity_id,
-       r.version AS record_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at
+       r.version AS own_entity_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at
   FROM documents d
   LEFT JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.own_entity_id)
   LEFT JOIN entities p ON (p.tenant_id, p.id) = (d.tenant_id, d.project_id) AND p.deleted_at IS NULL
@@ -59,7 +59,7 @@ SELECT d.id, d.key, coalesce(r.name, d.title) AS title,
        coalesce(r.properties->>'description', d.description) AS description, d.kind,
        d.content_length AS length, greatest(d.classification, r.classification) AS classification, d.version,
        coalesce(r.properties->>'state', '') AS state, d.is_context, d.team_id, d.own_entity_id,
-       r.version AS record_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at
+       r.version AS own_entity_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at
   FROM documents d
   LEFT JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.own_entity_id)
   LEFT JOIN entities p ON (p.tenant_id, p.id) = (d.tenant_id, d.project_id) AND p.deleted_at IS NULL
@@ -80,7 +80,7 @@ WITH seen AS (
            coalesce(r.properties->>'description', d.description) AS description, d.kind,
            d.content_length AS length, greatest(d.classification, r.classification) AS classification, d.version,
            coalesce(r.properties->>'state', '') AS state, d.is_context, d.team_id,
-           d.own_entity_id, r.version AS record_version, d.project_id, d.updated_at
+           d.own_entity_id, r.version AS own_entity_version, d.project_id, d.updated_at
       FROM documents d
       LEFT JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.own_entity_id)
       LEFT JOIN entities a ON (a.tenant_id, a.id) = (d.tenant_id, d.entity_id) AND a.deleted_at IS NULL
@@ -92,11 +92,11 @@ WITH seen AS (
 ), placed AS (
     SELECT document_id, parent_id, position FROM document_nodes WHERE project_id = %(project_id)s
 )
-SELECT coalesce(n.document_id, s.id) AS id, n.parent_id, n.position, s.id IS NOT NULL AS visible,
+SELECT coalesce(n.document_id, s.id) AS id, n.parent_id, n.position, s.id IS NOT NULL AS is_visible,
        coalesce(s.key, '') AS key, coalesce(s.title, '') AS title, coalesce(s.description, '') AS description,
        coalesce(s.kind, '') AS kind, coalesce(s.length, 0) AS length, coalesce(s.classification, 0) AS classification,
        coalesce(s.version, 0) AS version, coalesce(s.state, '') AS state, coalesce(s.is_context, false) AS is_context,
-       s.team_id, s.own_entity_id, s.record_version, s.project_id, NULL AS project,
+       s.team_id, s.own_entity_id, s.own_entity_version, s.project_id, NULL AS project,
        coalesce(s.updated_at, to_timestamp(0)) AS updated_at
   FROM placed n
   FULL JOIN seen s ON s.id = n.document_id
@@ -108,7 +108,7 @@ SELECT content FROM documents WHERE id = %(id)s AND deleted_at IS NULL;
 
 -- name: find_document_of_record
 -- The living document that a record is, with the project whose tree it is in and the one that its record is in.
-SELECT d.id, d.project_id, r.project_id AS home_id, d.is_context, d.description, d.content_hash, d.version
+SELECT d.id, d.project_id, r.project_id AS record_project_id, d.is_context, d.description, d.content_hash, d.version
   FROM documents d
   JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.own_entity_id)
  WHERE d.own_entity_id = %(record_id)s AND d.deleted_at IS NULL;

@@ -31,7 +31,7 @@ WITH one AS MATERIALIZED (
 ), o AS MATERIALIZED (
     SELECT id FROM outbox WHERE session_id = ANY(ARRAY(SELECT id FROM s))
 )
-SELECT 'users' AS place, id::text AS id FROM who
+SELECT 'users' AS table_name, id::text AS id FROM who
  UNION ALL SELECT 'sessions', id::text FROM s
  UNION ALL SELECT 'turns', id::text FROM t
  UNION ALL SELECT 'messages', id::text FROM m
@@ -115,13 +115,13 @@ SELECT t.id
 
 -- name: plan_fact_rows
 -- A fact, what is known of how it came about, and the prompts that it stood in.
-SELECT 'facts' AS place, id::text AS id FROM facts WHERE id = %(id)s
+SELECT 'facts' AS table_name, id::text AS id FROM facts WHERE id = %(id)s
  UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions WHERE fact_id = %(id)s
  UNION ALL SELECT 'recalls', turn_id || '/' || position FROM recalls WHERE fact_id = %(id)s;
 
 -- name: plan_file_rows
 -- What a file was made into: it, and the rows that are searched.
-SELECT 'files' AS place, id::text AS id FROM files WHERE id = %(id)s
+SELECT 'files' AS table_name, id::text AS id FROM files WHERE id = %(id)s
  UNION ALL SELECT 'context_rows', id::text FROM context_rows WHERE file_id = %(id)s
  UNION ALL SELECT 'attachments', id::text FROM attachments WHERE file_id = %(id)s;
 
@@ -150,7 +150,7 @@ SELECT id, session_id, number, state = 'open' AS is_open FROM turns WHERE id = A
 
 -- name: read_message_bodies
 -- What some messages say, those that were archived too.
-SELECT CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS id
+SELECT CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text
   FROM messages m
  WHERE m.id = ANY(%(ids)s::uuid[]) AND (m.body <> '' OR m.archive_id IS NOT NULL);
 
@@ -162,7 +162,7 @@ WITH m AS MATERIALIZED (
 ), r AS MATERIALIZED (
     SELECT id FROM context_rows WHERE message_id = ANY(ARRAY(SELECT id FROM m))
 )
-SELECT 'messages' AS place, id::text AS id FROM m
+SELECT 'messages' AS table_name, id::text AS id FROM m
  UNION ALL SELECT 'context_rows', id::text FROM r
  UNION ALL SELECT 'embeddings', row_id || '/' || space FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
  UNION ALL SELECT 'citations', message_id || '/' || number FROM citations WHERE message_id = ANY(ARRAY(SELECT id FROM m))
@@ -194,7 +194,7 @@ WITH t AS MATERIALIZED (
     SELECT c.id FROM t JOIN context_rows c ON c.session_id = t.session_id
      WHERE c.kind = 'summary_anchor' AND c.created_at >= t.since
 )
-SELECT 'facts' AS place, id::text AS id FROM facts WHERE message_ids && %(messages)s::uuid[]
+SELECT 'facts' AS table_name, id::text AS id FROM facts WHERE message_ids && %(messages)s::uuid[]
  UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions
             WHERE message_ids && %(messages)s::uuid[]
               AND (decision <> 'erased' OR message_ids <@ %(messages)s::uuid[])
@@ -211,7 +211,7 @@ SELECT 'facts' AS place, id::text AS id FROM facts WHERE message_ids && %(messag
 -- name: plan_shared_fact_rows
 -- Facts of a persona or a team that were drawn from some messages, and what was decided of them; that something was
 -- forgotten is known for as long as another message says it.
-SELECT 'facts' AS place, id::text AS id FROM facts WHERE message_ids && %(messages)s::uuid[] AND scope <> 'user'
+SELECT 'facts' AS table_name, id::text AS id FROM facts WHERE message_ids && %(messages)s::uuid[] AND scope <> 'user'
  UNION ALL
 SELECT 'fact_decisions', d.id::text FROM fact_decisions d
  WHERE d.message_ids && %(messages)s::uuid[]
@@ -219,7 +219,7 @@ SELECT 'fact_decisions', d.id::text FROM fact_decisions d
 
 -- name: plan_dependent_rows
 -- What goes with searchable rows, facts and episodes: their vectors and numbers, and that they were recalled.
-SELECT 'embeddings' AS place, row_id || '/' || space AS id FROM embeddings WHERE row_id = ANY(%(rows)s::uuid[])
+SELECT 'embeddings' AS table_name, row_id || '/' || space AS id FROM embeddings WHERE row_id = ANY(%(rows)s::uuid[])
  UNION ALL SELECT 'sources', session_id || '/' || number FROM citation_numbers WHERE row_id = ANY(%(rows)s::uuid[])
  UNION ALL SELECT 'recalls', turn_id || '/' || position FROM recalls
             WHERE fact_id = ANY(%(facts)s::uuid[]) OR episode_id = ANY(%(episodes)s::uuid[]);
@@ -255,7 +255,7 @@ WITH k AS MATERIALIZED (
      WHERE entity_id = ANY(ARRAY(SELECT id FROM e)) OR related_entity_id = ANY(ARRAY(SELECT id FROM e))
         OR document_id = ANY(ARRAY(SELECT id FROM d))
 )
-SELECT 'entities' AS place, id::text AS id FROM e
+SELECT 'entities' AS table_name, id::text AS id FROM e
  UNION ALL SELECT 'handles', t.key || '/' || n.key
              FROM entities n JOIN entity_types t ON t.id = n.type_id WHERE n.id = ANY(ARRAY(SELECT id FROM e))
  UNION ALL SELECT 'documents', id::text FROM d
@@ -295,7 +295,7 @@ WITH e AS MATERIALIZED (
     SELECT id FROM context_rows
      WHERE session_id = ANY(%(sessions)s::uuid[]) AND kind = 'summary_anchor' AND content ILIKE ANY(%(patterns)s::text[])
 )
-SELECT 'episodes' AS place, id::text AS id FROM e
+SELECT 'episodes' AS table_name, id::text AS id FROM e
  UNION ALL SELECT 'context_rows', id::text FROM r
  UNION ALL SELECT 'embeddings', row_id || '/' || space FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
  UNION ALL SELECT 'summaries', session_id || '/' || version FROM summaries
@@ -334,7 +334,7 @@ SELECT project_id AS id FROM entities WHERE id = ANY(%(ids)s::uuid[]) AND projec
 -- name: find_pulse_texts
 -- The Pulses, past ones too, and answers that were written from some sources (table/id), or are some records' own; of
 -- sources of which only some values go, those that say one of these.
-SELECT 'pulses' AS place, entity_id || '/' || level AS id, entity_id
+SELECT 'pulses' AS table_name, entity_id || '/' || level AS id, entity_id
   FROM pulses
  WHERE source_ids && %(told)s::text[] OR source_ids && %(said_of)s::text[] AND markdown ILIKE ANY(%(values)s::text[])
     OR entity_id = ANY(%(own)s::uuid[])
@@ -354,7 +354,7 @@ SELECT 'pulse_ledgers', id::text, entity_id
 
 -- name: list_object_keys
 -- Where the bytes of what came with some messages lie.
-SELECT a.object_key AS id
+SELECT a.object_key AS text
   FROM attachments a
  WHERE a.object_key IS NOT NULL AND (a.message_id = ANY(%(messages)s::uuid[]) OR a.session_id = ANY(%(sessions)s::uuid[]))
  UNION
@@ -373,25 +373,25 @@ SELECT a.id, a.session_id, a.object_key
 
 -- name: list_models_and_channels
 -- Which providers' models read what was said in some sessions, and which channels carried it.
-SELECT 'model' AS place, provider AS id FROM llm_calls WHERE session_id = ANY(%(sessions)s::uuid[]) AND outcome = 'ok'
+SELECT 'model' AS table_name, provider AS id FROM llm_calls WHERE session_id = ANY(%(sessions)s::uuid[]) AND outcome = 'ok'
  UNION
 SELECT 'channel', channel FROM sessions WHERE id = ANY(%(sessions)s::uuid[]);
 
 -- name: list_addresses
 -- By which numbers and names channels know some users.
-SELECT address AS id FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
+SELECT address AS text FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
  UNION
 SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]) AND phone IS NOT NULL;
 
 -- name: list_routing_keys
 -- Which addresses of ours lead to the tenant.
-SELECT key AS id FROM routing_keys WHERE tenant_id = current_tenant();
+SELECT key AS text FROM routing_keys WHERE tenant_id = current_tenant();
 
 -- name: list_ledger_rows_after
 -- Records of prompts from a month and a time on, in the order of their turns, some at a time: those of some sessions and
 -- of a user's, or all others with those of Pulses.
 SELECT * FROM (
-    SELECT id AS turn_id, -1 AS step, month, prompt_inputs, NULL::bytea AS made, NULL::uuid AS session_id
+    SELECT id AS turn_id, -1 AS step, month, prompt_inputs, NULL::bytea AS step_record, NULL::uuid AS session_id
       FROM pulse_ledgers
      WHERE NOT %(mine)s AND month >= %(month)s AND created_at >= %(since)s AND (id, -1) > (%(turn_id)s::uuid, %(step)s)
      UNION ALL
@@ -426,7 +426,7 @@ SELECT month FROM (SELECT min(month) AS month FROM ledgers UNION SELECT min(mont
 
 -- name: find_texts_matching
 -- Which of some texts of a month say one of some words.
-SELECT hash AS id FROM ledger_texts
+SELECT hash AS text FROM ledger_texts
  WHERE month = %(month)s AND hash = ANY(%(hashes)s::text[]) AND text ILIKE ANY(%(patterns)s::text[]);
 
 -- name: close_sessions_and_work
@@ -690,7 +690,7 @@ ON CONFLICT DO NOTHING;
 
 -- name: lock_running_erasure
 -- How far the forgetting of something got; nobody else goes on with it meanwhile.
-SELECT id, requested_by, keep_records, at, search_progress, remaining_work AS left, partial_report, completed_work
+SELECT id, requested_by, keep_records, at, search_progress, remaining_work AS remaining_work, partial_report, completed_work
   FROM erasures
  WHERE kind = %(kind)s AND target_id = %(target_id)s AND state = 'running'
    FOR UPDATE;
@@ -716,7 +716,7 @@ UPDATE erasures
 
 -- name: list_erasures
 -- What was forgotten, latest first, without what became of each row.
-SELECT id, kind, target_id, requested_by, report -> 'counts' AS counts, (report ->> 'finished')::boolean AS finished, at
+SELECT id, kind, target_id, requested_by, report -> 'counts' AS counts, (report ->> 'finished')::boolean AS is_finished, at
   FROM erasures
  ORDER BY at DESC, id DESC
  LIMIT %(most)s;

@@ -83,7 +83,7 @@ UPDATE files
 
 -- name: list_file_rows
 -- The searchable rows of a file, and whether each has a vector or waits for none.
-SELECT id, file_id AS owner_id, content_hash, metadata, NOT pending AS embedded
+SELECT id, file_id AS owner_id, content_hash, metadata, NOT pending AS has_vector
   FROM context_rows
  WHERE file_id = %(id)s AND kind IN ('file_summary', 'file_chunk')
  ORDER BY ordinal, id;

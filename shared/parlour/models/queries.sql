@@ -10,22 +10,22 @@ ON CONFLICT (tenant_id, day) DO UPDATE SET spent_usd = spend_days.spent_usd WHER
 -- Reserve an amount if it fits under the cap, and say what there was: only while the day is held, and in a statement
 -- of its own, so that it sees what whoever held the day before has committed. Repeated, it reserves once.
 WITH room AS (
-    SELECT t.spend_stopped_at IS NOT NULL AS stopped, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap,
-           d.spent_usd AS spent,
+    SELECT t.spend_stopped_at IS NOT NULL AS is_stopped, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap_usd,
+           d.spent_usd AS spent_usd,
            COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
                       WHERE r.tenant_id = t.tenant_id AND r.day = d.day AND r.expires_at > %(now)s
-                        AND r.id <> %(id)s), 0) AS reserved
+                        AND r.id <> %(id)s), 0) AS reserved_usd
       FROM tenants t
       JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = %(day)s
 ), taken AS (
     INSERT INTO spend_reservations (tenant_id, id, day, purpose, amount_usd, expires_at)
     SELECT current_tenant(), %(id)s, %(day)s, %(purpose)s, %(amount)s, %(expires_at)s
       FROM room
-     WHERE NOT stopped AND (%(amount)s = 0 OR spent + reserved + %(amount)s <= cap)
+     WHERE NOT is_stopped AND (%(amount)s = 0 OR spent_usd + reserved_usd + %(amount)s <= cap_usd)
     ON CONFLICT (tenant_id, id) DO UPDATE SET expires_at = EXCLUDED.expires_at
     RETURNING id
 )
-SELECT stopped, cap, spent, reserved, EXISTS (SELECT FROM taken) AS taken FROM room;
+SELECT stopped, cap, spent, reserved, EXISTS (SELECT FROM taken) AS is_reserved FROM room;
 
 -- name: settle
 -- Put what was spent in the place of its reservations, on the day of the last one; nothing when they are gone already.
@@ -39,7 +39,7 @@ UPDATE spend_days d
    SET spent_usd = d.spent_usd + %(spent)s
   FROM tenants t
  WHERE t.tenant_id = d.tenant_id AND d.day = (SELECT max(day) FROM gone)
-RETURNING d.tenant_id, d.day, d.spent_usd AS spent, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap, d.warned_percent AS warned;
+RETURNING d.tenant_id, d.day, d.spent_usd AS spent_usd, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap_usd, d.warned_percent AS warned_percent;
 
 -- name: mark_warned
 -- People were told that this share of the day's cap is spent; nothing when they had been.
@@ -47,11 +47,11 @@ UPDATE spend_days SET warned_percent = %(percent)s WHERE day = %(day)s AND warne
 
 -- name: find_today
 -- The day's spend against the cap, what is reserved at the moment, and whether model calls are switched off.
-SELECT COALESCE(d.spent_usd, 0) AS spent,
+SELECT COALESCE(d.spent_usd, 0) AS spent_usd,
        COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
-                  WHERE r.tenant_id = t.tenant_id AND r.day = %(day)s AND r.expires_at > %(now)s), 0) AS reserved,
-       COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap, t.daily_cap_usd AS own_cap,
-       t.spend_stopped_at AS stopped_at, t.spend_stopped_by AS stopped_by, COALESCE(d.warned_percent, 0) AS warned
+                  WHERE r.tenant_id = t.tenant_id AND r.day = %(day)s AND r.expires_at > %(now)s), 0) AS reserved_usd,
+       COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap_usd, t.daily_cap_usd AS own_cap_usd,
+       t.spend_stopped_at AS stopped_at, t.spend_stopped_by AS stopped_by, COALESCE(d.warned_percent, 0) AS warned_percent
   FROM tenants t
   LEFT JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = %(day)s;
 
@@ -77,8 +77,8 @@ SELECT daily_cap_usd FROM tenants;
 -- name: list_usage
 -- What was called since a moment: by day (UTC), agent, purpose and model. A call of unknown price has no cost.
 SELECT (l.at AT TIME ZONE 'UTC')::date AS day, COALESCE(b.slug, '') AS binding, l.purpose, l.provider, l.model,
-       count(*) AS calls, count(*) FILTER (WHERE l.outcome <> 'ok') AS failed,
-       count(*) FILTER (WHERE l.cost_usd IS NULL) AS unpriced,
+       count(*) AS calls, count(*) FILTER (WHERE l.outcome <> 'ok') AS failed_calls,
+       count(*) FILTER (WHERE l.cost_usd IS NULL) AS unpriced_calls,
        sum(l.input_tokens) AS input_tokens, sum(l.cache_read_tokens) AS cache_read_tokens,
        sum(l.cache_write_tokens) AS cache_write_tokens, sum(l.output_tokens) AS output_tokens,
        COALESCE(sum(l.cost_usd), 0) AS cost_usd
@@ -91,8 +91,8 @@ SELECT (l.at AT TIME ZONE 'UTC')::date AS day, COALESCE(b.slug, '') AS binding, 
 -- name: list_daily_spend
 -- Every day of a span: what was counted against the cap, what may have been spent besides (the reservations that
 -- expired with whoever made them), and the turns that got a polite line for lack of it.
-SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent, COALESCE(x.amount, 0) AS unsettled,
-       COALESCE(r.amount, 0) AS degraded
+SELECT g.at::date AS day, COALESCE(d.spent_usd, 0) AS spent_usd, COALESCE(x.amount, 0) AS unsettled_usd,
+       COALESCE(r.amount, 0) AS degraded_turns
   FROM tenants t
  CROSS JOIN generate_series(%(since)s::date, %(until)s::date, interval '1 day') AS g (at)
   LEFT JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = g.at::date

@@ -8,9 +8,9 @@ SELECT e.id, t.key AS type, e.key
 
 -- name: stored_entities
 -- The entities of those types and keys as they are, deleted ones included.
-SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS deleted,
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS is_deleted,
        pt.key || '/' || p.key AS project, e.version, p.id AS project_id,
-       coalesce(p.classification, 0) AS project_level
+       coalesce(p.classification, 0) AS project_classification
   FROM unnest(%(types)s::text[], %(keys)s::text[]) AS wanted (type, key)
   JOIN entity_types t ON t.key = wanted.type
   JOIN entities e ON (e.tenant_id, e.type_id, e.key) = (t.tenant_id, t.id, wanted.key)
@@ -47,7 +47,7 @@ UPDATE entities e
 
 -- name: all_entities
 -- The living entities that a reader of some clearance may see, by type and key.
-SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false AS deleted,
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false AS is_deleted,
        pt.key || '/' || p.key AS project
   FROM entities e
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
@@ -69,7 +69,7 @@ SELECT e.id, t.key AS type, e.key
 -- The kinds of record that the tenant has rows for, and whether Parlour itself put there what they say.
 SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
        EXISTS (SELECT FROM config_versions v
-                WHERE (v.kind, v.config_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS ours
+                WHERE (v.kind, v.config_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS is_built_in
   FROM entity_types t
  ORDER BY t.key;
 
@@ -77,7 +77,7 @@ SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
 -- One kind of record.
 SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
        EXISTS (SELECT FROM config_versions v
-                WHERE (v.kind, v.config_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS ours
+                WHERE (v.kind, v.config_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS is_built_in
   FROM entity_types t
  WHERE t.key = %(key)s;
 
@@ -85,7 +85,7 @@ SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
 -- One kind of record, by its row.
 SELECT t.id, t.key, t.display_name, t.properties, t.rag, t.version,
        EXISTS (SELECT FROM config_versions v
-                WHERE (v.kind, v.config_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS ours
+                WHERE (v.kind, v.config_id, v.version, v.created_by) = ('entity_type', t.id, t.version, 'system')) AS is_built_in
   FROM entity_types t
  WHERE t.id = %(id)s;
 
@@ -136,7 +136,7 @@ SELECT id FROM entities WHERE id = %(id)s AND deleted_at IS NULL FOR NO KEY UPDA
 
 -- name: find_record_by_origin
 -- The record that a call made: its id, type, key, and whether it is there no more.
-SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS deleted,
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.deleted_at IS NOT NULL AS is_deleted,
        NULL AS project
   FROM entities e
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
@@ -467,7 +467,7 @@ SELECT e.id, e.type, e.type_name, e.key, e.name, e.properties, e.classification,
 
 -- name: find_records_to_backfill
 -- Some records whose rows were made from another version of their type, nobody else being at them.
-SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false AS deleted, NULL AS project
+SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, false AS is_deleted, NULL AS project
   FROM entity_types t
   JOIN entities e ON (e.tenant_id, e.type_id) = (t.tenant_id, t.id)
  WHERE t.id = %(type_id)s AND e.snapshot_type_version <> t.version AND e.deleted_at IS NULL
@@ -536,7 +536,7 @@ SELECT st.key AS source_type, s.key AS source_key, tt.key AS target_type, t.key 
 -- name: read_last_write
 -- The mark of whoever wrote the tenant's records last, if anybody did, and whether it covers all that this transaction
 -- sees.
-SELECT transaction_id::text AS latest, pg_current_xact_id_if_assigned() IS NULL AS settled FROM record_writes;
+SELECT transaction_id::text AS transaction_id, pg_current_xact_id_if_assigned() IS NULL AS is_cacheable FROM record_writes;
 
 -- name: read_linked_records
 -- One record (by id, or by type and key) that a reader may see, and the records that one edge links it to: how many of
@@ -618,14 +618,14 @@ WITH focus AS MATERIALIZED (
       LEFT JOIN about d ON n.type = 'document' AND COALESCE(d.own_entity_id, d.id) = n.id
      WHERE n.of_kind <= %(per_kind)s AND n.place > %(skip)s AND n.place <= %(skip)s::bigint + %(most)s
 )
-SELECT COALESCE((SELECT transaction_id::text FROM record_writes), '') AS latest,
-       pg_current_xact_id_if_assigned() IS NULL AS settled,
+SELECT COALESCE((SELECT transaction_id::text FROM record_writes), '') AS transaction_id,
+       pg_current_xact_id_if_assigned() IS NULL AS is_cacheable,
        f.id, COALESCE(f.type, '') AS type, COALESCE(f.type_name, '') AS type_name,
        COALESCE(f.key, '') AS key, COALESCE(f.name, '') AS name, COALESCE(f.properties, '{}') AS properties,
        COALESCE(f.classification, 0) AS classification, COALESCE(f.type_properties, '{}') AS type_properties,
        COALESCE(f.rag, '{}') AS rag,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('key', k.type, 'name', k.type_name, 'total', k.total)
-                                  ORDER BY k.place NULLS LAST, k.type) FROM kinds k), '[]') AS kinds,
+                                  ORDER BY k.place NULLS LAST, k.type) FROM kinds k), '[]') AS types,
        COALESCE((SELECT jsonb_agg(to_jsonb(s) ORDER BY s.place) FROM shown s), '[]') AS records
   FROM (SELECT) one
   LEFT JOIN focus f ON f.id <> ALL(COALESCE((SELECT ids FROM closed), '{}'));

@@ -107,7 +107,7 @@ WITH speakers AS (
                           %(few)s) AS n
      WHERE NOT %(is_narrow)s AND %(alone)s::vector IS NOT NULL
 ), placed AS (
-    SELECT id, row_number() OVER (PARTITION BY list ORDER BY distance, id) AS place, 1.0 AS weight FROM everywhere
+    SELECT id, row_number() OVER (PARTITION BY list ORDER BY distance, id) AS position, 1.0 AS weight FROM everywhere
      UNION ALL
     (SELECT id, row_number() OVER (ORDER BY distance, id), 1.0 FROM distances LIMIT %(depth)s)
      UNION ALL
@@ -123,7 +123,7 @@ WITH speakers AS (
      UNION ALL
     (SELECT id, row_number() OVER (ORDER BY words DESC, id), 1.0 FROM overheard WHERE words > 0 LIMIT %(depth)s)
 ), merged AS (
-    SELECT id, sum(weight / (%(k)s + place))::float8 AS score
+    SELECT id, sum(weight / (%(k)s + position))::float8 AS score
       FROM placed
      GROUP BY id
      ORDER BY score DESC, id
@@ -133,7 +133,7 @@ SELECT r.id AS row_id, r.document_id, e.id AS entity_id, r.kind, r.title, r.cont
        -- A row that was written just now has no vector yet: its place by meaning is taken to be the one by words.
        m.score * CASE WHEN r.pending AND %(vector)s::vector IS NOT NULL THEN 1 + 1 / %(wording)s ELSE 1 END AS score,
        t.key AS entity_type, e.key AS entity_key, e.name AS entity_name, d.key AS document_key, r.file_id, r.session_id,
-       r.message_id, r.classification, r.created_at, COALESCE(w.turn, r.ordinal) AS place
+       r.message_id, r.classification, r.created_at, COALESCE(w.turn, r.ordinal) AS position
   FROM merged m
   JOIN context_rows r ON r.id = m.id
   LEFT JOIN within w ON w.id = m.id AND w.turn > 0
@@ -162,7 +162,7 @@ WITH question AS MATERIALIZED (
 ), any_word AS MATERIALIZED (
     SELECT string_agg(query::text, ' | ')::tsquery AS query FROM lexemes
 ), searched AS MATERIALIZED (
-    SELECT false AS elsewhere, ARRAY[%(session_id)s::uuid] AS sessions WHERE %(since)s > 0
+    SELECT false AS is_from_other_session, ARRAY[%(session_id)s::uuid] AS sessions WHERE %(since)s > 0
      UNION ALL
     SELECT true, ARRAY(SELECT s.id
                          FROM sessions s
@@ -178,7 +178,7 @@ WITH question AS MATERIALIZED (
       JOIN messages m ON m.turn_id = t.id
      WHERE t.session_id = %(session_id)s AND t.number >= %(since)s AND %(since)s > 0
 ), candidates AS MATERIALIZED (
-    SELECT s.elsewhere, near.id
+    SELECT s.is_from_other_session, near.id
       FROM question q
      CROSS JOIN searched s
      CROSS JOIN LATERAL (
@@ -191,7 +191,7 @@ WITH question AS MATERIALIZED (
             LIMIT %(pool)s) near
      WHERE q.vector IS NOT NULL
      UNION
-    SELECT s.elsewhere, matching.id
+    SELECT s.is_from_other_session, matching.id
       FROM any_word w
      CROSS JOIN searched s
      CROSS JOIN LATERAL (
@@ -204,7 +204,7 @@ WITH question AS MATERIALIZED (
             LIMIT %(pool)s) matching
 ), compared AS MATERIALIZED (
     -- said: the text without its date.
-    SELECT r.id, r.message_id, c.elsewhere, r.kind = 'summary_anchor' AS is_anchor, r.lexemes,
+    SELECT r.id, r.message_id, c.is_from_other_session, r.kind = 'summary_anchor' AS is_anchor, r.lexemes,
            v.vector <=> q.vector AS distance,
            CASE WHEN r.content LIKE '[____-__-__] %%' THEN substr(r.content, 14) ELSE r.content END COLLATE "C" AS said
       FROM question q
@@ -221,7 +221,7 @@ WITH question AS MATERIALIZED (
       FROM shared, (SELECT count(*)::float8 AS rows FROM compared) c, unnest(ids) one (id)
      GROUP BY one.id
 ), scored AS (
-    SELECT c.id, c.message_id, c.elsewhere, c.is_anchor, c.said,
+    SELECT c.id, c.message_id, c.is_from_other_session, c.is_anchor, c.said,
            CASE WHEN q.vector IS NULL THEN 0
                 ELSE %(meaning)s * COALESCE(1 - c.distance / NULLIF(max(c.distance) OVER (), 0), 0) END
            + CASE WHEN q.vector IS NULL THEN 1 ELSE 1 - %(meaning)s END
@@ -230,13 +230,13 @@ WITH question AS MATERIALIZED (
      CROSS JOIN compared c
       LEFT JOIN worded w USING (id)
 ), best AS (
-    SELECT *, row_number() OVER (PARTITION BY elsewhere, is_anchor ORDER BY score DESC, id) AS place
-      FROM (SELECT *, row_number() OVER (PARTITION BY elsewhere, said ORDER BY score DESC, id) AS again
+    SELECT *, row_number() OVER (PARTITION BY is_from_other_session, is_anchor ORDER BY score DESC, id) AS place
+      FROM (SELECT *, row_number() OVER (PARTITION BY is_from_other_session, said ORDER BY score DESC, id) AS again
               FROM scored WHERE score > 0) s
      WHERE again = 1
 ), likely AS MATERIALIZED (
     -- More than are wanted, because some may be replies that are left out.
-    SELECT b.id, b.elsewhere, b.is_anchor, b.score, m.turn_id AS replied
+    SELECT b.id, b.is_from_other_session, b.is_anchor, b.score, m.turn_id AS replied
       FROM best b
       LEFT JOIN messages m ON m.id = b.message_id AND m.direction = 'outbound'
      WHERE b.place <= CASE WHEN b.is_anchor THEN %(anchors)s ELSE 3 * %(most)s END
@@ -245,13 +245,13 @@ WITH question AS MATERIALIZED (
       FROM (SELECT array_agg(DISTINCT replied) AS turns FROM likely) said, turn_source_status(said.turns) source
      WHERE source.classification > %(clearance)s OR source.is_deleted
 ), told AS (
-    SELECT id, elsewhere, score,
-           row_number() OVER (PARTITION BY elsewhere, is_anchor ORDER BY score DESC, id) AS place
+    SELECT id, is_from_other_session, score,
+           row_number() OVER (PARTITION BY is_from_other_session, is_anchor ORDER BY score DESC, id) AS place
       FROM likely l
      WHERE NOT EXISTS (SELECT FROM closed c WHERE c.turn_id = l.replied)
 )
 SELECT r.id AS row_id, NULL::uuid AS document_id, NULL::uuid AS entity_id, r.kind, r.title, r.content, r.metadata,
-       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.elsewhere
+       t.score::float8 AS score, r.session_id, r.message_id, r.classification, r.created_at, t.is_from_other_session
   FROM told t
   JOIN context_rows r ON r.id = t.id
  WHERE t.place <= %(most)s

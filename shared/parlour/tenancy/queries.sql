@@ -58,9 +58,9 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
        (SELECT json_agg(json_build_object('row', one, 'secret', s.reference) ORDER BY one.name COLLATE "C")::text
           FROM tools one
           LEFT JOIN secrets s ON s.tenant_id = one.tenant_id AND s.name = one.auth
-         WHERE one.name = ANY(a.tools)) AS tools,
+         WHERE one.name = ANY(a.tools)) AS tools_json,
        CASE WHEN pg_current_xact_id_if_assigned() IS NULL
-            THEN COALESCE((SELECT transaction_id::text FROM record_writes), '') END AS record_mark
+            THEN COALESCE((SELECT transaction_id::text FROM record_writes), '') END AS last_record_write
   FROM bindings b
   JOIN tenants t USING (tenant_id)
   JOIN humans h ON h.tenant_id = b.tenant_id AND h.id = b.human_id
@@ -153,7 +153,7 @@ SELECT current_tenant(), %(session_id)s, u.id, b.id, %(entity_id)s::uuid, %(visi
 RETURNING id, user_id, binding_id, entity_id, visibility, channel, title, is_main, pinned_at, archived_at, created_at,
           last_active_at, last_event_number,
           (SELECT GREATEST(b.clearance, u.clearance) FROM users u CROSS JOIN bindings b
-            WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS needs;
+            WHERE u.id = %(user_id)s AND b.id = %(binding_id)s) AS required_clearance;
 
 -- name: find_session
 -- One session, and what clearance others need to read it: it may hold whatever its user may see, and what it is about
@@ -164,7 +164,7 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
                 (SELECT max(r.classification)
                    FROM citation_numbers n
                    JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
-                  WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) AS needs
+                  WHERE (n.tenant_id, n.session_id) = (s.tenant_id, s.id))) AS required_clearance
   FROM sessions s
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id

@@ -61,7 +61,7 @@ class Session:
                 level of its record now, and those of the sources that its answers were given.
     visibility  of one about a record: what the record's kind said when it was opened; of any other "private".
     title       '' while nothing was said that names it; archived_at: since when its user has put it away.
-    last_event  the number of the newest event of its feed.
+    last_event_number  the number of the newest event of its feed.
     """
 
     id: UUID
@@ -76,7 +76,7 @@ class Session:
     archived_at: datetime | None
     created_at: datetime
     last_active_at: datetime
-    last_event: int
+    last_event_number: int
     required_clearance: int
 
 

@@ -176,6 +176,8 @@ def _record_end(
 ) -> ToolResult:
     recorder.end(state, result)
     if state == "unknown":
-        log.error("tool_call_outcome_unknown", tool=tool.name, turn_id=context.turn_id, tool_call_id=context.tool_call_id)
+        log.error(
+            "tool_call_outcome_unknown", tool=tool.name, turn_id=context.turn_id, tool_call_id=context.tool_call_id
+        )
         log.count("UnknownEffect")
     return result

@@ -2,8 +2,8 @@
 -- The tools of those names, by name: the same order every turn, since it is part of the cached prompt. With each
 -- comes where its secret is kept, which hosts the tenant lets its tools reach, and what the tenant is called.
 SELECT t.name, t.description, t.schema, t.endpoint, t.auth, t.writes, t.idempotent, t.heavy, t.needs_approval,
-       t.lookup, t.timeout_seconds, s.reference AS secret,
-       ARRAY(SELECT jsonb_array_elements_text(COALESCE(o.settings -> 'tool_hosts', '[]'))) AS hosts, o.slug AS tenant
+       t.lookup, t.timeout_seconds, s.reference AS secret_reference,
+       ARRAY(SELECT jsonb_array_elements_text(COALESCE(o.settings -> 'tool_hosts', '[]'))) AS allowed_hosts, o.slug AS tenant_slug
   FROM tools t
   JOIN tenants o USING (tenant_id)
   LEFT JOIN secrets s ON s.tenant_id = t.tenant_id AND s.name = t.auth
@@ -64,10 +64,10 @@ SELECT id FROM tool_calls WHERE turn_id = %(turn_id)s AND heavy AND state = 'res
 -- name: find_call
 -- One call with the conversation it belongs to, what that is about and for whom it is.
 SELECT c.id, c.turn_id, s.id AS session_id, c.name, c.arguments, c.writes, c.state, c.idempotency_key, c.result,
-       c.code, c.run_token AS run, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id, s.entity_id,
+       c.code, c.run_token AS run_token, c.run_until, c.run_holder, c.cancelled_at, c.started_at, s.user_id, s.entity_id,
        b.team_id,
        COALESCE(u.clearance, b.clearance) AS clearance,
-       GREATEST(b.clearance, u.clearance) AS needs, s.lease_token AS fence
+       GREATEST(b.clearance, u.clearance) AS required_clearance, s.lease_token AS fencing_token
   FROM tool_calls c
   JOIN turns t ON t.tenant_id = c.tenant_id AND t.id = c.turn_id
   JOIN sessions s ON s.tenant_id = t.tenant_id AND s.id = t.session_id

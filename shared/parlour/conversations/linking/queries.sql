@@ -3,13 +3,13 @@
 -- name: count_recent_codes
 -- How many codes a visitor, a number, and all numbers of the binding were given lately.
 SELECT (SELECT count(*) FROM phone_links l
-         WHERE l.user_id = u.id AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS by_user,
+         WHERE l.user_id = u.id AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS user_last_hour,
        (SELECT count(*) FROM phone_links l
-         WHERE l.phone = %(phone)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS for_phone,
+         WHERE l.phone = %(phone)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS phone_last_hour,
        (SELECT count(*) FROM phone_links l
-         WHERE l.phone = %(phone)s AND l.created_at > %(day)s AND l.id <> %(link_id)s) AS today,
+         WHERE l.phone = %(phone)s AND l.created_at > %(day)s AND l.id <> %(link_id)s) AS phone_last_day,
        (SELECT count(*) FROM phone_links l
-         WHERE l.binding_id = %(binding_id)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS for_all
+         WHERE l.binding_id = %(binding_id)s AND l.created_at > %(hour)s AND l.id <> %(link_id)s) AS binding_last_hour
   FROM users u
  WHERE u.id = %(user_id)s;
 
@@ -27,7 +27,7 @@ SELECT u.id AS user_id, s.id AS session_id,
        (SELECT m.sent_at FROM messages m
          WHERE m.session_id = s.id AND m.channel = 'whatsapp' AND m.direction = 'inbound'
            AND m.kind IN ('text', 'media')
-         ORDER BY m.position DESC LIMIT 1) AS heard_at
+         ORDER BY m.position DESC LIMIT 1) AS last_inbound_at
   FROM users u
   LEFT JOIN sessions s ON s.user_id = u.id AND s.binding_id = %(binding_id)s AND s.is_main
  WHERE u.id = COALESCE((SELECT i.user_id FROM channel_identities i
@@ -182,7 +182,7 @@ UPDATE phone_links SET linked_at = %(now)s WHERE id = %(link_id)s;
 
 -- name: find_code_expiry
 -- When a code that nobody gave back is good no more; null for one that was, no row for one that is gone.
-SELECT CASE WHEN linked_at IS NULL THEN expires_at END AS until FROM phone_links WHERE id = %(link_id)s FOR UPDATE;
+SELECT CASE WHEN linked_at IS NULL THEN expires_at END AS expires_at FROM phone_links WHERE id = %(link_id)s FOR UPDATE;
 
 -- name: erase_code_text
 -- The words of a code that is over go.

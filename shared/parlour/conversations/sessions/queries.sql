@@ -7,7 +7,7 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
        s.archived_at, s.created_at, s.last_active_at, s.last_event_number,
        (SELECT left(m.body, %(letters)s) FROM messages m
          WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
-         ORDER BY m.position DESC LIMIT 1) AS last
+         ORDER BY m.position DESC LIMIT 1) AS last_message_preview
   FROM sessions s
  WHERE s.user_id = %(user_id)s AND s.binding_id = %(binding_id)s
    AND (%(entity_id)s::uuid IS NULL OR s.entity_id = %(entity_id)s)
@@ -23,7 +23,7 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
        s.archived_at, s.created_at, s.last_active_at, s.last_event_number,
        (SELECT left(m.body, %(letters)s) FROM messages m
          WHERE m.session_id = s.id AND m.state <> 'ignored' AND m.kind <> 'tool_result'
-         ORDER BY m.position DESC LIMIT 1) AS last
+         ORDER BY m.position DESC LIMIT 1) AS last_message_preview
   FROM sessions s
   JOIN bindings b ON b.tenant_id = s.tenant_id AND b.id = s.binding_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id

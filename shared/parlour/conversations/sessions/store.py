@@ -31,7 +31,7 @@ class SessionListItem:
     archived_at: datetime | None
     created_at: datetime
     last_active_at: datetime
-    last_event: int
+    last_event_number: int
     last_message_preview: str | None
 
 

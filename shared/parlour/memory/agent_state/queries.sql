@@ -24,7 +24,7 @@ WITH reader AS (
     SELECT handle, split_part(handle, '/', 1) AS type, substr(handle, strpos(handle, '/') + 1) AS key
       FROM unnest(%(handles)s::text[]) AS one (handle)
 )
-SELECT h.handle AS name
+SELECT h.handle AS handle
   FROM reader
  CROSS JOIN handled h
   JOIN entity_types t ON t.key = h.type

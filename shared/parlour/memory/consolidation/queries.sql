@@ -18,7 +18,7 @@ SELECT s.tenant_id, 'consolidation', s.id, s.last_active_at + %(silent)s
 SELECT s.last_active_at, GREATEST(s.consolidated_turn, s.shared_until_turn) AS consolidated_turn,
        (SELECT count(*) FROM turns t
          WHERE t.session_id = s.id AND t.number > GREATEST(s.consolidated_turn, s.shared_until_turn)
-           AND t.state = 'answered')::int AS turns
+           AND t.state = 'answered')::int AS turn_count
   FROM sessions s
  WHERE s.id = %(session_id)s AND s.visibility = 'private';
 

@@ -11,12 +11,12 @@ SELECT current_tenant(), 'extraction', s.id, %(due_at)s
    SET due_at = CASE WHEN work_due.failures > 0 THEN work_due.due_at
                      ELSE LEAST(work_due.due_at, EXCLUDED.due_at) END
 RETURNING xmax = 0 AS is_first,
-          %(number)s::int - COALESCE((SELECT e.extraction_cursor FROM session_memory_state e WHERE e.session_id = %(session_id)s), 0) AS behind;
+          %(number)s::int - COALESCE((SELECT e.extraction_cursor FROM session_memory_state e WHERE e.session_id = %(session_id)s), 0) AS unread_turns;
 
 -- name: read_backlog
 -- How many of a session's turns nobody looked through, and how many attempts at them failed in a row.
 SELECT COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = w.id AND t.state <> 'open'), 0)
-       - COALESCE(e.extraction_cursor, 0) AS turns, w.failures
+       - COALESCE(e.extraction_cursor, 0) AS turn_count, w.failures
   FROM work_due w
   LEFT JOIN session_memory_state e ON e.session_id = w.id
  WHERE w.tenant_id = current_tenant() AND w.kind = 'extraction' AND w.id = %(session_id)s;
@@ -24,9 +24,9 @@ SELECT COALESCE((SELECT max(t.number) FROM turns t WHERE t.session_id = w.id AND
 -- name: find_session
 -- A session that is to be looked through: whose it is, who answers there and with which models, how far that has come,
 -- and of which level its episodes are; nothing where others read it along.
-SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent, u.display_name AS person,
+SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent_name, u.display_name AS user_name,
        a.model_routing, a.memory_policy, COALESCE(u.clearance, b.clearance) AS classification,
-       GREATEST(e.extraction_cursor, s.shared_until_turn) AS until_turn
+       GREATEST(e.extraction_cursor, s.shared_until_turn) AS extraction_cursor
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
@@ -38,7 +38,7 @@ SELECT s.user_id, s.binding_id, b.display_name AS title, h.display_name AS agent
 -- name: find_next_turns
 -- The session's next turns that are over and that nobody looked through: how many there are, up to a number, and the last
 -- of those; nothing where there are none.
-SELECT count(*) AS turns, max(n.number) AS last
+SELECT count(*) AS turn_count, max(n.number) AS last_turn
   FROM (SELECT t.number FROM turns t
          WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.state <> 'open'
          ORDER BY t.number LIMIT %(most)s) n
@@ -55,8 +55,8 @@ WITH closed AS MATERIALIZED (
             HAVING count(*) > 0) asked, turn_source_status(asked.ids) source
      WHERE source.classification > %(clearance)s OR source.is_deleted
 )
-SELECT t.number AS turn, m.id, m.direction,
-       CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS body, m.received_at AS at
+SELECT t.number AS turn_number, m.id, m.direction,
+       CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS body, m.received_at AS received_at
   FROM turns t
   JOIN messages m ON m.turn_id = t.id
  WHERE t.session_id = %(session_id)s AND t.number > %(until_turn)s AND t.number <= %(last)s
@@ -110,7 +110,7 @@ WITH mine AS MATERIALIZED (
      ORDER BY e.created_at DESC, e.id DESC
      LIMIT %(most)s
 )
-SELECT DISTINCT ON (young.id) young.id AS young, old.id AS old, young.text AS told, old.text AS told_before
+SELECT DISTINCT ON (young.id) young.id AS newer_id, old.id AS older_id, young.text AS newer_text, old.text AS older_text
   FROM mine young
   JOIN mine old ON old.id < young.id AND old.space = young.space
  WHERE young.origin = 'extracted' AND young.vector <=> old.vector < %(near)s

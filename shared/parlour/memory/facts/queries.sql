@@ -47,13 +47,13 @@ WITH gone AS MATERIALIZED (
       FROM messages m JOIN turns t ON t.id = m.turn_id
      WHERE m.id = ANY(%(messages)s::uuid[]) AND m.session_id = %(session_id)s
 )
-SELECT ARRAY(SELECT DISTINCT one FROM gone g, unnest(g.message_ids) AS one WHERE one = ANY(%(messages)s::uuid[])) AS forgotten,
-       (SELECT max(g.decided_at) FROM gone g WHERE g.reason = 'all_retracted') AS all_forgotten_at,
+SELECT ARRAY(SELECT DISTINCT one FROM gone g, unnest(g.message_ids) AS one WHERE one = ANY(%(messages)s::uuid[])) AS erased_message_ids,
+       (SELECT max(g.decided_at) FROM gone g WHERE g.reason = 'all_retracted') AS all_retracted_at,
        ARRAY(SELECT m.id FROM messages m
               WHERE m.direction = 'inbound'
                 AND m.turn_id = (SELECT t.id FROM turns t, own o
                                   WHERE t.session_id = %(session_id)s AND t.number < o.first
-                                  ORDER BY t.number DESC LIMIT 1)) AS before;
+                                  ORDER BY t.number DESC LIMIT 1)) AS previous_turn_message_ids;
 
 -- name: add_fact
 -- A fact that is live from now on.

@@ -3,14 +3,14 @@
 -- name: list_users
 -- The tenant's users, those heard of last first, and how much is known of each; of none who may see more than the
 -- reader. `text` leaves those whose name it is part of or whose number ends so.
-SELECT u.id, u.display_name, right(u.phone, 4) AS digits, count(s.id) AS sessions,
+SELECT u.id, u.display_name, right(u.phone, 4) AS phone_last_digits, count(s.id) AS session_count,
        max(s.last_active_at) AS last_active_at,
        (SELECT array_agg(DISTINCT i.channel ORDER BY i.channel)
           FROM channel_identities i WHERE i.user_id = u.id) AS channels,
        (SELECT count(*) FROM facts f JOIN bindings o ON o.id = f.binding_id AND o.clearance <= %(clearance)s
-         WHERE f.user_id = u.id AND f.valid_until IS NULL) AS facts,
+         WHERE f.user_id = u.id AND f.valid_until IS NULL) AS fact_count,
        (SELECT count(*) FROM episodes e JOIN bindings o ON o.id = e.binding_id AND o.clearance <= %(clearance)s
-         WHERE e.user_id = u.id) AS episodes
+         WHERE e.user_id = u.id) AS episode_count
   FROM users u
   JOIN sessions s ON s.user_id = u.id
   JOIN bindings b ON b.id = s.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
@@ -23,7 +23,7 @@ SELECT u.id, u.display_name, right(u.phone, 4) AS digits, count(s.id) AS session
 
 -- name: find_user
 -- One user, as the reader may see them: somebody who talks to a binding that sees no more than the reader, or to none.
-SELECT u.id, u.display_name, right(u.phone, 4) AS digits, u.created_at,
+SELECT u.id, u.display_name, right(u.phone, 4) AS phone_last_digits, u.created_at,
        (SELECT array_agg(DISTINCT i.channel ORDER BY i.channel)
           FROM channel_identities i WHERE i.user_id = u.id) AS channels
   FROM users u
@@ -36,18 +36,18 @@ SELECT u.id, u.display_name, right(u.phone, 4) AS digits, u.created_at,
 -- What is known of a user, with one binding or with all of them: the live facts, each with the user's own words that it
 -- was taken from, and with what it said before. Of bindings that see more than the reader nothing comes.
 SELECT f.id, f.key, f.value, f.confidence, f.origin, f.edited_by, f.valid_from, f.last_confirmed_at, f.recall_count, f.use_count,
-       f.last_used_at, f.session_id, f.binding_id, b.slug AS binding, b.display_name AS agent,
+       f.last_used_at, f.session_id, f.binding_id, b.slug AS binding_slug, b.display_name AS agent_name,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'session_id', m.session_id, 'at', m.sent_at,
                                                      'channel', m.channel, 'text',
                                                      left(CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END, %(letters)s),
                                                      'is_archived', m.archive_id IS NOT NULL) ORDER BY m.position)
-                   FROM messages m WHERE m.id = ANY(f.message_ids)), '[]') AS said,
+                   FROM messages m WHERE m.id = ANY(f.message_ids)), '[]') AS evidence_messages,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', p.id, 'value', p.value, 'from', p.valid_from,
                                                      'until', p.valid_until, 'ended', p.end_reason)
                                   ORDER BY p.valid_until DESC)
                    FROM facts p
                   WHERE p.user_id = f.user_id AND p.binding_id = f.binding_id AND p.key = f.key
-                    AND p.valid_until IS NOT NULL), '[]') AS earlier
+                    AND p.valid_until IS NOT NULL), '[]') AS previous_values
   FROM facts f
   JOIN bindings b ON b.id = f.binding_id
   JOIN users u ON u.id = f.user_id
@@ -61,7 +61,7 @@ SELECT f.id, f.key, f.value, f.confidence, f.origin, f.edited_by, f.valid_from, 
 -- What a user lived through with one binding or with all of them, the latest first; also of their own nothing above the
 -- clearance by now, nor of turns whose replies were drawn from what is deleted or above it.
 WITH found AS MATERIALIZED (
-    SELECT e.*, b.slug AS binding, b.display_name AS agent
+    SELECT e.*, b.slug AS binding_slug, b.display_name AS agent_name
       FROM episodes e
       JOIN bindings b ON b.id = e.binding_id
       JOIN users u ON u.id = e.user_id
@@ -78,20 +78,20 @@ WITH found AS MATERIALIZED (
             HAVING count(*) > 0) told, turn_source_status(told.turns) source
      WHERE source.classification > %(clearance)s OR source.is_deleted
 )
-SELECT f.id, f.text, f.from_at, f.until_at, f.merged_count, f.recall_count, f.use_count, f.session_id, f.binding_id, f.binding, f.agent
+SELECT f.id, f.text, f.from_at, f.until_at, f.merged_count, f.recall_count, f.use_count, f.session_id, f.binding_id, f.binding_slug, f.agent_name
   FROM found f
  WHERE NOT EXISTS (SELECT FROM messages x WHERE x.id = ANY(f.message_ids) AND x.turn_id IN (SELECT turn_id FROM closed))
  ORDER BY f.until_at DESC, f.id DESC;
 
 -- name: list_shared_facts
 -- What is known to a whole persona or team, and told to everybody whom it talks to.
-SELECT f.id, f.scope, COALESCE(h.display_name, t.display_name) AS whose, f.key, f.value, f.confidence, f.origin,
+SELECT f.id, f.scope, COALESCE(h.display_name, t.display_name) AS owner_name, f.key, f.value, f.confidence, f.origin,
        f.valid_from, f.last_confirmed_at, f.recall_count, f.use_count
   FROM facts f
   LEFT JOIN humans h ON h.id = f.human_id
   LEFT JOIN teams t ON t.id = f.team_id
  WHERE f.scope IN ('human', 'team') AND f.valid_until IS NULL
- ORDER BY f.scope, whose, f.key, f.id
+ ORDER BY f.scope, owner_name, f.key, f.id
  LIMIT %(most)s;
 
 -- name: lock_fact

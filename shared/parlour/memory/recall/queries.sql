@@ -60,11 +60,11 @@ WITH mine AS MATERIALIZED (
     SELECT a.state, a.version FROM mine m JOIN agent_states a ON a.session_id = m.id
 ), closed AS (
     -- The notes rest on what they came with: a summary that was drawn from what is closed by now, or is gone.
-    SELECT r.version
+    SELECT r.state_version
       FROM mine m
-     CROSS JOIN (SELECT DISTINCT (one #>> '{}')::int AS version
+     CROSS JOIN (SELECT DISTINCT (one #>> '{}')::int AS state_version
                    FROM noted n, jsonb_path_query(n.state, '$.*[*].summaries[*]') one) r
-      LEFT JOIN summaries s ON s.session_id = m.id AND s.version = r.version
+      LEFT JOIN summaries s ON s.session_id = m.id AND s.version = r.state_version
      CROSS JOIN LATERAL source_status(s.source_ids) f
      WHERE s.version IS NULL OR f.classification > m.clearance OR f.is_deleted
 ), named AS MATERIALIZED (
@@ -90,9 +90,9 @@ WITH mine AS MATERIALIZED (
 SELECT (SELECT jsonb_agg(to_jsonb(w) ORDER BY w.score DESC, w.id) FROM worth w) AS facts,
        m.is_private AND EXISTS (SELECT FROM episodes e
                                  WHERE e.user_id = m.user_id AND e.binding_id = m.binding_id) AS has_episodes,
-       (SELECT state FROM noted) AS state, (SELECT version FROM noted) AS version,
-       (SELECT jsonb_agg(version) FROM closed) AS closed,
-       (SELECT jsonb_agg(handle) FROM seen) AS seen
+       (SELECT state FROM noted) AS agent_state, (SELECT version FROM noted) AS state_version,
+       (SELECT jsonb_agg(state_version) FROM closed) AS withheld_summary_versions,
+       (SELECT jsonb_agg(handle) FROM seen) AS visible_handles
   FROM mine m;
 
 -- name: find_episodes

@@ -7,9 +7,9 @@ ON CONFLICT (tenant_id, kind, id) DO NOTHING;
 -- name: find_session
 -- A session as its summary is written: whose it is and through which binding, what it is called, how its messages are
 -- classified, and how many of its messages its anchors cover. None of one that is gone.
-SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title, h.display_name AS speaker,
+SELECT s.user_id, s.binding_id, COALESCE(NULLIF(s.title, ''), b.display_name) AS title, h.display_name AS agent_name,
        COALESCE(u.clearance, b.clearance) AS classification,
-       COALESCE(x.anchor_count, 0) AS anchors, COALESCE(x.anchored_message_count, 0) AS anchored
+       COALESCE(x.anchor_count, 0) AS anchor_count, COALESCE(x.anchored_message_count, 0) AS anchored_message_count
   FROM sessions s
   JOIN users u ON u.id = s.user_id
   JOIN bindings b ON b.id = s.binding_id
@@ -38,11 +38,11 @@ WITH turn AS MATERIALIZED (
      ORDER BY t.number
      LIMIT %(most)s
 ), drawn AS MATERIALIZED (
-    SELECT source.turn_id, bool_or(source.classification > %(clearance)s OR source.is_deleted) AS is_closed
+    SELECT source.turn_id, bool_or(source.classification > %(clearance)s OR source.is_deleted) AS is_reply_withheld
       FROM (SELECT array_agg(id) AS ids FROM turn) asked, turn_source_status(asked.ids) source
      GROUP BY source.turn_id
 )
-SELECT t.id, t.number, COALESCE(d.is_closed, false) AS is_closed, d.turn_id IS NOT NULL AS is_drawn,
+SELECT t.id, t.number, COALESCE(d.is_reply_withheld, false) AS is_reply_withheld, d.turn_id IS NOT NULL AS has_reply_sources,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'ours', m.direction = 'outbound', 'body',
                                                      CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                                                      'sent_at', m.sent_at) ORDER BY m.position)

@@ -72,25 +72,25 @@ WITH kept AS (
                         WHERE s.session_id = %(session_id)s AND s.number = found[1]::int)
      GROUP BY o.number
 ), earlier AS MATERIALIZED (
-    SELECT (SELECT cache_state FROM kept) AS standing,
+    SELECT (SELECT cache_state FROM kept) AS cache_state,
            (SELECT briefing FROM kept) AS briefing,
            (SELECT jsonb_agg(to_jsonb(over) || jsonb_build_object('is_closed', over.number IN (SELECT number FROM closed),
                                                                   'dead', d.numbers) ORDER BY over.number)
-              FROM over LEFT JOIN dead d USING (number)) AS past,
-           (SELECT jsonb_agg(number) FROM closed) AS closed,
+              FROM over LEFT JOIN dead d USING (number)) AS past_turns,
+           (SELECT jsonb_agg(number) FROM closed) AS restricted_turns,
            (SELECT summary || jsonb_build_object('kept', (SELECT jsonb_agg(line ORDER BY place, rank) FROM lines))
               FROM summed) AS summary,
            (SELECT s.version IS NULL OR f.classification > %(clearance)s OR f.is_deleted
               FROM pinned p
               LEFT JOIN summaries s ON s.session_id = %(session_id)s AND s.version = p.version,
-                   source_status(s.source_ids) f) AS is_summary_closed,
+                   source_status(s.source_ids) f) AS is_summary_restricted,
            (SELECT leased_until > %(at)s IS TRUE OR due_at <= %(awaited)s
               FROM work_due
-             WHERE tenant_id = current_tenant() AND kind = 'summary' AND id = %(session_id)s) AS awaited,
+             WHERE tenant_id = current_tenant() AND kind = 'summary' AND id = %(session_id)s) AS is_summary_pending,
            (SELECT jsonb_object_agg(script, factor)
-              FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS factors
+              FROM token_factors WHERE model = %(model)s AND NOT EXISTS (SELECT FROM kept)) AS token_factors
 )
-SELECT * FROM earlier WHERE num_nonnulls(standing, past, factors) > 0;
+SELECT * FROM earlier WHERE num_nonnulls(cache_state, past_turns, token_factors) > 0;
 
 -- name: insert_prompt_record
 -- The record of one prompt, with every text that it names, each kept once a month, and what the session's next one
@@ -159,7 +159,7 @@ WITH replied AS (
     SELECT handle, split_part(handle, '/', 1) AS type, substr(handle, strpos(handle, '/') + 1) AS key
       FROM unnest(%(handles)s::text[]) AS one (handle)
 )
-SELECT r.place AS table, r.id, max(source.classification) AS level, bool_or(source.is_deleted) AS is_gone
+SELECT r.place AS table, r.id, max(source.classification) AS classification, bool_or(source.is_deleted) AS is_deleted
   FROM (SELECT array_agg(turn_id) AS ids FROM replied) asked, turn_source_status(asked.ids) source, replied r
  WHERE r.turn_id = source.turn_id
  GROUP BY r.place, r.id
@@ -244,10 +244,10 @@ ON CONFLICT (tenant_id, model, script) DO UPDATE
 SELECT t.session_id, t.number,
        (SELECT p.id FROM turns p
          WHERE p.session_id = t.session_id AND p.number < t.number AND EXISTS (SELECT FROM ledgers l WHERE l.turn_id = p.id)
-         ORDER BY p.number DESC LIMIT 1) AS previous,
+         ORDER BY p.number DESC LIMIT 1) AS previous_turn_id,
        (SELECT n.id FROM turns n
          WHERE n.session_id = t.session_id AND n.number > t.number AND EXISTS (SELECT FROM ledgers l WHERE l.turn_id = n.id)
-         ORDER BY n.number LIMIT 1) AS next
+         ORDER BY n.number LIMIT 1) AS next_turn_id
   FROM turns t
  WHERE t.id = %(turn_id)s;
 

@@ -24,9 +24,9 @@ SELECT t.tenant_id AS id
 -- name: list_due_pulses
 -- The tenant's Pulses that are due and that no writer is at, longest first: since when they are stale and what they are
 -- worth. Those of records that have none, or none any more, are said to be gone.
-SELECT w.id, w.due_at, e.stale_since AS since, coalesce(s.decayed_reads, 0) AS reads, s.reads_counted_at, s.last_cost_usd,
+SELECT w.id, w.due_at, e.stale_since AS stale_since, coalesce(s.decayed_reads, 0) AS decayed_reads, s.reads_counted_at, s.last_cost_usd,
        (e.id IS NULL OR e.deleted_at IS NOT NULL OR t.rag->>'pulse' IS DISTINCT FROM 'auto'
-        OR t.key = %(talk)s AND coalesce(e.properties->>'state' = ANY(%(over)s::text[]), false)) AS gone
+        OR t.key = %(talk)s AND coalesce(e.properties->>'state' = ANY(%(over)s::text[]), false)) AS is_obsolete
   FROM (SELECT d.tenant_id, d.id, d.due_at
           FROM work_due d
          WHERE d.tenant_id = (SELECT current_tenant()) AND d.kind = 'pulse' AND d.due_at <= %(now)s
@@ -75,13 +75,13 @@ UPDATE pulse_wakeups SET wakeup_at = %(at)s, redelayed_wakeup_at = %(far_at)s, p
 -- where that is asked for. A tenant that is not open spends nothing.
 SELECT least(coalesce(t.pulse_daily_cap_usd, %(pulse_cap)s),
              CASE WHEN %(default_cap)s::numeric IS NOT NULL THEN coalesce(t.daily_cap_usd, %(default_cap)s) END
-                 - coalesce(d.spent_usd, 0) + p.spent) AS cap,
-       p.spent,
+                 - coalesce(d.spent_usd, 0) + p.spent_usd) AS cap_usd,
+       p.spent_usd,
        coalesce((SELECT sum(s.expected_usd) FROM pulse_states s
-                  WHERE s.expected_usd IS NOT NULL AND s.requested_at > %(asked_after)s), 0) AS expected,
-       t.spend_stopped_at IS NOT NULL OR t.status <> 'active' AS stopped
+                  WHERE s.expected_usd IS NOT NULL AND s.requested_at > %(asked_after)s), 0) AS expected_usd,
+       t.spend_stopped_at IS NOT NULL OR t.status <> 'active' AS is_stopped
   FROM tenants t
- CROSS JOIN (SELECT coalesce(sum(cost_usd), 0) AS spent FROM pulse_days WHERE day = %(day)s) p
+ CROSS JOIN (SELECT coalesce(sum(cost_usd), 0) AS spent_usd FROM pulse_days WHERE day = %(day)s) p
   LEFT JOIN spend_days d ON %(default_cap)s::numeric IS NOT NULL AND d.tenant_id = t.tenant_id AND d.day = %(day)s;
 
 -- name: read_reserved_usd

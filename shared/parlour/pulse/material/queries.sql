@@ -8,7 +8,7 @@ SELECT e.id, t.key AS type, t.display_name AS type_name, t.properties AS type_pr
           JOIN agents a ON (a.tenant_id, a.id) = (b.tenant_id, b.agent_id)
          WHERE b.is_active
          ORDER BY COALESCE(b.slug = t.rag->>'chat_agent', false) DESC, b.created_at, b.id
-         LIMIT 1) AS routing
+         LIMIT 1) AS model_routing
   FROM entities e
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
  WHERE e.id = %(id)s AND e.deleted_at IS NULL;
@@ -66,7 +66,7 @@ WITH parts AS MATERIALIZED (
 SELECT t.key AS type, t.display_name AS type_name, p.name AS property,
        COALESCE(NULLIF(t.properties->p.name->>'label', ''), replace(p.name, '_', ' ')) AS label,
        e.properties->>p.name AS value, count(*) AS total, max(e.classification) AS level,
-       (array_agg('entities/' || e.id ORDER BY e.id))[:%(named)s] AS records
+       (array_agg('entities/' || e.id ORDER BY e.id))[:%(named)s] AS record_ids
   FROM entities e
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
  CROSS JOIN LATERAL jsonb_array_elements_text(
@@ -91,8 +91,8 @@ WITH parts AS MATERIALIZED (
      UNION
     SELECT d.target_id FROM edges d WHERE d.source_id = %(id)s AND d.relation = ANY(%(said_by_the_whole)s::text[])
 )
-SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || r.entity_id AS record,
-       'entities/' || r.related_entity_id AS other
+SELECT r.id, r.title, r.content, r.classification, r.created_at, 'entities/' || r.entity_id AS record_id,
+       'entities/' || r.related_entity_id AS related_record_id
   FROM context_rows r
   JOIN entities e ON e.id = r.entity_id AND e.deleted_at IS NULL AND e.classification <= %(level)s
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
@@ -157,7 +157,7 @@ WITH own AS MATERIALIZED (
      ORDER BY (v.space = (SELECT embedding_space FROM tenants)) IS TRUE DESC, v.space
      LIMIT 1
 ), newest AS MATERIALIZED (
-    SELECT f.id, row_number() OVER (ORDER BY f.updated_at DESC, f.id) AS place
+    SELECT f.id, row_number() OVER (ORDER BY f.updated_at DESC, f.id) AS rank
       FROM files f
      WHERE f.entity_id = ANY(ARRAY(SELECT id FROM own UNION SELECT e.id FROM entities e WHERE e.project_id = %(id)s))
        AND f.entity_id = ANY(ARRAY(SELECT id FROM records))
@@ -165,8 +165,8 @@ WITH own AS MATERIALIZED (
      ORDER BY f.updated_at DESC, f.id
      LIMIT %(files)s
 ), placed AS (
-    SELECT a.id, n.place AS file_place, a.kind = 'file_summary' AS is_short, v.vector <=> i.vector AS distance,
-           row_number() OVER (ORDER BY v.vector <=> i.vector NULLS LAST, a.created_at DESC, a.ordinal, a.id) AS place,
+    SELECT a.id, n.rank AS file_rank, a.kind = 'file_summary' AS is_file_summary, v.vector <=> i.vector AS distance,
+           row_number() OVER (ORDER BY v.vector <=> i.vector NULLS LAST, a.created_at DESC, a.ordinal, a.id) AS rank,
            row_number() OVER (PARTITION BY a.file_id, a.kind = 'file_summary'
                               ORDER BY v.vector <=> i.vector NULLS LAST, a.ordinal, a.id) AS of_file,
            CASE WHEN i.vector IS NOT NULL AND v.vector IS NULL
@@ -178,18 +178,18 @@ WITH own AS MATERIALIZED (
       LEFT JOIN newest n ON n.id = a.file_id
 )
 SELECT r.id, r.kind, r.title, r.content, r.metadata, r.classification, r.created_at, COALESCE(1 - p.distance, 0) AS score,
-       COALESCE(p.file_place, 0) AS file_place, p.is_short,
-       CASE WHEN p.fresh <= %(fresh)s THEN p.fresh - %(fresh)s ELSE p.place END::int AS place,
+       COALESCE(p.file_rank, 0) AS file_rank, p.is_file_summary,
+       CASE WHEN p.fresh <= %(fresh)s THEN p.fresh - %(fresh)s ELSE p.rank END::int AS rank,
        array_remove(ARRAY['entities/' || r.entity_id, 'entities/' || r.related_entity_id, 'documents/' || r.document_id,
-                          'files/' || r.file_id], NULL) AS owners
+                          'files/' || r.file_id], NULL) AS owner_ids
   FROM placed p
   JOIN context_rows r ON r.id = p.id
- WHERE p.place <= %(most)s OR p.fresh <= %(fresh)s OR p.file_place IS NOT NULL AND p.of_file <= %(of_file)s
- ORDER BY p.fresh <= %(fresh)s DESC NULLS LAST, p.place;
+ WHERE p.rank <= %(most)s OR p.fresh <= %(fresh)s OR p.file_rank IS NOT NULL AND p.of_file <= %(of_file)s
+ ORDER BY p.fresh <= %(fresh)s DESC NULLS LAST, p.rank;
 
 -- name: find_source_ids
 -- Which rows some handles name, as table/id.
-SELECT one.handle, 'entities/' || e.id AS source
+SELECT one.handle, 'entities/' || e.id AS source_id
   FROM unnest(%(handles)s::text[]) AS one (handle)
   JOIN entity_types t ON t.key = split_part(one.handle, '/', 1)
   JOIN entities e ON e.type_id = t.id AND e.key = substr(one.handle, strpos(one.handle, '/') + 1)

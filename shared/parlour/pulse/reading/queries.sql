@@ -2,13 +2,13 @@
 -- A record that is there for its reader, whether its kind keeps Pulses, why they are stale, and the fullest Pulse that the
 -- reader may see. One that was written from something that stands above its level by now is withheld, until it is
 -- written anew; one below the record's own level is none of the record's any more.
-SELECT e.id, e.name, t.key || '/' || e.key AS handle, t.rag->>'pulse' = 'auto' AS is_kept, e.stale_since,
+SELECT e.id, e.name, t.key || '/' || e.key AS handle, t.rag->>'pulse' = 'auto' AS has_pulses, e.stale_since,
        e.stale_causes, e.stale_marks, s.problem, s.problem_at, s.failed_level, coalesce(s.failures, 0) AS failures, s.given_up_at,
        s.waiting_for, w.due_at, to_jsonb(p.*) AS pulse,
        p.level IS NULL AND EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s)
-           AS withheld,
+           AS is_withheld,
        EXISTS (SELECT FROM pulses o WHERE o.entity_id = e.id AND o.level <= %(clearance)s
-                                      AND has_source_above_level(o.source_ids, o.level)) AS closed
+                                      AND has_source_above_level(o.source_ids, o.level)) AS has_restricted_level
   FROM entities e
   JOIN entity_types t ON t.id = e.type_id
   LEFT JOIN pulse_states s ON s.entity_id = e.id
@@ -38,8 +38,8 @@ WITH part AS MATERIALIZED (
     SELECT CASE WHEN o.id IS NOT NULL THEN 'finding_created'
                 WHEN r.content LIKE '%%): linked: %%' OR r.content LIKE '%%): unlinked: %%' THEN 'link_changed'
                 ELSE 'changed' END AS cause, coalesce(o.name, r.title) AS title,
-           CASE WHEN o.id IS NULL THEN r.content ELSE '' END AS content, r.created_at AS at,
-           ARRAY['context_rows/' || r.id] AS rows, r.classification AS level
+           CASE WHEN o.id IS NULL THEN r.content ELSE '' END AS content, r.created_at AS changed_at,
+           ARRAY['context_rows/' || r.id] AS source_ids, r.classification AS level
       FROM context_rows r
       LEFT JOIN (entities o JOIN entity_types k ON k.id = o.type_id AND k.key = %(finding)s)
         ON o.id = r.related_entity_id AND o.created_at = r.created_at AND o.classification <= %(clearance)s
@@ -87,16 +87,16 @@ WITH part AS MATERIALIZED (
        AND (d.updated_at > %(since)s OR d.deleted_at > %(since)s)
        AND d.classification <= %(clearance)s AND d.team_id IS NULL
 ), counted AS (
-    SELECT h.cause, h.title, h.content, h.at, h.rows, max(h.level) OVER mine AS level, count(*) OVER mine AS total,
-           min(at) OVER mine AS first_at,
-           row_number() OVER (PARTITION BY cause ORDER BY at DESC, title, content) AS place
+    SELECT h.cause, h.title, h.content, h.changed_at, h.source_ids, max(h.level) OVER mine AS level, count(*) OVER mine AS total,
+           min(changed_at) OVER mine AS first_at,
+           row_number() OVER (PARTITION BY cause ORDER BY changed_at DESC, title, content) AS place
       FROM happened h
     WINDOW mine AS (PARTITION BY cause)
 )
-SELECT cause, title, content, at, total, first_at, rows, level
+SELECT cause, title, content, changed_at, total, first_at, source_ids, level
   FROM counted
  WHERE place <= %(each)s
- ORDER BY at DESC, cause, place;
+ ORDER BY changed_at DESC, cause, place;
 
 -- name: record_read
 -- Somebody looked at a record's Pulse: what it is worth to have it fresh, and how long the oldest change had waited. Days
@@ -144,19 +144,19 @@ SELECT tenant_id, %(question_id)s, id, %(question)s, %(by)s, %(clearance)s, %(no
 
 -- name: find_answer
 -- A question of the reader's own, with its answer unless it was written from something that the reader may not see now.
-SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd, is_open,
-       CASE WHEN is_open THEN q.markdown ELSE '' END AS markdown,
-       CASE WHEN is_open THEN q.citations ELSE '[]' END AS citations
+SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd, is_visible,
+       CASE WHEN is_visible THEN q.markdown ELSE '' END AS markdown,
+       CASE WHEN is_visible THEN q.citations ELSE '[]' END AS citations
   FROM pulse_questions q
   JOIN entities e ON e.id = q.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s,
-       LATERAL (SELECT q.level <= %(clearance)s AND NOT has_source_above_level(q.source_ids, %(clearance)s) AS is_open) o
+       LATERAL (SELECT q.level <= %(clearance)s AND NOT has_source_above_level(q.source_ids, %(clearance)s) AS is_visible) o
  WHERE q.id = %(question_id)s AND q.entity_id = %(entity_id)s AND q.asked_by = %(by)s;
 
 -- name: list_days
 -- What became of the tenant's Pulses, day by day, and how many records they were of.
-SELECT day, count(*) AS records, sum(regenerated) AS regenerated, sum(skipped) AS skipped, sum(coalesced) AS coalesced,
+SELECT day, count(*) AS record_count, sum(regenerated) AS regenerated, sum(skipped) AS skipped, sum(coalesced) AS coalesced,
        sum(failed) AS failed, sum(reads) AS reads, sum(stale_reads) AS stale_reads,
-       sum(stale_seconds) AS stale_seconds, max(max_stale_seconds) AS stale_seconds_most, sum(cost_usd) AS cost_usd
+       sum(stale_seconds) AS stale_seconds, max(max_stale_seconds) AS max_stale_seconds, sum(cost_usd) AS cost_usd
   FROM pulse_days
  WHERE day > %(day)s::date - %(days)s::int AND day <= %(day)s
  GROUP BY day
@@ -177,36 +177,36 @@ SELECT t.key || '/' || e.key AS handle, e.name, sum(d.regenerated) AS regenerate
 -- name: read_current_statistics
 -- How the tenant's Pulses stand: what they cost on a day of what they may, how many are due, since when, and what the
 -- others wait for.
-SELECT t.pulse_daily_cap_usd AS own_cap,
-       (SELECT coalesce(sum(cost_usd), 0) FROM pulse_days WHERE day = %(day)s) AS spent,
-       (SELECT count(DISTINCT entity_id) FROM pulses) AS kept,
-       w.due, w.due_since, s.over_budget, s.backing_off, s.dead
+SELECT t.pulse_daily_cap_usd AS own_cap_usd,
+       (SELECT coalesce(sum(cost_usd), 0) FROM pulse_days WHERE day = %(day)s) AS spent_usd,
+       (SELECT count(DISTINCT entity_id) FROM pulses) AS record_count,
+       w.due_count, w.due_since, s.over_budget_count, s.backing_off_count, s.given_up_count
   FROM tenants t
- CROSS JOIN LATERAL (SELECT count(*) AS due, min(due_at) AS due_since FROM work_due
+ CROSS JOIN LATERAL (SELECT count(*) AS due_count, min(due_at) AS due_since FROM work_due
                       WHERE tenant_id = t.tenant_id AND kind = 'pulse' AND due_at <= %(now)s) w
- CROSS JOIN (SELECT count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget,
-                    count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off,
-                    count(*) FILTER (WHERE given_up_at IS NOT NULL) AS dead FROM pulse_states) s;
+ CROSS JOIN (SELECT count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget_count,
+                    count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off_count,
+                    count(*) FILTER (WHERE given_up_at IS NOT NULL) AS given_up_count FROM pulse_states) s;
 
 -- name: find_citation_targets
 -- Where rows that are cited stand, as far as a reader may see that: in which record, document or file, and on which page.
 WITH named AS MATERIALIZED (
-    SELECT one AS row, split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id
+    SELECT one AS source_id, split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id
       FROM unnest(%(rows)s::text[]) AS one
 ), known AS MATERIALIZED (
-    SELECT row, place, id::uuid AS id FROM named WHERE place IN ('entities', 'documents', 'files', 'context_rows')
+    SELECT source_id, place, id::uuid AS id FROM named WHERE place IN ('entities', 'documents', 'files', 'context_rows')
 ), found AS (
-    SELECT k.row, k.id AS entity_id, NULL::uuid AS document_id, NULL::uuid AS file_id, NULL AS page
+    SELECT k.source_id, k.id AS entity_id, NULL::uuid AS document_id, NULL::uuid AS file_id, NULL AS page
       FROM known k WHERE k.place = 'entities'
-     UNION ALL SELECT k.row, NULL, k.id, NULL, NULL FROM known k WHERE k.place = 'documents'
-     UNION ALL SELECT k.row, f.entity_id, NULL, f.id, NULL FROM known k JOIN files f ON f.id = k.id WHERE k.place = 'files'
+     UNION ALL SELECT k.source_id, NULL, k.id, NULL, NULL FROM known k WHERE k.place = 'documents'
+     UNION ALL SELECT k.source_id, f.entity_id, NULL, f.id, NULL FROM known k JOIN files f ON f.id = k.id WHERE k.place = 'files'
      UNION ALL
-    SELECT k.row, r.entity_id, r.document_id, r.file_id, r.metadata->>'page'
+    SELECT k.source_id, r.entity_id, r.document_id, r.file_id, r.metadata->>'page'
       FROM known k
       JOIN context_rows r ON r.id = k.id
      WHERE k.place = 'context_rows'
 )
-SELECT f.row, t.key AS type, e.key, d.key AS document, f.file_id, f.page
+SELECT f.source_id, t.key AS type, e.key, d.key AS document, f.file_id, f.page
   FROM found f
   LEFT JOIN entities e ON e.id = f.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
   LEFT JOIN entity_types t ON t.id = e.type_id

@@ -20,7 +20,7 @@ WITH own AS MATERIALIZED (
        AND f.classification <= %(clearance)s
        AND (f.team_id IS NULL OR f.team_id = %(team_id)s::uuid)
 ), found AS (
-    (SELECT 'file_summary' AS part, r.id, r.title, r.content, r.classification, 1.0::float8 AS score, r.created_at,
+    (SELECT 'file_summary' AS category, r.id, r.title, r.content, r.classification, 1.0::float8 AS score, r.created_at,
             array_remove(ARRAY['files/' || r.file_id], NULL) AS owners
        FROM seen r
       WHERE r.kind = 'file_summary'
@@ -59,7 +59,7 @@ WITH own AS MATERIALIZED (
       ORDER BY n.distance, r.id
       LIMIT %(nearest)s)
 )
-SELECT part, id, title, content, classification, score, created_at, owners FROM found WHERE content IS NOT NULL;
+SELECT category, id, title, content, classification, score, created_at, owners FROM found WHERE content IS NOT NULL;
 
 -- name: find_changes_since
 -- What changed after a moment on records that were told of, as far as a reader may see it, newest first; in a row, which
@@ -86,7 +86,7 @@ WITH told AS MATERIALIZED (
      ORDER BY r.created_at DESC, r.id
      LIMIT %(most)s
 )
-SELECT 'change' AS part, id, title, content, classification, extract(epoch FROM created_at)::float8 AS score, created_at,
+SELECT 'change' AS category, id, title, content, classification, extract(epoch FROM created_at)::float8 AS score, created_at,
        '{}'::text[] AS owners
   FROM changed
  UNION ALL
@@ -114,7 +114,7 @@ HAVING count(*) > 0;
 
 -- name: list_newest_projects
 -- The tenant's projects that a reader may see, the ones changed last first.
-SELECT 'project' AS part, e.id, t.key || '/' || e.key AS title, e.name AS content, e.classification,
+SELECT 'project' AS category, e.id, t.key || '/' || e.key AS title, e.name AS content, e.classification,
        extract(epoch FROM e.updated_at)::float8 AS score, e.updated_at AS created_at,
        '{}'::text[] AS owners
   FROM entities e

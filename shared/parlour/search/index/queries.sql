@@ -4,7 +4,7 @@ SELECT tenant_id AS id FROM tenants FOR NO KEY UPDATE;
 
 -- name: list_document_rows
 -- The searchable rows of some documents, and whether each has a vector in a space.
-SELECT r.id, r.document_id AS owner_id, r.content_hash, r.metadata, e.row_id IS NOT NULL AS embedded
+SELECT r.id, r.document_id AS owner_id, r.content_hash, r.metadata, e.row_id IS NOT NULL AS has_vector
   FROM context_rows r
   LEFT JOIN embeddings e ON (e.tenant_id, e.row_id, e.space) = (r.tenant_id, r.id, %(space)s)
  WHERE r.document_id = ANY(%(ids)s) AND r.kind = 'document_chunk'
@@ -12,7 +12,7 @@ SELECT r.id, r.document_id AS owner_id, r.content_hash, r.metadata, e.row_id IS 
 
 -- name: list_snapshot_rows
 -- The snapshot rows of some entities, and whether each has a vector in a space.
-SELECT r.id, r.entity_id AS owner_id, r.content_hash, r.metadata, e.row_id IS NOT NULL AS embedded
+SELECT r.id, r.entity_id AS owner_id, r.content_hash, r.metadata, e.row_id IS NOT NULL AS has_vector
   FROM context_rows r
   LEFT JOIN embeddings e ON (e.tenant_id, e.row_id, e.space) = (r.tenant_id, r.id, %(space)s)
  WHERE r.entity_id = ANY(%(ids)s) AND r.kind = 'snapshot'
@@ -50,12 +50,12 @@ SELECT embedding_space FROM tenants;
 -- What the embedder has to do for the tenant; nothing when that is nothing. leave_at: when the move to another model
 -- was over, while vectors of the model it came from may be left.
 SELECT found.*
-  FROM (SELECT EXISTS (SELECT FROM messages WHERE NOT indexed) AS messages,
-               EXISTS (SELECT FROM context_rows WHERE pending) AS rows,
-               EXISTS (SELECT FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type') AS types,
-               EXISTS (SELECT FROM reembeddings WHERE finished_at IS NULL) AS moving,
-               (SELECT finished_at FROM reembeddings WHERE cleared_at IS NULL) AS left_at) AS found
- WHERE found.messages OR found.rows OR found.types OR found.moving OR found.left_at IS NOT NULL;
+  FROM (SELECT EXISTS (SELECT FROM messages WHERE NOT indexed) AS has_messages,
+               EXISTS (SELECT FROM context_rows WHERE pending) AS has_rows,
+               EXISTS (SELECT FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type') AS has_types,
+               EXISTS (SELECT FROM reembeddings WHERE finished_at IS NULL) AS is_reembedding,
+               (SELECT finished_at FROM reembeddings WHERE cleared_at IS NULL) AS old_vectors_since) AS found
+ WHERE found.has_messages OR found.has_rows OR found.has_types OR found.is_reembedding OR found.old_vectors_since IS NOT NULL;
 
 -- name: find_unindexed_messages
 -- Messages without a row, oldest first, kept from others until the transaction ends. What may be found again is what
@@ -63,7 +63,7 @@ SELECT found.*
 SELECT m.id, m.session_id, b.display_name AS title,
        CASE WHEN m.direction = 'outbound' THEN h.display_name ELSE COALESCE(u.display_name, 'User') END AS speaker,
        m.body, m.sent_at, COALESCE(u.clearance, b.clearance) AS classification,
-       m.state <> 'ignored' AND m.kind <> 'tool_result' AS is_speech
+       m.state <> 'ignored' AND m.kind <> 'tool_result' AS is_searchable
   FROM messages m
   JOIN sessions s ON s.id = m.session_id
   JOIN users u ON u.id = s.user_id
