@@ -212,7 +212,7 @@ CREATE TABLE routing_keys (
 );
 CALL isolate('routing_keys');
 CREATE POLICY anyone_finds_the_tenant ON routing_keys FOR SELECT USING (true);
-CREATE INDEX routes_tenant ON routing_keys (tenant_id, binding_id);
+CREATE INDEX routing_keys_tenant ON routing_keys (tenant_id, binding_id);
 
 -- endpoint: 'python:<name>' (built in), 'http:' or 'mcp:'. auth: a name in secrets, never a value.
 -- lookup: the endpoint that reports by idempotency key what happened to a call.
@@ -254,7 +254,7 @@ CREATE TABLE entity_types (
 );
 CALL isolate('entity_types');
 
--- Every version that a tier, a binding, a tool or an entity type ever had.
+-- Every version that a persona tier, a binding, a tool or an entity type ever had.
 CREATE TABLE config_versions (
     tenant_id  uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id         uuid NOT NULL,
@@ -322,11 +322,12 @@ CALL isolate('channel_identities');
 
 -- project_id: the project that a record belongs to.
 -- origin: the idempotency key of the call that created it, so that a repeated call finds its own result.
--- described: the version of the type that the record's searchable rows were made from.
+-- snapshot_type_version: the version of the type that the record's searchable rows were made from.
 -- stale_since: the first change that the record's Pulses do not include; null while they include all.
 -- stale_causes: the causes, once each, in order of arrival. stale_marks: {cause: {"since", "first"}}: when the cause
 -- first came up since stale_since, and at which mark.
--- marks: counts all marks ever made; a writer that read at mark n clears the marks up to n. marks_told: the n of the
+-- stale_mark_count: counts all marks ever made; a writer that read at mark n clears the marks up to n.
+-- reflected_mark_count: the n of the
 -- writer that cleared last.
 CREATE TABLE entities (
     tenant_id             uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
@@ -393,12 +394,12 @@ CALL isolate('record_writes');
 
 -- lease_token: grows with every lease; each write of a turn names the token that it was started with.
 -- lease_holder: the worker that took the lease. It recognises its own lease when the answer to its statement was lost.
--- last_event: the number of the newest event. next_source: the next citation number.
+-- last_event_number: the number of the newest event. next_citation_number: the next citation number.
 -- visibility: who else of the tenant reads a conversation about a record. It is copied from the record's type when the
 -- session is opened, so that a private session stays private when the type changes.
 -- archived_at: the user archived it. pinned_at: the user pinned it. titled_by: who set the title; '' is nobody.
--- consolidated_turn: the last turn that a consolidation has read. open_until: for a session that was made private, the
--- last turn that others could read.
+-- consolidated_turn: the last turn that a consolidation has read. shared_until_turn: for a session that was made
+-- private, the last turn that others could read.
 CREATE TABLE sessions (
     tenant_id            uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id                   uuid NOT NULL,
@@ -431,9 +432,9 @@ CALL isolate('sessions');
 CREATE UNIQUE INDEX sessions_main ON sessions (tenant_id, user_id, binding_id) WHERE is_main;
 CREATE INDEX sessions_user ON sessions (tenant_id, user_id, last_active_at DESC);
 
--- attempted_by: the worker that the last attempt was counted for, so that a repeated statement counts it once.
+-- attempt_id: the worker that the last attempt was counted for, so that a repeated statement counts it once.
 -- redriven_at: when a failed turn was last reopened. dismissed_at: when a person dismissed it.
--- called: the turn's tool calls as the session's history shows them, each result in one line.
+-- tool_messages: the turn's tool calls as the session's history shows them, each result in one line.
 CREATE TABLE turns (
     tenant_id     uuid NOT NULL,
     id            uuid NOT NULL,
@@ -481,7 +482,7 @@ CREATE TABLE archived_messages (
 );
 CALL isolate('archived_messages');
 
--- position: the order of arrival. state of an inbound message: unanswered -> taken (frozen into turn_id) -> answered,
+-- position: the order of arrival. state of an inbound message: unanswered -> in_turn (frozen into turn_id) -> answered,
 -- or parked when its turn failed; ignored needs no answer.
 -- indexed: the message has its searchable row, or needs none. archive_id: the archive that holds the body, if it is no
 -- longer here.
@@ -519,12 +520,12 @@ CREATE INDEX messages_unanswered ON messages (tenant_id, session_id, position) W
 CREATE INDEX messages_unindexed ON messages (tenant_id, id) WHERE NOT indexed;
 CREATE INDEX messages_archived ON messages (tenant_id, archive_id) WHERE archive_id IS NOT NULL;
 
--- What people sent with their messages, as it was at that time. kind: coming (an upload that no message names yet);
--- image, with its bytes under object_key; text, with its words in body; other, of which the model sees only the name,
--- because of `problem`.
--- file_id, file_version: the tenant's file that the words were read from. No foreign key: its status is reported also
+-- What people sent with their messages, as it was at that time. kind: pending_upload (an upload that no message names
+-- yet); image, with its bytes under object_key; text, with its text in body; other, of which the model sees only the
+-- name, because of `problem`.
+-- file_id, file_version: the tenant's file that the text was read from. No foreign key: its status is reported also
 -- when the file is gone.
--- refused: it did not fit into the prompt that it was sent for, and is left out of all later prompts.
+-- is_omitted: it did not fit into the prompt that it was sent for, and is left out of all later prompts.
 CREATE TABLE attachments (
     tenant_id      uuid NOT NULL,
     id             uuid NOT NULL,
@@ -625,10 +626,10 @@ CREATE TABLE events (
 CALL isolate('events');
 CREATE INDEX events_turn ON events (tenant_id, turn_id);
 
--- One row per reply that leaves through a provider. A long reply is sent in parts: `parts` is their number (null until
--- the first try), parts_sent is how many the provider has accepted.
--- state held: the channel no longer takes free text (WhatsApp: a day after the user last wrote), so a person decides.
--- sent_by: the sender that set the state to sending. It recognises its own row when the answer to its statement was
+-- One row per reply that leaves through a provider. A long reply is sent in parts: part_count is their number (null
+-- until the first try), parts_sent is how many the provider has accepted. state held: the channel no longer takes free
+-- text (WhatsApp: a day after the user last wrote), so a person decides.
+-- attempt_id: the sender that set the state to sending. It recognises its own row when the answer to its statement was
 -- lost.
 CREATE TABLE outbox (
     tenant_id   uuid NOT NULL,
@@ -686,9 +687,9 @@ CREATE TABLE pending_delivery_updates (
 CALL isolate('pending_delivery_updates');
 
 -- A web visitor (user_id) claims a phone number and consents to merging both users; a code was sent to the number.
--- contact_id: the user with that number, created for it if is_new; null when the number cannot be reached and no code
--- was sent. message_id: the message that carried the code. tries: codes entered so far. linked_at: when the right code
--- came.
+-- contact_id: the user with that number, created for it if is_contact_new; null when the number cannot be reached and
+-- no code was sent. message_id: the message that carried the code. attempt_count: codes entered so far. linked_at: when
+-- the right code came.
 CREATE TABLE phone_links (
     tenant_id      uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id             uuid NOT NULL,
@@ -739,17 +740,18 @@ CREATE TRIGGER follow_merged_user BEFORE INSERT ON sessions
 -- =====================================================================================================================
 
 -- What must be looked at again by a certain time, in case nothing else does it first. The sweep reads it before it
--- knows the tenant, so it holds ids and times and no tenant content. held_until: until when a worker holds work that
+-- knows the tenant, so it holds ids and times and no tenant content. leased_until: until when a worker holds work that
 -- has no row of its own to say so.
 -- failures: attempts of a job that failed in a row; problem: the code of its last error, 'died' while it runs.
 -- id of each kind: session, outbox, tool_call, file, record_type, pulse (the record) and phone_link (an expired code):
--- the row itself; embedding, ledgers, archive: the tenant; memory, summary, consolidation: the session. work_due_time
--- leaves out pulse, because every record with a Pulse has a row and two sweeps must not read each other's.
+-- the row itself; embedding, prompt_retention, archive: the tenant; extraction, summary, consolidation: the session.
+-- work_due_time leaves out pulse, because every record with a Pulse has a row and two sweeps must not read each
+-- other's.
 CREATE TABLE work_due (
     tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     kind         text NOT NULL
-        CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'prompt_retention', 'pulse',
-            'extraction', 'summary', 'consolidation', 'archive', 'phone_link')),
+        CHECK (kind IN ('session', 'outbox', 'tool_call', 'embedding', 'file', 'record_type', 'prompt_retention',
+            'pulse', 'extraction', 'summary', 'consolidation', 'archive', 'phone_link')),
     id           uuid NOT NULL,
     due_at       timestamptz NOT NULL,
     leased_until timestamptz,
@@ -787,7 +789,7 @@ CREATE INDEX spend_reservations_day ON spend_reservations (tenant_id, day, expir
 
 -- One row per call to a provider, failed ones included. input_tokens: tokens neither read from nor written to the
 -- prompt cache. cost_usd: null when the price list does not know the model.
--- miss: which cached bytes of the previous prompt had to be read again, why, and what that cost.
+-- cache_miss: which cached bytes of the previous prompt had to be read again, why, and what that cost.
 CREATE TABLE llm_calls (
     tenant_id          uuid NOT NULL,
     id                 uuid NOT NULL,
@@ -865,7 +867,7 @@ CREATE TABLE files (
 CALL isolate('files');
 CREATE INDEX files_entity ON files (tenant_id, entity_id);
 
--- record_id: the document's own record of the type `document`, when it was written as one. project_id: the project
+-- own_entity_id: the document's own record of the type `document`, when it was written as one. project_id: the project
 -- whose tree it is in. is_context: the document in the user's own words that was created with the project.
 CREATE TABLE documents (
     tenant_id      uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
@@ -920,8 +922,8 @@ CALL isolate('document_nodes');
 -- the 'english' configuration, which stems English and leaves words of other scripts unchanged.
 -- kind episode: what a conversation came to, in a few sentences; only sessions of its own user and binding find it.
 -- pending: no vector yet in the tenant's space. session_id: the row's conversation; only a search of that conversation
--- finds it. team_id: only bindings of that team and the tenant's members find it. other_id: the second record that the
--- row names (the other end of a link); the row is deleted with that record and restricted like it.
+-- finds it. team_id: only bindings of that team and the tenant's members find it. related_entity_id: the second record
+-- that the row names (the other end of a link); the row is deleted with that record and restricted like it.
 CREATE TABLE context_rows (
     tenant_id         uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id                uuid NOT NULL,
@@ -1009,7 +1011,7 @@ CREATE TABLE citation_numbers (
     FOREIGN KEY (tenant_id, row_id) REFERENCES context_rows (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('citation_numbers');
-CREATE INDEX sources_row ON citation_numbers (tenant_id, row_id);
+CREATE INDEX citation_numbers_row ON citation_numbers (tenant_id, row_id);
 
 -- entity_id, document_id, file_id: what the cited row belongs to. No foreign keys: rows are rewritten when their source
 -- changes, and the source's status is reported also when it is gone.
@@ -1118,7 +1120,8 @@ CREATE FUNCTION note_record_write() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO record_writes AS w (tenant_id, transaction_id)
     SELECT t.tenant_id, pg_current_xact_id() FROM tenants t WHERE t.tenant_id = COALESCE(NEW.tenant_id, OLD.tenant_id)
-    ON CONFLICT (tenant_id) DO UPDATE SET transaction_id = EXCLUDED.transaction_id WHERE w.transaction_id <> EXCLUDED.transaction_id;
+    ON CONFLICT (tenant_id) DO UPDATE SET transaction_id = EXCLUDED.transaction_id
+     WHERE w.transaction_id <> EXCLUDED.transaction_id;
     RETURN NULL;
 END
 $$;
@@ -1135,8 +1138,8 @@ END
 $$;
 
 -- Return the body of an archived message as its searchable row has it; '' where it has none. It runs as its caller,
--- under row-level security. Queries call it as `CASE WHEN archive_id IS NULL THEN body ELSE archived_text(id) END`, so that
--- it is called only for the few archived messages.
+-- under row-level security. Queries call it as `CASE WHEN archive_id IS NULL THEN body ELSE archived_text(id) END`, so
+-- that it is called only for the few archived messages.
 CREATE FUNCTION archived_text(archived uuid) RETURNS text
     LANGUAGE plpgsql STABLE
 AS $$
@@ -1166,7 +1169,7 @@ CREATE TABLE session_prompts (
 CALL isolate('session_prompts');
 
 -- Every text that was in a prompt or was left out of one, once per month and tenant. The rows of a month are deleted
--- together when their retention is over. An erased text leaves its row without words.
+-- together when their retention is over. An erased text leaves its row without a text.
 CREATE TABLE ledger_texts (
     tenant_id uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     month     date NOT NULL,
@@ -1176,8 +1179,8 @@ CREATE TABLE ledger_texts (
 );
 CALL isolate('ledger_texts');
 
--- One row per prompt. basis: what the turn's prompts were made of, with the first one. made: the prompt's own blocks
--- and candidates. Both are compressed JSON that names texts by hash.
+-- One row per prompt. prompt_inputs: what the turn's prompts were made of, with the first one. step_record: the
+-- prompt's own blocks and candidates. Both are compressed JSON that names texts by hash.
 CREATE TABLE ledgers (
     tenant_id     uuid NOT NULL,
     turn_id       uuid NOT NULL,
@@ -1195,9 +1198,10 @@ CALL isolate('ledgers');
 CREATE INDEX ledgers_month ON ledgers (tenant_id, month);
 
 -- Return the sources of the replies of some turns: what they cite, the files sent with the turns' messages, and the
--- records and documents that the turns' calls name; for each its current level and whether it is gone. Rows are
--- rewritten: when the cited row is gone, what it belonged to counts. A record that the turn itself deleted does not
--- count as gone. It runs as its caller, under row-level security. It is PL/pgSQL, because that keeps its plans:
+-- records and documents that the turns' calls name; for each its current classification and whether it is deleted. Rows
+-- are
+-- rewritten: when the cited row is deleted, what it belonged to counts. A record that the turn itself deleted does not
+-- count as deleted. It runs as its caller, under row-level security. It is PL/pgSQL, because that keeps its plans:
 -- inlined, planning took 3 ms per call.
 CREATE FUNCTION turn_source_status(turn_ids uuid[]) RETURNS TABLE (turn_id uuid, classification int, is_deleted boolean)
     LANGUAGE plpgsql STABLE ROWS 20
@@ -1337,11 +1341,11 @@ CREATE TABLE pulse_marks (
 CALL isolate('pulse_marks');
 
 -- One row per record that has Pulses, or tried to have one.
--- reads: how often they were read; reads of a week ago count half, as of read_at.
--- cost_usd: of the last writing, all levels together. expected_usd: the expected cost of the one requested at asked_at,
--- until its writer has ended.
--- failures: failed tries in a row. problem: why the last one failed; failed_level: the level that failed (lower levels
--- were written), null: no level was written. dead_at: since when it is tried only once a day.
+-- decayed_reads: how often they were read; reads of a week ago count half, as of reads_counted_at.
+-- last_cost_usd: of the last writing, all levels together. expected_usd: the expected cost of the one requested at
+-- requested_at, until its writer has ended.
+-- failures: failed attempts in a row. problem: why the last one failed; failed_level: the level that failed (lower
+-- levels were written), null: no level was written. given_up_at: since when it is tried only once a day.
 -- waiting_for: what a due Pulse waits for.
 CREATE TABLE pulse_states (
     tenant_id        uuid NOT NULL,
@@ -1364,8 +1368,8 @@ CALL isolate('pulse_states');
 CREATE INDEX pulse_states_waiting ON pulse_states (tenant_id) WHERE waiting_for IS NOT NULL;
 CREATE INDEX pulse_states_expected ON pulse_states (tenant_id) WHERE expected_usd IS NOT NULL;
 
--- For deployments without a schedule that runs every minute: when the tenant's next wake-up comes (at), when that was
--- planned, and the time of the last one that is delayed repeatedly until it is due (far_at).
+-- For deployments without a schedule that runs every minute: when the tenant's next wake-up comes (wakeup_at), when
+-- that was planned, and the time of the last one that is delayed repeatedly until it is due (redelayed_wakeup_at).
 CREATE TABLE pulse_wakeups (
     tenant_id           uuid PRIMARY KEY REFERENCES tenants (tenant_id) ON DELETE CASCADE,
     wakeup_at           timestamptz,
@@ -1374,12 +1378,12 @@ CREATE TABLE pulse_wakeups (
 );
 CALL isolate('pulse_wakeups');
 
--- One Pulse per record and level, made of nothing above the level. version: counts its texts, from 1. read_at: when all
--- its sources were read; checked_at: when they were last found unchanged.
+-- One Pulse per record and level, made of nothing above the level. version: counts its texts, from 1. sources_read_at:
+-- when all its sources were read; checked_at: when they were last found unchanged.
 -- statements: [{"text", "sources": [number]}]; citations: [{"number", "title", "locator", "table", "id", "level"}].
--- told_of: every row that was in its prompt, cited or not, as table/id. When one is raised above the level, the text is
--- withheld, whatever the model cited.
--- dropped: {"unknown_source", "number"}: statements of the model that were rejected.
+-- source_ids: every row that was in its prompt, cited or not, as table/id. When one is raised above the level, the text
+-- is withheld, whatever the model cited.
+-- rejected_statements: {"unknown_source", "unsupported_number"}: statements of the model that were rejected.
 CREATE TABLE pulses (
     tenant_id           uuid NOT NULL,
     entity_id           uuid NOT NULL,
@@ -1404,7 +1408,7 @@ CREATE TABLE pulses (
 CALL isolate('pulses');
 
 -- Every text that a Pulse ever had, the current one included. causes: [{"cause", "since"}]: what it was written for.
--- marks: how many marks it answers.
+-- mark_count: how many marks it answers.
 CREATE TABLE pulse_versions (
     tenant_id    uuid NOT NULL,
     entity_id    uuid NOT NULL,
@@ -1428,7 +1432,8 @@ CALL isolate('pulse_versions');
 
 -- A question that somebody asked about a record, with a refresh. Only the asker sees the answer, and it is never a
 -- Pulse.
--- asked_by: kind:id. level: the asker's clearance; nothing above it is in the prompt. problem: why there is no answer.
+-- requested_by: kind:id. level: the asker's clearance; nothing above it is in the prompt. problem: why there is no
+-- answer.
 CREATE TABLE pulse_questions (
     tenant_id   uuid NOT NULL,
     id          uuid NOT NULL,
@@ -1454,8 +1459,8 @@ CREATE INDEX pulse_questions_entity ON pulse_questions (tenant_id, entity_id, as
 
 -- What happened to a record's Pulses on a UTC day. regenerated: written by a model. skipped: their sources were
 -- unchanged.
--- coalesced: marks that the writing for another mark answered. failed: tries without a text.
--- reads, stale_reads: reads, and reads while a change was missing. stale_seconds, stale_seconds_most: how long the
+-- coalesced: marks that the writing for another mark answered. failed: attempts without a text.
+-- reads, stale_reads: reads, and reads while a change was missing. stale_seconds, max_stale_seconds: how long the
 -- oldest missing change had waited, summed over those reads and at most.
 CREATE TABLE pulse_days (
     tenant_id         uuid NOT NULL,
@@ -1475,9 +1480,9 @@ CREATE TABLE pulse_days (
 );
 CALL isolate('pulse_days');
 
--- One row per prompt for a Pulse, compressed like `ledgers`, with its texts in the same blobs. version: of the text
--- that it produced; null when it produced none or answered a question (question_id). told_of: every candidate, in the
--- prompt or not, as table/id. outcome: written, or why not.
+-- One row per prompt for a Pulse, compressed like `ledgers`, with its texts in ledger_texts too. version: of the text
+-- that it produced; null when it produced none or answered a question (question_id). source_ids: every candidate, in
+-- the prompt or not, as table/id. outcome: written, or why not.
 CREATE TABLE pulse_ledgers (
     tenant_id     uuid NOT NULL,
     id            uuid NOT NULL,
@@ -1544,9 +1549,10 @@ GRANT EXECUTE ON FUNCTION has_source_above_level TO parlour_app;
 -- What is known of a person in one binding (scope user: user_id and binding_id), or by a whole persona or team. One row
 -- per value: valid from when it was stated until something else was stated; live while valid_until is null.
 -- origin: stated and found by a rule, extracted or consolidated by a model, or edited by a person (edited_by).
--- ended: why it is no longer live. superseded_by: the fact that replaced it.
--- messages: the user's messages, of session_id, that it was taken from. sure_at: when it was last stated or confirmed.
--- recalled, used: how many prompts it was in, and how many of their replies used it.
+-- end_reason: why it is no longer live. superseded_by: the fact that replaced it.
+-- message_ids: the user's messages, of session_id, that it was taken from. last_confirmed_at: when it was last stated
+-- or confirmed.
+-- recall_count, use_count: how many prompts it was in, and how many of their replies used it.
 CREATE TABLE facts (
     tenant_id         uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id                uuid NOT NULL,
@@ -1601,7 +1607,7 @@ CREATE INDEX facts_binding ON facts (tenant_id, binding_id) WHERE binding_id IS 
 CREATE INDEX facts_session ON facts (tenant_id, session_id);
 CREATE INDEX facts_superseded ON facts (tenant_id, superseded_by) WHERE superseded_by IS NOT NULL;
 
--- What happened to every proposed fact. decision: same, refines, contradicts, new, retracted, forgotten; or why nothing
+-- What happened to every proposed fact. decision: same, refines, contradicts, new, retracted, erased; or why nothing
 -- was kept. key: '' where not even that could be read. No row holds the value: the fact has it, if one was kept.
 CREATE TABLE fact_decisions (
     tenant_id   uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
@@ -1631,8 +1637,8 @@ CREATE INDEX fact_decisions_erased ON fact_decisions (tenant_id, user_id, bindin
 CREATE INDEX fact_decisions_binding ON fact_decisions (tenant_id, binding_id) WHERE binding_id IS NOT NULL;
 CREATE INDEX fact_decisions_session ON fact_decisions (tenant_id, session_id, decided_at DESC);
 
--- What a part of a conversation came to. row_id: its searchable row, which has the vector. folded: how many similar
--- episodes were merged into it.
+-- What a part of a conversation came to. row_id: its searchable row, which has the vector. merged_count: how many
+-- similar episodes were merged into it.
 CREATE TABLE episodes (
     tenant_id    uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id           uuid NOT NULL,
@@ -1662,8 +1668,8 @@ CREATE INDEX episodes_binding ON episodes (tenant_id, binding_id);
 CREATE INDEX episodes_session ON episodes (tenant_id, session_id);
 CREATE INDEX episodes_row ON episodes (tenant_id, row_id) WHERE row_id IS NOT NULL;
 
--- One row per session that memory has read. until_turn: the last turn that was read. anchors: how many anchors there
--- are; anchored: the messages that they cover.
+-- One row per session that memory has read. extraction_cursor: the last turn that was read. anchor_count: how many
+-- anchors there are; anchored_message_count: the messages that they cover.
 CREATE TABLE session_memory_state (
     tenant_id              uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id             uuid NOT NULL,
@@ -1676,10 +1682,11 @@ CREATE TABLE session_memory_state (
 );
 CALL isolate('session_memory_state');
 
--- The summary of a session's older turns; prompts get the newest version at their next cut. until_turn: the last turn
--- that it covers. text: '' where no model was available. kept_ids, dropped_ids: the messages that its writer included,
--- and those that needed no word. messages: how many it covers in all. told_of: the sources of the replies it covers, as
--- `table/id`. is_passed: no model would summarise these turns, and the text is the previous one.
+-- The summary of a session's older turns; prompts get the newest version at their next compaction. until_turn: the last
+-- turn that it covers. text: '' where no model was available. included_message_ids, omitted_message_ids: the messages
+-- that its writer included, and those that needed no mention. message_count: how many it covers in all. source_ids: the
+-- sources of the replies it covers, as `table/id`. is_skipped: no model would summarise these turns, and the text is
+-- the previous one.
 CREATE TABLE summaries (
     tenant_id            uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     session_id           uuid NOT NULL,
@@ -1701,9 +1708,9 @@ CREATE TABLE summaries (
 CALL isolate('summaries');
 
 -- Details that must survive a summary word for word: identifiers, amounts, dates, names, decisions, approvals and
--- promises of the messages that it covers. turn, message_id: where it was said first; last_turn: where last. text: the
--- words around it; value: what must be found again. ours: the agent said it. untold: the newest summary does not
--- contain it.
+-- promises of the messages that it covers. first_turn, message_id: where it was said first; last_turn: where last.
+-- text: the words around it; value: what must be found again. from_agent: the agent said it. missing_from_summary: the
+-- newest summary does not contain it.
 CREATE TABLE summary_key_details (
     tenant_id            uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id                   uuid NOT NULL,
@@ -1724,9 +1731,10 @@ CREATE TABLE summary_key_details (
     FOREIGN KEY (tenant_id, message_id) REFERENCES messages (tenant_id, id) ON DELETE CASCADE
 );
 CALL isolate('summary_key_details');
-CREATE INDEX kept_verbatim_session ON summary_key_details (tenant_id, session_id, last_turn DESC);
-CREATE INDEX kept_verbatim_untold ON summary_key_details (tenant_id, session_id, kind, last_turn DESC) WHERE missing_from_summary;
-CREATE INDEX kept_verbatim_message ON summary_key_details (tenant_id, message_id);
+CREATE INDEX summary_key_details_session ON summary_key_details (tenant_id, session_id, last_turn DESC);
+CREATE INDEX summary_key_details_missing ON summary_key_details (tenant_id, session_id, kind, last_turn DESC)
+    WHERE missing_from_summary;
+CREATE INDEX summary_key_details_message ON summary_key_details (tenant_id, message_id);
 
 -- The agent's notes on a session: what it understood, assumes and expects. version: counts the changes.
 CREATE TABLE agent_states (
@@ -1740,7 +1748,7 @@ CREATE TABLE agent_states (
 );
 CALL isolate('agent_states');
 
--- Which facts and episodes were in a turn's prompt, by place, and whether its reply used them; null until there is a
+-- Which facts and episodes were in a turn's prompt, by position, and whether its reply used them; null until there is a
 -- reply.
 CREATE TABLE recalls (
     tenant_id   uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
@@ -1773,9 +1781,9 @@ CREATE TRIGGER follow_merged_user BEFORE INSERT ON episodes
 -- =====================================================================================================================
 
 -- One row per erasure: what was erased, and what was removed where. report: table, id and action of each row, and what
--- is out of reach; it holds nothing of what was erased. While one is under way, a repeated request continues it: seen:
--- how far the prompt records were searched; left_over: what is left to do, with addresses and ids; told: the report so
--- far; done: which parts are done. These are empty at the end.
+-- is out of reach; it holds nothing of what was erased. While one is running, a repeated request continues it:
+-- search_progress: how far the prompt records were searched; remaining_work: what is left to do, with addresses and
+-- ids; partial_report: the report so far; completed_work: which parts are done. These are empty at the end.
 CREATE TABLE erasures (
     tenant_id       uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
     id              uuid NOT NULL,
