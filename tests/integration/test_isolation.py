@@ -32,7 +32,11 @@ QUERIES = {
     for query in Queries(path).values()
 }
 
-READ_BEFORE_THE_TENANT_IS_KNOWN = {"tenancy.find_routing_key", "jobs.list_overdue_work", "due.list_tenants_with_due_pulses"}
+READ_BEFORE_THE_TENANT_IS_KNOWN = {
+    "tenancy.find_routing_key",
+    "jobs.list_overdue_work",
+    "due.list_tenants_with_due_pulses",
+}
 """The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
 is, and nothing that is the tenant's."""
 

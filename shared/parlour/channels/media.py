@@ -106,7 +106,9 @@ class MediaFetcher:
         if not noted and "stored" in outcome and self._is_erased(principal, database, message_id):
             self._objects.delete([_object_key(principal, message_id)])
             return False
-        log.info("media_processed", tenant_id=principal.tenant_id, message_id=message_id, outcome=_outcome_code(outcome))
+        log.info(
+            "media_processed", tenant_id=principal.tenant_id, message_id=message_id, outcome=_outcome_code(outcome)
+        )
         return "stored" in outcome
 
     def _is_erased(self, principal: Principal, database: Database, message_id: UUID) -> bool:

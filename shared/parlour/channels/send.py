@@ -36,7 +36,15 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
 
-__all__ = ["LONGEST_PUT_OFF", "MOST_ATTEMPTS", "ChannelProvider", "Outgoing", "Providers", "Sent", "send"]
+__all__ = [
+    "MAX_ATTEMPTS",
+    "MAX_BLOCKED_TIME",
+    "ChannelProvider",
+    "OutgoingMessage",
+    "Providers",
+    "SendResult",
+    "send_reply",
+]
 
 MAX_ATTEMPTS = 7
 """Tries before a reply that the provider never takes is failed: about five minutes with the queue's back-off.
@@ -137,7 +145,9 @@ class _AttemptRecorder:
         is_ours = self.database.run(
             self.principal, lambda tx: store.reschedule_blocked(tx, reply, why, sender, self.now, retry_at)
         )
-        log.error("delivery_blocked", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat())
+        log.error(
+            "delivery_blocked", problem, outbox_id=reply.id, session_id=reply.session_id, again=retry_at.isoformat()
+        )
         return is_ours
 
     def apply_pending_updates(self, provider_message_ids: Sequence[str]) -> None:

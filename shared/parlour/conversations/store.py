@@ -149,7 +149,10 @@ def has_message(tx: Transaction, binding_id: UUID, provider_message_id: str) -> 
 def get_message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_id: str) -> StoredMessage:
     """The message that was stored under this provider id."""
     return tx.one(
-        SQL["find_message_by_provider_id"], StoredMessage, binding_id=binding_id, provider_message_id=provider_message_id
+        SQL["find_message_by_provider_id"],
+        StoredMessage,
+        binding_id=binding_id,
+        provider_message_id=provider_message_id,
     )
 
 
@@ -165,7 +168,9 @@ def create_upload(
     """Write down that something is about to be uploaded in the session; False when `most` wait for a message that were
     begun since `given_up`."""
     values = {"id": upload_id, "session_id": session_id, "name": name, "size_bytes": size_bytes, "now": now}
-    return tx.run(SQL["create_upload"], object_key=object_key, most=max_waiting, given_up=abandoned_before, **values) > 0
+    return (
+        tx.run(SQL["create_upload"], object_key=object_key, most=max_waiting, given_up=abandoned_before, **values) > 0
+    )
 
 
 def lock_abandoned_uploads(tx: Transaction, abandoned_before: datetime, limit: int) -> list[PendingUpload]:
@@ -256,7 +261,9 @@ def list_turn_rows(
     tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, clearance: int, limit: int
 ) -> list[TurnRow]:
     """Turns as an operator of that clearance sees them, newest first."""
-    return tx.all(SQL["list_turn_rows"], TurnRow, turn_id=turn_id, session_id=session_id, clearance=clearance, most=limit)
+    return tx.all(
+        SQL["list_turn_rows"], TurnRow, turn_id=turn_id, session_id=session_id, clearance=clearance, most=limit
+    )
 
 
 def list_transcript(tx: Transaction, session_id: UUID, reader: SessionReader, limit: int) -> list[TranscriptRow]:

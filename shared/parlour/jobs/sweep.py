@@ -110,7 +110,9 @@ def sweep(dependencies: SweepDependencies, seconds_left: SecondsLeft) -> SweepRe
         log.count("SweepBehind")
     counted = Counter(outcomes)
     result = SweepResult(counted["woken"], counted["settled"], counted["busy"], left)
-    log.info("sweep_finished", woken=result.woken_count, settled=result.settled_count, busy=result.busy_count, left=left)
+    log.info(
+        "sweep_finished", woken=result.woken_count, settled=result.settled_count, busy=result.busy_count, left=left
+    )
     return result
 
 

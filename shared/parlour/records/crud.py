@@ -40,9 +40,22 @@ from parlour.records.type_provisioning import provision_record_type
 from parlour.tenancy import audit
 
 __all__ = [
-    "Entity", "EntityKey", "NewEntity", "Page", "Patch", "Ref", "browse", "change", "create", "delete", "find_entities",
-    "hold", "read", "read_many", "was_changed",
-]  # fmt: skip
+    "Record",
+    "RecordInput",
+    "RecordKey",
+    "RecordPage",
+    "RecordPatch",
+    "RecordRef",
+    "create_record",
+    "delete_record",
+    "find_records",
+    "get_record",
+    "has_change_of_origin",
+    "list_records",
+    "lock_record",
+    "resolve_record_ids",
+    "update_record",
+]
 
 MAX_PAGE_SIZE = 100
 """Records in a page."""

@@ -16,7 +16,8 @@ SQL = Queries.for_module(__file__)
 
 def list_tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
     return [
-        replace(tool, allowed_hosts=tuple(tool.allowed_hosts)) for tool in tx.all(SQL["list_tools"], Tool, names=list(names))
+        replace(tool, allowed_hosts=tuple(tool.allowed_hosts))
+        for tool in tx.all(SQL["list_tools"], Tool, names=list(names))
     ]
 
 

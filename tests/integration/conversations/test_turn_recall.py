@@ -144,7 +144,7 @@ def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
             connection.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr("parlour.conversations.turn_recall.number_rows", taking)
+    monkeypatch.setattr("parlour.conversations.turn_recall.assign_numbers", taking)
     monkeypatch.setattr(Connection, "commit", losing)
     say(desk, *long_talk, ASKED, "KX-4471.")
     first, again = taken

@@ -15,7 +15,14 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.memory.facts import shared_facts
 from parlour.memory.facts.shared_facts import NewSharedFact
 from parlour.memory.inspection import fact_edit, user_memory
-from parlour.memory.inspection.user_memory import EpisodeRow, FactRow, UserMemory
+from parlour.memory.inspection.user_memory import (
+    EpisodeRow,
+    FactRow,
+    SharedFactRow,
+    UserMemory,
+    UserRow,
+    UserSummaryRow,
+)
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 

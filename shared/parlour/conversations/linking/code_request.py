@@ -79,7 +79,9 @@ def request_code(
         now, new_id,
     )  # fmt: skip
     asked = database.run(principal, partial(_store_request, asking))
-    log.info("phone_code_requested", tenant_id=principal.tenant_id, link_id=link_id, sent=asked.pending_reply is not None)
+    log.info(
+        "phone_code_requested", tenant_id=principal.tenant_id, link_id=link_id, sent=asked.pending_reply is not None
+    )
     return asked
 
 

@@ -9,7 +9,7 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy.rows import SessionVisibility
 
-__all__ = ["MOST", "Line", "latest", "own", "readable"]
+__all__ = ["MAX_SESSIONS", "SessionListItem", "find_latest_session", "list_own_sessions", "list_readable_sessions"]
 
 MAX_SESSIONS = 200
 """Sessions in one list."""

@@ -34,7 +34,12 @@ def find_old_sessions(
     return [
         one.id
         for one in tx.all(
-            SQL["find_old_sessions"], IdRow, last=after_session_id, before=archive_before, kept=min_kept_turns, most=limit
+            SQL["find_old_sessions"],
+            IdRow,
+            last=after_session_id,
+            before=archive_before,
+            kept=min_kept_turns,
+            most=limit,
         )
     ]
 

@@ -112,7 +112,9 @@ def advance_extraction_cursor(tx: Transaction, session_id: UUID, until_turn: int
 
 
 def list_recent_episodes(tx: Transaction, scope: MemoryScope, limit: int) -> list[StoredEpisode]:
-    return tx.all(SQL["list_recent_episodes"], StoredEpisode, user_id=scope.user_id, binding_id=scope.binding_id, most=limit)
+    return tx.all(
+        SQL["list_recent_episodes"], StoredEpisode, user_id=scope.user_id, binding_id=scope.binding_id, most=limit
+    )
 
 
 def add_episode(

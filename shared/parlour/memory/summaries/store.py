@@ -113,7 +113,9 @@ def find_session(tx: Transaction, session_id: UUID) -> SummarySessionRow | None:
 
 
 def find_base_summary(tx: Transaction, session_id: UUID, clearance: int, *, needs_text: bool) -> BaseSummaryRow:
-    found = tx.first(SQL["find_base_summary"], BaseSummaryRow, session_id=session_id, clearance=clearance, words=needs_text)
+    found = tx.first(
+        SQL["find_base_summary"], BaseSummaryRow, session_id=session_id, clearance=clearance, words=needs_text
+    )
     return found or NO_BASE_SUMMARY
 
 

@@ -173,7 +173,7 @@ class PromptBuilder:
         """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
         return call_stubs.history_messages(self.tool_rounds, self.writing_tools)
 
-    def cache_state(self) -> JsonObject | None:
+    def next_cache_state(self) -> JsonObject | None:
         """Return what the session's next prompt continues from once the turn is over; None where nothing was sent.
 
         A cut and a briefing that no model was told are no beginning of what comes next.

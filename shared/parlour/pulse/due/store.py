@@ -40,7 +40,12 @@ def list_tenants_with_due_pulses(tx: Transaction, now: datetime, limit: int) -> 
 
 def list_due_pulses(tx: Transaction, now: datetime, limit: int) -> list[DuePulseRow]:
     return tx.all(
-        SQL["list_due_pulses"], DuePulseRow, now=now, most=limit, talk=CONVERSATION_TYPE, over=CLOSED_CONVERSATION_STATES
+        SQL["list_due_pulses"],
+        DuePulseRow,
+        now=now,
+        most=limit,
+        talk=CONVERSATION_TYPE,
+        over=CLOSED_CONVERSATION_STATES,
     )
 
 
@@ -107,7 +112,12 @@ def delete_obsolete_work(tx: Transaction, rows: Sequence[tuple[UUID, datetime | 
     quiet = [row.id for row in tx.all(SQL["try_lock_records"], IdRow, ids=ids)]
     was = [row[1] for row in rows]
     return tx.run(
-        SQL["delete_obsolete_work"], ids=ids, was=was, quiet=quiet, talk=CONVERSATION_TYPE, over=CLOSED_CONVERSATION_STATES
+        SQL["delete_obsolete_work"],
+        ids=ids,
+        was=was,
+        quiet=quiet,
+        talk=CONVERSATION_TYPE,
+        over=CLOSED_CONVERSATION_STATES,
     )
 
 

@@ -119,11 +119,15 @@ def list_changes(tx: Transaction, record_id: UUID, level: int, *, most: int, **f
 def find_nearby_rows(
     tx: Transaction, record_id: UUID, level: int, *, most: int, files: int, of_file: int, **fixed: object
 ) -> list[NearbyRow]:
-    return tx.all(SQL["find_nearby_rows"], NearbyRow, id=record_id, level=level, most=most, files=files, of_file=of_file, **fixed)
+    return tx.all(
+        SQL["find_nearby_rows"], NearbyRow, id=record_id, level=level, most=most, files=files, of_file=of_file, **fixed
+    )
 
 
 def find_source_ids(tx: Transaction, handles: Sequence[str]) -> dict[str, str]:
     """What some handles name, as table/id; those that are there."""
     return (
-        {one.handle: one.source_id for one in tx.all(SQL["find_source_ids"], HandleRow, handles=list(handles))} if handles else {}
+        {one.handle: one.source_id for one in tx.all(SQL["find_source_ids"], HandleRow, handles=list(handles))}
+        if handles
+        else {}
     )

@@ -19,4 +19,6 @@ def find_related_records(
     tx: Transaction, found: Sequence[SearchResult], clearance: int, limit: int
 ) -> list[RelatedRecord]:
     rows, scores = [row.row_id for row in found], [row.score for row in found]
-    return tx.all(SQL["find_related_records"], RelatedRecord, row_ids=rows, scores=scores, clearance=clearance, most=limit)
+    return tx.all(
+        SQL["find_related_records"], RelatedRecord, row_ids=rows, scores=scores, clearance=clearance, most=limit
+    )

@@ -11,7 +11,7 @@ from parlour.records.neighbours import store
 from parlour.records.neighbours.store import Neighbour
 from parlour.search.hybrid_search import MAX_EXACT_VECTORS
 
-__all__ = ["Near", "Since", "around", "projects", "since"]
+__all__ = ["ChangesSince", "Neighbour", "find_changes_since", "find_neighbours", "list_newest_projects"]
 
 MAX_NEAREST = 8
 """Rows near a record that may go into its briefing: the best few; what is asked for is searched."""

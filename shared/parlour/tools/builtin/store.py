@@ -33,7 +33,9 @@ class HandleRow:
 def find_cited_sources(
     tx: Transaction, session_id: UUID, numbers: Sequence[int], clearance: int
 ) -> list[CitedSourceRow]:
-    return tx.all(SQL["find_cited_sources"], CitedSourceRow, session_id=session_id, numbers=list(numbers), clearance=clearance)
+    return tx.all(
+        SQL["find_cited_sources"], CitedSourceRow, session_id=session_id, numbers=list(numbers), clearance=clearance
+    )
 
 
 def list_handles(tx: Transaction, kind: str, clearance: int) -> list[HandleRow]:
