@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.conversations import briefing_candidates, canned_replies, journal_redaction, memory_writes, store
+from parlour.conversations import briefing_candidates, journal_redaction, memory_writes, store
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.infra.errors import Misconfigured, NotFound
@@ -14,7 +14,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import model_routing
 from parlour.principal import Principal
-from parlour.prompts.assembly import attachments, budget, tiers, turn_metadata
+from parlour.prompts.assembly import attachments, budget, tiers, turn_metadata, user_message
 from parlour.prompts.assembly.assembler import is_briefing_due
 from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
 from parlour.prompts.assembly.past_turn import Message
@@ -211,7 +211,7 @@ class _TurnLoader:
                 user.locale if user else None, user.display_name if user else None, self.turn.number,
             ),
             user_messages=[
-                Message(text, Source("messages", str(one.id))) for one in self.input_messages if (text := canned_replies.effective_text(one))
+                Message(text, Source("messages", str(one.id))) for one in self.input_messages if (text := user_message.effective_text(one))
             ],
             record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
             briefing_candidates=briefing_candidates.record_candidates(self.focus_record, self.tools),

@@ -5,8 +5,9 @@ from typing import cast
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
-from parlour.memory.summaries.key_details import KeyDetail, KeyDetailKind
+from parlour.memory.summaries.key_details import KeyDetail
 from parlour.memory.summaries.summary_window import WindowMessage, WindowTurn
+from parlour.prompts.assembly.compaction import KeyDetailKind
 
 
 def turn_from_row(

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from parlour.conversations import canned_replies
-from parlour.conversations.rows import UserMessage
 from parlour.infra.json_values import Json, JsonObject
 from parlour.prompts.assembly import attachments
 from parlour.prompts.assembly.compaction import KeyDetailLine, Summary
 from parlour.prompts.assembly.past_turn import WITHHELD_TEXT, Message, PastTurn
 from parlour.prompts.assembly.segment import Source
+from parlour.prompts.assembly.user_message import UserMessage, effective_text
 
 MAX_PAST_TURNS = 34
 """Turns that are read at most: a history of more than 30 messages is cut, whatever they hold."""
@@ -98,4 +97,4 @@ def _prompt_message(row: JsonObject) -> Message:
     if row["direction"] == "outbound":
         return Message(body, source)
     earlier = UserMessage(kind, body, _json_objects(row["attached"]))
-    return Message(canned_replies.effective_text(earlier), source)
+    return Message(effective_text(earlier), source)

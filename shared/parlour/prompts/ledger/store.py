@@ -9,9 +9,9 @@ from parlour.infra.json_values import JsonObject, from_json, to_json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.jobs.work_due import SWEEP_DELAY
-from parlour.memory.summaries.key_details import KEY_DETAIL_KINDS
 from parlour.prompts.assembly.briefing_cache import CachedBriefing
 from parlour.prompts.assembly.cache_state import PromptCacheState
+from parlour.prompts.assembly.compaction import KEY_DETAIL_KINDS
 
 SQL = Queries.for_module(__file__)
 
