@@ -71,7 +71,8 @@ type ReadInOwnTransaction = Callable[[Callable[[Transaction], list[Item]]], list
 
 
 def load_turn(
-    tx: Transaction, lease: Lease, turn: OpenTurn, input_messages: Sequence[InboundMessage], linked_records_cache: LinkedRecordsCache,
+    tx: Transaction, lease: Lease, turn: OpenTurn, input_messages: Sequence[InboundMessage],
+    linked_records_cache: LinkedRecordsCache,
     available_providers: Collection[str], now: datetime, read_in_own_transaction: ReadInOwnTransaction,
 ) -> LoadedTurn:  # fmt: skip
     """Read the turn's material; `providers` are those that can be asked, and `later` reads in a transaction of its own
@@ -150,7 +151,8 @@ class _TurnLoader:
         if is_stale or self._has_restricted_sources(inputs):
             return None
         return PromptBuilder(
-            inputs.materials, inputs.profile, moment, inputs.cache_state, inputs.prepared_turn, self._writing_tools(), rounds, steps,
+            inputs.materials, inputs.profile, moment, inputs.cache_state, inputs.prepared_turn, self._writing_tools(),
+            rounds, steps,
             is_recorded=True,
         )  # fmt: skip
 
@@ -170,7 +172,8 @@ class _TurnLoader:
         )
         materials = self._materials(before, [*changed, *known.items])
         prompting = PromptBuilder(
-            materials, self._budget_profile(), moment, standing, writing_tools=self._writing_tools(), max_episodes=known.max_episodes,
+            materials, self._budget_profile(), moment, standing, writing_tools=self._writing_tools(),
+            max_episodes=known.max_episodes,
             is_summary_requested=before.is_summary_requested,
         )  # fmt: skip
         if is_briefing_due(materials, standing, moment):

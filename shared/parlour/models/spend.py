@@ -73,7 +73,8 @@ def reserve(
         raise SpendRefused("model calls are switched off for this tenant; switch them on again")
     if not room.is_reserved:
         log.warning(
-            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap_usd), spent_usd=float(room.spent_usd),
+            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap_usd),
+            spent_usd=float(room.spent_usd),
             reserved_usd=float(room.reserved_usd), amount_usd=float(amount),
         )  # fmt: skip
         raise SpendRefused

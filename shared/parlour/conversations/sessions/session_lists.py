@@ -58,7 +58,8 @@ def list_readable_sessions(
     if principal.kind == "user":
         raise Forbidden("use the visitor's own token to list their conversations")
     return store.list_readable_sessions(
-        tx, entity_id=entity_id, user_id=user_id, visibilities=_readable_visibilities(principal), clearance=principal.clearance,
+        tx, entity_id=entity_id, user_id=user_id, visibilities=_readable_visibilities(principal),
+        clearance=principal.clearance,
         archived=is_archived, limit=min(limit, MAX_SESSIONS),
     )  # fmt: skip
 

@@ -56,7 +56,8 @@ def set(  # noqa: A001 - called as shared_facts.set
 
 
 def _write(
-    principal: Principal, tx: Transaction, scope_and_owner: tuple[SharedScope, UUID], key_and_value: tuple[str, str], now: datetime,
+    principal: Principal, tx: Transaction, scope_and_owner: tuple[SharedScope, UUID], key_and_value: tuple[str, str],
+    now: datetime,
     new_id: NewId,
 ) -> UUID:  # fmt: skip
     (scope, owner), (key, value) = scope_and_owner, key_and_value

@@ -128,9 +128,12 @@ def list_turns_after(tx: Transaction, session_id: UUID, after_turn: int, clearan
 def add_summary(tx: Transaction, session_id: UUID, summary: NewSummary, now: datetime) -> int | None:
     """The version that it is; None where something that it tells of was deleted meanwhile."""
     version: int | None = tx.value(
-        SQL["add_summary"], session_id=session_id, base=summary.base_version, until=summary.until_turn, text=summary.text,
-        kept=list(summary.included_message_ids), dropped=list(summary.omitted_message_ids), messages=summary.message_count, turns=list(summary.reply_turn_ids),
-        is_passed=summary.is_skipped, provider=summary.provider, model=summary.model, cost_usd=summary.cost_usd, now=now,
+        SQL["add_summary"], session_id=session_id, base=summary.base_version, until=summary.until_turn,
+        text=summary.text,
+        kept=list(summary.included_message_ids), dropped=list(summary.omitted_message_ids),
+        messages=summary.message_count, turns=list(summary.reply_turn_ids),
+        is_passed=summary.is_skipped, provider=summary.provider, model=summary.model, cost_usd=summary.cost_usd,
+        now=now,
     )  # fmt: skip
     return version
 

@@ -107,7 +107,8 @@ def build_request(
     ]
     notes = json.dumps(agent_state, ensure_ascii=False)[:_MAX_STATE_CHARS] if agent_state else "(none)"
     parts = [
-        *wrap_in_tag("summary", escape_untrusted(previous_summary) or "(none yet)"), "\n\n", *wrap_in_tag("notes", escape_untrusted(notes)), "\n\n",
+        *wrap_in_tag("summary", escape_untrusted(previous_summary) or "(none yet)"), "\n\n",
+        *wrap_in_tag("notes", escape_untrusted(notes)), "\n\n",
         *((*wrap_in_tag("lost", "\n".join(f"- user: {escape_untrusted(one)}" for one in lost_details)), "\n\n") if lost_details else ()),
         *wrap_in_tag("messages", "\n".join(lines)),
     ]  # fmt: skip

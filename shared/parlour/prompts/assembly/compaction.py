@@ -130,7 +130,8 @@ class CompactionResult:
 
 
 def compact(
-    counter: TokenCounter, compacted_history: CompactedHistory, since_turn: int, cut_turns: Sequence[PastTurn], recent_texts: Sequence[str], compaction_input: CompactionInput
+    counter: TokenCounter, compacted_history: CompactedHistory, since_turn: int, cut_turns: Sequence[PastTurn],
+    recent_texts: Sequence[str], compaction_input: CompactionInput
 ) -> CompactionResult:  # fmt: skip
     """The lead once these turns are `cut` and the one with number `since` is the first that is told; `talk` is what was
     said from there on."""

@@ -157,7 +157,8 @@ class PromptBuilder:
         total = sum(assembled.tokens_by_layer.values())
         return {
             "step": step, "tokens": total, "budget": self.profile.total_tokens,
-            "tokens_by_layer": dict(assembled.tokens_by_layer), "cached_share": round(assembled.cached_tokens / total, 3),
+            "tokens_by_layer": dict(assembled.tokens_by_layer),
+            "cached_share": round(assembled.cached_tokens / total, 3),
         }  # fmt: skip
 
     def learned_factor(self, assembled: AssembledPrompt, provider: str, reported: int) -> tuple[str, float] | None:

@@ -178,7 +178,8 @@ def read_previous_prompts(
     """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
     reader of that clearance, as of `at`."""
     found = tx.first(
-        SQL["read_previous_prompts"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn, most=limit, clearance=clearance,
+        SQL["read_previous_prompts"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn,
+        most=limit, clearance=clearance,
         lines=_KEY_DETAILS_PER_KIND, kinds=list(KEY_DETAIL_KINDS), at=now, awaited=now + SWEEP_DELAY,
     )  # fmt: skip
     return found or NO_PREVIOUS_PROMPTS

@@ -104,7 +104,8 @@ def read_material(tx: Transaction, subject: PulseSubject, level: int, now: datet
         found,
         store.find_source_ids(tx, [one.handle for one in found.records]) if found else {},
         store.find_nearby_rows(
-            tx, subject.id, level, most=MAX_NEAREST_ROWS, fresh=MAX_UNEMBEDDED_ROWS, files=MAX_NEWEST_FILES, of_file=MAX_ROWS_PER_FILE, **_CLOSED_CONVERSATIONS, **_SCRATCH_DOCUMENTS
+            tx, subject.id, level, most=MAX_NEAREST_ROWS, fresh=MAX_UNEMBEDDED_ROWS, files=MAX_NEWEST_FILES,
+            of_file=MAX_ROWS_PER_FILE, **_CLOSED_CONVERSATIONS, **_SCRATCH_DOCUMENTS
         ),
     )  # fmt: skip
 

@@ -37,7 +37,8 @@ def find_neighbours(
     its files whole while they are short, and what changed in it lately; what the principal may not see is not there."""
     return store.find_neighbours(
         tx, entity_id, clearance=principal.clearance, team_id=team_id, is_project=is_project, nearest=MAX_NEAREST,
-        recent=_MAX_RECENT, file_summaries=_MAX_FILE_SUMMARIES, file_tokens=MAX_FILE_TOKENS, max_exact_vectors=MAX_EXACT_VECTORS,
+        recent=_MAX_RECENT, file_summaries=_MAX_FILE_SUMMARIES, file_tokens=MAX_FILE_TOKENS,
+        max_exact_vectors=MAX_EXACT_VECTORS,
     )  # fmt: skip
 
 
@@ -66,7 +67,8 @@ def find_changes_since(
     if not any(asked.values()):
         return ChangesSince((), frozenset())
     found = store.find_changes_since(
-        tx, since, clearance=principal.clearance, limit=_MOST_CHANGES, includes_changes=includes_changes, entities=asked["entities"],
+        tx, since, clearance=principal.clearance, limit=_MOST_CHANGES, includes_changes=includes_changes,
+        entities=asked["entities"],
         handles=asked["handles"], rows=asked[_ROW_TABLE], files=asked["files"], documents=asked["documents"],
     )  # fmt: skip
     seen, hidden = (
