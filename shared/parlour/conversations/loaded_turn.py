@@ -210,11 +210,17 @@ class _TurnLoader:
             floating_instructions=tiers.floating_instructions(persona.agent),
             reminders=persona.agent.reminders,
             turn_metadata=turn_metadata.render_turn_metadata(
-                TokenCounter(before.cache_state.token_factors), self.turn.frozen_at, self.input_messages[-1].channel,
-                user.locale if user else None, user.display_name if user else None, self.turn.number,
+                TokenCounter(before.cache_state.token_factors),
+                self.turn.frozen_at,
+                self.input_messages[-1].channel,
+                user.locale if user else None,
+                user.display_name if user else None,
+                self.turn.number,
             ),
             user_messages=[
-                Message(text, Source("messages", str(one.id))) for one in self.input_messages if (text := user_message.effective_text(one))
+                Message(text, Source("messages", str(one.id)))
+                for one in self.input_messages
+                if (text := user_message.effective_text(one))
             ],
             record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
             briefing_candidates=briefing_candidates.record_candidates(self.focus_record, self.tools),
@@ -223,7 +229,7 @@ class _TurnLoader:
             is_summary_pending=before.is_summary_pending,
             tail_candidates=tail,
             attachments=self._attachment_items(),
-        )  # fmt: skip
+        )
 
     def _surrounding_candidates(self, tx: Transaction) -> list[Item]:
         """What stands further around, for a briefing that is rendered anew: it stays pinned for long."""

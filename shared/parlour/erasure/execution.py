@@ -157,8 +157,17 @@ def _begin_or_resume(
         return _find_finished(tx, request)
     store.begin_erasure(
         tx,
-        ErasureRow(report.id, kind, target_id, report.requested_by, request.keep_records, "under way", report.to_json(), report.at)
-    )  # fmt: skip
+        ErasureRow(
+            report.id,
+            kind,
+            target_id,
+            report.requested_by,
+            request.keep_records,
+            "under way",
+            report.to_json(),
+            report.at,
+        ),
+    )
     begun = store.lock_running_erasure(tx, kind, target_id)
     if begun is None:  # somebody else's ended between the two
         raise ErasureUnfinished(f"this erasure is already running; {_RESUME_HINT}")

@@ -142,11 +142,20 @@ def add_key_details(tx: Transaction, session_id: UUID, details: Sequence[NewKeyD
     tx.run_many(
         SQL["add_key_detail"],
         [
-            {"id": one.id, "session_id": session_id, "message_id": one.message_id, "turn": one.turn_number, "ours": one.from_agent,
-             "kind": one.key_detail.kind, "value": one.key_detail.value, "text": one.key_detail.text, "now": now}
+            {
+                "id": one.id,
+                "session_id": session_id,
+                "message_id": one.message_id,
+                "turn": one.turn_number,
+                "ours": one.from_agent,
+                "kind": one.key_detail.kind,
+                "value": one.key_detail.value,
+                "text": one.key_detail.text,
+                "now": now,
+            }
             for one in details
         ],
-    )  # fmt: skip
+    )
 
 
 def list_newest_details(tx: Transaction, session_id: UUID, limit: int) -> list[KeyDetailRow]:

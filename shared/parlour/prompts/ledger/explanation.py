@@ -82,17 +82,27 @@ def deleted_sources_json(recorded: RecordedTurn) -> list[Json]:
 
 def _step_json(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonObject:
     return {
-        "step": asked.step, "anew": asked.is_restart, "at": asked.at.isoformat(), "model": asked.model,
+        "step": asked.step,
+        "anew": asked.is_restart,
+        "at": asked.at.isoformat(),
+        "model": asked.model,
         "hash": asked.prompt_hash,
-        "tokens": asked.tokens, "layers": layers_json(asked.segments, asked.inputs.profile),
+        "tokens": asked.tokens,
+        "layers": layers_json(asked.segments, asked.inputs.profile),
         "segments": [_segment_json(one, asked, recorded) for one in asked.segments if one.blocks],
         "candidates": [candidate_json(one, recorded.visible_texts) for one in asked.entries],
-        "marks": breakpoints_json(asked.segments, asked.step_record.breakpoints), "causes": list(asked.refresh_causes),
-        "briefing": _briefing_json(asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at),
-        "cached": {"blocks": asked.cached_blocks, "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks)},
+        "marks": breakpoints_json(asked.segments, asked.step_record.breakpoints),
+        "causes": list(asked.refresh_causes),
+        "briefing": _briefing_json(
+            asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at
+        ),
+        "cached": {
+            "blocks": asked.cached_blocks,
+            "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks),
+        },
         "miss": _cache_miss_json(asked.step_record.cache_miss, recorded.usage_by_step.get(asked.step)),
         "reported": _usage_json(recorded.usage_by_step.get(asked.step)),
-    }  # fmt: skip
+    }
 
 
 def layers_json(segments: Sequence[Segment], profile: BudgetProfile) -> list[Json]:

@@ -40,12 +40,15 @@ def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
     messages = _json_objects(row["messages"])
     said = [(str(one["direction"]), _prompt_message(one)) for one in messages]
     turn = PastTurn(
-        int(str(row["number"])), str(row["id"]),
+        int(str(row["number"])),
+        str(row["id"]),
         user_messages=tuple(one for direction, one in said if direction == "inbound" and one.text.strip()),
         tool_messages=tuple(_json_objects(row["called"])),
         replies=tuple(one for direction, one in said if direction == "outbound" and one.text.strip()),
-        attachments=attachments.past_attachment_items([one for message in messages for one in _json_objects(message["attached"])], clearance),
-    )  # fmt: skip
+        attachments=attachments.past_attachment_items(
+            [one for message in messages for one in _json_objects(message["attached"])], clearance
+        ),
+    )
     dead = [int(str(one)) for one in _json_list(row["dead"])]
     return _withhold_turn(turn) if row["is_closed"] else _withhold_results(turn, dead) if dead else turn
 
