@@ -118,15 +118,20 @@ def _say(tx: Transaction, shelf: Shelf, texts: Sequence[Text]) -> None:
         {"id": key, "session_id": shelf.session_id, "body": text.text, "sent_at": text.sent_at or now, "now": now}
         for key, text in zip(ids, texts, strict=True)
     ])  # fmt: skip
-    store.add_message_rows(tx, [
-        (
-            uuid7(now),
-            UnindexedMessage(key, shelf.session_id, _TITLE, text.speaker, text.text, text.sent_at or now, 0, is_searchable=True),
-            message_text_row(text.text.strip(), _TITLE, text.speaker, text.sent_at),
-        )
-        for key, text in zip(ids, texts, strict=True)
-        if text.text.strip()
-    ])  # fmt: skip
+    store.add_message_rows(
+        tx,
+        [
+            (
+                uuid7(now),
+                UnindexedMessage(
+                    key, shelf.session_id, _TITLE, text.speaker, text.text, text.sent_at or now, 0, is_searchable=True
+                ),
+                message_text_row(text.text.strip(), _TITLE, text.speaker, text.sent_at),
+            )
+            for key, text in zip(ids, texts, strict=True)
+            if text.text.strip()
+        ],
+    )
 
 
 def _by_time(texts: Sequence[Text]) -> Sequence[Text]:

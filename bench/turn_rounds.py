@@ -76,7 +76,8 @@ class Round:
 
         def read(tx: Transaction) -> LoadedTurn:
             return load_turn(
-                tx, running.lease, running.turn, running.input_messages, services.linked_records_cache, services.models, now, read_in_own_transaction=transact
+                tx, running.lease, running.turn, running.input_messages, services.linked_records_cache, services.models,
+                now, read_in_own_transaction=transact
             )  # fmt: skip
 
         loaded: LoadedTurn = transact(read)

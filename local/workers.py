@@ -190,7 +190,7 @@ def _worker_main(function: str, environment: dict[str, str], log: str, pipe: Con
     handler = importlib.import_module(f"functions.{function}.handler").handler
     while True:
         try:
-            event, seconds, wrap = cast("tuple[Any, float, Wrap | None]", pipe.recv())
+            event, seconds, wrap = cast("tuple[Any, float, InvocationWrapper | None]", pipe.recv())
         except (EOFError, OSError):
             return
         pipe.send(_run_handler(functools.partial(handler, event, LambdaContext(function, seconds)), wrap))

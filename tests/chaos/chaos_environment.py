@@ -159,7 +159,8 @@ class ChaosEnvironment:
             self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret")
         with self.database() as database:
             apply(
-                roles.operator_principal(desk.tenant_id), database, ConstantEmbedder(), build_chaos_pack(slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge),
+                roles.operator_principal(desk.tenant_id), database, ConstantEmbedder(),
+                build_chaos_pack(slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge),
                 datetime.now(UTC), uuid7,
             )  # fmt: skip
         return desk

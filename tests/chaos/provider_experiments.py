@@ -73,7 +73,8 @@ def _run_meta(world: ChaosEnvironment) -> ResultRow:
 def _send_webhook(world: ChaosEnvironment, desk: ChaosTenant, number: str) -> None:
     """Somebody writes to the tenant's number at Meta: the webhook, signed."""
     message = meta_webhooks.text_message(
-        phone_number_id=desk.whatsapp_app, sender=number, name="Chaos", text=f"chaos {PLAIN_SCENARIO.script} r{number[1:]}: the crack?",
+        phone_number_id=desk.whatsapp_app, sender=number, name="Chaos",
+        text=f"chaos {PLAIN_SCENARIO.script} r{number[1:]}: the crack?",
         message_id=f"wamid.{number[1:]}", now=datetime.now(UTC),
     )  # fmt: skip
     body = meta_webhooks.encode(meta_webhooks.webhook(message))

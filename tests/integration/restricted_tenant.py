@@ -147,8 +147,10 @@ class RestrictedTenant:
 
     def _services(self, model: ScriptedModel) -> TurnDependencies:
         return TurnDependencies(
-            database=self.database, models={"offline": model}, endpoints={}, outbox_queue=FakeQueue(), tool_queue=FakeQueue(),
-            embedding_queue=FakeDelayedQueue(), memory_queue=FakeDelayedQueue(), embedder_of=lambda _database, _tenant: ConstantEmbedder(),
+            database=self.database, models={"offline": model}, endpoints={}, outbox_queue=FakeQueue(),
+            tool_queue=FakeQueue(),
+            embedding_queue=FakeDelayedQueue(), memory_queue=FakeDelayedQueue(), embedder_of=lambda _database,
+            _tenant: ConstantEmbedder(),
             default_cap_usd=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7, sleep=lambda _: None,
             jitter=lambda low, _: low,
         )  # fmt: skip

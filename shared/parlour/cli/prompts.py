@@ -158,8 +158,11 @@ def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
     anew = f"; {_RESTARTED}" if step["anew"] else ""
     parts = _heading(f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['hash'][:12]}{anew}")
     parts += [_budget_bar(step["layers"], budget), _layer_table(step["layers"], step["tokens"])]
-    said = [f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens" if step["marks"]
-            else "no cache breakpoint"]  # fmt: skip
+    said = [
+        f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens"
+        if step["marks"]
+        else "no cache breakpoint"
+    ]
     if step["cached"]["tokens"]:
         said.append(f"the first {step['cached']['tokens']:,} tokens were cached")
     if step["causes"]:

@@ -106,7 +106,8 @@ def start_upload(
 
 
 def resolve_attachments(
-    principal: Principal, database: Database, media: UploadStore, session_id: UUID, references: Sequence[AttachmentReference],
+    principal: Principal, database: Database, media: UploadStore, session_id: UUID,
+    references: Sequence[AttachmentReference],
     provider_message_id: str, now: datetime, new_id: NewId,
 ) -> list[NewAttachment]:  # fmt: skip
     """What a message is to come with, looked at; nothing for a message that is there already under that name, so that

@@ -27,7 +27,8 @@ _TREE_TOKEN_LIMITS = (800, 300)
 
 _NO_DOCUMENTS = "(no documents yet)"
 _KIND_BY_CATEGORY = {
-    "distillation": SourceKind.FILE_SUMMARIES, "file": SourceKind.PROJECT_FILES, "recent": SourceKind.RECENT, "nearest": SourceKind.NEAREST,
+    "distillation": SourceKind.FILE_SUMMARIES, "file": SourceKind.PROJECT_FILES, "recent": SourceKind.RECENT,
+    "nearest": SourceKind.NEAREST,
     "change": SourceKind.DELTAS, "project": SourceKind.PROJECTS,
 }  # fmt: skip
 _TABLE_BY_CATEGORY = {"file": "files", "project": "entities"}
@@ -168,7 +169,8 @@ def _neighbour_item(near: Neighbour) -> Item:
     source = Source(_TABLE_BY_CATEGORY.get(near.category, "context_rows"), str(near.id))
     text = f"- {near.title}: {near.content}" if near.category == "project" else near.content
     return Item(
-        _KIND_BY_CATEGORY[near.category], text, source, score=near.score, classification=near.classification, title=near.title,
+        _KIND_BY_CATEGORY[near.category], text, source, score=near.score, classification=near.classification,
+        title=near.title,
         further_sources=_parse_sources(near.owners),
     )  # fmt: skip
 

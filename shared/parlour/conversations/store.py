@@ -162,7 +162,8 @@ def mark_session_active(tx: Transaction, session_id: UUID, now: datetime) -> Non
 
 
 def create_upload(
-    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, max_waiting: int,
+    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str,
+    max_waiting: int,
     abandoned_before: datetime, now: datetime,
 ) -> bool:  # fmt: skip
     """Write down that something is about to be uploaded in the session; False when `most` wait for a message that were

@@ -211,7 +211,8 @@ def _new_call(turn_context: TurnContext, step: int, request: ToolRequest, now: d
 def _tool_context(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> ToolContext:
     services = turn_context.dependencies
     return ToolContext(
-        principal=loaded_turn.principal, database=services.database, session_id=turn_context.lease.id, turn_id=turn_context.turn.id,
+        principal=loaded_turn.principal, database=services.database, session_id=turn_context.lease.id,
+        turn_id=turn_context.turn.id,
         now=services.clock(), new_id=services.new_id, fencing_token=turn_context.lease.token,
         idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id),
         seconds_left=lambda: turn_context.seconds_left() - COMMIT_RESERVE_SECONDS, team_id=loaded_turn.persona.team.id,

@@ -169,7 +169,8 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
 
     def read(tx: Transaction) -> LoadedTurn:
         return load_turn(
-            tx, turn_context.lease, turn_context.turn, turn_context.input_messages, services.linked_records_cache, services.models, now, read_in_own_transaction=transact
+            tx, turn_context.lease, turn_context.turn, turn_context.input_messages, services.linked_records_cache,
+            services.models, now, read_in_own_transaction=transact
         )  # fmt: skip
 
     with turn_context.stage_timer.measure("load"):

@@ -132,7 +132,8 @@ class ErasurePlan:
     def pulse_deletion_parameters(self) -> dict[str, list[str] | list[UUID]]:
         """By what Pulses go: the parameters of `drop_pulses`."""
         return {
-            "told": self.source_ids(), "said_of": self.partial_source_ids(), "values": quotations.ilike_patterns(self.written_values),
+            "told": self.source_ids(), "said_of": self.partial_source_ids(),
+            "values": quotations.ilike_patterns(self.written_values),
             "own": self.ids_of("entities"), "asked_by": self.requesters,
         }  # fmt: skip
 

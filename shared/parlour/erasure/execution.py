@@ -121,7 +121,8 @@ def get_report(principal: Principal, tx: Transaction, report_id: UUID) -> JsonOb
 
 
 def _dry_run(
-    principal: Principal, services: ErasureDependencies, request: ErasureRequest, report: ErasureReport, seconds_left: SecondsLeft
+    principal: Principal, services: ErasureDependencies, request: ErasureRequest, report: ErasureReport,
+    seconds_left: SecondsLeft
 ) -> JsonObject:  # fmt: skip
     def read[R](work: Callable[[Transaction], R]) -> R:
         return services.database.run(principal, work)
@@ -155,8 +156,18 @@ def _begin_or_resume(
     except NotFound:
         return _find_finished(tx, request)
     store.begin_erasure(
-        tx, ErasureRow(report.id, kind, target_id, report.requested_by, request.keep_records, "under way", report.to_json(), report.at)
-    )  # fmt: skip
+        tx,
+        ErasureRow(
+            report.id,
+            kind,
+            target_id,
+            report.requested_by,
+            request.keep_records,
+            "under way",
+            report.to_json(),
+            report.at,
+        ),
+    )
     begun = store.lock_running_erasure(tx, kind, target_id)
     if begun is None:  # somebody else's ended between the two
         raise ErasureUnfinished(f"this erasure is already running; {_RESUME_HINT}")

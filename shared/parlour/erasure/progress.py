@@ -84,7 +84,8 @@ class RemainingWork:
         return cls(
             plan.sessions, plan.ids_of("users"), [one for one in plan.turns if one not in silenced],
             plan.ids_of("messages", "removed"), plan.message_ids, plan.object_keys, plan.archives, plan.addresses,
-            plan.provider_ids, ids if plan.sessions else [str(plan.target.id)], plan.handles, sorted(progress.records_naming_handles),
+            plan.provider_ids, ids if plan.sessions else [str(plan.target.id)], plan.handles,
+            sorted(progress.records_naming_handles),
         )  # fmt: skip
 
     def merge(self, remaining: "RemainingWork") -> None:

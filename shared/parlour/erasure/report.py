@@ -95,7 +95,8 @@ class ErasureReport:
         "rows": [{"table", "fate", "why", "count", "ids"}], "objects": [key], "dead_letters": {queue: number},
         "anew": [kind/id], "out_of_reach": [{"where", "what"}]}"""
         return {
-            "id": str(self.id), "kind": self.target.kind, "target_id": str(self.target.id), "asked_by": self.requested_by,
+            "id": str(self.id), "kind": self.target.kind, "target_id": str(self.target.id),
+            "asked_by": self.requested_by,
             "at": self.at.isoformat(), "dry_run": self.is_dry_run, "finished": self.is_finished,
             "counts": count_by_action(self.rows), "rows": group_rows(self.rows, max_ids),
             "objects": [*sorted(self.object_keys)], "dead_letters": {**self.dead_letters}, "anew": [*self.recreated],

@@ -198,7 +198,8 @@ def list_ledger_rows_after(
 ) -> list[LedgerRow]:  # fmt: skip
     """Records of prompts from `month` on that come after one of a turn's step."""
     return tx.all(
-        SQL["list_ledger_rows_after"], LedgerRow, month=month, turn_id=turn_id, step=step, most=limit, mine=scope.is_own,
+        SQL["list_ledger_rows_after"], LedgerRow, month=month, turn_id=turn_id, step=step, most=limit,
+        mine=scope.is_own,
         sessions=list(scope.sessions), user_id=scope.user_id, since=scope.since,
     )  # fmt: skip
 

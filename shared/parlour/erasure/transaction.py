@@ -169,7 +169,8 @@ class ErasureTransaction:
         store.execute(
             tx, "drop_memory", episodes=reach.ids_of("episodes"), kept=reach.ids_of("summary_key_details"),
             sessions=reach.affected_sessions, states=reach.ids_of("agent_states"), titled=titled, summaries=summaries,
-            saying=reach.retitled_sessions, firsts=[min(reach.redacted_turn_numbers.get(one, ()), default=None) for one in reach.affected_sessions],
+            saying=reach.retitled_sessions,
+            firsts=[min(reach.redacted_turn_numbers.get(one, ()), default=None) for one in reach.affected_sessions],
             now=self.now,
         )  # fmt: skip
         store.execute(

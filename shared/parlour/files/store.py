@@ -1,11 +1,10 @@
 """Files in the database."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.files.file import CLEANUP_DELAY, File, FileState
+from parlour.files.file import File, FileState
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -151,10 +150,6 @@ def list_file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
 
 def delete_file_rows(tx: Transaction, file_id: UUID) -> int:
     return tx.run(SQL["delete_file_rows"], id=file_id)
-
-
-def tombstone_files(tx: Transaction, ids: Sequence[UUID], record_ids: Sequence[UUID], now: datetime) -> None:
-    tx.run(SQL["tombstone_files"], ids=list(ids), record_ids=list(record_ids), now=now, due_at=now + CLEANUP_DELAY)
 
 
 def delete_file(tx: Transaction, file_id: UUID) -> None:

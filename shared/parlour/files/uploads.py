@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.files import store
-from parlour.files.file import CLEANUP_DELAY, UPLOAD_FORM_LIFETIME, File, NewFile, file_object_key
+from parlour.files.file import UPLOAD_FORM_LIFETIME, File, NewFile, file_object_key
 from parlour.files.file_types import MEDIA_TYPES, file_type_of_name
 from parlour.files.problems import MAX_FILE_BYTES, unreadable_file
 from parlour.files.store import StoredFile
@@ -26,7 +26,8 @@ from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import DueWork
 from parlour.principal import LEVEL_NAMES, Principal
-from parlour.records import crud, staleness, type_registry
+from parlour.records import crud, file_tombstones, staleness, type_registry
+from parlour.records.file_tombstones import CLEANUP_DELAY
 from parlour.records.record import RecordRef
 from parlour.tenancy import audit, roles
 
@@ -179,7 +180,7 @@ def delete_file(
             return held.version  # by this very call, when nobody heard of its commit
         file = get_file(principal, tx, file_id)
         store.delete_file_rows(tx, file_id)
-        store.tombstone_files(tx, [file_id], [], now)
+        file_tombstones.tombstone_files(tx, [file_id], [], now)
         if held and held.entity_id:
             staleness.mark_stale(tx, held.entity_id, "file_deleted", now)
         audit.add_entry(

@@ -144,7 +144,8 @@ class _CompletionAttempts:
     def _to_call(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> background_calls.BackgroundCall:
         return background_calls.BackgroundCall(
             self.dependencies.new_id(now), self.request.purpose, attempt.provider, attempt.model, usage.input_tokens,
-            prices.charged_cost(attempt.provider, attempt.model, usage, now), attempt.latency_ms, now, usage.output_tokens,
+            prices.charged_cost(attempt.provider, attempt.model, usage, now), attempt.latency_ms, now,
+            usage.output_tokens,
         )  # fmt: skip
 
     def _attempt_cost(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> Decimal:

@@ -48,7 +48,8 @@ class CostReport:
     def _day_json(self, day: DailySpend) -> JsonObject:
         used = [one for one in self.usage if one.day == day.day]
         return {
-            "day": day.day.isoformat(), "spent_usd": _format_usd(day.spent_usd), "unsettled_usd": _format_usd(day.unsettled_usd),
+            "day": day.day.isoformat(), "spent_usd": _format_usd(day.spent_usd),
+            "unsettled_usd": _format_usd(day.unsettled_usd),
             "degraded": day.degraded_turns, **_breakdown(used),
         }  # fmt: skip
 

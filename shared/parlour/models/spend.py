@@ -20,7 +20,18 @@ from parlour.models.roles import require_role
 from parlour.models.store import SettledDay, SpendToday
 from parlour.principal import Principal
 
-__all__ = ["SpendToday", "leave_room", "own_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
+__all__ = [
+    "SpendToday",
+    "read_own_cap",
+    "read_today",
+    "require_free_share",
+    "reserve",
+    "reserve_in_transaction",
+    "resume_model_calls",
+    "set_daily_cap",
+    "settle",
+    "stop_model_calls",
+]
 
 WARNING_PERCENTAGES = (50, 80, 100)
 """Percent of the cap; people are told of each once a day. A call refused for the cap counts as 100."""
@@ -62,7 +73,8 @@ def reserve(
         raise SpendRefused("model calls are switched off for this tenant; switch them on again")
     if not room.is_reserved:
         log.warning(
-            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap_usd), spent_usd=float(room.spent_usd),
+            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap_usd),
+            spent_usd=float(room.spent_usd),
             reserved_usd=float(room.reserved_usd), amount_usd=float(amount),
         )  # fmt: skip
         raise SpendRefused

@@ -217,7 +217,9 @@ def _record_versions(
 def _write_routing_keys(tx: Transaction, pack: Pack, ids: Mapping[tuple[ConfigKind, str], UUID]) -> None:
     """Give up the keys that the pack does not have, then take those that lead elsewhere or nowhere."""
     wanted = {
-        key: ids["binding", slug] for slug, binding in pack.bindings.items() for key in drafts.routing_keys(binding)
+        key: ids["binding", slug]
+        for slug, binding in pack.bindings.items()
+        for key in drafts.binding_routing_keys(binding)
     }
     held = {route.key: route.binding_id for route in routing_keys.list_own_keys(tx) if route.binding_id}
     if held.keys() - wanted.keys():

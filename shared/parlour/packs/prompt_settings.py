@@ -36,7 +36,8 @@ class LayerLimits(PackModel):
 
     field_hints: ClassVar[Mapping[str, str]] = {
         "tools": _REQUIRED_HINT, "tiers": _REQUIRED_HINT, "message": _REQUIRED_HINT,
-        "facts": f"{_BELONGS_TO_HINT}`memory`", "episodes": f"{_BELONGS_TO_HINT}`memory`", "tool_results": "use `calls`",
+        "facts": f"{_BELONGS_TO_HINT}`memory`", "episodes": f"{_BELONGS_TO_HINT}`memory`",
+        "tool_results": "use `calls`",
     }  # fmt: skip
 
     briefing: TokenLimits | None = None

@@ -88,7 +88,8 @@ class Citation:
     def from_json(cls, stored: JsonObject) -> "Citation":
         """Back from what is kept."""
         return cls(
-            int(str(stored["number"])), str(stored["title"]), str(stored["locator"]), str(stored["table"]), str(stored["id"]),
+            int(str(stored["number"])), str(stored["title"]), str(stored["locator"]), str(stored["table"]),
+            str(stored["id"]),
             int(str(stored["level"])),
         )  # fmt: skip
 

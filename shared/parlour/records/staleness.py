@@ -114,7 +114,8 @@ def _mark(
 ) -> None:
     if ids:
         store.mark_stale(
-            tx, ids, cause=cause, parent_cause=parent_cause, now=now, finding="finding_created", window=DEFAULT_COALESCE_SECONDS, talk=CONVERSATION_TYPE,
+            tx, ids, cause=cause, parent_cause=parent_cause, now=now, finding="finding_created",
+            window=DEFAULT_COALESCE_SECONDS, talk=CONVERSATION_TYPE,
             over=CLOSED_CONVERSATION_STATES, retry=RETRY_AFTER_GIVING_UP,
         )  # fmt: skip
 

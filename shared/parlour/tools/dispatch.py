@@ -177,7 +177,8 @@ def _tool_context[W](
         database=dependencies.database, session_id=call.session_id, turn_id=call.turn_id, now=now,
         new_id=dependencies.new_id, fencing_token=call.fencing_token, idempotency_key=call.idempotency_key,
         seconds_left=lambda: seconds_left() - _RESERVED_SECONDS, tool_call_id=call.id,
-        callback_url=dependencies.callback_url(callback, until, now) if tool.heavy else "", connection=CancellableConnection(),
+        callback_url=dependencies.callback_url(callback, until, now) if tool.heavy else "",
+        connection=CancellableConnection(),
         team_id=call.team_id, entity_id=call.entity_id,
     )  # fmt: skip
 

@@ -59,7 +59,8 @@ def test_each_kind_is_settled_by_an_end_of_its_id(
     parlour: RunCommand, trouble: AttentionItems, queues: FakeQueues, capsys: Output
 ) -> None:
     done, again, there, gone, dull, turn = (
-        trouble.add_tool_call(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_reply(), trouble.add_reply("held"), trouble.add_failed_turn()
+        trouble.add_tool_call(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_reply(),
+        trouble.add_reply("held"), trouble.add_failed_turn()
     )  # fmt: skip
     assert parlour("attention", "done", str(done)) == 0
     assert parlour("attention", "run-again", str(again)[-8:]) == 0

@@ -74,8 +74,14 @@ def talk(aviary: ErasureFixture) -> UUID:
         tool_call("update_entity", "c2", entity="risk/R-03", properties=response),
         text_answer("Done."),
     )
-    minutes = tool_call("create_entity", "c4", kind="document", name=f"Note {bird('a document')}", project="project/NRS",
-                    text=f"# Note\n\nThe crate {bird('a text')} is mine.")  # fmt: skip
+    minutes = tool_call(
+        "create_entity",
+        "c4",
+        kind="document",
+        name=f"Note {bird('a document')}",
+        project="project/NRS",
+        text=f"# Note\n\nThe crate {bird('a text')} is mine.",
+    )
     say(desk, "And write it up.", minutes, text_answer("Done."))
     aviary.embed()
     cites = "".join(f" [{number}]" for number in range(1, 9))

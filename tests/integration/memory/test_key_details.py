@@ -39,7 +39,8 @@ def planted(talk: LongConversation, number: int) -> str:
 
 def embed(desk: ConversationHarness) -> None:
     services = EmbeddingDependencies(
-        desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), desk.embedding, backfill.run_backfill, Decimal(20), desk.clock,
+        desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), desk.embedding, backfill.run_backfill,
+        Decimal(20), desk.clock,
         uuid7,
     )  # fmt: skip
     embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.queries import Query
-from parlour.memory.summaries.key_details import KEY_DETAIL_KINDS
+from parlour.prompts.assembly.compaction import KEY_DETAIL_KINDS
 from parlour.prompts.ledger.explanation import explain_turn
 from parlour.prompts.ledger.store import SQL
 from tests.conversation_harness import ConversationHarness, text_answer

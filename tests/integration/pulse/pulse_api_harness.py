@@ -111,7 +111,8 @@ def make_pulse_project(
 ) -> PulseApiHarness:  # fmt: skip
     """The same under a tenant's slug."""
     files = {
-        **sample_pack_files(slug, f"{slug}.example"), "entity_types/project.yaml": PROJECT, "entity_types/task.yaml": TASK,
+        **sample_pack_files(slug, f"{slug}.example"), "entity_types/project.yaml": PROJECT,
+        "entity_types/task.yaml": TASK,
         "entities/project.yaml": PROJECTS, "entities/task.yaml": TASKS,
     }  # fmt: skip
     made = PulseApiHarness(client, open_database(), clock, queues, slug)

@@ -102,7 +102,8 @@ class PulseHarness:
     def embed(self) -> None:
         """Every row gets its vector."""
         services = embedding_job.EmbeddingDependencies(
-            self.desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), FakeDelayedQueue(), backfill.run_backfill, Decimal(20),
+            self.desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), FakeDelayedQueue(),
+            backfill.run_backfill, Decimal(20),
             self.desk.clock, uuid7,
         )  # fmt: skip
         embedding_job.embed_tenant(services, self.desk.tenant_id, lambda: 300.0)
@@ -111,7 +112,8 @@ class PulseHarness:
         return PulseDependencies(
             self.desk.database,
             lambda: {"anthropic": self.model} if self.models is None else self.models,
-            Decimal(20), self.default_pulse_cap, AGE, self.written_tenants.append, self.desk.clock, uuid7, lambda _: None,
+            Decimal(20), self.default_pulse_cap, AGE, self.written_tenants.append, self.desk.clock, uuid7,
+            lambda _: None,
             lambda low, _: low,
         )  # fmt: skip
 

@@ -106,7 +106,8 @@ class DatabasePulses:
             if not attempts.lock_lease(tx, self.ids[record], until):
                 return False
             attempts.record_success(
-                tx, self.ids[record], told, read_at, window=WINDOWS[record], max_age=AGE, leased_until=until, cost_usd=COST,
+                tx, self.ids[record], told, read_at, window=WINDOWS[record], max_age=AGE, leased_until=until,
+                cost_usd=COST,
                 now=now,
             )  # fmt: skip
             execute(tx, _SPENT, day=now.date(), id=self.ids[record], usd=COST)
@@ -127,7 +128,8 @@ class DatabasePulses:
             state = tx.first(_STATE, State, id=self.ids[record]) or State(0, None)
         assert found is not None
         return RecordState(
-            found.since, dict(found.causes), found.mark_count + beside, found.reflected_mark_count, due.due_at if due else None,
+            found.since, dict(found.causes), found.mark_count + beside, found.reflected_mark_count,
+            due.due_at if due else None,
             state.failures, state.waiting_for,
         )  # fmt: skip
 

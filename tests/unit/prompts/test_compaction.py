@@ -46,7 +46,8 @@ def told(
     led: CompactedHistory | None = None,
 ) -> HistorySelection:
     return history.select_history(
-        METER, led or CompactedHistory(), [make_past_turn(n) for n in range(1, turns + 1)], room, compaction_input=CompactionInput(given, awaited)
+        METER, led or CompactedHistory(), [make_past_turn(n) for n in range(1, turns + 1)], room,
+        compaction_input=CompactionInput(given, awaited)
     )  # fmt: skip
 
 

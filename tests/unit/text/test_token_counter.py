@@ -24,7 +24,7 @@ def test_a_text_is_counted_by_the_script_that_most_of_it_is_in(text: str, script
 
 def test_what_is_learned_of_one_script_says_nothing_of_another() -> None:
     learned = TokenCounter({"devanagari": 2.0})
-    assert learned.count("नींव") == 2 * tokens.count_plain_tokens("नींव")
+    assert learned.count("नींव") == 2 * token_counter.count_plain_tokens("नींव")
     assert learned.count("slab") == token_counter.count_tokens("slab")
 
 

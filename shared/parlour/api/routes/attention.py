@@ -223,7 +223,8 @@ def _reply_json(one: StuckReply) -> JsonObject:
 def _turn_json(one: FailedTurn) -> JsonObject:
     return {
         "id": str(one.id), "turn_id": str(one.id), "session_id": str(one.session_id), "channel": one.channel,
-        "binding": one.binding, "texts": [*one.message_texts], "problem": one.problem or "", "attempts": one.attempt_count,
+        "binding": one.binding, "texts": [*one.message_texts], "problem": one.problem or "",
+        "attempts": one.attempt_count,
         "at": one.finished_at.isoformat(),
     }  # fmt: skip
 

@@ -15,7 +15,14 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.memory.facts import shared_facts
 from parlour.memory.facts.shared_facts import NewSharedFact
 from parlour.memory.inspection import fact_edit, user_memory
-from parlour.memory.inspection.user_memory import EpisodeRow, FactRow, UserMemory
+from parlour.memory.inspection.user_memory import (
+    EpisodeRow,
+    FactRow,
+    SharedFactRow,
+    UserMemory,
+    UserRow,
+    UserSummaryRow,
+)
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 
@@ -66,7 +73,8 @@ def update_fact(fact_id: UUID, wanted: FactChange, caller: AnyCaller) -> JsonObj
     """Put a fact right: a visitor one of their own, an editor any. What was there is kept as what was known before."""
     with caller.transaction() as tx:
         edited = fact_edit.edit_fact(
-            caller.principal, tx, fact_id, wanted.value, _visitor_binding(caller), caller.now, caller.dependencies.new_id
+            caller.principal, tx, fact_id, wanted.value, _visitor_binding(caller), caller.now,
+            caller.dependencies.new_id
         )  # fmt: skip
     return {"id": str(edited)}
 
@@ -98,7 +106,8 @@ def _memory_json(found: UserMemory) -> JsonObject:
 def _user_summary_json(one: UserSummaryRow) -> JsonObject:
     return {
         "id": str(one.id), "name": one.display_name or "", "digits": one.phone_last_digits or "",
-        "channels": _as_list(one.channels), "sessions": one.session_count, "facts": one.fact_count, "episodes": one.episode_count,
+        "channels": _as_list(one.channels), "sessions": one.session_count, "facts": one.fact_count,
+        "episodes": one.episode_count,
         "last_active_at": one.last_active_at.isoformat(),
     }  # fmt: skip
 
@@ -116,14 +125,16 @@ def _fact_json(one: FactRow) -> JsonObject:
         "by_person": (one.edited_by or "").partition(":")[0], "since": one.valid_from.isoformat(),
         "sure_at": one.last_confirmed_at.isoformat(), "recalled": one.recall_count, "used": one.use_count,
         "last_used_at": _iso(one.last_used_at), "session_id": str(one.session_id) if one.session_id else None,
-        "binding": one.binding_slug, "agent": one.agent_name, "said": [*one.evidence_messages], "earlier": [*one.previous_values],
+        "binding": one.binding_slug, "agent": one.agent_name, "said": [*one.evidence_messages],
+        "earlier": [*one.previous_values],
     }  # fmt: skip
 
 
 def _episode_json(one: EpisodeRow) -> JsonObject:
     return {
         "id": str(one.id), "text": one.text, "from": one.from_at.isoformat(), "until": one.until_at.isoformat(),
-        "folded": one.merged_count, "recalled": one.recall_count, "used": one.use_count, "session_id": str(one.session_id),
+        "folded": one.merged_count, "recalled": one.recall_count, "used": one.use_count,
+        "session_id": str(one.session_id),
         "binding": one.binding_slug, "agent": one.agent_name,
     }  # fmt: skip
 

@@ -33,7 +33,8 @@ def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCall
     binding, services = _visitor_binding(caller, session_id), caller.dependencies
     with services.databases.borrow() as database:
         asked = request_code(
-            caller.principal, database, binding, session_id, wanted.phone, code=link_codes.generate_code(secrets.randbelow),
+            caller.principal, database, binding, session_id, wanted.phone,
+            code=link_codes.generate_code(secrets.randbelow),
             secret=services.token_secret(), now=caller.now, new_id=services.new_id,
         )  # fmt: skip
     _send_code(caller, asked)

@@ -54,7 +54,8 @@ def run_search(
     vectors = _embed_query(caller, list(dict.fromkeys([wanted, asked])))
     with caller.transaction() as tx:
         found = search(
-            caller.principal, tx, query=asked, vector=vectors.get(wanted), unexpanded_vector=vectors.get(asked), scope=where,
+            caller.principal, tx, query=asked, vector=vectors.get(wanted), unexpanded_vector=vectors.get(asked),
+            scope=where,
             previous=before, limit=limit,
         )  # fmt: skip
         drawn, beside = (

@@ -95,7 +95,8 @@ def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller)
     upload_id = services.new_id(caller.now)
     with caller.transaction() as tx:
         started = attachment_uploads.start_upload(
-            caller.principal, tx, services.media_bucket, session_id, wanted.name, wanted.size_bytes, caller.now, upload_id
+            caller.principal, tx, services.media_bucket, session_id, wanted.name, wanted.size_bytes, caller.now,
+            upload_id
         )  # fmt: skip
     form = UploadFormView(url=started.upload_form.url, fields=started.upload_form.fields)
     return AttachmentStarted(id=started.id, name=started.name, upload=form)

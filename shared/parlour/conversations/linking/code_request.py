@@ -75,7 +75,8 @@ def request_code(
         raise Forbidden("only a visitor can link a phone number")
     link_id, message_id, outbox_id = new_id(now), new_id(now), new_id(now)
     asking = _CodeRequest(
-        principal, binding, session_id, number, code, link_codes.hash_code(secret, link_id, code), link_id, message_id, outbox_id,
+        principal, binding, session_id, number, code, link_codes.hash_code(secret, link_id, code), link_id, message_id,
+        outbox_id,
         now, new_id,
     )  # fmt: skip
     asked = database.run(principal, partial(_store_request, asking))
@@ -150,7 +151,8 @@ def _is_reachable(known: ContactRow | None, settings: object, now: datetime) -> 
 
 def _create_contact(asking: _CodeRequest, tx: Transaction, known: ContactRow | None) -> _Contact:
     contact = users.find_or_create_contact(
-        tx, channel=PHONE_CHANNEL, address=asking.phone, display_name=None, binding_id=asking.binding.id, now=asking.now,
+        tx, channel=PHONE_CHANNEL, address=asking.phone, display_name=None, binding_id=asking.binding.id,
+        now=asking.now,
         new_id=asking.new_id,
     )  # fmt: skip
     return _Contact(contact.user_id, contact.session_id, is_new=known is None)

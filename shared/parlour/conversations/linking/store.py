@@ -124,7 +124,8 @@ def insert_code_message(
     tx: Transaction, *, message_id: UUID, session_id: UUID, binding_id: UUID, body: str, now: datetime
 ) -> None:
     tx.run(
-        SQL["insert_code_message"], message_id=message_id, session_id=session_id, binding_id=binding_id, body=body, now=now
+        SQL["insert_code_message"], message_id=message_id, session_id=session_id, binding_id=binding_id, body=body,
+        now=now
     )  # fmt: skip
 
 

@@ -40,7 +40,8 @@ def list_own_sessions(
 ) -> list[SessionListItem]:
     return tx.all(
         SQL["list_own_sessions"], SessionListItem,
-        user_id=user_id, binding_id=binding_id, entity_id=entity_id, archived=archived, most=limit, letters=_PREVIEW_CHARS,
+        user_id=user_id, binding_id=binding_id, entity_id=entity_id, archived=archived, most=limit,
+        letters=_PREVIEW_CHARS,
     )  # fmt: skip
 
 

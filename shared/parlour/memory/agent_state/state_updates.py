@@ -158,7 +158,8 @@ class _StateUpdate:
         if any(one.id == name for one in self.state.items):
             raise _UpdateRejected("id_taken")
         item = StateItem(
-            name, _parse_kind(given.get("kind")), title, self.now, self.now, clean_line(given.get("details"), MAX_DETAILS_CHARS),
+            name, _parse_kind(given.get("kind")), title, self.now, self.now,
+            clean_line(given.get("details"), MAX_DETAILS_CHARS),
             _parse_status(given, "active"), self._parse_related_handles(given), summaries=(self.summary_version,),
         )  # fmt: skip
         self.state = state_limits.add_item(self.state, item) or self._reject_full()
@@ -242,7 +243,8 @@ def proposed_handles(item_updates: Json, updates: Json) -> set[str]:
 
 def _section_handlers(applying: _StateUpdate) -> Mapping[str, Callable[[JsonObject], None]]:
     return {
-        "entities": applying.update_entity, "dependencies": applying.update_dependency, "assumptions": applying.update_assumption,
+        "entities": applying.update_entity, "dependencies": applying.update_dependency,
+        "assumptions": applying.update_assumption,
         "expectations": applying.update_expectation, "tentative_hypotheses": applying.update_hypothesis,
     }  # fmt: skip
 

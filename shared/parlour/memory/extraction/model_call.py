@@ -88,7 +88,8 @@ def system_prompt(agent: str) -> str:
 
 
 def _call_model(
-    dependencies: MemoryDependencies, principal: Principal, system_prompt: str, messages: Sequence[JsonObject], choices: Sequence[ModelChoice],
+    dependencies: MemoryDependencies, principal: Principal, system_prompt: str, messages: Sequence[JsonObject],
+    choices: Sequence[ModelChoice],
     models: Mapping[str, Model], seconds_left: SecondsLeft,
 ) -> CompletionResult:  # fmt: skip
     request = ModelRequest(

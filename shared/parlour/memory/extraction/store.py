@@ -118,7 +118,8 @@ def list_recent_episodes(tx: Transaction, scope: MemoryScope, limit: int) -> lis
 
 
 def add_episode(
-    tx: Transaction, scope: MemoryScope, session_id: UUID, episode: NewEpisode, row: RowDraft, ids: tuple[UUID, UUID], now: datetime,
+    tx: Transaction, scope: MemoryScope, session_id: UUID, episode: NewEpisode, row: RowDraft, ids: tuple[UUID, UUID],
+    now: datetime,
     origin: Origin = "extracted",
 ) -> None:  # fmt: skip
     """`ids`: the episode's, and its row's."""
@@ -139,7 +140,8 @@ def find_similar_episodes(
 ) -> list[SimilarEpisodes]:
     """Pairs among the newest `most`, by vectors that are nearer than `near`."""
     return tx.all(
-        SQL["find_similar_episodes"], SimilarEpisodes, user_id=scope.user_id, binding_id=scope.binding_id, since=since, near=max_distance,
+        SQL["find_similar_episodes"], SimilarEpisodes, user_id=scope.user_id, binding_id=scope.binding_id, since=since,
+        near=max_distance,
         most=limit,
     )  # fmt: skip
 

@@ -180,7 +180,8 @@ class _FactMerge:
         self, fact_id: UUID, candidate: FactCandidate, verdict: MergeVerdict, message_ids: Sequence[UUID]
     ) -> UUID:
         fact = KnownFact(
-            fact_id, candidate.key, verdict.value, verdict.confidence, candidate.origin, candidate.stated_at, candidate.stated_at,
+            fact_id, candidate.key, verdict.value, verdict.confidence, candidate.origin, candidate.stated_at,
+            candidate.stated_at,
             session_id=self.session_id, message_ids=tuple(message_ids),
         )  # fmt: skip
         store.add_fact(self.tx, self.scope, fact, self.turn_id, self.now)

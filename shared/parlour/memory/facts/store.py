@@ -104,7 +104,8 @@ def read_merge_constraints(
 ) -> MergeConstraints:
     """What bounds the facts that these messages may make."""
     found = tx.first(
-        SQL["read_merge_constraints"], MergeConstraints, user_id=scope.user_id, binding_id=scope.binding_id, session_id=session_id,
+        SQL["read_merge_constraints"], MergeConstraints, user_id=scope.user_id, binding_id=scope.binding_id,
+        session_id=session_id,
         messages=sorted(message_ids),
     )  # fmt: skip
     return found or MergeConstraints([], None, [])
@@ -135,21 +136,24 @@ def evict_facts(
 ) -> list[KnownFact]:
     """The facts that ended, those of the least use; none of the keys that are `kept`."""
     rows = tx.all(
-        SQL["evict_facts"], _FactRow, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(protected_keys), most=limit,
+        SQL["evict_facts"], _FactRow, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(protected_keys),
+        most=limit,
         now=now,
     )  # fmt: skip
     return [row.to_fact() for row in rows]
 
 
 def add_decisions(
-    tx: Transaction, scope: MemoryScope, session_id: UUID | None, turn_id: UUID | None, decisions: Sequence[NewFactDecision],
+    tx: Transaction, scope: MemoryScope, session_id: UUID | None, turn_id: UUID | None,
+    decisions: Sequence[NewFactDecision],
     now: datetime,
 ) -> None:  # fmt: skip
     whose: dict[str, object] = {"user_id": scope.user_id, "binding_id": scope.binding_id}
     rows = [
         {
             **whose, "id": one.id, "session_id": session_id, "turn_id": turn_id, "fact_id": one.fact_id,
-            "now": one.decided_at or now, "key": one.key, "origin": one.origin, "decision": one.decision, "reason": one.reason,
+            "now": one.decided_at or now, "key": one.key, "origin": one.origin, "decision": one.decision,
+            "reason": one.reason,
             "confidence": one.confidence, "messages": list(one.message_ids),
         }
         for one in decisions

@@ -51,7 +51,8 @@ def read_agent_state(tx: Transaction, session_id: UUID, now: datetime) -> JsonOb
 
 
 def recall_episodes(
-    principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None, first_verbatim_turn: int,
+    principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None,
+    first_verbatim_turn: int,
     limit: int, now: datetime,
 ) -> list[Item]:  # fmt: skip
     """The `most` episodes that are nearest to a question, as far as the principal is cleared for them. `vector` is the

@@ -128,9 +128,12 @@ def list_turns_after(tx: Transaction, session_id: UUID, after_turn: int, clearan
 def add_summary(tx: Transaction, session_id: UUID, summary: NewSummary, now: datetime) -> int | None:
     """The version that it is; None where something that it tells of was deleted meanwhile."""
     version: int | None = tx.value(
-        SQL["add_summary"], session_id=session_id, base=summary.base_version, until=summary.until_turn, text=summary.text,
-        kept=list(summary.included_message_ids), dropped=list(summary.omitted_message_ids), messages=summary.message_count, turns=list(summary.reply_turn_ids),
-        is_passed=summary.is_skipped, provider=summary.provider, model=summary.model, cost_usd=summary.cost_usd, now=now,
+        SQL["add_summary"], session_id=session_id, base=summary.base_version, until=summary.until_turn,
+        text=summary.text,
+        kept=list(summary.included_message_ids), dropped=list(summary.omitted_message_ids),
+        messages=summary.message_count, turns=list(summary.reply_turn_ids),
+        is_passed=summary.is_skipped, provider=summary.provider, model=summary.model, cost_usd=summary.cost_usd,
+        now=now,
     )  # fmt: skip
     return version
 
@@ -139,11 +142,20 @@ def add_key_details(tx: Transaction, session_id: UUID, details: Sequence[NewKeyD
     tx.run_many(
         SQL["add_key_detail"],
         [
-            {"id": one.id, "session_id": session_id, "message_id": one.message_id, "turn": one.turn_number, "ours": one.from_agent,
-             "kind": one.key_detail.kind, "value": one.key_detail.value, "text": one.key_detail.text, "now": now}
+            {
+                "id": one.id,
+                "session_id": session_id,
+                "message_id": one.message_id,
+                "turn": one.turn_number,
+                "ours": one.from_agent,
+                "kind": one.key_detail.kind,
+                "value": one.key_detail.value,
+                "text": one.key_detail.text,
+                "now": now,
+            }
             for one in details
         ],
-    )  # fmt: skip
+    )
 
 
 def list_newest_details(tx: Transaction, session_id: UUID, limit: int) -> list[KeyDetailRow]:

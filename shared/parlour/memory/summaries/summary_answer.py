@@ -107,10 +107,17 @@ def build_request(
     ]
     notes = json.dumps(agent_state, ensure_ascii=False)[:_MAX_STATE_CHARS] if agent_state else "(none)"
     parts = [
-        *wrap_in_tag("summary", escape_untrusted(previous_summary) or "(none yet)"), "\n\n", *wrap_in_tag("notes", escape_untrusted(notes)), "\n\n",
-        *((*wrap_in_tag("lost", "\n".join(f"- user: {escape_untrusted(one)}" for one in lost_details)), "\n\n") if lost_details else ()),
+        *wrap_in_tag("summary", escape_untrusted(previous_summary) or "(none yet)"),
+        "\n\n",
+        *wrap_in_tag("notes", escape_untrusted(notes)),
+        "\n\n",
+        *(
+            (*wrap_in_tag("lost", "\n".join(f"- user: {escape_untrusted(one)}" for one in lost_details)), "\n\n")
+            if lost_details
+            else ()
+        ),
         *wrap_in_tag("messages", "\n".join(lines)),
-    ]  # fmt: skip
+    ]
     numbers = {number: one.id for number, one in enumerate(spoken, start=1)}
     given = "\n".join(
         (previous_summary, *lost_details, *(truncate_to_tokens(one.text, MAX_MESSAGE_TOKENS) for one in spoken))

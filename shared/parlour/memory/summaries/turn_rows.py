@@ -7,6 +7,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.memory.summaries.key_details import KeyDetail
 from parlour.memory.summaries.summary_window import WindowMessage, WindowTurn
+from parlour.prompts.assembly.compaction import KeyDetailKind
 
 
 def turn_from_row(
@@ -20,7 +21,7 @@ def turn_from_row(
 
 def stored_key_detail(kind: str, value: str) -> KeyDetail:
     """What must survive, as it is looked up."""
-    return KeyDetail(cast("Kind", kind), value, "")
+    return KeyDetail(cast("KeyDetailKind", kind), value, "")
 
 
 def _message_from_json(message: JsonObject) -> WindowMessage:

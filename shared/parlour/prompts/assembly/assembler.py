@@ -171,7 +171,8 @@ def _prepared_turn(
         withheld_ids=withheld,
     )
     return PreparedTurn(
-        materials.turn_number, filled.segments, filled.entries, filled.calls_tokens, tuple(materials.reminders), fixed, context,
+        materials.turn_number, filled.segments, filled.entries, filled.calls_tokens, tuple(materials.reminders), fixed,
+        context,
         filled.refresh_causes,
     )  # fmt: skip
 

@@ -39,7 +39,8 @@ _MAX_TOKENS = {
 
 _REQUIRED = (SourceKind.PULSE, SourceKind.COUNTS, SourceKind.RECORD)
 _OPTIONAL = (
-    SourceKind.CHANGES, SourceKind.SINCE_PULSE, SourceKind.LINKED, SourceKind.TREE, SourceKind.PROJECTS, SourceKind.RECENT, SourceKind.PROJECT_FILES, SourceKind.FILE_SUMMARIES,
+    SourceKind.CHANGES, SourceKind.SINCE_PULSE, SourceKind.LINKED, SourceKind.TREE, SourceKind.PROJECTS,
+    SourceKind.RECENT, SourceKind.PROJECT_FILES, SourceKind.FILE_SUMMARIES,
     SourceKind.NEAREST,
 )  # fmt: skip
 """In the order in which they are given room: the last is the first to go."""
@@ -48,9 +49,12 @@ _EVICTED_FIRST = (SourceKind.FILE_SUMMARIES, SourceKind.NEAREST)
 
 _TITLES = {
     SourceKind.COUNTS: "How many stand where", SourceKind.CHANGES: "Changes, newest first",
-    SourceKind.PULSE: "Pulse: what is going on with it", SourceKind.SINCE_PULSE: "Changed since the Pulse", SourceKind.RECORD: "Record",
-    SourceKind.LINKED: "Linked records", SourceKind.TREE: "Documents", SourceKind.PROJECTS: "Projects", SourceKind.RECENT: "Recent activity",
-    SourceKind.PROJECT_FILES: "Project files, whole", SourceKind.FILE_SUMMARIES: "Files, distilled", SourceKind.NEAREST: "Also near it",
+    SourceKind.PULSE: "Pulse: what is going on with it", SourceKind.SINCE_PULSE: "Changed since the Pulse",
+    SourceKind.RECORD: "Record",
+    SourceKind.LINKED: "Linked records", SourceKind.TREE: "Documents", SourceKind.PROJECTS: "Projects",
+    SourceKind.RECENT: "Recent activity",
+    SourceKind.PROJECT_FILES: "Project files, whole", SourceKind.FILE_SUMMARIES: "Files, distilled",
+    SourceKind.NEAREST: "Also near it",
 }  # fmt: skip
 
 _RENDER_ORDER = (*_REQUIRED, *_OPTIONAL)

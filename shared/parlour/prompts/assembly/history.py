@@ -68,7 +68,8 @@ class HistorySelection:
 
 
 def select_history(
-    counter: TokenCounter, compacted_history: CompactedHistory, turns: Sequence[PastTurn], max_tokens: int, new_messages: Sequence[Message] = (),
+    counter: TokenCounter, compacted_history: CompactedHistory, turns: Sequence[PastTurn], max_tokens: int,
+    new_messages: Sequence[Message] = (),
     max_image_bytes: int = MAX_IMAGE_BYTES, compaction_input: CompactionInput = NO_COMPACTION_INPUT,
 ) -> HistorySelection:  # fmt: skip
     """What of the turns since the lead is told verbatim in `room` tokens and `room_pictured` bytes of pictures, cutting

@@ -79,7 +79,8 @@ _LAYER_OF_KIND: dict[SourceKind, Layer] = {
     SourceKind.TOOLS: Layer.TOOLS,
     SourceKind.HUMAN: Layer.TIERS, SourceKind.TEAM: Layer.TIERS, SourceKind.AGENT: Layer.TIERS,
     SourceKind.COUNTS: Layer.BRIEFING, SourceKind.CHANGES: Layer.BRIEFING,
-    SourceKind.PULSE: Layer.BRIEFING, SourceKind.SINCE_PULSE: Layer.BRIEFING, SourceKind.RECORD: Layer.BRIEFING, SourceKind.LINKED: Layer.BRIEFING,
+    SourceKind.PULSE: Layer.BRIEFING, SourceKind.SINCE_PULSE: Layer.BRIEFING, SourceKind.RECORD: Layer.BRIEFING,
+    SourceKind.LINKED: Layer.BRIEFING,
     SourceKind.TREE: Layer.BRIEFING, SourceKind.PROJECTS: Layer.BRIEFING, SourceKind.PROJECT_FILES: Layer.BRIEFING,
     SourceKind.RECENT: Layer.BRIEFING, SourceKind.FILE_SUMMARIES: Layer.BRIEFING, SourceKind.NEAREST: Layer.BRIEFING,
     SourceKind.SUMMARY: Layer.SUMMARY, SourceKind.PASTED_TEXT: Layer.SUMMARY,
@@ -88,7 +89,8 @@ _LAYER_OF_KIND: dict[SourceKind, Layer] = {
     SourceKind.FACTS: Layer.MEMORY, SourceKind.EPISODES: Layer.MEMORY,
     SourceKind.DELTAS: Layer.DELTAS, SourceKind.STATE: Layer.STATE,
     SourceKind.HEARTBEAT: Layer.HEARTBEAT, SourceKind.REMINDER: Layer.REMINDER,
-    SourceKind.FLOATING_INSTRUCTIONS: Layer.MESSAGE, SourceKind.USER_MESSAGES: Layer.MESSAGE, SourceKind.ATTACHMENTS: Layer.MESSAGE,
+    SourceKind.FLOATING_INSTRUCTIONS: Layer.MESSAGE, SourceKind.USER_MESSAGES: Layer.MESSAGE,
+    SourceKind.ATTACHMENTS: Layer.MESSAGE,
     SourceKind.CALLS: Layer.CALLS,
 }  # fmt: skip
 

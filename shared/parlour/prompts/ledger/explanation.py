@@ -69,7 +69,8 @@ def turn_json(recorded: RecordedTurn) -> JsonObject:
     place = recorded.position
     return {
         "id": str(recorded.turn_id), "session_id": str(place.session_id), "number": place.number,
-        "previous": str(place.previous_turn_id) if place.previous_turn_id else None, "next": str(place.next_turn_id) if place.next_turn_id else None,
+        "previous": str(place.previous_turn_id) if place.previous_turn_id else None,
+        "next": str(place.next_turn_id) if place.next_turn_id else None,
         "steps": [one.step for one in recorded.prompts],
     }  # fmt: skip
 
@@ -81,16 +82,27 @@ def deleted_sources_json(recorded: RecordedTurn) -> list[Json]:
 
 def _step_json(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonObject:
     return {
-        "step": asked.step, "anew": asked.is_restart, "at": asked.at.isoformat(), "model": asked.model, "hash": asked.prompt_hash,
-        "tokens": asked.tokens, "layers": layers_json(asked.segments, asked.inputs.profile),
+        "step": asked.step,
+        "anew": asked.is_restart,
+        "at": asked.at.isoformat(),
+        "model": asked.model,
+        "hash": asked.prompt_hash,
+        "tokens": asked.tokens,
+        "layers": layers_json(asked.segments, asked.inputs.profile),
         "segments": [_segment_json(one, asked, recorded) for one in asked.segments if one.blocks],
         "candidates": [candidate_json(one, recorded.visible_texts) for one in asked.entries],
-        "marks": breakpoints_json(asked.segments, asked.step_record.breakpoints), "causes": list(asked.refresh_causes),
-        "briefing": _briefing_json(asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at),
-        "cached": {"blocks": asked.cached_blocks, "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks)},
+        "marks": breakpoints_json(asked.segments, asked.step_record.breakpoints),
+        "causes": list(asked.refresh_causes),
+        "briefing": _briefing_json(
+            asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at
+        ),
+        "cached": {
+            "blocks": asked.cached_blocks,
+            "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks),
+        },
         "miss": _cache_miss_json(asked.step_record.cache_miss, recorded.usage_by_step.get(asked.step)),
         "reported": _usage_json(recorded.usage_by_step.get(asked.step)),
-    }  # fmt: skip
+    }
 
 
 def layers_json(segments: Sequence[Segment], profile: BudgetProfile) -> list[Json]:
@@ -116,7 +128,8 @@ def _segment_json(segment: Segment, asked: RecordedPrompt, recorded: RecordedTur
         "blocks": [
             {
                 "number": number, "role": block.role, "tokens": block.tokens, "words": list(block.pieces),
-                "is_json": block.is_json, "marked": number in asked.step_record.breakpoints, "cached": number <= asked.cached_blocks,
+                "is_json": block.is_json, "marked": number in asked.step_record.breakpoints,
+                "cached": number <= asked.cached_blocks,
                 "forgotten": any(one not in recorded.visible_texts for one in block.pieces),
                 "withheld": any(one in recorded.withheld_hashes for one in block.pieces),
             }
@@ -131,7 +144,8 @@ def candidate_json(entry: LedgerEntry, words: Mapping[str, str]) -> JsonObject:
     return {
         "lot": str(item.kind), "layer": item.kind.layer.name.lower(),
         "source": {"table": item.source.table, "id": item.source.id, "version": item.source.version},
-        "title": _candidate_title(entry, words), "tokens": entry.tokens, "score": round(item.score, 4), "in": not entry.reason,
+        "title": _candidate_title(entry, words), "tokens": entry.tokens, "score": round(item.score, 4),
+        "in": not entry.reason,
         "reason": entry.reason, "shortened": entry.is_shortened, "words": item.text,
         "forgotten": item.text not in words, "withheld": words.get(item.text) == source_status.WITHHELD_PLACEHOLDER,
     }  # fmt: skip

@@ -36,7 +36,8 @@ def rebuild_turn_prompt(
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     asked = found.prompt_of_step(step)
     named: JsonObject = {
-        "turn_id": str(turn_id), "step": asked.step, "recorded_hash": asked.prompt_hash, "gone": explanation.deleted_sources_json(found),
+        "turn_id": str(turn_id), "step": asked.step, "recorded_hash": asked.prompt_hash,
+        "gone": explanation.deleted_sources_json(found),
     }  # fmt: skip
     return {**named, **(_rebuild_from_record(found, asked) if budget is None else _reassemble(found, asked, budget))}
 
@@ -66,17 +67,24 @@ def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> J
     dropped, added = _entries_missing_in(asked.entries, entries), _entries_missing_in(entries, asked.entries)
     whole = {_entry_key(one) for one in asked.entries if not one.reason and not one.is_shortened}
     return {
-        "hash": again.prompt.hash, "matches": again.prompt.hash == asked.prompt_hash, "text": _canonical_text(again.prompt),
-        "forgotten": [], "withheld": [], "budget": budget,
-        "tokens": sum(one.tokens for one in again.ledger.segments), "tokens_before": asked.tokens,
+        "hash": again.prompt.hash,
+        "matches": again.prompt.hash == asked.prompt_hash,
+        "text": _canonical_text(again.prompt),
+        "forgotten": [],
+        "withheld": [],
+        "budget": budget,
+        "tokens": sum(one.tokens for one in again.ledger.segments),
+        "tokens_before": asked.tokens,
         "layers": explanation.layers_json(again.ledger.segments, replace(asked.inputs.profile, total_tokens=budget)),
         "causes": [again.ledger.refresh_cause] if again.ledger.refresh_cause else [],
         "dropped": [explanation.candidate_json(one, words) for one in dropped],
         "shortened": [
-            explanation.candidate_json(one, words) for one in entries if one.is_shortened and not one.reason and _entry_key(one) in whole
+            explanation.candidate_json(one, words)
+            for one in entries
+            if one.is_shortened and not one.reason and _entry_key(one) in whole
         ],
         "added": [explanation.candidate_json(one, words) for one in added],
-    }  # fmt: skip
+    }
 
 
 def _assemble_with_budget(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> AssembledPrompt:

@@ -9,9 +9,9 @@ from parlour.infra.json_values import JsonObject, from_json, to_json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.jobs.work_due import SWEEP_DELAY
-from parlour.memory.summaries.key_details import KEY_DETAIL_KINDS
 from parlour.prompts.assembly.briefing_cache import CachedBriefing
 from parlour.prompts.assembly.cache_state import PromptCacheState
+from parlour.prompts.assembly.compaction import KEY_DETAIL_KINDS
 
 SQL = Queries.for_module(__file__)
 
@@ -178,7 +178,8 @@ def read_previous_prompts(
     """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
     reader of that clearance, as of `at`."""
     found = tx.first(
-        SQL["read_previous_prompts"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn, most=limit, clearance=clearance,
+        SQL["read_previous_prompts"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn,
+        most=limit, clearance=clearance,
         lines=_KEY_DETAILS_PER_KIND, kinds=list(KEY_DETAIL_KINDS), at=now, awaited=now + SWEEP_DELAY,
     )  # fmt: skip
     return found or NO_PREVIOUS_PROMPTS

@@ -117,7 +117,8 @@ def _change_source(change: ChangeRow, position: int) -> NumberedSource:
     )
     when = f"{change.created_at:%Y-%m-%d}"
     return NumberedSource(
-        0, SourceKind.CHANGES, text, Source("context_rows", str(change.id)), change.title, change.classification, told_of,
+        0, SourceKind.CHANGES, text, Source("context_rows", str(change.id)), change.title, change.classification,
+        told_of,
         f"change of {when}", score=1 - position / 1_000,
     )  # fmt: skip
 
@@ -131,7 +132,8 @@ def _linked_source(material: SourceMaterial) -> Iterator[NumberedSource]:
         told_of = tuple(dict.fromkeys(material.linked_ids_by_handle.values()))
         source = Source("edges", str(about.id))
         yield NumberedSource(
-            0, SourceKind.LINKED, lines[0], source, "Linked records", material.level, told_of, shorter_texts=tuple(lines[1:])
+            0, SourceKind.LINKED, lines[0], source, "Linked records", material.level, told_of,
+            shorter_texts=tuple(lines[1:])
         )  # fmt: skip
 
 

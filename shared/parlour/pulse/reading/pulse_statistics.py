@@ -36,11 +36,17 @@ def read_statistics(
     told: list[Json] = [{"day": row.day.isoformat(), "records": row.record_count, **_day_totals([row])} for row in rows]
     dear: list[Json] = [
         {
-            "record": one.handle, "name": one.name, "regenerated": one.regenerated, "skipped": one.skipped,
-            "reads": one.reads, "cost_usd": f"{one.cost_usd:f}",
+            "record": one.handle,
+            "name": one.name,
+            "regenerated": one.regenerated,
+            "skipped": one.skipped,
+            "reads": one.reads,
+            "cost_usd": f"{one.cost_usd:f}",
         }
-        for one in (store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ())
-    ]  # fmt: skip
+        for one in (
+            store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ()
+        )
+    ]
     return {"now": _current_statistics(tx, default_cap, now), "total": _day_totals(rows), "days": told, "dearest": dear}
 
 

@@ -86,9 +86,12 @@ class PulseView:
         """As the API tells it."""
         causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.stale_marks]
         return {
-            "record": self.handle, "name": self.name, "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
-            "withheld": self.is_withheld, "stale_since": _iso_time(self.stale_since), "causes": causes, "since": self.changes_text,
-            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {}, "due_at": _iso_time(self.due_at),
+            "record": self.handle, "name": self.name,
+            "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
+            "withheld": self.is_withheld, "stale_since": _iso_time(self.stale_since), "causes": causes,
+            "since": self.changes_text,
+            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {},
+            "due_at": _iso_time(self.due_at),
             "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso_time(self.problem_at),
             "failures": self.failures, "dead": self.is_given_up,
         }  # fmt: skip
@@ -126,8 +129,10 @@ def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> P
     if pulse and was_written:
         marks = [one for one in marks if one.since > pulse.checked_at]
     found = PulseView(
-        row.id, row.handle, row.name, pulse, row.is_withheld, row.has_restricted_level, tuple(marks), tuple(changes), row.due_at,
-        row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures, row.given_up_at is not None,
+        row.id, row.handle, row.name, pulse, row.is_withheld, row.has_restricted_level, tuple(marks), tuple(changes),
+        row.due_at,
+        row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures,
+        row.given_up_at is not None,
     )  # fmt: skip
     if was_written:
         found = replace(found, **_HIDDEN_PROBLEM)

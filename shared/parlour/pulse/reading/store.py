@@ -132,7 +132,8 @@ def list_changes_since(
 ) -> list[ChangeSincePulse]:
     """The newest `each` of every cause; `told`: the files that the Pulse was written from."""
     return tx.all(
-        SQL["list_changes_since"], ChangeSincePulse, id=entity_id, since=since, clearance=clearance, told=list(file_ids), each=limit_per_cause,
+        SQL["list_changes_since"], ChangeSincePulse, id=entity_id, since=since, clearance=clearance,
+        told=list(file_ids), each=limit_per_cause,
         said_by_the_whole=PARENT_TO_CHILD_RELATIONS, between_equals=PEER_RELATIONS, finding=FINDING_TYPE,
     )  # fmt: skip
 
@@ -146,7 +147,8 @@ def record_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> N
 
 
 def list_versions(
-    tx: Transaction, entity_id: UUID, level: int, *, numbers: Sequence[int] | None = None, before_version: int | None = None,
+    tx: Transaction, entity_id: UUID, level: int, *, numbers: Sequence[int] | None = None,
+    before_version: int | None = None,
     limit: int,
 ) -> list[VersionRow]:  # fmt: skip
     asked = None if numbers is None else list(numbers)
@@ -159,7 +161,8 @@ def add_question(
     tx: Transaction, entity_id: UUID, question_id: UUID, question: str, *, asked_by: str, clearance: int, now: datetime
 ) -> None:
     tx.run(
-        SQL["add_question"], entity_id=entity_id, question_id=question_id, question=question, by=asked_by, clearance=clearance, now=now
+        SQL["add_question"], entity_id=entity_id, question_id=question_id, question=question, by=asked_by,
+        clearance=clearance, now=now
     )  # fmt: skip
 
 

@@ -61,7 +61,8 @@ def diff_versions(
     )
     found = diff_statements(_parse_statements(older) if older else [], _parse_statements(newer))
     return {
-        "record": handle, "before": _version_reference(older) if older else None, "after": _version_reference(newer), **found.to_json()
+        "record": handle, "before": _version_reference(older) if older else None, "after": _version_reference(newer),
+        **found.to_json()
     }  # fmt: skip
 
 

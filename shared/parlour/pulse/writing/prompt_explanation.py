@@ -54,7 +54,8 @@ def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObje
     listed: list[Json] = [{"layer": one.name.lower(), "tokens": layers[one]} for one in sorted(layers) if layers[one]]
     return {
         **named, "tokens": sum(layers.values()), "budget": inputs.profile.total_tokens, "layers": listed,
-        "candidates": candidates, "forgotten": bool(missing), **_rebuild_prompt(row, inputs, has_erased_text=bool(missing)),
+        "candidates": candidates, "forgotten": bool(missing),
+        **_rebuild_prompt(row, inputs, has_erased_text=bool(missing)),
     }  # fmt: skip
 
 

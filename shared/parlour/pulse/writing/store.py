@@ -124,7 +124,8 @@ def read_fingerprints(tx: Transaction, record_id: UUID) -> dict[int, str]:
 def add_pulse_text(tx: Transaction, record_id: UUID, text: NewPulseText) -> int:
     """The version that the text is."""
     version: int = tx.value(
-        SQL["add_pulse_text"], id=record_id, level=text.level, markdown=text.markdown, statements=jsonb(text.statements),
+        SQL["add_pulse_text"], id=record_id, level=text.level, markdown=text.markdown,
+        statements=jsonb(text.statements),
         citations=jsonb(text.citations), told_of=list(text.source_ids), dropped=text.rejected_statements,
         fingerprint=text.fingerprint, prompt_version=text.prompt_version, provider=text.provider, model=text.model,
         cost_usd=text.cost_usd, causes=jsonb(text.causes), marks=text.mark_count, read_at=text.sources_read_at,
@@ -175,7 +176,8 @@ def find_open_question(tx: Transaction, question_id: UUID) -> QuestionRow | None
 
 def find_previous_answer(tx: Transaction, pulse_question: QuestionRow, fingerprint: str) -> AnswerContent | None:
     return tx.first(
-        SQL["find_previous_answer"], AnswerContent, entity_id=pulse_question.entity_id, by=pulse_question.asked_by, level=pulse_question.level,
+        SQL["find_previous_answer"], AnswerContent, entity_id=pulse_question.entity_id, by=pulse_question.asked_by,
+        level=pulse_question.level,
         fingerprint=fingerprint,
     )  # fmt: skip
 

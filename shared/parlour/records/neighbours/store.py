@@ -40,7 +40,8 @@ def find_neighbours(
 ) -> list[Neighbour]:  # fmt: skip
     """Everything around the record, in no order."""
     return tx.all(
-        SQL["find_neighbours"], Neighbour, entity_id=entity_id, clearance=clearance, team_id=team_id, is_project=is_project,
+        SQL["find_neighbours"], Neighbour, entity_id=entity_id, clearance=clearance, team_id=team_id,
+        is_project=is_project,
         nearest=nearest, recent=recent, distilled=file_summaries,
         file_tokens=file_tokens, few=max_exact_vectors, pack=PACK_ORIGIN,
     )  # fmt: skip
@@ -53,7 +54,8 @@ def find_changes_since(
     """What changed on these records if it `follows` them, newest first; in `seen` those of all these that are there, in
     `hidden` those of the rows that the reader may not see."""
     return tx.all(
-        SQL["find_changes_since"], Neighbour, clearance=clearance, since=since, most=limit, follows=includes_changes, entities=list(entities),
+        SQL["find_changes_since"], Neighbour, clearance=clearance, since=since, most=limit, follows=includes_changes,
+        entities=list(entities),
         handles=list(handles), rows=list(rows), files=list(files), documents=list(documents),
     )  # fmt: skip
 

@@ -65,7 +65,8 @@ def settle_batch(tx: Transaction, purse: EmbeddingBudget, bought: EmbeddedBatch)
     if bought.reserved_call is not None:
         background_calls.record_call(tx, bought.reserved_call)
         spend.settle(
-            tx, [bought.reserved_call.id], bought.reserved_call.cost_usd, default_cap=purse.default_cap, now=purse.clock()
+            tx, [bought.reserved_call.id], bought.reserved_call.cost_usd, default_cap=purse.default_cap,
+            now=purse.clock()
         )  # fmt: skip
 
 

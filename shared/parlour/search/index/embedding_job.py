@@ -230,4 +230,10 @@ def _reembedding_run(work: EmbeddingJob) -> reembedding.ReembeddingRun:
     )
 
 
-__all__ = ["BATCH", "Backfill", "Said", "Services", "read_message", "run"]
+__all__ = [
+    "BATCH_ROWS",
+    "BackfillFunction",
+    "EmbeddingDependencies",
+    "embed_tenant",
+    "parse_message",
+]

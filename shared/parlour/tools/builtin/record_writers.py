@@ -173,7 +173,8 @@ def _create_one(
         document = authored_documents.create_document(
             principal, tx, project=project or None, title=draft.name, content=draft.text,
             description=text_argument(properties, "description"), state=text_argument(properties, "state") or "draft",
-            parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None, classification=level, origin=origin, now=now,
+            parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None, classification=level,
+            origin=origin, now=now,
             properties={name: value for name, value in properties.items() if name not in _DOCUMENT_FIELDS},
             new_id=new_id,
         )  # fmt: skip

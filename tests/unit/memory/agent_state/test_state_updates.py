@@ -121,7 +121,8 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
         full = after(full, adds(f"Step number {number}")).state
     assert reasons(after(full, adds("One more"))) == ["full"]
     settled = state_updates.apply_updates(
-        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known_handles=KNOWN, summary_version=1,
+        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known_handles=KNOWN,
+        summary_version=1,
         now=NOW + timedelta(hours=1),
     ).state  # fmt: skip
     names = {one.title for one in after(settled, adds("One more")).state.items}

@@ -86,12 +86,21 @@ class FactMemory:
         match verdict.decision:
             case "same" if latest:
                 self._put(latest, latest.value, verdict.confidence, min(latest.valid_from, one.stated_at),
-                          max(latest.last_confirmed_at, one.stated_at), (*latest.message_ids, *one.message_ids))  # fmt: skip
+                          max(latest.last_confirmed_at, one.stated_at),
+                          (*latest.message_ids, *one.message_ids))  # fmt: skip
             case "new" | "refines" | "contradicts":
                 if latest and latest.is_live:
                     self._close(latest, one.stated_at)
-                row = KnownFact(UUID(int=len(self.rows) + 50_000), one.key, verdict.value, verdict.confidence, one.origin,
-                            one.stated_at, one.stated_at, message_ids=one.message_ids)  # fmt: skip
+                row = KnownFact(
+                    UUID(int=len(self.rows) + 50_000),
+                    one.key,
+                    verdict.value,
+                    verdict.confidence,
+                    one.origin,
+                    one.stated_at,
+                    one.stated_at,
+                    message_ids=one.message_ids,
+                )
                 self.rows.append(row)
             case "retracted" if latest:
                 self._close(latest, one.stated_at)

@@ -41,7 +41,8 @@ def crowded() -> SourceMaterial:
 def test_counts_come_first_then_the_record_changes_links_files_and_what_is_near() -> None:
     lots = [one.source_kind for one in number_sources(make_material())]
     assert lots == [
-        SourceKind.COUNTS, SourceKind.RECORD, SourceKind.CHANGES, SourceKind.LINKED, SourceKind.FILE_SUMMARIES, SourceKind.FILE_SUMMARIES, SourceKind.NEAREST
+        SourceKind.COUNTS, SourceKind.RECORD, SourceKind.CHANGES, SourceKind.LINKED, SourceKind.FILE_SUMMARIES,
+        SourceKind.FILE_SUMMARIES, SourceKind.NEAREST
     ]  # fmt: skip
     system = str(prompted(make_material()).assembled.prompt.system[-1]["text"])
     places = [system.index(f"\n[{number}] ") for number in range(1, 8)]
@@ -125,7 +126,8 @@ def test_every_other_part_changes_it() -> None:
     made = prompted(make_material())
     others = [
         print_of(made, prompt_version="w"), print_of(made, model="anthropic/other"), print_of(made, level=1),
-        print_of(made, question="What are the risks?"), print_of(prompted(make_material(counts=[make_count("open", 4)]))),
+        print_of(made, question="What are the risks?"),
+        print_of(prompted(make_material(counts=[make_count("open", 4)]))),
         print_of(prompted(make_material(changes=[make_change(2)]))),
         fingerprint(made.documents, {"status": "done"}, prompt_version="v", model=MODEL, level=0),
     ]  # fmt: skip
