@@ -65,7 +65,7 @@ class Round:
         self.write()
         self._standing = self._rows_of("SELECT standing, briefing FROM session_prompts")
         self.running = self._begun(replace(self.desk.make_dependencies(), linked_records_cache=self.links))
-        ((self._blobs,),) = self.desk.query("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_blobs b")
+        ((self._blobs,),) = self.desk.query("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_texts b")
 
     def run(self) -> Ran:
         """The turn, and what it took."""
@@ -100,7 +100,7 @@ class Round:
         """Bytes of the record."""
         ((row, blobs),) = self.desk.query(
             "SELECT (SELECT sum(pg_column_size(l.*)) FROM ledgers l"
-            f" WHERE turn_id = '{self.running.turn.id}'), sum(pg_column_size(b.*)) FROM ledger_blobs b"
+            f" WHERE turn_id = '{self.running.turn.id}'), sum(pg_column_size(b.*)) FROM ledger_texts b"
         )
         return int(str(row)) + int(str(blobs)) - int(str(self._blobs))
 

@@ -41,7 +41,7 @@ _EPISODES = "SELECT count(*) FROM episodes WHERE session_id = %s"
 _EXTRACTED_UNTIL = "SELECT max(until_turn) FROM extractions WHERE session_id = %s"
 _SUMMARIES = "SELECT version, text FROM summaries WHERE session_id = %s ORDER BY version"
 _DUPLICATE_KEY_DETAILS = """
-SELECT message_id, value FROM kept_verbatim WHERE session_id = %s GROUP BY message_id, kind, value HAVING count(*) > 1
+SELECT message_id, value FROM summary_key_details WHERE session_id = %s GROUP BY message_id, kind, value HAVING count(*) > 1
 """
 
 

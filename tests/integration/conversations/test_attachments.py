@@ -97,7 +97,7 @@ def test_a_records_prompt_names_the_picture_and_is_rebuilt_byte_for_byte(
     (step,) = explained["steps"]
     (shown,) = [one for one in step["candidates"] if one["lot"] == "attachments"]
     assert (shown["title"], shown["in"], shown["tokens"]) == ("crack.png", True, 1_604)
-    kept = canonical_json([str(words) for (words,) in desk.query("SELECT words FROM ledger_blobs")])
+    kept = canonical_json([str(words) for (words,) in desk.query("SELECT words FROM ledger_texts")])
     assert base64.b64encode(PNG_BYTES).decode() not in kept
 
 

@@ -203,7 +203,7 @@ class TestPromptsOfARedrivenTurn:
     def test_words_that_were_forgotten_do_not_keep_it_from_being_answered(
         self, desk: ConversationHarness, searched: UUID
     ) -> None:
-        desk.query("UPDATE ledger_blobs SET words = NULL RETURNING 1")
+        desk.query("UPDATE ledger_texts SET words = NULL RETURNING 1")
         self._again(desk, searched)
         assert replies(desk)[-1] == "0.35 mm [1]."
 

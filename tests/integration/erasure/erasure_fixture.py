@@ -29,7 +29,7 @@ from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedde
 from tests.conversation_harness import ConversationHarness, WordEmbedder
 from tests.inbound_media import FakeMediaBucket
 
-_COUNTED = frozenset({"ledger_blobs"})
+_COUNTED = frozenset({"ledger_texts"})
 """Tables of which a report says only how many rows went."""
 
 CANARY = re.compile(r"CANARY-\d{2,3}X", re.IGNORECASE)

@@ -36,10 +36,10 @@ def properties(desk: ConversationHarness, handle: str) -> JsonObject:
     return found
 
 
-def kept_verbatim(talk: WebConversation, message: UUID, value: str, text: str) -> None:
+def summary_key_details(talk: WebConversation, message: UUID, value: str, text: str) -> None:
     """What the agent said, kept word for word beside a summary."""
     talk.desk.query(
-        "INSERT INTO kept_verbatim (tenant_id, id, session_id, message_id, turn, last_turn, kind, value, text, ours,"
+        "INSERT INTO summary_key_details (tenant_id, id, session_id, message_id, turn, last_turn, kind, value, text, ours,"
         f" untold, created_at) VALUES (current_tenant(), '{uuid7(talk.desk.clock())}', '{talk.session}', '{message}',"
         f" 1, 1, 'promise', '{value}', '{text}', true, true, now()) RETURNING 1"
     )
@@ -112,7 +112,7 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: E
     for place, word in enumerate(("their own matter", OWNER), 1):
         other.add_context_row("summary_anchor", f"Up to {word}.")
         desk.query(f"UPDATE context_rows SET ordinal = {place} WHERE content = 'Up to {word}.' RETURNING 1")
-        kept_verbatim(other, asked, word, f"They are told of {word}.")
+        summary_key_details(other, asked, word, f"They are told of {word}.")
     desk.query(
         "INSERT INTO extractions (tenant_id, session_id, anchors, anchored) VALUES"
         f" (current_tenant(), '{other.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchors = 2,"
@@ -127,7 +127,7 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: E
     before = aviary.rows()
     told = aviary.forget("user", talk.user)
     assert unreported_rows(before, aviary.rows(), told) == []
-    assert desk.query("SELECT value FROM kept_verbatim") == [("their own matter",)]
+    assert desk.query("SELECT value FROM summary_key_details") == [("their own matter",)]
     assert desk.query("SELECT content FROM context_rows WHERE kind = 'summary_anchor'") == [
         ("Up to their own matter.",)
     ]

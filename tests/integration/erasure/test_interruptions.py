@@ -135,7 +135,7 @@ def forgotten(
 def named(report: JsonObject) -> set[tuple[str, str]]:
     """Every row of a report; texts are only counted, and where some went unseen they are emptied."""
     rows = cast("list[dict[str, Any]]", report["rows"])
-    return {(row["table"], "" if row["table"] == "ledger_blobs" else one) for row in rows for one in row["ids"]}
+    return {(row["table"], "" if row["table"] == "ledger_texts" else one) for row in rows for one in row["ids"]}
 
 
 def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObject) -> None:

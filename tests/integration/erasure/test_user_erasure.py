@@ -25,17 +25,17 @@ OTHER = "+919800000002"
 SAYS_NOTHING_OF_PEOPLE = frozenset({
     # The tenant's own, and what nobody but its operators writes.
     "agents", "api_keys", "audit_log", "bindings", "config_versions", "entity_types", "humans", "members",
-    "reembeddings", "routes", "schema_migrations", "secrets", "teams", "tenants", "token_factors", "tools",
+    "reembeddings", "routing_keys", "schema_migrations", "secrets", "teams", "tenants", "token_factors", "tools",
     # Files are operators'; what people send are attachments.
     "files",
     # Ids, hashes, numbers, times, words of our own and of providers.
-    "archived_messages", "channel_identities", "early_statuses", "edges", "embeddings", "forgettings", "llm_calls",
+    "archived_messages", "channel_identities", "pending_delivery_updates", "edges", "embeddings", "erasures", "llm_calls",
     "outbox_parts", "pulse_ledgers", "pulse_marks", "pulse_states", "spend_reservations",
 })  # fmt: skip
 """Tables with texts, none of which is what people said. A table that is neither among these nor has a canary fails."""
 
 
-NAMES_WHO_WENT = frozenset({"audit_log", "entities", "forgettings"})
+NAMES_WHO_WENT = frozenset({"audit_log", "entities", "erasures"})
 """Tables in which the id of whoever was forgotten stays, and leads nowhere: as who changed what others have, too."""
 
 
@@ -134,12 +134,12 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
         valid_until=at, ended="'contradicted'", **fact,
     )  # fmt: skip
     insert("summaries", session_id="s.id", version="1", until_turn="3", text=f"'{bird('a summary')}'", created_at=at)
-    insert("kept_verbatim", id=new(), session_id="s.id", message_id=f"'{message[0]}'::uuid", turn="1", last_turn="1",
+    insert("summary_key_details", id=new(), session_id="s.id", message_id=f"'{message[0]}'::uuid", turn="1", last_turn="1",
            kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'", ours="false", untold="true",
            created_at=at)  # fmt: skip
     insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
            content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
-    insert("extractions", session_id="s.id")
+    insert("session_memory_state", session_id="s.id")
     insert("work_due", kind="'consolidation'", id="s.id", due_at=at, problem=f"'{bird('a problem')}'")
     failed = f"UPDATE work_due SET problem = '{bird('a problem of the extractor')}' WHERE kind = 'memory'"
     desk.query(f"{failed} AND id = '{session}' RETURNING 1")

@@ -387,7 +387,7 @@ class TestPrompts:
 
     def kept_months(self, floor: SweepHarness) -> tuple[int, int]:
         ((ledgers, words),) = floor.desk.query(
-            "SELECT (SELECT count(*) FROM ledgers), (SELECT count(*) FROM ledger_blobs)"
+            "SELECT (SELECT count(*) FROM ledgers), (SELECT count(*) FROM ledger_texts)"
         )
         return int(str(ledgers)), int(str(words))
 

@@ -298,11 +298,11 @@ class TestRecords:
         talks = [Talk(open_conversation_harness(database, now)), Talk(open_elsewhere(database, now))]
         for talk in talks:
             talk.ask("How wide is the crack at C4?")
-        held = [set(talk.desk.query("SELECT tenant_id, hash FROM ledger_blobs")) for talk in talks]
+        held = [set(talk.desk.query("SELECT tenant_id, hash FROM ledger_texts")) for talk in talks]
         assert len({one for _, one in held[0]} & {one for _, one in held[1]}) > 10
         assert not held[0] & held[1]
         first, second = talks
-        first.desk.query("UPDATE ledger_blobs SET words = NULL RETURNING 1")
+        first.desk.query("UPDATE ledger_texts SET words = NULL RETURNING 1")
         assert not _again(first)["matches"]
         assert _again(second)["text"] == whole(second.sent()[-1])
 
@@ -316,7 +316,7 @@ class TestRecords:
             retention.delete_expired_batch(tx, over)
             assert retention.next_expiry(tx) is None
         assert over - at < 32 * day
-        assert talk.desk.query("SELECT FROM ledgers") == talk.desk.query("SELECT FROM ledger_blobs") == []
+        assert talk.desk.query("SELECT FROM ledgers") == talk.desk.query("SELECT FROM ledger_texts") == []
         talk.ask("And now?")
         assert talk.told()["causes"] == []
 
