@@ -7,8 +7,13 @@ ENVIRONMENT ?= staging
 DATABASE ?=
 STACK ?= parlour-$(ENVIRONMENT)
 WORKERS ?= 2
+ROOM ?=
 PARAMETERS ?=
 DEPLOYED_WITH = Cloud=true $(if $(DATABASE),Database=$(DATABASE)) Environment=$(ENVIRONMENT) $(PARAMETERS)
+
+# The tests of a room: its folders of unit and integration tests, and those of the functions and APIs that carry its name.
+ROOM_TESTS = $(wildcard $(foreach room,$(ROOM),tests/unit/$(room) tests/integration/$(room) \
+	tests/integration/api/test_$(room)*.py tests/functions/test_$(room)*.py))
 
 DEV := .venv/.installed
 EMULATOR := $(STATE)/emulator/.installed
@@ -35,8 +40,8 @@ logs: $(DEV) ## show the logs of the running stack's functions
 
 ##@ Work on it
 
-test: check $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test (this is what CI runs)
-	@$(BIN)/python -m pytest -n $(WORKERS) --ignore=tests/conventions tests
+test: $(if $(ROOM),$(DEV),check) $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions tests)
 
 nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (an hour)
 	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/prompts/test_assembly_properties.py

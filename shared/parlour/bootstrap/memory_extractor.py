@@ -45,14 +45,14 @@ def build_memory_extractor() -> MessageHandler[JsonObject]:
 
     media = clients.make_object_store(settings.media_bucket)
 
-    def remembering(body: JsonObject, seconds_left: SecondsLeft) -> None:
+    def run_job(body: JsonObject, seconds_left: SecondsLeft) -> None:
         order = MemoryJob.from_json(body)
         if order.kind == "archive":
             archive_job.run_archive(services, media, order, seconds_left)
         else:
             _JOBS[order.kind](services, order, seconds_left)
 
-    return with_time_limit(store, settings, remembering)
+    return with_time_limit(store, settings, run_job)
 
 
 _JOBS: Mapping[MemoryJobKind, _RunJob] = {

@@ -35,10 +35,10 @@ def build_wakeup() -> MessageHandler[JsonObject]:
     settings, sweeper = _make_sweep()
     wakeups = clients.make_delayed_queue(settings.pulse_wakeups_queue_url)
 
-    def waking(body: JsonObject, _seconds_left: SecondsLeft) -> None:
+    def run_wakeup(body: JsonObject, _seconds_left: SecondsLeft) -> None:
         handle_wakeup(sweeper, wakeups, body)
 
-    return with_time_limit(sweeper.database, settings, waking)
+    return with_time_limit(sweeper.database, settings, run_wakeup)
 
 
 @functools.cache

@@ -87,7 +87,7 @@ def find_changes_since_briefing(
     found = neighbourhood.find_changes_since(
         principal, tx, cached_briefing.rendered_at, sources, includes_changes=bool(cached_briefing.record_handle)
     )
-    return [_neighbour_item(one) for one in reversed(found.changes)], bool(found.gone_sources)
+    return [_neighbour_item(one) for one in reversed(found.changes)], bool(found.unavailable_sources)
 
 
 def _pulse_items(principal: Principal, tx: Transaction, focus_record: FocusRecord, now: datetime) -> list[Item]:
@@ -126,7 +126,7 @@ def _existing_sources(
     found = neighbourhood.find_changes_since(
         principal, tx, now, [(one.table, one.id) for one in sources], includes_changes=False
     )
-    return tuple(one for one in sources if (one.table, one.id) not in found.gone_sources)
+    return tuple(one for one in sources if (one.table, one.id) not in found.unavailable_sources)
 
 
 def _linked_record_items(focus_record: FocusRecord, listed: Sequence[Tool]) -> list[Item]:

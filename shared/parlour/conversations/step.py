@@ -39,12 +39,12 @@ def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: 
     choices = model_routing.filter_available(
         model_routing.choose_models(loaded.persona.agent.model_routing, "default"), running.dependencies.models
     )
-    prompting = loaded.prompt_builder
+    prompt_builder = loaded.prompt_builder
     with running.stage_timer.measure("assemble"):
-        assembled = prompting.next_prompt(
+        assembled = prompt_builder.next_prompt(
             step.step_number, loaded.tool_rounds(journal), model_key(choices[0].provider, choices[0].model)
         )
-    asking = _Asking(running, step.step_number, prompting, assembled)
+    asking = _ModelRequest(running, step.step_number, prompt_builder, assembled)
     asking.request(choices[0], again=step.is_retry)
     try:
         completed = asking.stream(choices)
@@ -57,12 +57,12 @@ def ask_model(running: TurnContext, loaded: LoadedTurn, journal: Journal, step: 
 
 
 @dataclass(slots=True)
-class _Asking:
+class _ModelRequest:
     """One step being asked for: its tries so far, and what was reserved for them."""
 
     running: TurnContext
     number: int
-    prompting: PromptBuilder
+    prompt_builder: PromptBuilder
     assembled: AssembledPrompt
     attempts: list[ModelAttempt] = field(default_factory=list)
     reserved: list[UUID] = field(default_factory=list)
@@ -73,11 +73,11 @@ class _Asking:
         running, services = self.running, self.running.dependencies
         if again:
             running.feed.add_event("text_reset", {"step": self.number})
-        running.feed.add_event("context_usage", self.prompting.usage_json(self.number, self.assembled))
+        running.feed.add_event("context_usage", self.prompt_builder.usage_json(self.number, self.assembled))
         now = services.clock()
         reservation, worst_case = self._new_reservation(), self._worst_case(choice)
         asking = StepRequest(running.lease.id, running.turn.id, choice.provider, choice.model, now)
-        prompt = self.prompting.plan_prompt_writes(asking, self.number, self.assembled)
+        prompt = self.prompt_builder.plan_prompt_writes(asking, self.number, self.assembled)
 
         def commit(tx: Transaction) -> None:
             prompts.insert_prompt_record(tx, prompt)
@@ -98,7 +98,7 @@ class _Asking:
         except SpendRefused:
             self._take(reservation, choice)  # is refused again, in a transaction of its own that tells people
             raise
-        self.prompting.mark_sent(self.number, self.assembled)
+        self.prompt_builder.mark_sent(self.number, self.assembled)
 
     def stream(self, choices: list[ModelChoice]) -> Completion:
         """The model's answer, its text streamed to the feed. A prompt that any model refused with its pictures is sent
@@ -162,7 +162,7 @@ class _Asking:
         factor = None
         if self.number == 1:  # one report in a turn is enough
             reported = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
-            factor = self.prompting.learned_factor(self.assembled, answered.provider, reported)
+            factor = self.prompt_builder.learned_factor(self.assembled, answered.provider, reported)
 
         def commit(tx: Transaction) -> None:
             store.complete_step(tx, turn_id, row, provider=answered.provider, model=answered.model, now=now)

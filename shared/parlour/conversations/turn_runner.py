@@ -217,13 +217,13 @@ def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None
     """Free the session for the next delivery; if even that fails, the lease ends by itself."""
     lease, principal = turn_context.lease, turn_context.feed.principal
 
-    def let_go(tx: Transaction) -> None:
+    def release(tx: Transaction) -> None:
         store.release_lease(tx, lease)
         if not counts_attempt:
             store.refund_attempt(tx, lease, turn_context.turn.id)
 
     try:
-        turn_context.dependencies.database.run(principal, let_go)
+        turn_context.dependencies.database.run(principal, release)
     except RetryError as problem:
         log.warning("lease_release_failed", tenant_id=principal.tenant_id, session_id=lease.id, code=problem.code)
 

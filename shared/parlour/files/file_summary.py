@@ -72,7 +72,7 @@ class FileSummariser:
                     choices[0].model, MAX_ANSWER_TOKENS, (), (system,), (_file_message(name, pieces),)
                 )
                 read = token_counter.count_tokens(str(request.to_json()))
-                answer = self._aside.ask(
+                answer = self._completion.ask(
                     principal, CompletionRequest(request, read, choices, models, SUMMARY_PURPOSE, seconds)
                 )
                 if answer.problem is not None:
@@ -84,7 +84,7 @@ class FileSummariser:
         return fallback_summary(pieces)
 
     @property
-    def _aside(self) -> BackgroundCompletion:
+    def _completion(self) -> BackgroundCompletion:
         return BackgroundCompletion(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)
 
     def _choices(self, principal: Principal, team_id: UUID | None, models: Mapping[str, Model]) -> list[ModelChoice]:

@@ -132,7 +132,7 @@ class Database:
         try:
             yield
         except psycopg.Error as error:
-            if _is_gone(error, connection):
+            if _is_unusable(error, connection):
                 self.close()
                 slow = isinstance(error, psycopg.errors.QueryCanceled)
                 raise (StatementTooSlow if slow else DatabaseUnavailable) from error
@@ -188,7 +188,7 @@ def _tenant_id(principal: Principal | UUID | None) -> UUID | None:
     return principal.tenant_id if isinstance(principal, Principal) else principal
 
 
-def _is_gone(error: psycopg.Error, connection: Connection) -> bool:
+def _is_unusable(error: psycopg.Error, connection: Connection) -> bool:
     """Whether the connection is not to be used again. Read-only: after a failover, this is the old writer. What it has
     prepared may be of a schema that was migrated since, or unknown to the server behind a proxy."""
     lost = isinstance(error, psycopg.OperationalError | psycopg.errors.ReadOnlySqlTransaction)

@@ -28,7 +28,7 @@ def test_texts_are_written_in_one_order_whatever_the_prompts() -> None:
     written = []
     for blobs in ({"b": "second", "a": "first"}, {"a": "first", "b": "second"}):
         recording = Recording()
-        writes = PromptWrites(asking, row, blobs, StoredCacheState({}, None), anew=False, look_at=NOW)
+        writes = PromptWrites(asking, row, blobs, StoredCacheState({}, None), has_new_briefing=False, look_at=NOW)
         store.insert_prompt_record(cast("Transaction", recording), writes)
         written.append(list(recording.parameters["texts"].obj.items()))
     assert written == [[("a", "first"), ("b", "second")]] * 2

@@ -111,19 +111,20 @@ class LedgerRow:
 class PromptWrites:
     """Everything that is stored of a prompt before its model is asked.
 
-    asking   whose prompt it is, and which model is asked.
-    row      its record, and texts: what the record names and is not stored yet, by hash.
-    kept     what the session's next prompt continues from; anew: with another briefing than before.
-    look_at  when retention is to be checked, if that is not scheduled yet.
-    refused  attachments of the turn's messages without room in its prompts; None where that is not decided by this
-             prompt.
+    asking            whose prompt it is, and which model is asked.
+    row               its record, and texts: what the record names and is not stored yet, by hash.
+    cache_state       what the session's next prompt continues from.
+    has_new_briefing  whether its briefing differs from the one before.
+    look_at           when retention is to be checked, if that is not scheduled yet.
+    refused           attachments of the turn's messages without room in its prompts; None where that is not decided by
+                      this prompt.
     """
 
     asking: StepRequest
     row: LedgerRow
     texts: Mapping[str, str]
-    kept: StoredCacheState
-    anew: bool
+    cache_state: StoredCacheState
+    has_new_briefing: bool
     look_at: datetime
     refused: tuple[UUID, ...] | None = None
 
@@ -192,7 +193,7 @@ def insert_prompt_record(tx: Transaction, writes: PromptWrites) -> None:
     Two turns that store the same texts for the first time wait for each other: always in the order of the hashes, which
     is jsonb's own, so that neither waits for ever.
     """
-    asking, row, kept = writes.asking, writes.row, writes.kept
+    asking, row, stored = writes.asking, writes.row, writes.cache_state
     tx.run(
         SQL["insert_prompt_record"],
         turn_id=asking.turn_id,
@@ -208,9 +209,9 @@ def insert_prompt_record(tx: Transaction, writes: PromptWrites) -> None:
         basis=row.prompt_inputs,
         made=row.step_record,
         texts=jsonb(dict(sorted(writes.texts.items()))),
-        standing=kept.cache_state,
-        briefing=kept.briefing if writes.anew else None,
-        anew=writes.anew,
+        standing=stored.cache_state,
+        briefing=stored.briefing if writes.has_new_briefing else None,
+        anew=writes.has_new_briefing,
         look_at=writes.look_at,
     )
 

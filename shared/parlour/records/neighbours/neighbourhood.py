@@ -48,7 +48,7 @@ class ChangesSince:
     see any more, as (table, id)."""
 
     changes: tuple[Neighbour, ...]
-    gone_sources: frozenset[tuple[str, str]]
+    unavailable_sources: frozenset[tuple[str, str]]
 
 
 def find_changes_since(
