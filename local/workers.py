@@ -1,6 +1,6 @@
 """Lambda's workers, small: a function's handler in a process of its own, forked in milliseconds.
 
-A server that has imported every handler, and is connected to nothing, forks the workers (`local.warm`). A worker
+A server that has imported every handler, and is connected to nothing, forks the workers (`local.preload`). A worker
 is what Lambda calls an execution environment: it takes one event after the other, keeps its connections in between,
 and may be killed at any moment.
 """

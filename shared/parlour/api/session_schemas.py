@@ -69,13 +69,13 @@ class SessionView(ResponseModel):
             "last_event": found.last_event_number,
             "entity": RecordLabel(handle=about.handle, name=about.name) if about else None,
             "user_id": found.user_id if reader.has_role("viewer") else None,
-            "last": (found.last_message_preview or "") if isinstance(found, SessionListItem) else "",
+            "last_message_preview": (found.last_message_preview or "") if isinstance(found, SessionListItem) else "",
         }  # fmt: skip
         return cls.model_validate(told)
 
 
 class SessionListItemView(SessionView):
-    """A session in a list; `last` is how what was said there last begins."""
+    """A session in a list; `last_message_preview` is how what was said there last begins."""
 
     last_message_preview: str
 

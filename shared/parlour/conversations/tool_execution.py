@@ -136,7 +136,7 @@ def _dispatch_heavy_call(turn_context: TurnContext, step: int, request: ToolRequ
         _record_finished_call(turn_context, step, request, result, now, 0)
         return result
     effect = PlannedEffect(_new_call(turn_context, step, request, now), tool)
-    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": True, "working": True})
+    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": True, "is_running": True})
     turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
     turn_context.dependencies.tool_queue.send([dispatch_message(turn_context.feed.principal.tenant_id, effect.call.id)])
     return ToolResult(True, IN_PROGRESS_RESULT)

@@ -63,7 +63,7 @@ def create_entity(
     """Make a record. A project gets its context document with it, a document an empty text and a place in its tree."""
     if wanted.context_text and wanted.type != PROJECT_TYPE:
         raise InvalidRequest("context_text: only projects have it; put the text into a property")
-    new = RecordInput(**wanted.model_dump(exclude={"words"}))
+    new = RecordInput(**wanted.model_dump(exclude={"context_text"}))
     origin = f"{caller.principal.name}:{idempotency_key}" if idempotency_key else None
     with caller.transaction() as tx:
         shown = _record_view(tx, _create(caller, tx, new, wanted.context_text, origin), response)
@@ -137,7 +137,7 @@ def delete_entity(type_key: str, key: str, caller: Editor, version: Version = No
     _delete(caller, f"{type_key}/{key}", version, if_match)
 
 
-@router.post("/edges", status_code=201)
+@router.post("/links", status_code=201)
 def create_link(wanted: NewLink, caller: Editor) -> LinkView:
     """Link two records; linking them so again gives the link that is there."""
     with caller.transaction() as tx:
@@ -148,7 +148,7 @@ def create_link(wanted: NewLink, caller: Editor) -> LinkView:
     return LinkView.model_validate(edge)
 
 
-@router.delete("/edges", status_code=204)
+@router.delete("/links", status_code=204)
 def delete_link(source: ShortQuery, target: ShortQuery, relation: ShortQuery, caller: Editor) -> None:
     """Take a link away."""
     with caller.transaction() as tx:

@@ -86,7 +86,7 @@ def compare_versions(record: PathRecord, caller: Reader, before: Version = None,
         return version_history.diff_versions(caller.principal, tx, record, before, after)
 
 
-@record_router.get("/why")
+@record_router.get("/prompt")
 def explain_pulse(record: PathRecord, caller: Viewer, version: Version = None) -> JsonObject:
     """The prompt that it came of: every candidate, in or out and why, and the prompt made again."""
     with caller.transaction() as tx:

@@ -32,7 +32,7 @@ class _ComparedPrompt:
     def to_json(self) -> JsonObject:
         return {
             "turn_id": str(self.recorded.turn_id), "number": self.recorded.position.number, "step": self.prompt.step,
-            "hash": self.prompt.prompt_hash, "tokens": self.prompt.tokens, "anew": self.prompt.is_restart,
+            "hash": self.prompt.prompt_hash, "tokens": self.prompt.tokens, "restarted": self.prompt.is_restart,
         }  # fmt: skip
 
 
@@ -45,7 +45,7 @@ def compare_turn_prompts(
     Without steps the turn's first prompt is held against the last of the one before, which is what the provider was
     sent last; inside one turn the last against the one before it.
 
-    {"before", "after": {"turn_id", "number", "step", "anew", "hash", "tokens"}, "same": bool,
+    {"before", "after": {"turn_id", "number", "step", "restarted", "hash", "tokens"}, "is_same": bool,
      "segments": [{"layer", "placement", "change", "before", "after", "delta"}],
      "first_change": {"block", "layer", "byte", "within", "before", "after"} | null,
      "added", "removed", "now_in", "now_out": candidates}
@@ -75,7 +75,7 @@ def _comparison(one: _ComparedPrompt, other: _ComparedPrompt) -> JsonObject:
     if first is not None:
         first = _redact_first_change(first, one, other)
     return {
-        "before": one.to_json(), "after": other.to_json(), "same": one.prompt.prompt_hash == other.prompt.prompt_hash,
+        "before": one.to_json(), "after": other.to_json(), "is_same": one.prompt.prompt_hash == other.prompt.prompt_hash,
         "segments": _segment_changes(one.prompt.segments, other.prompt.segments), "first_change": first,
         **_candidate_changes(_comparable_entries(one, other), _comparable_entries(other, one), words),
     }  # fmt: skip

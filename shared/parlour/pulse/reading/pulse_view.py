@@ -19,7 +19,7 @@ from parlour.records import crud, staleness
 from parlour.records.record import RecordRef
 
 _HIDDEN_STATE: dict[str, Any] = {
-    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False,
+    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "is_given_up": False,
 }  # fmt: skip
 """What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
@@ -28,7 +28,7 @@ _HIDDEN_PROBLEM: dict[str, Any] = {
     "problem": None,
     "problem_at": None,
     "failures": 0,
-    "dead": False,
+    "is_given_up": False,
 }
 """What somebody hears whose own text was written, while one of a higher level could not be."""
 
@@ -86,14 +86,11 @@ class PulseView:
         """As the API tells it."""
         causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.stale_marks]
         return {
-            "record": self.handle, "name": self.name,
-            "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
-            "withheld": self.is_withheld, "stale_since": _iso_time(self.stale_since), "causes": causes,
-            "since": self.changes_text,
-            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {},
-            "due_at": _iso_time(self.due_at),
+            "record": self.handle, "name": self.name, "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
+            "is_withheld": self.is_withheld, "stale_since": _iso_time(self.stale_since), "causes": causes, "changes_text": self.changes_text,
+            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {}, "due_at": _iso_time(self.due_at),
             "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso_time(self.problem_at),
-            "failures": self.failures, "dead": self.is_given_up,
+            "failures": self.failures, "is_given_up": self.is_given_up,
         }  # fmt: skip
 
 
@@ -210,7 +207,7 @@ def _pulse_json(pulse: Pulse, links: Mapping[str, str]) -> JsonObject:
         "statements": [one.to_json() for one in pulse.statements],
         "citations": [{**one.to_json(), "link": links.get(one.source_id)} for one in pulse.citations],
         "generated_at": _iso_time(pulse.generated_at),
-        "read_at": _iso_time(pulse.sources_read_at), "checked_at": _iso_time(pulse.checked_at), "model": pulse.model,
+        "sources_read_at": _iso_time(pulse.sources_read_at), "checked_at": _iso_time(pulse.checked_at), "model": pulse.model,
         "cost_usd": f"{pulse.cost_usd:f}", "fingerprint": pulse.fingerprint,
     }  # fmt: skip
 
