@@ -80,7 +80,7 @@ def begin_call(tx: Transaction, id: UUID, now: datetime) -> None:  # noqa: A002,
 def end_call(
     tx: Transaction,
     id: UUID,  # noqa: A002 - the column's name
-    state: Literal["done", "error_result", "list_unknown"],
+    state: Literal["done", "failed", "unknown"],
     result: JsonObject,
     code: str | None,
     latency_ms: int,
