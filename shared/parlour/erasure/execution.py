@@ -302,7 +302,7 @@ class _Erasure:
         """Dead letters; a queue that does not answer is told of, and nothing else waits for it."""
         if self.target.kind not in {"user", "message"}:
             return
-        ours, left = self._in_transaction(lambda tx: store.read_texts(tx, "routing_keys")), self.remaining
+        ours, left = self._in_transaction(lambda tx: store.read_texts(tx, "list_routing_keys")), self.remaining
         known = DeadLetterFilter(set(ours), set(left.addresses), set(left.provider_ids), set(left.ids))
         for name, letters in self.dependencies.dead_letters.items():
             if name not in self.completed.dead_letters:
@@ -331,8 +331,8 @@ class _Erasure:
             self._require_time("messages are deleted, prompt records that name them are still to be rewritten")
             self._in_transaction(_handle_erasure(records, self.remaining.handles))
         for query, ids in (
-            ("drop_messages", self.remaining.message_ids_to_delete),
-            ("drop_turns", self.remaining.turns),
+            ("delete_messages", self.remaining.message_ids_to_delete),
+            ("delete_turns", self.remaining.turns),
         ):
             for some in batched(ids, _ROW_BATCH_SIZE, strict=False):
                 self._require_time("messages are deleted, the last rows are still to be deleted")
@@ -343,14 +343,14 @@ class _Erasure:
         held, users = store.lock_running_erasure(tx, self.target.kind, self.target.id), self.remaining.users
         if held is None:  # somebody else ended it
             return store.find_reports(tx, 1, report_id=self.row.id)[0].report
-        sessions = list({*self.remaining.sessions, *store.read_ids(tx, "sessions_of", users=users)})
+        sessions = list({*self.remaining.sessions, *store.read_ids(tx, "list_sessions_of", users=users)})
         if users:
-            store.execute(tx, "fence", ids=sessions)
-            if store.read_ids(tx, "newer_turns", users=users, turns=self.remaining.turns):
+            store.execute(tx, "revoke_session_leases", ids=sessions)
+            if store.read_ids(tx, "find_newer_turns", users=users, turns=self.remaining.turns):
                 self.row = held
                 return None
-        store.execute(tx, "drop_sessions", ids=sessions)
-        store.execute(tx, "drop_users", ids=users)
+        store.execute(tx, "delete_sessions", ids=sessions)
+        store.execute(tx, "delete_users", ids=users)
         told = self._final_report()
         store.finish_erasure(tx, self.row.id, told.to_json(), self.now)
         action, target = f"{self.target.kind}.forgotten", f"{self.target.kind}:{self.target.id}"

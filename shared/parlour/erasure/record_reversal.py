@@ -28,7 +28,7 @@ def revert_record_writes(
     ids = {name: plan.ids_of(name) for name in ("entities", "documents", "edges")}
     if any(ids.values()):
         store.execute(
-            tx, "empty_records", ids=ids["entities"], documents=ids["documents"], edges=ids["edges"], now=now
+            tx, "redact_records", ids=ids["entities"], documents=ids["documents"], edges=ids["edges"], now=now
         )  # fmt: skip
     for row in plan.changed_records:
         if row.id not in ids["entities"]:
@@ -60,7 +60,7 @@ def _revert_record(
         tool_writes.distinctive_values(tool_writes.argument_texts(list(left.values())))
     )
     rows = [row.row_id] if row.row_id else []
-    store.execute(tx, "drop_deltas", id=row.id, rows=rows, origin=origin, patterns=patterns)
+    store.execute(tx, "delete_deltas", id=row.id, rows=rows, origin=origin, patterns=patterns)
 
 
 def _clear_property(

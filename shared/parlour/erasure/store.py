@@ -220,7 +220,7 @@ def find_first_month(tx: Transaction) -> date | None:
 
 
 def find_texts_matching(tx: Transaction, month: date, hashes: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    return read_texts(tx, "texts_saying", month=month, hashes=list(hashes), patterns=list(patterns))
+    return read_texts(tx, "find_texts_matching", month=month, hashes=list(hashes), patterns=list(patterns))
 
 
 def begin_erasure(tx: Transaction, row: ErasureRow) -> None:

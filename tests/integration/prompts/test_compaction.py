@@ -58,7 +58,7 @@ def test_also_when_it_was_cut_for_want_of_room(desk: ConversationHarness, profil
 
 def test_turns_before_the_cut_are_passed_over_by_an_index(desk: ConversationHarness) -> None:
     """In a session of thousands of turns it would look at each of them otherwise, in every turn."""
-    explained = Query("test.plan", "How it is found.", f"EXPLAIN (FORMAT JSON) {SQL['earlier'].sql}")
+    explained = Query("test.plan", "How it is found.", f"EXPLAIN (FORMAT JSON) {SQL['read_previous_prompts'].sql}")
     with desk.database.transaction(desk.tenant_id) as tx:
         tx.run(Query("test.index", "Whatever the size of the table.", "SET LOCAL enable_seqscan = off"))
         plan = tx.value(

@@ -183,8 +183,8 @@ def find_main_session(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID 
 
 
 _MERGE_QUERIES = (
-    "end_doubles", "move_facts", "move_decisions", "move_episodes", "move_sessions", "drop_identities",
-    "move_identities", "know_more", "merge_user",
+    "supersede_duplicate_facts", "move_facts", "move_decisions", "move_episodes", "move_sessions",
+    "delete_duplicate_identities", "move_identities", "merge_user_details", "mark_user_merged",
 )  # fmt: skip
 """What makes two users one, in this order: of doubles one ends before both are one user's."""
 

@@ -272,7 +272,7 @@ def read_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str,
 
 def delete_before(tx: Transaction, before: date, limit: int) -> int:
     """Remove up to `most` ledgers and texts of months before `before`; says how many went."""
-    dropping = ("drop_ledgers", "drop_pulse_ledgers", "drop_blobs")
+    dropping = ("delete_expired_ledgers", "delete_expired_pulse_ledgers", "delete_expired_texts")
     return sum(tx.run(SQL[name], before=before, most=limit) for name in dropping)
 
 
