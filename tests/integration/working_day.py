@@ -150,9 +150,16 @@ def administer_tenant(desk: ConversationHarness) -> None:
     admin = desk.admin
     with desk.database.transaction(admin) as tx:
         member = members.add_member(
-            admin, tx, issuer=ISSUER.url, subject="ines", display_name="Ines", roles=["viewer"], clearance=1,
-            now=desk.clock(), new_id=uuid7,
-        )  # fmt: skip
+            admin,
+            tx,
+            issuer=ISSUER.url,
+            subject="ines",
+            display_name="Ines",
+            roles=["viewer"],
+            clearance=1,
+            now=desk.clock(),
+            new_id=uuid7,
+        )
         members.update_member(
             admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7
         )
@@ -360,9 +367,15 @@ def account_spend(desk: ConversationHarness) -> None:
         spend.resume_model_calls(admin, tx, now)
     with pytest.raises(SpendRefused):
         spend.reserve_in_transaction(
-            desk.database, admin, reservation_id=uuid7(now), amount=cap * 2, purpose="turn", default_cap=cap,
-            expires_at=soon, now=now,
-        )  # fmt: skip
+            desk.database,
+            admin,
+            reservation_id=uuid7(now),
+            amount=cap * 2,
+            purpose="turn",
+            default_cap=cap,
+            expires_at=soon,
+            now=now,
+        )
     with desk.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
         assert cost_report.read_cost_report(admin, tx, 2, now).usage

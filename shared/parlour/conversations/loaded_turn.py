@@ -71,10 +71,15 @@ type ReadInOwnTransaction = Callable[[Callable[[Transaction], list[Item]]], list
 
 
 def load_turn(
-    tx: Transaction, lease: Lease, turn: OpenTurn, input_messages: Sequence[InboundMessage],
+    tx: Transaction,
+    lease: Lease,
+    turn: OpenTurn,
+    input_messages: Sequence[InboundMessage],
     linked_records_cache: LinkedRecordsCache,
-    available_providers: Collection[str], now: datetime, read_in_own_transaction: ReadInOwnTransaction,
-) -> LoadedTurn:  # fmt: skip
+    available_providers: Collection[str],
+    now: datetime,
+    read_in_own_transaction: ReadInOwnTransaction,
+) -> LoadedTurn:
     """Read the turn's material; `providers` are those that can be asked, and `later` reads in a transaction of its own
     what only some turns need. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
     persona = bindings.load_persona(tx, lease.binding_id, lease.user_id)
@@ -100,9 +105,16 @@ def load_turn(
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.list_unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.list_undispatched(tx, turn.id)
     return LoadedTurn(
-        principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
-        entity_id=about.id if about else None, recent_user_texts=_recent_user_texts(prompting.materials),
-    )  # fmt: skip
+        principal,
+        persona,
+        tuple(tools),
+        prompting,
+        journal,
+        left_open,
+        undispatched,
+        entity_id=about.id if about else None,
+        recent_user_texts=_recent_user_texts(prompting.materials),
+    )
 
 
 @dataclass(slots=True)
@@ -151,10 +163,16 @@ class _TurnLoader:
         if is_stale or self._has_restricted_sources(inputs):
             return None
         return PromptBuilder(
-            inputs.materials, inputs.profile, moment, inputs.cache_state, inputs.prepared_turn, self._writing_tools(),
-            rounds, steps,
+            inputs.materials,
+            inputs.profile,
+            moment,
+            inputs.cache_state,
+            inputs.prepared_turn,
+            self._writing_tools(),
+            rounds,
+            steps,
             is_recorded=True,
-        )  # fmt: skip
+        )
 
     def new_prompt_builder(self) -> PromptBuilder:
         """The prompts of a turn that begins."""
@@ -164,18 +182,25 @@ class _TurnLoader:
             self.principal, self.tx, standing.cached_briefing
         )
         moment = AssemblyContext(
-            self.turn.frozen_at, self.principal.clearance, self.model, self._persona_versions(),
+            self.turn.frozen_at,
+            self.principal.clearance,
+            self.model,
+            self._persona_versions(),
             has_restricted_source=is_gone or before.has_withholding_changed,
-        )  # fmt: skip
+        )
         known = memory_writes.recall_memories(
             self.tx, self.lease, self.persona, before.past_turns, self.input_messages, self.turn.frozen_at
         )
         materials = self._materials(before, [*changed, *known.items])
         prompting = PromptBuilder(
-            materials, self._budget_profile(), moment, standing, writing_tools=self._writing_tools(),
+            materials,
+            self._budget_profile(),
+            moment,
+            standing,
+            writing_tools=self._writing_tools(),
             max_episodes=known.max_episodes,
             is_summary_requested=before.is_summary_requested,
-        )  # fmt: skip
+        )
         if is_briefing_due(materials, standing, moment):
             prompting.materials = replace(
                 materials, briefing_candidates=[*materials.briefing_candidates, *self._surrounding_candidates(self.tx)]

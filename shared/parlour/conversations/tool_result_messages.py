@@ -37,11 +37,15 @@ def store_tool_result(
     key = f"tool:{call.id}:{call.run_token}"
     told: JsonObject = {"tool": call.name, "asked_with": call.arguments, "outcome": call.state}
     place = store.insert_tool_result(
-        tx, turn_id=call.turn_id, id=new_id(now),
+        tx,
+        turn_id=call.turn_id,
+        id=new_id(now),
         body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
-        provider_message_id=key, now=now, due_at=now + SWEEP_DELAY,
+        provider_message_id=key,
+        now=now,
+        due_at=now + SWEEP_DELAY,
         metadata={"type": user_message.TOOL_RESULT_KIND, "tool": call.name, "tool_call_id": str(call.id)},
-    )  # fmt: skip
+    )
     if place is None:
         return None
     return PendingWakeup(

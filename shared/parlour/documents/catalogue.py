@@ -191,4 +191,4 @@ def _encode_cursor(document: Document) -> str:
 def _outline_line(document: Document, depth: int) -> OutlineLine:
     return OutlineLine(
         document.handle, document.title, document.description, document.length, depth, document.is_context
-    )  # fmt: skip
+    )

@@ -36,7 +36,7 @@ def remaining_lines(data: bytes, erased_ids: Collection[str]) -> list[bytes]:
 
 def _rewrite_archive(
     principal: Principal, database: Database, media: ObjectStore, archive: ArchiveRow, erased_ids: Collection[str]
-) -> None:  # fmt: skip
+) -> None:
     data = media.get(archive.object_key, _MAX_ARCHIVE_BYTES)
     if data is None:
         return

@@ -132,10 +132,12 @@ class ErasurePlan:
     def pulse_deletion_parameters(self) -> dict[str, list[str] | list[UUID]]:
         """By what Pulses go: the parameters of `drop_pulses`."""
         return {
-            "told": self.source_ids(), "said_of": self.partial_source_ids(),
+            "told": self.source_ids(),
+            "said_of": self.partial_source_ids(),
             "values": quotations.ilike_patterns(self.written_values),
-            "own": self.ids_of("entities"), "asked_by": self.requesters,
-        }  # fmt: skip
+            "own": self.ids_of("entities"),
+            "asked_by": self.requesters,
+        }
 
 
 def make_plan(tx: Transaction, target: ErasureTarget, *, keep_records: bool = False) -> ErasurePlan:
@@ -184,7 +186,11 @@ def _quote_search_terms(tx: Transaction, said: MessageRow) -> list[str]:
     needles = quotations.quote_search_terms(said.body)
     others = store.read_ids(tx, "list_other_messages", user_id=said.user_id, id=said.id) if needles else []
     for some in _in_batches(others):
-        needles = quotations.terms_not_in(needles, store.read_texts(tx, "read_message_bodies", ids=list(some))) if needles else []
+        needles = (
+            quotations.terms_not_in(needles, store.read_texts(tx, "read_message_bodies", ids=list(some)))
+            if needles
+            else []
+        )
     return needles
 
 
@@ -192,7 +198,9 @@ def _turns_quoting(tx: Transaction, said: MessageRow, needles: Sequence[str]) ->
     """The turns since then in which something was made that repeats it."""
     patterns = quotations.ilike_patterns(needles)
     later = store.read_ids(tx, "list_turns_since", user_id=said.user_id, since=said.received_at) if needles else []
-    found = (store.read_ids(tx, "find_turns_quoting", turns=list(some), patterns=patterns) for some in _in_batches(later))
+    found = (
+        store.read_ids(tx, "find_turns_quoting", turns=list(some), patterns=patterns) for some in _in_batches(later)
+    )
     return [one for some in found for one in some]
 
 
@@ -235,7 +243,9 @@ def _add_turns(tx: Transaction, plan: ErasurePlan, turn_ids: Sequence[UUID]) -> 
         plan.redacted_turn_numbers.setdefault(one.session_id, set()).add(one.number)
     own = plan.ids_of("messages", "emptied")
     _add_rows(plan, store.read_table_rows(tx, "plan_turn_rows", turns=ids, messages=own))
-    _add_rows(plan, store.read_table_rows(tx, "plan_memory_rows", turns=ids, messages=plan.ids_of("messages", "emptied")))
+    _add_rows(
+        plan, store.read_table_rows(tx, "plan_memory_rows", turns=ids, messages=plan.ids_of("messages", "emptied"))
+    )
 
 
 def _add_rows(plan: ErasurePlan, rows: Iterable[TableRow]) -> None:

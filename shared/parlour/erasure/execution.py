@@ -121,9 +121,12 @@ def get_report(principal: Principal, tx: Transaction, report_id: UUID) -> JsonOb
 
 
 def _dry_run(
-    principal: Principal, services: ErasureDependencies, request: ErasureRequest, report: ErasureReport,
-    seconds_left: SecondsLeft
-) -> JsonObject:  # fmt: skip
+    principal: Principal,
+    services: ErasureDependencies,
+    request: ErasureRequest,
+    report: ErasureReport,
+    seconds_left: SecondsLeft,
+) -> JsonObject:
     def read[R](work: Callable[[Transaction], R]) -> R:
         return services.database.run(principal, work)
 
@@ -290,7 +293,7 @@ class _Erasure:
             with suppress(NotFound):  # it was deleted before; what is left of it is gone by now
                 uploads.delete_file(
                     self.principal, services.database, services.files, self.target.id, self.now, services.new_id
-                )  # fmt: skip
+                )
         self.completed.are_files_deleted = True
         self._save_completed()
 

@@ -95,17 +95,29 @@ class ErasureReport:
         "rows": [{"table", "action", "reason", "count", "ids"}], "object_keys": [key], "dead_letters": {queue: number},
         "recreated": [kind/id], "out_of_reach": [{"where", "explanation"}]}"""
         return {
-            "id": str(self.id), "kind": self.target.kind, "target_id": str(self.target.id), "requested_by": self.requested_by,
-            "at": self.at.isoformat(), "dry_run": self.is_dry_run, "finished": self.is_finished,
-            "counts": count_by_action(self.rows), "rows": group_rows(self.rows, max_ids),
-            "object_keys": [*sorted(self.object_keys)], "dead_letters": {**self.dead_letters}, "recreated": [*self.recreated],
+            "id": str(self.id),
+            "kind": self.target.kind,
+            "target_id": str(self.target.id),
+            "requested_by": self.requested_by,
+            "at": self.at.isoformat(),
+            "dry_run": self.is_dry_run,
+            "finished": self.is_finished,
+            "counts": count_by_action(self.rows),
+            "rows": group_rows(self.rows, max_ids),
+            "object_keys": [*sorted(self.object_keys)],
+            "dead_letters": {**self.dead_letters},
+            "recreated": [*self.recreated],
             "out_of_reach": [{"where": one.where, "explanation": one.explanation} for one in self.out_of_reach],
-        }  # fmt: skip
+        }
 
 
 def count_by_action(rows: Sequence[RowOutcome]) -> dict[str, Json]:
     """Rows by their fate."""
-    return {action: total for action in get_args(RowAction.__value__) if (total := sum(one.action == action for one in rows))}
+    return {
+        action: total
+        for action in get_args(RowAction.__value__)
+        if (total := sum(one.action == action for one in rows))
+    }
 
 
 def merge_saved_report(saved: Mapping[str, Any], report: ErasureReport) -> None:

@@ -113,10 +113,14 @@ class ErasureTransaction:
         """Facts and episodes, Pulses, and what pinned briefings say."""
         tx, reach = self.tx, self.plan
         gone = self._unsupported_fact_ids()
-        earlier = store.read_ids(tx, "find_superseded_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        earlier = (
+            store.read_ids(tx, "find_superseded_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        )
         if reach.target.kind == "fact":
             store.execute(tx, "record_fact_erasure", id=self.report.id, fact_id=reach.target.id, now=self.now)
-        store.execute(tx, "delete_facts", ids=gone, decisions=reach.ids_of("fact_decisions"), messages=reach.message_ids)
+        store.execute(
+            tx, "delete_facts", ids=gone, decisions=reach.ids_of("fact_decisions"), messages=reach.message_ids
+        )
         if earlier:
             self.report.record_rows("restored", "facts", store.read_ids(tx, "restore_facts", ids=earlier))
         store.execute(tx, "delete_pulse_texts", **reach.pulse_deletion_parameters())
@@ -167,14 +171,23 @@ class ErasureTransaction:
         store.execute(tx, "redact_messages", ids=emptied)
         titled = reach.affected_sessions if reach.target.kind == "message" else []
         store.execute(
-            tx, "delete_session_memory", episodes=reach.ids_of("episodes"), kept=reach.ids_of("summary_key_details"),
-            sessions=reach.affected_sessions, states=reach.ids_of("agent_states"), titled=titled, summaries=summaries,
+            tx,
+            "delete_session_memory",
+            episodes=reach.ids_of("episodes"),
+            kept=reach.ids_of("summary_key_details"),
+            sessions=reach.affected_sessions,
+            states=reach.ids_of("agent_states"),
+            titled=titled,
+            summaries=summaries,
             saying=reach.retitled_sessions,
             firsts=[min(reach.redacted_turn_numbers.get(one, ()), default=None) for one in reach.affected_sessions],
             now=self.now,
-        )  # fmt: skip
+        )
         store.execute(
-            tx, "recount_anchors", sessions=[*reach.affected_sessions, *reach.foreign_sessions], each=_MESSAGES_PER_ANCHOR
+            tx,
+            "recount_anchors",
+            sessions=[*reach.affected_sessions, *reach.foreign_sessions],
+            each=_MESSAGES_PER_ANCHOR,
         )
         again = sorted({UUID(one.partition("/")[0]) for one in summaries})
         for session_id in again:

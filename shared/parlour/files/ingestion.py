@@ -272,7 +272,7 @@ def _write(
     )
     store.finish_file(
         tx, held.id, "embedding", now, pages=done.pages, tokens=done.tokens, chunks=len(rows), sha256=done.sha256
-    )  # fmt: skip
+    )
     if held.version > 1:
         work_due.schedule(tx, "file", held.id, now + CLEANUP_DELAY)
     else:

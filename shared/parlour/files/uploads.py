@@ -61,10 +61,18 @@ def start_upload(
     name, media_type = _validated_name(new.name, new.size_bytes)
     entity_id, level = _record_and_classification(principal, tx, new)
     store.add_file(
-        tx, file_id=file_id, entity_id=entity_id, team_id=_team_id(tx, new.team), name=name, media_type=media_type,
-        object_key=file_object_key(principal.tenant_id, file_id, 1), size_bytes=new.size_bytes, classification=level,
-        by=principal.name, now=now,
-    )  # fmt: skip
+        tx,
+        file_id=file_id,
+        entity_id=entity_id,
+        team_id=_team_id(tx, new.team),
+        name=name,
+        media_type=media_type,
+        object_key=file_object_key(principal.tenant_id, file_id, 1),
+        size_bytes=new.size_bytes,
+        classification=level,
+        by=principal.name,
+        now=now,
+    )
     work_due.schedule(tx, "file", file_id, now + CLEANUP_DELAY)
     log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
     return _start_version(principal, tx, uploads, file_id, 1, media_type)
@@ -289,7 +297,7 @@ def _queue_version(
     key = file_object_key(principal.tenant_id, file_id, version)
     store.queue_file(
         tx, file_id, version=version, name=kept, media_type=media_type, object_key=key, size_bytes=size, now=now
-    )  # fmt: skip
+    )
     work_due.schedule(tx, "file", file_id, now + work_due.SWEEP_DELAY)
     log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
     return True

@@ -48,9 +48,12 @@ class CostReport:
     def _day_json(self, day: DailySpend) -> JsonObject:
         used = [one for one in self.usage if one.day == day.day]
         return {
-            "day": day.day.isoformat(), "spent_usd": _format_usd(day.spent_usd), "unsettled_usd": _format_usd(day.unsettled_usd),
-            "degraded_turns": day.degraded_turns, **_breakdown(used),
-        }  # fmt: skip
+            "day": day.day.isoformat(),
+            "spent_usd": _format_usd(day.spent_usd),
+            "unsettled_usd": _format_usd(day.unsettled_usd),
+            "degraded_turns": day.degraded_turns,
+            **_breakdown(used),
+        }
 
 
 def read_cost_report(principal: Principal, tx: Transaction, days: int, now: datetime) -> CostReport:

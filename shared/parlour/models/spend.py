@@ -63,9 +63,15 @@ def reserve(
     no room or model calls are switched off.
     """
     room = store.reserve(
-        tx, reservation_id=reservation_id, day=_utc_day(now), purpose=purpose, amount=_round_up(amount),
-        default_cap=default_cap, expires_at=expires_at, now=now,
-    )  # fmt: skip
+        tx,
+        reservation_id=reservation_id,
+        day=_utc_day(now),
+        purpose=purpose,
+        amount=_round_up(amount),
+        default_cap=default_cap,
+        expires_at=expires_at,
+        now=now,
+    )
     if room is None:
         raise NotFound("tenant not found")
     if room.is_stopped:
@@ -73,10 +79,14 @@ def reserve(
         raise SpendRefused("model calls are switched off for this tenant; switch them on again")
     if not room.is_reserved:
         log.warning(
-            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap_usd),
+            "spend_refused",
+            reason="cap",
+            purpose=purpose,
+            cap_usd=float(room.cap_usd),
             spent_usd=float(room.spent_usd),
-            reserved_usd=float(room.reserved_usd), amount_usd=float(amount),
-        )  # fmt: skip
+            reserved_usd=float(room.reserved_usd),
+            amount_usd=float(amount),
+        )
         raise SpendRefused
 
 
@@ -101,9 +111,14 @@ def reserve_in_transaction(
 
     def work(tx: Transaction) -> None:
         reserve(
-            tx, reservation_id=reservation_id, amount=amount, purpose=purpose, default_cap=default_cap,
-            expires_at=expires_at, now=now,
-        )  # fmt: skip
+            tx,
+            reservation_id=reservation_id,
+            amount=amount,
+            purpose=purpose,
+            default_cap=default_cap,
+            expires_at=expires_at,
+            now=now,
+        )
         reserved.append(reservation_id)
         check_reservation(tx)
 
@@ -192,9 +207,12 @@ def _warn_thresholds(tx: Transaction, settled: SettledDay, percent: int) -> None
         return
     for warning in passed:
         log.warning(
-            "spend_warning", percent=warning, tenant_id=settled.tenant_id, cap_usd=float(settled.cap_usd),
+            "spend_warning",
+            percent=warning,
+            tenant_id=settled.tenant_id,
+            cap_usd=float(settled.cap_usd),
             spent_usd=float(settled.spent_usd),
-        )  # fmt: skip
+        )
         log.count("SpendWarning")
 
 

@@ -151,7 +151,7 @@ def update_record(
         staleness.mark_parents_stale(tx, [before.id], now)
     store.update_record(
         tx, after, is_moved=moved, project_id=project.id if project else None, by=principal.name, now=now
-    )  # fmt: skip
+    )
     to = (project.id, project.classification) if project and moved else (None, 0)
     propagation.propagate_update(
         principal, tx, RecordTransition(kind, before, after, found, *to), after, now, new_id, origin

@@ -206,9 +206,15 @@ def _end_unless_running(tx: Transaction, call_id: UUID, now: datetime) -> EndedC
     in_doubt = call.writes and call.is_accepted
     result = error_result(OutcomeUnknown() if in_doubt else ToolCancelled())
     store.end_run(
-        tx, id=call.id, run=call.run_token, state="unknown" if in_doubt else "failed", result=result.content,
-        code=ToolCancelled.code, latency_ms=None, now=now,
-    )  # fmt: skip
+        tx,
+        id=call.id,
+        run=call.run_token,
+        state="unknown" if in_doubt else "failed",
+        result=result.content,
+        code=ToolCancelled.code,
+        latency_ms=None,
+        now=now,
+    )
     return _get_call(tx, call_id).to_ended_call()
 
 

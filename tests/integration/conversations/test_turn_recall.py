@@ -68,10 +68,14 @@ def talk(desk: ConversationHarness, visitor: Principal, session: UUID, turns: in
     for number in range(2, turns + 1):
         say(desk, visitor, session, f"Delivery {number} of gravel came at noon, nothing else happened today.")
     services = EmbeddingDependencies(
-        desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), desk.embedding, backfill.run_backfill,
-        Decimal(20), desk.clock,
+        desk.database,
+        EmbeddingSpaces([PricedEmbedder(WordEmbedder())]),
+        desk.embedding,
+        backfill.run_backfill,
+        Decimal(20),
+        desk.clock,
         uuid7,
-    )  # fmt: skip
+    )
     embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)
 
 

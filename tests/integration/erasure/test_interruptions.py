@@ -126,9 +126,13 @@ def forgotten(
     desk = aviary.desk
     letters = {name: Mortal(one, life) for name, one in aviary.letters.items()}
     services = ErasureDependencies(
-        cast("Any", Mortal(desk.database, life)), cast("Any", Mortal(aviary.bucket, life)),
-        cast("Any", Mortal(aviary.room.files, life)), cast("Any", letters), desk.clock, uuid7,
-    )  # fmt: skip
+        cast("Any", Mortal(desk.database, life)),
+        cast("Any", Mortal(aviary.bucket, life)),
+        cast("Any", Mortal(aviary.room.files, life)),
+        cast("Any", letters),
+        desk.clock,
+        uuid7,
+    )
     return execution.erase(desk.admin, services, ErasureRequest(ErasureTarget(kind, target)), seconds_left)
 
 

@@ -62,8 +62,16 @@ def test_turns_before_the_cut_are_passed_over_by_an_index(desk: ConversationHarn
     with desk.database.transaction(desk.tenant_id) as tx:
         tx.run(Query("test.index", "Whatever the size of the table.", "SET LOCAL enable_seqscan = off"))
         plan = tx.value(
-            explained, session_id=UUID(int=1), before=5_000, most=25, clearance=1, model="anthropic/claude-sonnet-5-5",
-            kinds=list(KEY_DETAIL_KINDS), lines=4, at=desk.clock(), awaited=desk.clock(),
-        )  # fmt: skip
+            explained,
+            session_id=UUID(int=1),
+            before=5_000,
+            most=25,
+            clearance=1,
+            model="anthropic/claude-sonnet-5-5",
+            kinds=list(KEY_DETAIL_KINDS),
+            lines=4,
+            at=desk.clock(),
+            awaited=desk.clock(),
+        )
     bounded = re.findall(r"\"Index Cond\": \"[^\"]*number >= \$", json.dumps(plan))
     assert len(bounded) == 2  # of history, and of its recap

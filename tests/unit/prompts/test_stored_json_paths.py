@@ -36,7 +36,10 @@ def test_a_path_into_a_standing_leads_to_a_field(path: str) -> None:
 
 
 def test_the_lines_beside_a_summary_lead_to_their_turns() -> None:
-    assert "jsonb_path_query(cache_state, '$.compacted_history.summary.key_details[*]?(@.from_agent==true).turn_number')" in SQL
+    assert (
+        "jsonb_path_query(cache_state, '$.compacted_history.summary.key_details[*]?(@.from_agent==true).turn_number')"
+        in SQL
+    )
     assert at(STORED.cache_state, "compacted_history,summary,key_details,0,from_agent") is True
     assert at(STORED.cache_state, "compacted_history,summary,key_details,0,turn_number") == 2
 

@@ -14,10 +14,17 @@ from parlour.text.token_counter import TokenCounter
 @pytest.mark.parametrize(
     ("text", "script"),
     [
-        ("The slab", "latin"), ("", "latin"), ("1234", "latin"), ("👷🏽 ok", "latin"), ("नींव का निरीक्षण", "devanagari"),
-        ("அடித்தளம்", "tamil"), ("基礎", "han"), ("Фундамент", "cyrillic"), ("Crane का निरीक्षण हुआ", "devanagari"),
+        ("The slab", "latin"),
+        ("", "latin"),
+        ("1234", "latin"),
+        ("👷🏽 ok", "latin"),
+        ("नींव का निरीक्षण", "devanagari"),
+        ("அடித்தளம்", "tamil"),
+        ("基礎", "han"),
+        ("Фундамент", "cyrillic"),
+        ("Crane का निरीक्षण हुआ", "devanagari"),
     ],
-)  # fmt: skip
+)
 def test_a_text_is_counted_by_the_script_that_most_of_it_is_in(text: str, script: str) -> None:
     assert token_counter.script_of(text) == script
 

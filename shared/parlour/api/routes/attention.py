@@ -207,26 +207,42 @@ def _attention_json(
 
 def _tool_call_json(one: UnknownCall) -> JsonObject:
     return {
-        "id": str(one.id), "turn_id": str(one.turn_id), "session_id": str(one.session_id), "tool": one.name,
-        "arguments": one.arguments, "runs": one.runs, "at": one.started_at.isoformat(),
-    }  # fmt: skip
+        "id": str(one.id),
+        "turn_id": str(one.turn_id),
+        "session_id": str(one.session_id),
+        "tool": one.name,
+        "arguments": one.arguments,
+        "runs": one.runs,
+        "at": one.started_at.isoformat(),
+    }
 
 
 def _reply_json(one: StuckReply) -> JsonObject:
     return {
-        "id": str(one.id), "turn_id": str(one.turn_id) if one.turn_id else None, "session_id": str(one.session_id),
-        "state": one.state, "channel": one.channel, "recipient": f"…{one.recipient[-_SHOWN_DIGITS:]}", "text": one.text,
-        "problem": one.problem or "", "at": one.created_at.isoformat(),
-    }  # fmt: skip
+        "id": str(one.id),
+        "turn_id": str(one.turn_id) if one.turn_id else None,
+        "session_id": str(one.session_id),
+        "state": one.state,
+        "channel": one.channel,
+        "recipient": f"…{one.recipient[-_SHOWN_DIGITS:]}",
+        "text": one.text,
+        "problem": one.problem or "",
+        "at": one.created_at.isoformat(),
+    }
 
 
 def _turn_json(one: FailedTurn) -> JsonObject:
     return {
-        "id": str(one.id), "turn_id": str(one.id), "session_id": str(one.session_id), "channel": one.channel,
-        "binding": one.binding, "texts": [*one.message_texts], "problem": one.problem or "",
+        "id": str(one.id),
+        "turn_id": str(one.id),
+        "session_id": str(one.session_id),
+        "channel": one.channel,
+        "binding": one.binding,
+        "texts": [*one.message_texts],
+        "problem": one.problem or "",
         "attempts": one.attempt_count,
         "at": one.finished_at.isoformat(),
-    }  # fmt: skip
+    }
 
 
 def _spend_json(today: SpendToday) -> JsonObject:
@@ -242,6 +258,10 @@ def _spend_json(today: SpendToday) -> JsonObject:
     elif reached:
         problem = "Today's cap is reached. Users get a canned reply until 0:00 UTC."
     return {
-        "spent_usd": f"{today.spent_usd:f}", "reserved_usd": f"{today.reserved_usd:f}", "cap_usd": f"{today.cap_usd:f}",
-        "stopped": today.is_stopped, "cap_reached": reached, "problem": problem,
-    }  # fmt: skip
+        "spent_usd": f"{today.spent_usd:f}",
+        "reserved_usd": f"{today.reserved_usd:f}",
+        "cap_usd": f"{today.cap_usd:f}",
+        "stopped": today.is_stopped,
+        "cap_reached": reached,
+        "problem": problem,
+    }

@@ -42,12 +42,17 @@ def list_erasures(caller: Admin, limit: Limit = 50) -> JsonObject:
     return {
         "erasures": [
             {
-                "id": str(row.id), "kind": row.kind, "target_id": str(row.target_id), "requested_by": row.requested_by,
-                "at": row.at.isoformat(), "finished": row.is_finished, "counts": row.counts,
+                "id": str(row.id),
+                "kind": row.kind,
+                "target_id": str(row.target_id),
+                "requested_by": row.requested_by,
+                "at": row.at.isoformat(),
+                "finished": row.is_finished,
+                "counts": row.counts,
             }
             for row in found
         ]
-    }  # fmt: skip
+    }
 
 
 @router.get("/erasures/{report_id}")
@@ -66,15 +71,20 @@ def erase_user(user_id: UUID, caller: Admin, dry_run: DryRun = False, keep_recor
 @router.delete("/messages/{message_id}")
 def erase_message(
     message_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False
-) -> JsonObject:  # fmt: skip
+) -> JsonObject:
     """Forget what one message said, and all that was made of it; its place in the conversation stays, empty."""
     return run_erasure(caller, "message", message_id, dry_run=dry_run, keep_records=keep_records)
 
 
 def run_erasure(
-    caller: Caller, kind: ErasableKind, target_id: UUID, *,
-    dry_run: bool = False, keep_records: bool = False, requested_by: Principal | None = None,
-) -> JsonObject:  # fmt: skip
+    caller: Caller,
+    kind: ErasableKind,
+    target_id: UUID,
+    *,
+    dry_run: bool = False,
+    keep_records: bool = False,
+    requested_by: Principal | None = None,
+) -> JsonObject:
     """The report. `asked_by`: whom the caller is taken for, where it is their own that they have forgotten."""
     services, until = caller.dependencies, caller.now + _TIME_LIMIT
 

@@ -117,7 +117,7 @@ def put_pulse_cap(change: PulseCapChange, caller: Admin) -> JsonObject:
             target = f"tenant:{caller.principal.tenant_id}"
             audit.add_entry(
                 caller.principal, tx, "pulse_cap.changed", target, told, caller.now, caller.dependencies.new_id
-            )  # fmt: skip
+            )
         told_now = _statistics_json(caller, tx, 1)
     caller.request_embedding()  # what waited for room is due now
     return told_now

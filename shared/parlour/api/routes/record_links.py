@@ -49,6 +49,10 @@ def _links_json(caller: Caller, ref: UUID | str, type_filter: str | None, page_n
     types: list[Json] = [{"type": one.key, "name": one.name, "total": one.total} for one in page.linked.types]
     links: list[Json] = [one.to_json() | {"type_name": one.type_name} for one in page.linked.records]
     return {
-        "record": page.linked.handle, "name": page.linked.name, "types": types, "links": links, "page": page.page_number,
+        "record": page.linked.handle,
+        "name": page.linked.name,
+        "types": types,
+        "links": links,
+        "page": page.page_number,
         "pages": page.page_count,
-    }  # fmt: skip
+    }

@@ -58,10 +58,14 @@ def list_readable_sessions(
     if principal.kind == "user":
         raise Forbidden("use the visitor's own token to list their conversations")
     return store.list_readable_sessions(
-        tx, entity_id=entity_id, user_id=user_id, visibilities=_readable_visibilities(principal),
+        tx,
+        entity_id=entity_id,
+        user_id=user_id,
+        visibilities=_readable_visibilities(principal),
         clearance=principal.clearance,
-        archived=is_archived, limit=min(limit, MAX_SESSIONS),
-    )  # fmt: skip
+        archived=is_archived,
+        limit=min(limit, MAX_SESSIONS),
+    )
 
 
 def _readable_visibilities(principal: Principal) -> tuple[SessionVisibility, ...]:

@@ -56,10 +56,13 @@ def set(  # noqa: A001 - called as shared_facts.set
 
 
 def _write(
-    principal: Principal, tx: Transaction, scope_and_owner: tuple[SharedScope, UUID], key_and_value: tuple[str, str],
+    principal: Principal,
+    tx: Transaction,
+    scope_and_owner: tuple[SharedScope, UUID],
+    key_and_value: tuple[str, str],
     now: datetime,
     new_id: NewId,
-) -> UUID:  # fmt: skip
+) -> UUID:
     (scope, owner), (key, value) = scope_and_owner, key_and_value
     before, made = store.lock_shared_fact(tx, scope, owner, key), new_id(now)
     if before is not None and before.value == value:

@@ -78,8 +78,10 @@ _PROMISE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_PATTERNS: tuple[tuple[KeyDetailKind, re.Pattern[str]], ...] = (
-    ("approval", _APPROVAL_WORDS), ("decision", _DECISION_WORDS), ("promise", _PROMISE_WORDS),
-)  # fmt: skip
+    ("approval", _APPROVAL_WORDS),
+    ("decision", _DECISION_WORDS),
+    ("promise", _PROMISE_WORDS),
+)
 _NOT_A_NAME = MONTH_NUMBERS.keys() | WEEKDAY_NAMES | {"i", "ok", "hello", "sorry"}
 
 

@@ -122,19 +122,27 @@ def find_base_summary(tx: Transaction, session_id: UUID, clearance: int, *, need
 def list_turns_after(tx: Transaction, session_id: UUID, after_turn: int, clearance: int, limit: int) -> list[TurnRow]:
     return tx.all(
         SQL["list_turns_after"], TurnRow, session_id=session_id, after=after_turn, clearance=clearance, most=limit
-    )  # fmt: skip
+    )
 
 
 def add_summary(tx: Transaction, session_id: UUID, summary: NewSummary, now: datetime) -> int | None:
     """The version that it is; None where something that it tells of was deleted meanwhile."""
     version: int | None = tx.value(
-        SQL["add_summary"], session_id=session_id, base=summary.base_version, until=summary.until_turn,
+        SQL["add_summary"],
+        session_id=session_id,
+        base=summary.base_version,
+        until=summary.until_turn,
         text=summary.text,
-        kept=list(summary.included_message_ids), dropped=list(summary.omitted_message_ids),
-        messages=summary.message_count, turns=list(summary.reply_turn_ids),
-        is_passed=summary.is_skipped, provider=summary.provider, model=summary.model, cost_usd=summary.cost_usd,
+        kept=list(summary.included_message_ids),
+        dropped=list(summary.omitted_message_ids),
+        messages=summary.message_count,
+        turns=list(summary.reply_turn_ids),
+        is_passed=summary.is_skipped,
+        provider=summary.provider,
+        model=summary.model,
+        cost_usd=summary.cost_usd,
         now=now,
-    )  # fmt: skip
+    )
     return version
 
 
@@ -179,10 +187,17 @@ def find_last_anchored_turn(tx: Transaction, session_id: UUID) -> int:
 
 def add_anchor(tx: Transaction, row_id: UUID, session_id: UUID, row: RowDraft, now: datetime) -> None:
     tx.run(
-        SQL["add_anchor"], id=row_id, session_id=session_id, ordinal=row.ordinal, title=row.title,
-        content=row.content, content_hash=row.content_hash, classification=row.classification,
-        metadata=row.metadata, now=now,
-    )  # fmt: skip
+        SQL["add_anchor"],
+        id=row_id,
+        session_id=session_id,
+        ordinal=row.ordinal,
+        title=row.title,
+        content=row.content,
+        content_hash=row.content_hash,
+        classification=row.classification,
+        metadata=row.metadata,
+        now=now,
+    )
 
 
 def set_anchor_counts(tx: Transaction, session_id: UUID, anchor_count: int, anchored_message_count: int) -> None:

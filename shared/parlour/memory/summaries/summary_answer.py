@@ -137,9 +137,14 @@ def check_answer(answer: str, request: SummaryRequest) -> CheckedSummary:
     kept, strange = _parse_message_ids(given.get("kept_message_ids"), request.message_ids_by_number)
     dropped, stranger = _parse_message_ids(given.get("dropped_message_ids"), request.message_ids_by_number)
     return CheckedSummary(
-        text, kept, tuple(one for one in dropped if one not in kept), given.get("agent_state_item_updates", []),
-        given.get("agent_state_updates", {}), made_up, strange + stranger,
-    )  # fmt: skip
+        text,
+        kept,
+        tuple(one for one in dropped if one not in kept),
+        given.get("agent_state_item_updates", []),
+        given.get("agent_state_updates", {}),
+        made_up,
+        strange + stranger,
+    )
 
 
 def _parse_object(answer: str) -> JsonObject:

@@ -12,7 +12,7 @@ from parlour.prompts.assembly.compaction import KeyDetailKind
 
 def turn_from_row(
     turn_id: UUID, number: int, messages: list[JsonObject], *, is_reply_withheld: bool, has_reply_sources: bool
-) -> WindowTurn:  # fmt: skip
+) -> WindowTurn:
     """A turn with what was said in it, without replies that may not be told any more."""
     spoken = [_message_from_json(one) for one in messages]
     told = tuple(one for one in spoken if one.text.strip() and not (one.from_agent and is_reply_withheld))

@@ -170,8 +170,15 @@ class RemainingBudget:
 
 
 OVERFLOW_LAYERS = (
-    Layer.TOOLS, Layer.TIERS, Layer.BRIEFING, Layer.SUMMARY, Layer.HEARTBEAT, Layer.REMINDER, Layer.MESSAGE, Layer.CALLS
-)  # fmt: skip
+    Layer.TOOLS,
+    Layer.TIERS,
+    Layer.BRIEFING,
+    Layer.SUMMARY,
+    Layer.HEARTBEAT,
+    Layer.REMINDER,
+    Layer.MESSAGE,
+    Layer.CALLS,
+)
 """The layers that PromptOverflow may name: those that do not give way, and the turn's calls once every result is down
 to a few words."""
 
@@ -234,9 +241,14 @@ def _parse_limits(name: str, given: Json, profile: BudgetProfile) -> TokenLimits
 
 
 _EVICTABLE: Sequence[SourceKind] = (
-    SourceKind.OTHER_SESSIONS, SourceKind.NEAREST, SourceKind.FILE_SUMMARIES, SourceKind.RECALL, SourceKind.EPISODES,
-    SourceKind.FACTS, SourceKind.HISTORY
-)  # fmt: skip
+    SourceKind.OTHER_SESSIONS,
+    SourceKind.NEAREST,
+    SourceKind.FILE_SUMMARIES,
+    SourceKind.RECALL,
+    SourceKind.EPISODES,
+    SourceKind.FACTS,
+    SourceKind.HISTORY,
+)
 
 
 def _parse_eviction_order(given: Json, profile: BudgetProfile) -> tuple[SourceKind, ...]:

@@ -68,10 +68,13 @@ def turn_json(recorded: RecordedTurn) -> JsonObject:
     """Which turn it is, and its neighbours in the session."""
     place = recorded.position
     return {
-        "id": str(recorded.turn_id), "session_id": str(place.session_id), "number": place.number,
-        "previous_turn_id": str(place.previous_turn_id) if place.previous_turn_id else None, "next_turn_id": str(place.next_turn_id) if place.next_turn_id else None,
+        "id": str(recorded.turn_id),
+        "session_id": str(place.session_id),
+        "number": place.number,
+        "previous_turn_id": str(place.previous_turn_id) if place.previous_turn_id else None,
+        "next_turn_id": str(place.next_turn_id) if place.next_turn_id else None,
         "steps": [one.step for one in recorded.prompts],
-    }  # fmt: skip
+    }
 
 
 def deleted_sources_json(recorded: RecordedTurn) -> list[Json]:
@@ -81,16 +84,27 @@ def deleted_sources_json(recorded: RecordedTurn) -> list[Json]:
 
 def _step_json(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonObject:
     return {
-        "step": asked.step, "restarted": asked.is_restart, "at": asked.at.isoformat(), "model": asked.model, "prompt_hash": asked.prompt_hash,
-        "tokens": asked.tokens, "layers": layers_json(asked.segments, asked.inputs.profile),
+        "step": asked.step,
+        "restarted": asked.is_restart,
+        "at": asked.at.isoformat(),
+        "model": asked.model,
+        "prompt_hash": asked.prompt_hash,
+        "tokens": asked.tokens,
+        "layers": layers_json(asked.segments, asked.inputs.profile),
         "segments": [_segment_json(one, asked, recorded) for one in asked.segments if one.blocks],
         "candidates": [candidate_json(one, recorded.visible_texts) for one in asked.entries],
-        "breakpoints": breakpoints_json(asked.segments, asked.step_record.breakpoints), "refresh_causes": list(asked.refresh_causes),
-        "briefing": _briefing_json(asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at),
-        "cached": {"blocks": asked.cached_blocks, "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks)},
+        "breakpoints": breakpoints_json(asked.segments, asked.step_record.breakpoints),
+        "refresh_causes": list(asked.refresh_causes),
+        "briefing": _briefing_json(
+            asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at
+        ),
+        "cached": {
+            "blocks": asked.cached_blocks,
+            "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks),
+        },
         "cache_miss": _cache_miss_json(asked.step_record.cache_miss, recorded.usage_by_step.get(asked.step)),
         "usage": _usage_json(recorded.usage_by_step.get(asked.step)),
-    }  # fmt: skip
+    }
 
 
 def layers_json(segments: Sequence[Segment], profile: BudgetProfile) -> list[Json]:
@@ -103,38 +117,56 @@ def layers_json(segments: Sequence[Segment], profile: BudgetProfile) -> list[Jso
 def _layer_json(layer: Layer, tokens: int, total: int, profile: BudgetProfile) -> Json:
     share = profile.limits_by_layer.get(layer)
     return {
-        "layer": layer.name.lower(), "number": int(layer), "tokens": tokens, "share": round(tokens / total, 4),
-        "floor": share.floor if share else None, "cap": share.cap if share else None,
-    }  # fmt: skip
+        "layer": layer.name.lower(),
+        "number": int(layer),
+        "tokens": tokens,
+        "share": round(tokens / total, 4),
+        "floor": share.floor if share else None,
+        "cap": share.cap if share else None,
+    }
 
 
 def _segment_json(segment: Segment, asked: RecordedPrompt, recorded: RecordedTurn) -> JsonObject:
     before = _blocks_before(asked.segments, segment)
     return {
-        "layer": segment.layer.name.lower(), "stability": segment.stability, "placement": segment.placement,
+        "layer": segment.layer.name.lower(),
+        "stability": segment.stability,
+        "placement": segment.placement,
         "tokens": segment.tokens,
         "blocks": [
             {
-                "number": number, "role": block.role, "tokens": block.tokens, "text_hashes": list(block.pieces),
-                "is_json": block.is_json, "is_breakpoint": number in asked.step_record.breakpoints, "is_cached": number <= asked.cached_blocks,
+                "number": number,
+                "role": block.role,
+                "tokens": block.tokens,
+                "text_hashes": list(block.pieces),
+                "is_json": block.is_json,
+                "is_breakpoint": number in asked.step_record.breakpoints,
+                "is_cached": number <= asked.cached_blocks,
                 "is_erased": any(one not in recorded.visible_texts for one in block.pieces),
                 "is_withheld": any(one in recorded.withheld_hashes for one in block.pieces),
             }
             for number, block in enumerate(segment.blocks, start=before + 1)
         ],
-    }  # fmt: skip
+    }
 
 
 def candidate_json(entry: LedgerEntry, words: Mapping[str, str]) -> JsonObject:
     """One candidate: what it is, where it comes from, what it takes or would have taken, and why it is out."""
     item = entry.item
     return {
-        "kind": str(item.kind), "layer": item.kind.layer.name.lower(),
+        "kind": str(item.kind),
+        "layer": item.kind.layer.name.lower(),
         "source": {"table": item.source.table, "id": item.source.id, "version": item.source.version},
-        "title": _candidate_title(entry, words), "tokens": entry.tokens, "score": round(item.score, 4), "is_included": not entry.reason,
-        "reason": entry.reason, "is_shortened": entry.is_shortened, "text_hash": item.text,
-        "is_erased": item.text not in words, "is_withheld": words.get(item.text) == source_status.WITHHELD_PLACEHOLDER,
-    }  # fmt: skip
+        "title": _candidate_title(entry, words),
+        "tokens": entry.tokens,
+        "score": round(item.score, 4),
+        "is_included": not entry.reason,
+        "reason": entry.reason,
+        "is_shortened": entry.is_shortened,
+        "text_hash": item.text,
+        "is_erased": item.text not in words,
+        "is_withheld": words.get(item.text) == source_status.WITHHELD_PLACEHOLDER,
+    }
 
 
 def _candidate_title(entry: LedgerEntry, words: Mapping[str, str]) -> str:
@@ -207,7 +239,9 @@ def _usage_json(reported: ReportedUsage | None) -> JsonObject | None:
     if reported is None:
         return None
     return {
-        "input_tokens": reported.input_tokens, "cache_read_tokens": reported.cache_read_tokens,
-        "cache_write_tokens": reported.cache_write_tokens, "output_tokens": reported.output_tokens,
+        "input_tokens": reported.input_tokens,
+        "cache_read_tokens": reported.cache_read_tokens,
+        "cache_write_tokens": reported.cache_write_tokens,
+        "output_tokens": reported.output_tokens,
         "cost_usd": reported.cost_usd,
-    }  # fmt: skip
+    }

@@ -156,10 +156,12 @@ class PromptBuilder:
         """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
         total = sum(assembled.tokens_by_layer.values())
         return {
-            "step": step, "tokens": total, "budget": self.profile.total_tokens,
+            "step": step,
+            "tokens": total,
+            "budget": self.profile.total_tokens,
             "tokens_by_layer": dict(assembled.tokens_by_layer),
             "cached_share": round(assembled.cached_tokens / total, 3),
-        }  # fmt: skip
+        }
 
     def learned_factor(self, assembled: AssembledPrompt, provider: str, reported: int) -> tuple[str, float] | None:
         """Return the prompt's script and how many tokens the model counts for one of ours; None when not known.

@@ -36,8 +36,11 @@ def rebuild_turn_prompt(
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     asked = found.prompt_of_step(step)
     named: JsonObject = {
-        "turn_id": str(turn_id), "step": asked.step, "recorded_hash": asked.prompt_hash, "deleted_sources": explanation.deleted_sources_json(found),
-    }  # fmt: skip
+        "turn_id": str(turn_id),
+        "step": asked.step,
+        "recorded_hash": asked.prompt_hash,
+        "deleted_sources": explanation.deleted_sources_json(found),
+    }
     return {**named, **(_rebuild_from_record(found, asked) if budget is None else _reassemble(found, asked, budget))}
 
 
@@ -49,7 +52,12 @@ def _rebuild_from_record(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonO
     if withheld or missing:
         return {"hash": None, "is_identical": False, "text": None, **told}
     prompt = prompt_record.rebuild_prompt(asked.segments, asked.step_record.breakpoints, recorded.stored_texts)
-    return {"hash": prompt.hash, "is_identical": prompt.hash == asked.prompt_hash, "text": _canonical_text(prompt), **told}
+    return {
+        "hash": prompt.hash,
+        "is_identical": prompt.hash == asked.prompt_hash,
+        "text": _canonical_text(prompt),
+        **told,
+    }
 
 
 def _missing_text_json(asked: RecordedPrompt, gone: str) -> Json:
@@ -66,9 +74,14 @@ def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> J
     dropped, added = _entries_missing_in(asked.entries, entries), _entries_missing_in(entries, asked.entries)
     whole = {_entry_key(one) for one in asked.entries if not one.reason and not one.is_shortened}
     return {
-        "hash": again.prompt.hash, "is_identical": again.prompt.hash == asked.prompt_hash, "text": _canonical_text(again.prompt),
-        "erased": [], "withheld": [], "budget": budget,
-        "tokens": sum(one.tokens for one in again.ledger.segments), "tokens_before": asked.tokens,
+        "hash": again.prompt.hash,
+        "is_identical": again.prompt.hash == asked.prompt_hash,
+        "text": _canonical_text(again.prompt),
+        "erased": [],
+        "withheld": [],
+        "budget": budget,
+        "tokens": sum(one.tokens for one in again.ledger.segments),
+        "tokens_before": asked.tokens,
         "layers": explanation.layers_json(again.ledger.segments, replace(asked.inputs.profile, total_tokens=budget)),
         "refresh_causes": [again.ledger.refresh_cause] if again.ledger.refresh_cause else [],
         "dropped": [explanation.candidate_json(one, words) for one in dropped],

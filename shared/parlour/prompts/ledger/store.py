@@ -175,14 +175,22 @@ NO_PREVIOUS_PROMPTS = PreviousPromptsRow(None, None, None, None, None, None, Non
 
 def read_previous_prompts(
     tx: Transaction, session_id: UUID, *, model: str, before_turn: int, limit: int, clearance: int, now: datetime
-) -> PreviousPromptsRow:  # fmt: skip
+) -> PreviousPromptsRow:
     """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
     reader of that clearance, as of `at`."""
     found = tx.first(
-        SQL["read_previous_prompts"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn,
-        most=limit, clearance=clearance,
-        lines=_KEY_DETAILS_PER_KIND, kinds=list(KEY_DETAIL_KINDS), at=now, awaited=now + SWEEP_DELAY,
-    )  # fmt: skip
+        SQL["read_previous_prompts"],
+        PreviousPromptsRow,
+        session_id=session_id,
+        model=model,
+        before=before_turn,
+        most=limit,
+        clearance=clearance,
+        lines=_KEY_DETAILS_PER_KIND,
+        kinds=list(KEY_DETAIL_KINDS),
+        at=now,
+        awaited=now + SWEEP_DELAY,
+    )
     return found or NO_PREVIOUS_PROMPTS
 
 
@@ -247,11 +255,16 @@ def read_source_status(
     tables = ("entities", "documents", "files", "messages", "facts", "episodes")
     uuids = {name: [*ids_by_table.get(name, ())] for name in tables}
     return tx.all(
-        SQL["read_source_status"], SourceStatus, session_id=session_id, rows=[*ids_by_table.get("context_rows", ())],
-        handles=[*ids_by_table.get("handles", ())], turns=[int(one) for one in ids_by_table.get("turns", ())],
+        SQL["read_source_status"],
+        SourceStatus,
+        session_id=session_id,
+        rows=[*ids_by_table.get("context_rows", ())],
+        handles=[*ids_by_table.get("handles", ())],
+        turns=[int(one) for one in ids_by_table.get("turns", ())],
         numbers=[int(one) for one in ids_by_table.get("sources", ())],
-        summaries=[int(one) for one in ids_by_table.get("summaries", ())], **uuids,
-    )  # fmt: skip
+        summaries=[int(one) for one in ids_by_table.get("summaries", ())],
+        **uuids,
+    )
 
 
 def find_turn_position(tx: Transaction, turn_id: UUID) -> TurnPosition | None:

@@ -34,7 +34,9 @@ def read_statistics(
     require_role(principal, "viewer")
     today = now.astimezone(UTC).date()
     rows = store.list_days(tx, today, days)
-    told: list[Json] = [{"day": row.day.isoformat(), "record_count": row.record_count, **_day_totals([row])} for row in rows]
+    told: list[Json] = [
+        {"day": row.day.isoformat(), "record_count": row.record_count, **_day_totals([row])} for row in rows
+    ]
     dear: list[Json] = [
         {
             "record": one.handle,
@@ -44,30 +46,45 @@ def read_statistics(
             "reads": one.reads,
             "cost_usd": f"{one.cost_usd:f}",
         }
-        for one in (store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ())
-    ]  # fmt: skip
-    return {"now": _current_statistics(tx, default_cap, now), "total": _day_totals(rows), "days": told, "most_expensive": dear}
+        for one in (
+            store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ()
+        )
+    ]
+    return {
+        "now": _current_statistics(tx, default_cap, now),
+        "total": _day_totals(rows),
+        "days": told,
+        "most_expensive": dear,
+    }
 
 
 def _current_statistics(tx: Transaction, default_cap: Decimal, now: datetime) -> JsonObject:
     found = store.read_current_statistics(tx, now.astimezone(UTC).date(), now)
     cap = default_cap if found.own_cap_usd is None else found.own_cap_usd
     return {
-        "spent_usd": f"{found.spent_usd:f}", "cap_usd": f"{cap:f}", "has_own_cap": found.own_cap_usd is not None,
-        "record_count": found.record_count, "due_count": found.due_count,
-        "due_since": found.due_since.isoformat() if found.due_since else None, "over_budget_count": found.over_budget_count,
-        "backing_off_count": found.backing_off_count, "given_up_count": found.given_up_count,
-    }  # fmt: skip
+        "spent_usd": f"{found.spent_usd:f}",
+        "cap_usd": f"{cap:f}",
+        "has_own_cap": found.own_cap_usd is not None,
+        "record_count": found.record_count,
+        "due_count": found.due_count,
+        "due_since": found.due_since.isoformat() if found.due_since else None,
+        "over_budget_count": found.over_budget_count,
+        "backing_off_count": found.backing_off_count,
+        "given_up_count": found.given_up_count,
+    }
 
 
 def _day_totals(rows: Sequence[DayRow]) -> JsonObject:
     reads = sum(row.reads for row in rows)
     waited = sum(row.stale_seconds for row in rows)
     return {
-        "regenerated": sum(row.regenerated for row in rows), "skipped": sum(row.skipped for row in rows),
-        "coalesced": int(sum(row.coalesced for row in rows)), "failed": sum(row.failed for row in rows),
-        "reads": reads, "stale_reads": sum(row.stale_reads for row in rows),
+        "regenerated": sum(row.regenerated for row in rows),
+        "skipped": sum(row.skipped for row in rows),
+        "coalesced": int(sum(row.coalesced for row in rows)),
+        "failed": sum(row.failed for row in rows),
+        "reads": reads,
+        "stale_reads": sum(row.stale_reads for row in rows),
         "average_staleness_seconds": round(waited / reads, 1) if reads else 0.0,
         "max_staleness_seconds": round(max((row.max_stale_seconds for row in rows), default=0.0), 1),
         "cost_usd": f"{sum((row.cost_usd for row in rows), Decimal()):f}",
-    }  # fmt: skip
+    }

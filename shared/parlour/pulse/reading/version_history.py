@@ -61,9 +61,11 @@ def diff_versions(
     )
     found = diff_statements(_parse_statements(older) if older else [], _parse_statements(newer))
     return {
-        "record": handle, "before": _version_reference(older) if older else None, "after": _version_reference(newer),
-        **found.to_json()
-    }  # fmt: skip
+        "record": handle,
+        "before": _version_reference(older) if older else None,
+        "after": _version_reference(newer),
+        **found.to_json(),
+    }
 
 
 def _visible_pulse(principal: Principal, tx: Transaction, ref: RecordRef) -> tuple[UUID, str, int | None]:
@@ -94,10 +96,14 @@ def _parse_statements(row: VersionRow) -> list[Statement]:
 def _version_json(row: VersionRow, clearance: int) -> JsonObject:
     sees_all = clearance >= RESTRICTED
     return {
-        **_version_reference(row), "markdown": row.markdown, "citations": [*row.citations], "model": row.model,
-        "cost_usd": f"{row.cost_usd:f}", "causes": [*row.causes] if sees_all else None,
+        **_version_reference(row),
+        "markdown": row.markdown,
+        "citations": [*row.citations],
+        "model": row.model,
+        "cost_usd": f"{row.cost_usd:f}",
+        "causes": [*row.causes] if sees_all else None,
         "mark_count": row.mark_count if sees_all else None,
-    }  # fmt: skip
+    }
 
 
 def _version_reference(row: VersionRow) -> JsonObject:

@@ -43,9 +43,13 @@ def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, versio
 
 def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObject:
     named: JsonObject = {
-        "level": row.level, "version": row.version, "at": row.created_at.isoformat(), "model": row.model,
-        "outcome": row.outcome, "prompt_hash": row.prompt_hash,
-    }  # fmt: skip
+        "level": row.level,
+        "version": row.version,
+        "at": row.created_at.isoformat(),
+        "model": row.model,
+        "outcome": row.outcome,
+        "prompt_hash": row.prompt_hash,
+    }
     inputs, missing = deserialize_part(PromptInputs, row.prompt_inputs, texts)
     candidates: list[Json] = [_candidate_json(one) for one in inputs.prepared_turn.entries if _is_pulse_source(one)]
     layers: dict[Layer, int] = {}
@@ -53,9 +57,14 @@ def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObje
         layers[segment.layer] = layers.get(segment.layer, 0) + segment.tokens
     listed: list[Json] = [{"layer": one.name.lower(), "tokens": layers[one]} for one in sorted(layers) if layers[one]]
     return {
-        **named, "tokens": sum(layers.values()), "budget": inputs.profile.total_tokens, "layers": listed,
-        "candidates": candidates, "is_erased": bool(missing), **_rebuild_prompt(row, inputs, has_erased_text=bool(missing)),
-    }  # fmt: skip
+        **named,
+        "tokens": sum(layers.values()),
+        "budget": inputs.profile.total_tokens,
+        "layers": listed,
+        "candidates": candidates,
+        "is_erased": bool(missing),
+        **_rebuild_prompt(row, inputs, has_erased_text=bool(missing)),
+    }
 
 
 def _rebuild_prompt(row: PulseLedgerRow, inputs: PromptInputs, *, has_erased_text: bool) -> JsonObject:

@@ -36,10 +36,17 @@ def find_neighbours(
     """What its newest files say in short, 40 at most, the rows nearest to it by its own vector and, around a project,
     its files whole while they are short, and what changed in it lately; what the principal may not see is not there."""
     return store.find_neighbours(
-        tx, entity_id, clearance=principal.clearance, team_id=team_id, is_project=is_project, nearest=MAX_NEAREST,
-        recent=_MAX_RECENT, file_summaries=_MAX_FILE_SUMMARIES, file_tokens=MAX_FILE_TOKENS,
+        tx,
+        entity_id,
+        clearance=principal.clearance,
+        team_id=team_id,
+        is_project=is_project,
+        nearest=MAX_NEAREST,
+        recent=_MAX_RECENT,
+        file_summaries=_MAX_FILE_SUMMARIES,
+        file_tokens=MAX_FILE_TOKENS,
         max_exact_vectors=MAX_EXACT_VECTORS,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +74,17 @@ def find_changes_since(
     if not any(asked.values()):
         return ChangesSince((), frozenset())
     found = store.find_changes_since(
-        tx, since, clearance=principal.clearance, limit=_MOST_CHANGES, includes_changes=includes_changes,
+        tx,
+        since,
+        clearance=principal.clearance,
+        limit=_MOST_CHANGES,
+        includes_changes=includes_changes,
         entities=asked["entities"],
-        handles=asked["handles"], rows=asked[_ROW_TABLE], files=asked["files"], documents=asked["documents"],
-    )  # fmt: skip
+        handles=asked["handles"],
+        rows=asked[_ROW_TABLE],
+        files=asked["files"],
+        documents=asked["documents"],
+    )
     seen, hidden = (
         {name for one in found if one.category == part for name in one.owners} for part in ("seen", "hidden")
     )
