@@ -19,7 +19,7 @@ from parlour.records import crud, staleness
 from parlour.records.record import RecordRef
 
 _HIDDEN_STATE: dict[str, Any] = {
-    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False,
+    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "is_given_up": False,
 }  # fmt: skip
 """What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
@@ -28,7 +28,7 @@ _HIDDEN_PROBLEM: dict[str, Any] = {
     "problem": None,
     "problem_at": None,
     "failures": 0,
-    "dead": False,
+    "is_given_up": False,
 }
 """What somebody hears whose own text was written, while one of a higher level could not be."""
 
