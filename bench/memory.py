@@ -8,9 +8,9 @@ change and 10 are taken back, and a long conversation with numbers, sums, names 
 time by a new tenant:
 
 offline   no model is there at all: the obvious facts, and what code keeps of a long talk.
-scripted  hand-written answers, a third of them wrong (bench/scripted_memory_model.py). They try what becomes of a model's answers, not
-          how well a model reads: the check compares words, so an answer that is wrong about them is refused, and one
-          that misreads them (of somebody else, supposed) is not.
+scripted  hand-written answers, a third of them wrong (bench/scripted_memory_model.py). They test what becomes of a
+          model's answers, not how well a model reads: the check compares words, so it refuses an answer that is wrong
+          about them. It does not refuse one that misreads them (of somebody else, supposed).
 
 extraction            precision: of the facts stored at any time (true ones that the script does not count aside), those
                       that were so when they were said. recall: of the values planted, changed ones too, those found.

@@ -2,8 +2,9 @@
 
     python -m bench.prompt_cost [--scripts FILE_OR_FOLDER] [--json FILE]
 
-Plays scripts (bench/scripts, or others of the format that bench/conversation_scripts.py describes) through the product's context
-engine and reckons what their prompts cost, in bytes (bench/cache_simulation.py). Nothing is sent to anybody.
+Plays scripts (bench/scripts, or others of the format that bench/conversation_scripts.py describes) through the
+product's context engine and computes what their prompts cost, in bytes (bench/cache_simulation.py). Nothing is sent
+to anybody.
 
 turns       for the first 3, 10, 20 and 40 turns of all scripts that have as many, taken together:
             ratio         what the engine's marks cost, by what the same prompts cost without a cache.
@@ -11,9 +12,9 @@ turns       for the first 3, 10, 20 and 40 turns of all scripts that have as man
             over_floor    ratio by floor.
             cached_share  of the bytes, how many were read from the cache.
 cold_gaps   all scripts whole, with an hour between any two turns.
-naive       all scripts up to 20 turns, laid out in other ways (bench/script_player.py), by what the engine's prompts cost
-            without a cache: `ratio`, and `cold_ratio` with an hour between turns. Other bytes are given the floor's
-            price, better than which they cannot do; the same bytes otherwise marked what those marks cost.
+naive       all scripts up to 20 turns, laid out in other ways (bench/script_player.py), by what the engine's prompts
+            cost without a cache: `ratio`, and `cold_ratio` with an hour between turns. Other bytes are given the
+            floor's price, better than which they cannot do; the same bytes otherwise marked what those marks cost.
 scripts     each script alone, whole.
 """
 

@@ -151,7 +151,9 @@ class _StackStart:
             "OperatorSecretValue": keys.operator_key,
             "GupshupBaseUrl": _local_url(self._ports.phone),
             "WhatsappBaseUrl": _local_url(self._ports.phone),
-            "PrivateToolHosts": f"{example_tenant.TENANT_SLUG}@{example_tenant.OFFICE_HOST}={_local_url(self._ports.office)}",
+            "PrivateToolHosts": (
+                f"{example_tenant.TENANT_SLUG}@{example_tenant.OFFICE_HOST}={_local_url(self._ports.office)}"
+            ),
             "PublicUrl": _local_url(self._ports.console),
             "EmbeddingUrl": f"{_local_url(self._ports.embeddings)}/v1",
             "EmbeddingModel": EMBEDDING_MODEL,

@@ -113,7 +113,8 @@ class Conversations:
 
     def send_message(self, conversation: Conversation, message: str = "m") -> None:
         """One webhook, until it is answered."""
-        text = f"chaos {conversation.scenario.script} {conversation.tag}. {PERSONAL_STATEMENT} How wide is the crack at C4?"
+        script = conversation.scenario.script
+        text = f"chaos {script} {conversation.tag}. {PERSONAL_STATEMENT} How wide is the crack at C4?"
         payload = self.world.webhook_payload(
             self.desk, conversation.phone_number, text, f"{message}-{conversation.tag}"
         )

@@ -150,8 +150,9 @@ def _check_model_calls(world: ChaosEnvironment, conversation: Conversation, note
     asked = world.model.count_requests(conversation.tag)
     if steps != conversation.scenario.steps or open_steps:
         yield f"{steps} steps committed instead of {conversation.scenario.steps}, {open_steps} left open"
-    if asked > steps + conversation.uncommitted_answers:
-        yield f"the model was asked {asked} times for {steps} steps, {conversation.uncommitted_answers} of them lost with the worker"
+    lost = conversation.uncommitted_answers
+    if asked > steps + lost:
+        yield f"the model was asked {asked} times for {steps} steps, {lost} of them lost with the worker"
     elif asked > steps:
         notes.append("a step paid again")
 

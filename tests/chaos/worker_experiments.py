@@ -54,8 +54,8 @@ def run_poison_message(world: ChaosEnvironment) -> list[ResultRow]:
     deliver_all(conversations)
     problems += [f"redriven, and still {state}" for (state,) in world.rows(_UNANSWERED_STATES, victim.phone_number)]
     said = (
-        f"parked after {MAX_TURN_ATTEMPTS} deaths, its session went on; {NEIGHBOURS} neighbours waited {longest:.1f} s at most "
-        f"(one visibility is {visibility} s); {redriven} redriven and answered"
+        f"parked after {MAX_TURN_ATTEMPTS} deaths, its session went on; {NEIGHBOURS} neighbours waited {longest:.1f} s "
+        f"at most (one visibility is {visibility} s); {redriven} redriven and answered"
     )
     return [
         ResultRow(

@@ -248,8 +248,8 @@ def _parse_secrets(given: Mapping[str, Any], name: str) -> dict[str, frozenset[s
     read = [_parse_secret(one) for one in entries] if isinstance(entries, list) else [None]
     if not all(read):
         raise Misconfigured(
-            f'{name} must be a list of texts of {_MIN_SECRET_CHARS} characters or more, or of {{"secret": "...", "only": '
-            '["<app or phone number id>"]}'
+            f"{name} must be a list of texts of {_MIN_SECRET_CHARS} characters or more, or of "
+            '{"secret": "...", "only": ["<app or phone number id>"]}'
         )
     return dict(filter(None, read))
 

@@ -92,7 +92,8 @@ def _render_today(today: Mapping[str, Any]) -> Group:
         line.append(f", plus {_format_dollars(reserved)} reserved for running calls")
     parts: list[RenderableType] = [line, _render_gauge(spent, reserved, limit)]
     if today["stopped"]:
-        since = f"since {rendering.format_time(today['stopped_at'])} by {rendering.strip_control_codes(today['stopped_by'])}"
+        stopped_by = rendering.strip_control_codes(today["stopped_by"])
+        since = f"since {rendering.format_time(today['stopped_at'])} by {stopped_by}"
         parts.append(Text(f"Model calls are off {since}. Resume: parlour cost resume", style="bold red"))
     return Group(*parts)
 

@@ -162,7 +162,8 @@ def render_versions(found: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = []
     for one in found["versions"]:
         causes = ", ".join(cause["cause"].replace("_", " ") for cause in one["causes"] or ())
-        told = f"version {one['version']}  {rendering.format_time(one['generated_at'])}{f'  for: {causes}' if causes else ''}"
+        told = f"version {one['version']}  {rendering.format_time(one['generated_at'])}"
+        told += f"  for: {causes}" if causes else ""
         parts += [Text(told, style="bold"), Text(rendering.strip_control_codes(one["markdown"]) + "\n")]
     return Group(*parts)
 

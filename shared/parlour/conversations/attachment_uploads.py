@@ -199,7 +199,8 @@ def _read_uploaded(media: UploadStore, upload: PendingUpload) -> NewAttachment:
     if file.problem == "too_large":
         mb, thousand = MAX_IMAGE_BYTES / 1024 / 1024, MAX_TEXT_CHARS // 1000
         raise InvalidRequest(
-            f"attachments: {upload.name} is too large: the limit is {mb:g} MB for an image, {thousand},000 characters for a text"
+            f"attachments: {upload.name} is too large: the limit is {mb:g} MB for an image, {thousand},000 characters "
+            "for a text"
         )
     if file.problem:
         raise InvalidRequest(f"attachments: {upload.name} cannot be sent with a message; {_SUPPORTED_TYPES}")

@@ -325,7 +325,8 @@ class _Erasure:
         if not found.unexamined_count:
             return found.discarded_count, ""
         return found.discarded_count, (
-            f"about {found.unexamined_count} could not be checked: redrive or delete those before them, then send the request again"
+            f"about {found.unexamined_count} could not be checked: redrive or delete those before them, then "
+            "send the request again"
         )
 
     def _delete_rows(self) -> None:

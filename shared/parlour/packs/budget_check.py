@@ -67,8 +67,8 @@ def _check_floors(pack: Pack, slug: str, binding: Binding, config: int) -> Itera
 
 def _floors_message(profile: BudgetProfile, slug: str, config: int) -> str:
     return (
-        f"is {profile.total_tokens} tokens, of which binding {slug} takes {config} for tools and persona and the floors "
-        f"{profile.floor_total}: raise `tokens` to {profile.floor_total + config}, or lower floors in `layers`"
+        f"is {profile.total_tokens} tokens, of which binding {slug} takes {config} for tools and persona and the "
+        f"floors {profile.floor_total}: raise `tokens` to {profile.floor_total + config}, or lower floors in `layers`"
     )
 
 

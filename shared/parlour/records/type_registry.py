@@ -26,7 +26,8 @@ def get_record_type(tx: Transaction, type_key: str) -> RecordType:
         return BUILT_IN_TYPES[type_key]
     kinds = list_record_types(tx)
     raise InvalidRequest(
-        f"type: unknown type '{printable_reference(type_key)}'{did_you_mean(type_key, kinds)} (available: {list_options(kinds, 30)})"
+        f"type: unknown type '{printable_reference(type_key)}'{did_you_mean(type_key, kinds)}"
+        f" (available: {list_options(kinds, 30)})"
     )
 
 

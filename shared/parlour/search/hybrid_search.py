@@ -14,7 +14,8 @@ from parlour.search.scope import EVERYWHERE, SearchScope
 __all__ = ["EVERYWHERE", "SearchScope", "search"]
 
 MAX_EXACT_VECTORS = 20_000
-"""Vectors of a tenant in one space up to which all are compared; above, the index is read (bench/filtered_search.py)."""
+"""Vectors of a tenant in one space up to which all are compared; above, the index is read
+(bench/filtered_search.py)."""
 
 _SEES_EVERY_TEAM = frozenset({"member", "key", "operator"})
 

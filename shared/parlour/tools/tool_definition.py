@@ -42,7 +42,7 @@ class Tool:
     timeout_seconds  how long the result is awaited in all; None is `patience`'s default.
     hosts            the hosts that the tenant lets its tools reach.
     tenant           whose it is, by the slug that the deployment knows tenants by.
-    told             how models are told of it, as canonical JSON: every turn of an agent asks.
+    definition_json  how models are told of it, as canonical JSON: every turn of an agent asks.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Tool:
     definition_json: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "told", canonical_json(self.to_definition()))
+        object.__setattr__(self, "definition_json", canonical_json(self.to_definition()))
 
     @property
     def is_read_only(self) -> bool:

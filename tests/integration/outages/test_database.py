@@ -159,8 +159,8 @@ def say(
     with capsys.disabled():
         print(
             f"\nconnections killed every {EVERY_SECONDS * 1000:.0f} ms, {how}: {answered} of {PEOPLE} answered once, "
-            f"{deployment.count_dead_letters()} dead letters, {deployment.redeliveries} of {deployment.invocations} deliveries repeated, "
-            f"{seconds:.1f} s"
+            f"{deployment.count_dead_letters()} dead letters, {deployment.redeliveries} of {deployment.invocations} "
+            f"deliveries repeated, {seconds:.1f} s"
         )
 
 

@@ -261,7 +261,8 @@ def _happens(world: SimulationState, move: str, draw: random.Random) -> Assembly
     world.at += timedelta(seconds=_pause(move, draw))
     if move in _EDITS:
         for _ in range(_EDITS[move]):
-            said = f"{generated_texts.prose(draw, 8)} {len(world.edits)} {generated_texts.classified_text(level := draw.choice((0, 0, 0, 1, 2)))}"
+            prose, level = generated_texts.prose(draw, 8), draw.choice((0, 0, 0, 1, 2))
+            said = f"{prose} {len(world.edits)} {generated_texts.classified_text(level)}"
             item = Item(
                 SourceKind.DELTAS,
                 said,

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from parlour.memory.facts.fact import KnownFact
 from parlour.memory.facts.fact_keys import KEY_NAMESPACES, VOCABULARY
 
-_SYSTEM_PROMPT = """You read a stretch of a conversation between a user and {agent} and note what it says of the user that \
-will still matter in a month. You answer with one JSON object and nothing else.
+_SYSTEM_PROMPT = """You read a stretch of a conversation between a user and {agent} and note what it says of the user \
+that will still matter in a month. You answer with one JSON object and nothing else.
 
 # Evidence
 - Only the numbered lines are evidence: the user wrote them. Replies are there so that you understand the lines, and \
@@ -37,8 +37,8 @@ talk. Each names its lines as facts do. Figures and names only as the user wrote
 "episodes": [{{"text": "...", "messages": [2, 5]}}]}}
 Both lists may be empty."""
 
-_RETRY_PROMPT = """That was not the JSON object that was asked for ({problem}). Answer once more with that object alone, \
-complete, and nothing before or after it."""
+_RETRY_PROMPT = """That was not the JSON object that was asked for ({problem}). Answer once more with that object \
+alone, complete, and nothing before or after it."""
 
 _MAX_KNOWN_FACTS = 60
 

@@ -93,14 +93,16 @@ _REMEMBER_REQUEST = re.compile(
 )
 _FORGET_VERB = rf"{_OPENING_WORDS}(?:forget|erase|delete|stop remembering) "
 _FORGET_ALL_REQUEST = re.compile(
-    rf"{_FORGET_VERB}(?:everything|all)(?: (?:that )?(?:you (?:know|remember)|i (?:said|told you)))?(?: about me)?{_CLOSING_WORDS}",
+    rf"{_FORGET_VERB}(?:everything|all)(?: (?:that )?(?:you (?:know|remember)|i (?:said|told you)))?(?: about me)?"
+    rf"{_CLOSING_WORDS}",
     re.IGNORECASE,
 )
 _FORGET_LAST_REQUEST = re.compile(
     rf"{_FORGET_VERB}(?:that|this|what i (?:just )?(?:said|told you)){_CLOSING_WORDS}", re.IGNORECASE
 )
 _FORGET_ONE_REQUEST = re.compile(
-    rf"{_FORGET_VERB}(?:what i (?:said|told you) about (?:my |our |the )?|(?:about |that )?(?:my|our) |that i(?: a|')m )"
+    rf"{_FORGET_VERB}"
+    r"(?:what i (?:said|told you) about (?:my |our |the )?|(?:about |that )?(?:my|our) |that i(?: a|')m )"
     rf"([^,;:?]+?){_CLOSING_WORDS}",
     re.IGNORECASE,
 )

@@ -80,8 +80,12 @@ def _missing_record_message(principal: Principal, tx: Transaction, handle: str) 
         return f"'{printable_reference(handle)}' is not a handle; write type/key, like risk/R-03"
     kinds = type_registry.list_record_types(tx)
     if what.type not in kinds:
-        return f"there is no kind '{printable_reference(what.type)}'{did_you_mean(what.type, kinds)} (there are: {list_options(kinds, 30)})"
+        return (
+            f"there is no kind '{printable_reference(what.type)}'{did_you_mean(what.type, kinds)}"
+            f" (there are: {list_options(kinds, 30)})"
+        )
     known = [one.handle for one in store.list_handles(tx, what.type, principal.clearance)]
     if near := did_you_mean(handle, known):
         return f"there is no {printable_reference(handle)}{near}"
-    return f"there is no {printable_reference(handle)} (the newest: {', '.join(known[:_MAX_SUGGESTIONS]) or 'none'}); list_entities has all"
+    newest = ", ".join(known[:_MAX_SUGGESTIONS]) or "none"
+    return f"there is no {printable_reference(handle)} (the newest: {newest}); list_entities has all"
