@@ -45,8 +45,12 @@ TOOLS, TIERS = 1_481, 800
 """Tokens of the construction pack's tool definitions, and of a persona as it stands there."""
 
 BRIEFING: JsonObject = {
-    "pulse": 250, "record": 400, "linked": [60, 60, 60], "tree": 150, "nearest": [80, 80, 80, 80],
-}  # fmt: skip
+    "pulse": 250,
+    "record": 400,
+    "linked": [60, 60, 60],
+    "tree": 150,
+    "nearest": [80, 80, 80, 80],
+}
 
 _PLAIN = TokenCounter({"latin": 1.0})
 _VOCABULARY = """

@@ -54,9 +54,14 @@ def read_corpus(path: Path) -> list[Text]:
         if kind not in KINDS:
             raise field.problem(f'"kind" is {kind!r}; say "message" or "chunk"')
         text = Text(
-            field.name("scope"), field.name("id"), kind == "message", field.of_strings("text"),
-            field.of_strings("title", ""), field.of_strings("speaker", ""), field.time("sent_at"),
-        )  # fmt: skip
+            field.name("scope"),
+            field.name("id"),
+            kind == "message",
+            field.of_strings("text"),
+            field.of_strings("title", ""),
+            field.of_strings("speaker", ""),
+            field.time("sent_at"),
+        )
         first = seen.setdefault((text.scope, text.id), number)
         if first != number:
             raise field.problem(f"the id {text.id!r} is that of line {first}; ids are unique within a scope")

@@ -79,7 +79,7 @@ def _open(database: Database, number: int) -> Shelf:
     with database.transaction(operator) as tx:
         tenants.create_tenant(
             operator, tx, slug=f"shelf-{number}", display_name="Shelf", settings={}, now=now, new_id=uuid7
-        )  # fmt: skip
+        )
         tx.run(SESSION, id=session_id, now=now)
     return Shelf(operator, session_id)
 
@@ -114,19 +114,27 @@ def _say(tx: Transaction, shelf: Shelf, texts: Sequence[Text]) -> None:
     now = datetime.now(UTC)
     ids = [uuid7(now) for _ in texts]
     shelf.lines.update(zip(ids, (text.id for text in texts), strict=True))
-    tx.run_many(_MESSAGE, [
-        {"id": key, "session_id": shelf.session_id, "body": text.text, "sent_at": text.sent_at or now, "now": now}
-        for key, text in zip(ids, texts, strict=True)
-    ])  # fmt: skip
-    store.add_message_rows(tx, [
-        (
-            uuid7(now),
-            UnindexedMessage(key, shelf.session_id, _TITLE, text.speaker, text.text, text.sent_at or now, 0, is_searchable=True),
-            message_text_row(text.text.strip(), _TITLE, text.speaker, text.sent_at),
-        )
-        for key, text in zip(ids, texts, strict=True)
-        if text.text.strip()
-    ])  # fmt: skip
+    tx.run_many(
+        _MESSAGE,
+        [
+            {"id": key, "session_id": shelf.session_id, "body": text.text, "sent_at": text.sent_at or now, "now": now}
+            for key, text in zip(ids, texts, strict=True)
+        ],
+    )
+    store.add_message_rows(
+        tx,
+        [
+            (
+                uuid7(now),
+                UnindexedMessage(
+                    key, shelf.session_id, _TITLE, text.speaker, text.text, text.sent_at or now, 0, is_searchable=True
+                ),
+                message_text_row(text.text.strip(), _TITLE, text.speaker, text.sent_at),
+            )
+            for key, text in zip(ids, texts, strict=True)
+            if text.text.strip()
+        ],
+    )
 
 
 def _by_time(texts: Sequence[Text]) -> Sequence[Text]:

@@ -27,7 +27,7 @@ class Metered:
 class Meter:
     """Put around a handler in its worker; `child` is the largest of the processes that it starts. Linux only."""
 
-    cold: bool = False
+    needs_cold_worker: bool = False
 
     def __call__(self, call: Callable[[], Any], /) -> Metered:
         most, done = [0.0], threading.Event()

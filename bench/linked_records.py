@@ -1,6 +1,6 @@
 """What a record with many links costs to load: for the briefing of a conversation about it, and a page of the tool.
 
-    python -m bench.linked [--json FILE]
+    python -m bench.linked_records [--json FILE]
 
 On the real database as the app role, under row-level security, in a tenant with 2,000 records besides. `first read`
 loads the record with the first three of each kind, as the first turn of a worker does; `read again` is the same while

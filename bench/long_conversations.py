@@ -45,10 +45,13 @@ _WHAT = (
     "bearing",
 )
 _MORE = (
-    "and it took the whole morning because of the rain", "so the pour has to wait for another day",
-    "and wants to know who pays for the second delivery", "as agreed with the client in the last meeting",
-    "but nobody signed the delivery note yet", "and the photographs are in the usual folder",
-)  # fmt: skip
+    "and it took the whole morning because of the rain",
+    "so the pour has to wait for another day",
+    "and wants to know who pays for the second delivery",
+    "as agreed with the client in the last meeting",
+    "but nobody signed the delivery note yet",
+    "and the photographs are in the usual folder",
+)
 
 
 def sentence(number: int) -> str:
@@ -120,16 +123,25 @@ def _long_ago(desk: ConversationHarness, embedder: Directions, made: Talk, messa
         vectors = embedder.embed([draft.content for _, _, draft in rows])
         with desk.database.transaction(desk.tenant_id) as tx:
             turns = [(uuid7(one.sent_at), one) for one in said[::2]]
-            tx.run_many(_TURN, [
-                {"id": turn, "session_id": made.session_id, "number": 1 + (numbers[0] // 2) + place, "now": one.sent_at}
-                for place, (turn, one) in enumerate(turns)
-            ])  # fmt: skip
+            tx.run_many(
+                _TURN,
+                [
+                    {
+                        "id": turn,
+                        "session_id": made.session_id,
+                        "number": 1 + (numbers[0] // 2) + place,
+                        "now": one.sent_at,
+                    }
+                    for place, (turn, one) in enumerate(turns)
+                ],
+            )
             tx.run_many(_MESSAGE, [_message(made, turns, place, one) for place, one in enumerate(said)])
             store.add_message_rows(tx, rows)
             store.store_vectors(
-                tx, f"{embedder.model}@{embedder.dimensions}",
+                tx,
+                f"{embedder.model}@{embedder.dimensions}",
                 {row_id: vector for (row_id, _, _), vector in zip(rows, vectors, strict=True)},
-            )  # fmt: skip
+            )
 
 
 def _said(made: Talk, number: int, at: datetime) -> UnindexedMessage:
@@ -144,22 +156,28 @@ def _message(
 ) -> dict[str, object]:
     outbound = bool(place % 2)
     return {
-        "id": one.id, "session_id": made.session_id, "turn_id": turns[place // 2][0], "body": one.body,
-        "direction": "outbound" if outbound else "inbound", "state": "reply" if outbound else "answered",
+        "id": one.id,
+        "session_id": made.session_id,
+        "turn_id": turns[place // 2][0],
+        "body": one.body,
+        "direction": "outbound" if outbound else "inbound",
+        "state": "reply" if outbound else "answered",
         "at": one.sent_at,
-    }  # fmt: skip
+    }
 
 
 _TURN = Query(
-    "bench.turn", "A turn that is over.",
+    "bench.turn",
+    "A turn that is over.",
     """
 INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, attempts, frozen_at, finished_at, config)
 SELECT current_tenant(), %(id)s, s.id, s.binding_id, %(number)s, 'answered', 1, %(now)s, %(now)s, '{}'
   FROM sessions s WHERE s.id = %(session_id)s
 """,
-)  # fmt: skip
+)
 _MESSAGE = Query(
-    "bench.message", "A message of such a turn.",
+    "bench.message",
+    "A message of such a turn.",
     """
 INSERT INTO messages (tenant_id, id, session_id, binding_id, turn_id, direction, state, channel, kind, body, sent_at,
                       received_at, indexed)
@@ -167,4 +185,4 @@ SELECT current_tenant(), %(id)s, s.id, s.binding_id, %(turn_id)s, %(direction)s,
        %(at)s, %(at)s, true
   FROM sessions s WHERE s.id = %(session_id)s
 """,
-)  # fmt: skip
+)

@@ -65,11 +65,16 @@ class Measured:
     def figures(self, messages: int) -> dict[str, report.Cell]:
         """What is printed and written."""
         return {
-            "messages": messages, "turn_ms": _median_ms(self.seconds), "statements": max(self.statements),
-            "prompt_tokens": max(self.prompt), "summary_tokens": max(self.summary),
-            "compactions": len(self.compactions), "compaction_ms": _median_ms(self.compactions),
-            "compaction_statements": max(self.compacting, default=0), "compaction_tokens": max(self.read, default=0),
-        }  # fmt: skip
+            "messages": messages,
+            "turn_ms": _median_ms(self.seconds),
+            "statements": max(self.statements),
+            "prompt_tokens": max(self.prompt),
+            "summary_tokens": max(self.summary),
+            "compactions": len(self.compactions),
+            "compaction_ms": _median_ms(self.compactions),
+            "compaction_statements": max(self.compacting, default=0),
+            "compaction_tokens": max(self.read, default=0),
+        }
 
 
 def main() -> None:
@@ -166,9 +171,16 @@ class _Going:
     def _services(self) -> MemoryDependencies:
         desk = self.desk
         return MemoryDependencies(
-            desk.database, lambda: {"anthropic": self.model}, _PLENTY, desk.memory, desk.embedding, desk.clock, uuid7,
-            lambda _: None, lambda low, _: low,
-        )  # fmt: skip
+            desk.database,
+            lambda: {"anthropic": self.model},
+            _PLENTY,
+            desk.memory,
+            desk.embedding,
+            desk.clock,
+            uuid7,
+            lambda _: None,
+            lambda low, _: low,
+        )
 
 
 def _options() -> argparse.Namespace:

@@ -90,9 +90,17 @@ class Memory:
         vector = embed_query(self.embedder, query)
         with self.database.transaction(shelf.principal) as tx:
             return store.find_recalled_messages(
-                tx, shelf.session_id, query, vector, clearance=shelf.principal.clearance, since=1, others=False,
-                most=most, pool=MAX_CANDIDATES, sessions=0,
-            )  # fmt: skip
+                tx,
+                shelf.session_id,
+                query,
+                vector,
+                clearance=shelf.principal.clearance,
+                since=1,
+                others=False,
+                most=most,
+                pool=MAX_CANDIDATES,
+                sessions=0,
+            )
 
     def _share(self, shelf: Shelf, rows: Iterable[RecalledMessage], wanted: frozenset[str]) -> float:
         found: set[str] = set()

@@ -1,5 +1,5 @@
-"""Plays a script of `bench.month` through the product: turns with what they write down, and the work of memory when it
-is due, on the script's own clock. A person's phone and their web sessions are one user, as once they are linked."""
+"""Plays a script of `bench.month_script` through the product: turns with what they write down, and the work of memory
+when it is due, on the script's own clock. A person's phone and their web sessions are one user, as once they are linked."""
 
 import heapq
 import re
@@ -129,9 +129,13 @@ class Player:
             assert binding is not None
             principal = users.load_user_principal(tx, self.users[session.who], binding.id)
             opened = users.open_session(
-                principal, tx, binding_id=binding.id, visibility="shared" if session.shared else "private",
-                now=self.desk.clock(), new_id=uuid7,
-            )  # fmt: skip
+                principal,
+                tx,
+                binding_id=binding.id,
+                visibility="shared" if session.shared else "private",
+                now=self.desk.clock(),
+                new_id=uuid7,
+            )
         return opened.id
 
     def _write(self, session: Session, session_id: UUID, text: str) -> None:
@@ -185,9 +189,16 @@ class Player:
     def _services(self) -> MemoryDependencies:
         models: dict[str, Model] = {"anthropic": self.clerk} if self.clerk else {}
         return MemoryDependencies(
-            self.desk.database, lambda: models, _PLENTY, self.desk.memory, self.desk.embedding, self.desk.clock, uuid7,
-            lambda _: None, lambda low, _: low,
-        )  # fmt: skip
+            self.desk.database,
+            lambda: models,
+            _PLENTY,
+            self.desk.memory,
+            self.desk.embedding,
+            self.desk.clock,
+            uuid7,
+            lambda _: None,
+            lambda low, _: low,
+        )
 
     def _embed(self) -> None:
         """Rows and messages have their vectors before anything else happens."""
@@ -253,9 +264,14 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
         assert binding is not None
         for who in month.people:
             contact = users.find_or_create_contact(
-                tx, channel="whatsapp", address=_phone(month, who), display_name=None, binding_id=binding.id,
-                now=begins, new_id=uuid7,
-            )  # fmt: skip
+                tx,
+                channel="whatsapp",
+                address=_phone(month, who),
+                display_name=None,
+                binding_id=binding.id,
+                now=begins,
+                new_id=uuid7,
+            )
             player.users[who], player.threads[who] = contact.user_id, contact.session_id
     return player
 

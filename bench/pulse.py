@@ -121,10 +121,15 @@ def _swept(database: Database, owner: Owner, records: int, stale: int) -> dict[s
     idle, idle_statements = _timed(sweeper, owner, until=lambda: True)
     _forget(database, tenant)
     return {
-        "records": records, "due": stale, "sent": queue.sent, "sweep s": round(first, 3),
-        "ms per due": round(first / max(stale, 1) * 1000, 3), "statements": first_statements,
-        "idle ms": round(idle * 1000, 2), "idle statements": idle_statements,
-    }  # fmt: skip
+        "records": records,
+        "due": stale,
+        "sent": queue.sent,
+        "sweep s": round(first, 3),
+        "ms per due": round(first / max(stale, 1) * 1000, 3),
+        "statements": first_statements,
+        "idle ms": round(idle * 1000, 2),
+        "idle statements": idle_statements,
+    }
 
 
 def _fill(database: Database, tenant: Principal, records: int, stale: int, now: datetime) -> None:

@@ -47,7 +47,8 @@ _FIRST_LINE = re.compile(r"^\[(\d+)\] (.+)$", re.MULTILINE)
 _PLENTY = Decimal(1_000_000)
 
 _ROUTING = Query(
-    "bench.routing", "-",
+    "bench.routing",
+    "-",
     """
     WITH human AS (
         INSERT INTO humans (tenant_id, id, slug, display_name, identity, created_at, updated_at)
@@ -64,14 +65,15 @@ _ROUTING = Query(
     SELECT current_tenant(), gen_random_uuid(), 'desk', 'Desk', human.id, team.id, agent.id, %(now)s, %(now)s
       FROM human, team, agent
     """,
-)  # fmt: skip
+)
 _KIND = Query(
-    "bench.kind", "-",
+    "bench.kind",
+    "-",
     """
     INSERT INTO entity_types (tenant_id, id, key, display_name, properties, rag, created_at, updated_at)
     VALUES (current_tenant(), gen_random_uuid(), %(key)s, initcap(%(key)s), %(properties)s, %(rag)s, %(now)s, %(now)s)
     """,
-)  # fmt: skip
+)
 _MARKS = Query("bench.marks", "-", "SELECT coalesce(sum(marks), 0) FROM entities")
 
 
@@ -155,9 +157,17 @@ class Day:
     @property
     def services(self) -> PulseDependencies:
         return PulseDependencies(
-            self.database, lambda: {"anthropic": self.model}, _PLENTY, _PLENTY, timedelta(hours=24), lambda _: None,
-            lambda: self.now, uuid7, lambda _: None, lambda low, _: low,
-        )  # fmt: skip
+            self.database,
+            lambda: {"anthropic": self.model},
+            _PLENTY,
+            _PLENTY,
+            timedelta(hours=24),
+            lambda _: None,
+            lambda: self.now,
+            uuid7,
+            lambda _: None,
+            lambda low, _: low,
+        )
 
 
 def played(database: Database, projects: int) -> dict[str, report.Cell]:
@@ -174,19 +184,23 @@ def played(database: Database, projects: int) -> dict[str, report.Cell]:
     return _figures(day, told, len(edits), changes, calls, first)
 
 
-def _figures(
-    day: Day, told: JsonObject, edits: int, changes: int, calls: int, first: int
-) -> dict[str, report.Cell]:  # fmt: skip
+def _figures(day: Day, told: JsonObject, edits: int, changes: int, calls: int, first: int) -> dict[str, report.Cell]:
     each = float(str(told["cost_usd"])) / (calls + first)
     kept = len(day.pulses)
     return {
-        "records": kept, "edits": edits, "changes": changes, "calls": calls,
-        "avoided": round(1 - calls / changes, 3), "same": int(str(told["skipped"])),
-        "usd per call": round(each, 5), "usd per record and day": round(each * calls / kept, 5),
+        "records": kept,
+        "edits": edits,
+        "changes": changes,
+        "calls": calls,
+        "avoided": round(1 - calls / changes, 3),
+        "same": int(str(told["skipped"])),
+        "usd per call": round(each, 5),
+        "usd per record and day": round(each * calls / kept, 5),
         "at every change": round(each * changes / kept, 5),
         "told after s p50": round(report.percentile(day.delays, 50), 1),
-        "p95": round(report.percentile(day.delays, 95), 1), "max": round(max(day.delays), 1),
-    }  # fmt: skip
+        "p95": round(report.percentile(day.delays, 95), 1),
+        "max": round(max(day.delays), 1),
+    }
 
 
 def _opened(database: Database, projects: int) -> Day:
@@ -198,9 +212,7 @@ def _opened(database: Database, projects: int) -> Day:
 
 
 def _tenant(principal: Principal, tx: Transaction) -> None:
-    tenants.create_tenant(
-        principal, tx, slug="day", display_name="Day", settings={}, now=_BEGINS, new_id=uuid7
-    )  # fmt: skip
+    tenants.create_tenant(principal, tx, slug="day", display_name="Day", settings={}, now=_BEGINS, new_id=uuid7)
     chosen: JsonObject = {"provider": "anthropic", "model": MODEL}
     tx.run(_ROUTING, routing={"default": chosen}, now=_BEGINS)
     state: JsonObject = {"type": "choice", "choices": [*_STATES]}

@@ -1,4 +1,4 @@
-"""Plays a script of `bench.talks` through the product's own context engine, as it is or laid out in a naive way."""
+"""Plays a script of `bench.conversation_scripts` through the product's own context engine, as it is or laid out in a naive way."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -106,14 +106,17 @@ class _Player:
             *_items(SourceKind.DELTAS, [edit.text for edit in changed], f"{len(self.edits) - len(changed)}"),
         ]
         return PromptMaterials(
-            number, tuple(map(canonical_json, self.script.tools)),
+            number,
+            tuple(map(canonical_json, self.script.tools)),
             [Item(SourceKind.HUMAN, self.script.tiers, Source("humans", "tiers", 1))],
             turn_metadata.render_turn_metadata(TokenCounter(), self.at, "web", "en-IN", "Priya", number),
             [Message(turn.user, Source("messages", f"u{number}"))],
-            record_handle=self.script.about, briefing_candidates=self._briefing(),
-            past_turns=self.past[-_WINDOW:] if self.layout == "sliding_window" else self.past, tail_candidates=tail,
+            record_handle=self.script.about,
+            briefing_candidates=self._briefing(),
+            past_turns=self.past[-_WINDOW:] if self.layout == "sliding_window" else self.past,
+            tail_candidates=tail,
             reminders=self.script.reminders,
-        )  # fmt: skip
+        )
 
     def _briefing(self) -> list[Item]:
         """The candidates, the record as it is now: each edit replaces one of its lines."""
@@ -148,9 +151,12 @@ class _Player:
 
     def _remember(self, number: int, turn: Turn, rounds: Sequence[ToolRound]) -> None:
         past = PastTurn(
-            number, f"t{number}", (Message(turn.user, Source("messages", f"u{number}")),),
-            call_stubs.history_messages(rounds, _WRITES), (Message(turn.reply, Source("messages", f"r{number}")),),
-        )  # fmt: skip
+            number,
+            f"t{number}",
+            (Message(turn.user, Source("messages", f"u{number}")),),
+            call_stubs.history_messages(rounds, _WRITES),
+            (Message(turn.reply, Source("messages", f"r{number}")),),
+        )
         self.past = [one for one in [*self.past, past] if one.number >= self.standing.compacted_history.since_turn]
 
 

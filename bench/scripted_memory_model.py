@@ -51,11 +51,15 @@ class Summariser:
         new = [f"The {who} said: {' '.join(words[:_OPENING]).rstrip('.')}." for _, who, words in lines]
         kind = len(self.read) % _WRONG_EVERY if self.faulty else 0
         parts = [*([] if kind == 1 else older), *new, *([_MADE_UP] if kind == 2 else [])]
-        return canonical_json({
-            "summary": " ".join(parts), "kept_message_ids": [number for number, _, _ in lines[::2]],
-            "dropped_message_ids": [number for number, _, _ in lines[1::2]], "agent_state_item_updates": [],
-            "agent_state_updates": {},
-        })  # fmt: skip
+        return canonical_json(
+            {
+                "summary": " ".join(parts),
+                "kept_message_ids": [number for number, _, _ in lines[::2]],
+                "dropped_message_ids": [number for number, _, _ in lines[1::2]],
+                "agent_state_item_updates": [],
+                "agent_state_updates": {},
+            }
+        )
 
 
 @dataclass

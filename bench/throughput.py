@@ -137,7 +137,7 @@ class Weighed:
 class Scales:
     """Put around a handler in its worker."""
 
-    cold: bool = False
+    needs_cold_worker: bool = False
 
     def __call__(self, call: Callable[[], Any], /) -> Weighed:
         seen: list[int] = []

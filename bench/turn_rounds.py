@@ -76,8 +76,15 @@ class Round:
 
         def read(tx: Transaction) -> LoadedTurn:
             return load_turn(
-                tx, running.lease, running.turn, running.input_messages, services.linked_records_cache, services.models, now, read_in_own_transaction=transact
-            )  # fmt: skip
+                tx,
+                running.lease,
+                running.turn,
+                running.input_messages,
+                services.linked_records_cache,
+                services.models,
+                now,
+                read_in_own_transaction=transact,
+            )
 
         loaded: LoadedTurn = transact(read)
         if self.recalls:
@@ -134,6 +141,7 @@ class Round:
 
 
 _RESTORE = Query(
-    "bench.restore", "What a conversation's next prompt stands on, as it was.",
+    "bench.restore",
+    "What a conversation's next prompt stands on, as it was.",
     "UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s WHERE session_id = %(session_id)s",
-)  # fmt: skip
+)

@@ -1,6 +1,6 @@
 """Lambda's workers, small: a function's handler in a process of its own, forked in milliseconds.
 
-A server that has imported every handler, and is connected to nothing, forks the workers (`local.warm`). A worker
+A server that has imported every handler, and is connected to nothing, forks the workers (`local.preload`). A worker
 is what Lambda calls an execution environment: it takes one event after the other, keeps its connections in between,
 and may be killed at any moment.
 """
@@ -190,7 +190,7 @@ def _worker_main(function: str, environment: dict[str, str], log: str, pipe: Con
     handler = importlib.import_module(f"functions.{function}.handler").handler
     while True:
         try:
-            event, seconds, wrap = cast("tuple[Any, float, Wrap | None]", pipe.recv())
+            event, seconds, wrap = cast("tuple[Any, float, InvocationWrapper | None]", pipe.recv())
         except (EOFError, OSError):
             return
         pipe.send(_run_handler(functools.partial(handler, event, LambdaContext(function, seconds)), wrap))

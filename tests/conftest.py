@@ -22,10 +22,13 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 """Monday morning, the moment at which tests happen unless they say otherwise."""
 
 TOGETHER = {
-    "tests/end_to_end/test_chaos.py": "chaos", "tests/end_to_end/test_ingestion.py": "chaos",
-    "tests/end_to_end/test_throughput.py": "chaos", "tests/end_to_end/": "stack",
-    "tests/integration/test_layers.py": "layers", "tests/stories/": "stories",
-}  # fmt: skip
+    "tests/end_to_end/test_chaos.py": "chaos",
+    "tests/end_to_end/test_ingestion.py": "chaos",
+    "tests/end_to_end/test_throughput.py": "chaos",
+    "tests/end_to_end/": "stack",
+    "tests/integration/test_layers.py": "layers",
+    "tests/stories/": "stories",
+}
 """Tests that share something dear go to one worker: beginnings of their names, the first that fits."""
 
 _ROOM = 4 * 1024**3

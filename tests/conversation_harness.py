@@ -173,10 +173,18 @@ class ConversationHarness:
 
     def send_whatsapp(self, text: str, provider_id: str = "m1", **changes: object) -> str:
         fields: dict[str, object] = {
-            "channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
-            "provider_message_id": provider_id, "kind": "text", "text": text, "media": None, "status": "",
-            "sent_at": self.clock(), "metadata": {"sender_name": "Priya"},
-        }  # fmt: skip
+            "channel": "whatsapp",
+            "provider": "gupshup",
+            "to": "gupshup:ParlourDemo",
+            "sender": PHONE,
+            "provider_message_id": provider_id,
+            "kind": "text",
+            "text": text,
+            "media": None,
+            "status": "",
+            "sent_at": self.clock(),
+            "metadata": {"sender_name": "Priya"},
+        }
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
         return receive_envelope(self.database, self.turns, envelope, self.clock(), uuid7)
 
@@ -196,9 +204,7 @@ class ConversationHarness:
         return found[0][0]
 
     def send_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
-        return receive_web_message(
-            visitor, self.database, self.turns, session_id, text, client_id, self.clock(), uuid7
-        )  # fmt: skip
+        return receive_web_message(visitor, self.database, self.turns, session_id, text, client_id, self.clock(), uuid7)
 
     def list_wakes(self) -> list[SessionWakeup]:
         return [SessionWakeup.parse(message.body) for message in self.turns.sent.values()]

@@ -76,7 +76,7 @@ class InboundMedia:
 
     def send_web(
         self, visitor: Principal, session_id: UUID, text: str, *named: AttachmentReference, client_id: str | None = None
-    ) -> UUID:  # fmt: skip
+    ) -> UUID:
         """Write on the web, with these along."""
         desk, now = self.conversation, self.conversation.clock()
         name = inbound_messages.web_message_id(session_id, client_id or "")
@@ -85,7 +85,7 @@ class InboundMedia:
         )
         return inbound_messages.receive_web_message(
             visitor, desk.database, desk.turns, session_id, text, client_id, now, uuid7, gathered
-        )  # fmt: skip
+        )
 
     def run_turn(self) -> list[JsonObject]:
         """Run the newest wake; the messages that the model was asked with last."""

@@ -89,8 +89,14 @@ def _run_suite(running: ChaosEnvironment, only: Sequence[str], say: Callable[[st
 def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     names = [KILLS, *(scenario.name for scenario in SCENARIOS), REDRIVE, *EXPERIMENTS]
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
-    parser.add_argument("--only", action="append", default=[], choices=names, metavar="SCENARIO",
-                        help=f"one of: {', '.join(names)}; may be given again")  # fmt: skip
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        choices=names,
+        metavar="SCENARIO",
+        help=f"one of: {', '.join(names)}; may be given again",
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows here too")
     parser.add_argument("--verbose", action="store_true", help="one line per port call")
     return parser.parse_args(arguments)

@@ -62,9 +62,24 @@ _MAX_CONNECTIONS = 400
 step."""
 
 _TENANTS_WITH_OFFICE = (
-    "cap", "cap-probe", "cloud", "cut", "cut-control", "down", "gupshup", "killed", "killed-probe", "kills", "poison",
-    "redrive", "reduced", "sequence", "sequence-probe", "stalled0", "stalled1",
-)  # fmt: skip
+    "cap",
+    "cap-probe",
+    "cloud",
+    "cut",
+    "cut-control",
+    "down",
+    "gupshup",
+    "killed",
+    "killed-probe",
+    "kills",
+    "poison",
+    "redrive",
+    "reduced",
+    "sequence",
+    "sequence-probe",
+    "stalled0",
+    "stalled1",
+)
 """The trials' tenants: each may reach the office on this machine, which is a private address, and nobody else may."""
 
 
@@ -159,9 +174,13 @@ class ChaosEnvironment:
             self._secrets.create_secret(Name=f"parlour/tenants/{slug}/{name}", SecretString="not-a-secret")
         with self.database() as database:
             apply(
-                roles.operator_principal(desk.tenant_id), database, ConstantEmbedder(), build_chaos_pack(slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge),
-                datetime.now(UTC), uuid7,
-            )  # fmt: skip
+                roles.operator_principal(desk.tenant_id),
+                database,
+                ConstantEmbedder(),
+                build_chaos_pack(slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge),
+                datetime.now(UTC),
+                uuid7,
+            )
         return desk
 
     def new_phone_number(self) -> str:

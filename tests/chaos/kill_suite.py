@@ -112,9 +112,12 @@ def to_row(world: ChaosEnvironment, external_state: ExternalState, conversation:
     boundary = conversation.boundary
     if boundary is None:
         return ResultRow(
-            conversation.scenario.name, "clean run", outcome=verdict.outcome, broken_guarantees=verdict.broken_guarantees,
+            conversation.scenario.name,
+            "clean run",
+            outcome=verdict.outcome,
+            broken_guarantees=verdict.broken_guarantees,
             redeliveries=conversation.redeliveries,
-        )  # fmt: skip
+        )
     function, ordinal = boundary.invocation
     return ResultRow(
         boundary.scenario.name,

@@ -131,9 +131,16 @@ def _to_row(one: Conversation, found: Sequence[str], note: str) -> ResultRow:
     if boundary is None:
         return ResultRow(name, "clean run", outcome=outcome, broken_guarantees=tuple(found))
     return ResultRow(
-        name, boundary.point.call, function="memory_extractor", number=boundary.number, is_after=boundary.point.is_after,
-        outcome=outcome, broken_guarantees=tuple(found), redeliveries=one.redeliveries, seconds=round(one.recovery_seconds, 1),
-    )  # fmt: skip
+        name,
+        boundary.point.call,
+        function="memory_extractor",
+        number=boundary.number,
+        is_after=boundary.point.is_after,
+        outcome=outcome,
+        broken_guarantees=tuple(found),
+        redeliveries=one.redeliveries,
+        seconds=round(one.recovery_seconds, 1),
+    )
 
 
 def _job_event(order: dict[str, str]) -> dict[str, Any]:

@@ -73,9 +73,13 @@ def _run_meta(world: ChaosEnvironment) -> ResultRow:
 def _send_webhook(world: ChaosEnvironment, desk: ChaosTenant, number: str) -> None:
     """Somebody writes to the tenant's number at Meta: the webhook, signed."""
     message = meta_webhooks.text_message(
-        phone_number_id=desk.whatsapp_app, sender=number, name="Chaos", text=f"chaos {PLAIN_SCENARIO.script} r{number[1:]}: the crack?",
-        message_id=f"wamid.{number[1:]}", now=datetime.now(UTC),
-    )  # fmt: skip
+        phone_number_id=desk.whatsapp_app,
+        sender=number,
+        name="Chaos",
+        text=f"chaos {PLAIN_SCENARIO.script} r{number[1:]}: the crack?",
+        message_id=f"wamid.{number[1:]}",
+        now=datetime.now(UTC),
+    )
     body = meta_webhooks.encode(meta_webhooks.webhook(message))
     headers = {"Content-Type": "application/json", meta_webhooks.SIGNATURE_HEADER: meta_webhooks.sign(body, APP_SECRET)}
     ended = world.workers.invoke("inbound", proxy_event("POST", "/webhooks/whatsapp", headers, body.decode()), 10)

@@ -39,8 +39,11 @@ def kill_redrives(
     rows = [to_row(world, seen, conversation) for conversation in clean.conversations]
     if any(row.broken_guarantees for row in rows):
         return rows
-    doomed = [one for conversation in clean.conversations for one in choose(list_boundaries(conversation.scenario,
-                                                                             conversation.recorded_calls))]  # fmt: skip
+    doomed = [
+        one
+        for conversation in clean.conversations
+        for one in choose(list_boundaries(conversation.scenario, conversation.recorded_calls))
+    ]
     say(f"{len(doomed)} boundaries in 2 kinds of redrive")
     killed = _run_kills(world, desk, doomed)
     seen = read_external_state(world, desk)

@@ -87,9 +87,14 @@ def _detail_table(rows: Sequence[ResultRow]) -> Table:
         assert row is not None  # a pair has one of them
         both = [one for one in (before, after) if one]
         table.add_row(
-            str(row.number), row.function, escape(row.subject), _format_outcome(before), _format_outcome(after),
-            "|".join(str(one.redeliveries) for one in both), "|".join(f"{one.seconds:.0f}" for one in both),
-        )  # fmt: skip
+            str(row.number),
+            row.function,
+            escape(row.subject),
+            _format_outcome(before),
+            _format_outcome(after),
+            "|".join(str(one.redeliveries) for one in both),
+            "|".join(f"{one.seconds:.0f}" for one in both),
+        )
     return table
 
 
@@ -105,9 +110,13 @@ def _summary_table(rows: Sequence[ResultRow]) -> Table:
     for (function, _), group in groups.items():
         where = "" if len(group) * 2 > usual[function] else _boundary_names(group)
         table.add_row(
-            function, str(len(group)), _format_outcome(group[0]), _format_range([row.redeliveries for row in group]),
-            _format_range([round(row.seconds) for row in group]), escape(where),
-        )  # fmt: skip
+            function,
+            str(len(group)),
+            _format_outcome(group[0]),
+            _format_range([row.redeliveries for row in group]),
+            _format_range([round(row.seconds) for row in group]),
+            escape(where),
+        )
     return table
 
 

@@ -82,10 +82,14 @@ SCENARIOS = (
     Scenario("send", "plain", (("outbound", 1),)),
     Scenario("two effects", "effects", (("orchestrator", 1),), steps=2, effects=EFFECTS),
     Scenario(
-        "heavy tool", "heavy", (("orchestrator", 1), ("tool_dispatcher", 1), ("orchestrator", 2)), turns=2, steps=3,
+        "heavy tool",
+        "heavy",
+        (("orchestrator", 1), ("tool_dispatcher", 1), ("orchestrator", 2)),
+        turns=2,
+        steps=3,
         effects=(Effect(SURVEY, True),),
     ),
-)  # fmt: skip
+)
 
 
 def list_boundaries(scenario: Scenario, recorded: Mapping[Invocation, Sequence[str]]) -> list[Boundary]:

@@ -80,8 +80,9 @@ def run_kill_with_reservation(world: ChaosEnvironment) -> list[ResultRow]:
     problems = _check_turns(world, desk, [victim, other], answered=1)
     if world.model.count_requests(other.tag):
         problems.append("the money that was set aside was spent by somebody else")
-    live = world.value("SELECT count(*) FROM spend_reservations WHERE tenant_id = %s AND expires_at > now()",
-                       desk.tenant_id)  # fmt: skip
+    live = world.value(
+        "SELECT count(*) FROM spend_reservations WHERE tenant_id = %s AND expires_at > now()", desk.tenant_id
+    )
     if live:
         problems.append(f"{live} reservations are left")
     said = "meanwhile another was refused; after the lease the turn was answered, and nothing is set aside any more"

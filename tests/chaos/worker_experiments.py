@@ -57,8 +57,14 @@ def run_poison_message(world: ChaosEnvironment) -> list[ResultRow]:
         f"parked after {MAX_TURN_ATTEMPTS} deaths, its session went on; {NEIGHBOURS} neighbours waited {longest:.1f} s at most "
         f"(one visibility is {visibility} s); {redriven} redriven and answered"
     )
-    return [ResultRow("poison", "kills its worker every time", outcome=said,
-                broken_guarantees=(*problems, *list_broken_guarantees(world, desk, neighbours)))]  # fmt: skip
+    return [
+        ResultRow(
+            "poison",
+            "kills its worker every time",
+            outcome=said,
+            broken_guarantees=(*problems, *list_broken_guarantees(world, desk, neighbours)),
+        )
+    ]
 
 
 _UNANSWERED_STATES = """
@@ -115,9 +121,19 @@ def _run_stalled_worker(world: ChaosEnvironment, slug: str, what: str, point: Ki
 
 
 _TABLES = (
-    "sessions", "messages", "turns", "steps", "llm_calls", "tool_calls", "events", "outbox", "outbox_parts",
-    "work_due", "spend_days", "spend_reservations",
-)  # fmt: skip
+    "sessions",
+    "messages",
+    "turns",
+    "steps",
+    "llm_calls",
+    "tool_calls",
+    "events",
+    "outbox",
+    "outbox_parts",
+    "work_due",
+    "spend_days",
+    "spend_reservations",
+)
 
 
 def _table_hashes(world: ChaosEnvironment, desk: ChaosTenant) -> dict[str, Any]:

@@ -62,7 +62,8 @@ def keys_without_the_tenant(superuser: Superuser) -> set[str]:
 
     A unique index without it tells one tenant that another has a value; a foreign key without it can cross over.
     """
-    rows = superuser.execute("""
+    rows = superuser.execute(
+        """
         WITH tenant_tables AS (
             SELECT a.attrelid, a.attnum FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
              WHERE a.attname = 'tenant_id' AND c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
@@ -77,7 +78,7 @@ def keys_without_the_tenant(superuser: Superuser) -> set[str]:
           JOIN tenant_tables f ON f.attrelid = k.confrelid
          WHERE k.contype = 'f' AND NOT (t.attnum = ANY (k.conkey) AND f.attnum = ANY (k.confkey))""",
         [list(SHARED_READING)],
-    ).fetchall()  # fmt: skip
+    ).fetchall()
     return {name for (name,) in rows}
 
 

@@ -111,9 +111,11 @@ def _risk(clause: dict[str, Any]) -> dict[str, Any]:
     """What create_entity is given for one clause."""
     (page,) = _PAGE.findall(clause["metadata"])
     properties = {
-        "severity": "high", "state": "open", "owner": "Daniel Achterberg",
+        "severity": "high",
+        "state": "open",
+        "owner": "Daniel Achterberg",
         "response": f"Have {clause['title']}, page {page}, read by counsel.",
-    }  # fmt: skip
+    }
     links = [{"relation": "about", "to": clause["record"]}]
     return {"name": _heading(clause), "properties": properties, "sources": [clause["document"]], "links": links}
 

@@ -63,6 +63,9 @@ def _leave_in_doubt(world: World, number: str, arguments: dict[str, str]) -> str
                '{"ok": false, "code": "outcome_unknown"}', 'outcome_unknown', 1, now(), now()
           FROM turns t JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
          WHERE u.phone = %s ORDER BY t.number DESC LIMIT 1""",
-        call_id, json.dumps(arguments), f"in-doubt:{call_id}", number,
-    )  # fmt: skip
+        call_id,
+        json.dumps(arguments),
+        f"in-doubt:{call_id}",
+        number,
+    )
     return str(call_id)

@@ -16,8 +16,12 @@ from parlour.infra.settings import Settings
 type Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
 _STANDARD_QUEUES = {
-    "embedding_queue_url", "wakeups_queue_url", "pulse_queue_url", "pulse_wakeups_queue_url", "memory_queue_url",
-}  # fmt: skip
+    "embedding_queue_url",
+    "wakeups_queue_url",
+    "pulse_queue_url",
+    "pulse_wakeups_queue_url",
+    "memory_queue_url",
+}
 _FUNCTIONS = Path(__file__).parents[2] / "functions"
 
 

@@ -71,10 +71,16 @@ def handler(
         boto3.client("secretsmanager").create_secret(Name="embedding", SecretString=json.dumps({"mini": SECRET}))
         further = '[{"model": "mini", "dimensions": 3, "url": "http://embed.test/v1"}]'
         set_environment(
-            EmbedderSettings, monkeypatch, database_secret=secret, database_idle="true",
-            embedding_url="http://words.test/v1", embedding_model="words", embedding_dimensions="64",
-            embedding_models=further, embedding_secret="embedding",
-        )  # fmt: skip
+            EmbedderSettings,
+            monkeypatch,
+            database_secret=secret,
+            database_idle="true",
+            embedding_url="http://words.test/v1",
+            embedding_model="words",
+            embedding_dimensions="64",
+            embedding_models=further,
+            embedding_secret="embedding",
+        )
         desk.query("UPDATE tenants SET embedding_space = 'mini@3' RETURNING slug")
         _forget()
         yield load_handler("embedder")

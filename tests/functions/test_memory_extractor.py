@@ -53,11 +53,15 @@ def handler(
         secret = store_database_secret(cluster, database_name)
         boto3.client("s3").create_bucket(
             Bucket="media", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"}
-        )  # fmt: skip
+        )
         set_environment(
-            MemoryExtractorSettings, monkeypatch, database_secret=secret, database_idle="true", model_secret="model",
+            MemoryExtractorSettings,
+            monkeypatch,
+            database_secret=secret,
+            database_idle="true",
+            model_secret="model",
             media_bucket="media",
-        )  # fmt: skip
+        )
         _forget()
         yield load_handler("memory_extractor")
         _forget()

@@ -35,9 +35,14 @@ def handler(
         key = json.dumps({"anthropic_api_key": ""})
         boto3.client("secretsmanager").create_secret(Name="model", SecretString=key)
         set_environment(
-            OrchestratorSettings, monkeypatch, database_secret=store_database_secret(cluster, database_name),
-            database_idle="true", model_secret="model", embedding_url="http://127.0.0.1:9", media_bucket="media",
-        )  # fmt: skip
+            OrchestratorSettings,
+            monkeypatch,
+            database_secret=store_database_secret(cluster, database_name),
+            database_idle="true",
+            model_secret="model",
+            embedding_url="http://127.0.0.1:9",
+            media_bucket="media",
+        )
         _forget()
         yield load_handler("orchestrator")
         _forget()

@@ -72,10 +72,19 @@ def _forget() -> None:
 
 def envelope(number: int, **changes: object) -> dict[str, object]:
     return {
-        "channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
-        "provider_message_id": f"m{number}", "kind": "text", "text": f"Question {number}", "media": None,
-        "status": "", "sent_at": "2026-03-02T09:30:00+00:00", "metadata": {}, **changes,
-    }  # fmt: skip
+        "channel": "whatsapp",
+        "provider": "gupshup",
+        "to": "gupshup:ParlourDemo",
+        "sender": PHONE,
+        "provider_message_id": f"m{number}",
+        "kind": "text",
+        "text": f"Question {number}",
+        "media": None,
+        "status": "",
+        "sent_at": "2026-03-02T09:30:00+00:00",
+        "metadata": {},
+        **changes,
+    }
 
 
 def woken(name: str) -> int:
@@ -127,8 +136,12 @@ def test_a_photo_is_stored_woken_for_and_kept(
     handler: Handler, desk: ConversationHarness, provider: FakeProvider
 ) -> None:
     photo = {
-        "kind": "image", "url": f"{provider.url}/wa/1/media/2", "mime_type": "image/png", "name": "", "caption": "",
-    }  # fmt: skip
+        "kind": "image",
+        "url": f"{provider.url}/wa/1/media/2",
+        "mime_type": "image/png",
+        "name": "",
+        "caption": "",
+    }
     sent = envelope(1, kind="media", text="", media=photo)
 
     assert failed_message_ids(handler(sqs_event(sent), LAMBDA_CONTEXT)) == []

@@ -17,9 +17,17 @@ def write_documents(desk: ConversationHarness) -> None:
         begun = create_project(admin, tx, new, "A quay by May.", now, uuid7)
         for title in ("Method", "Curing", "Curing"):
             authored_documents.create_document(
-                admin, tx, project=begun.project.handle, title=title, content="Seven days under wet hessian.",
-                key=title, position=0, origin=f"day-{title}", now=now, new_id=uuid7,
-            )  # fmt: skip
+                admin,
+                tx,
+                project=begun.project.handle,
+                title=title,
+                content="Seven days under wet hessian.",
+                key=title,
+                position=0,
+                origin=f"day-{title}",
+                now=now,
+                new_id=uuid7,
+            )
         authored_documents.move_document(admin, tx, "document/Curing", "document/Method", None)
         authored_documents.revise_document(
             admin, tx, "document/Curing", DocumentPatch("Curing time", content="Ten days."), 1, now, uuid7

@@ -35,7 +35,7 @@ def embed_and_reembed(desk: ConversationHarness) -> None:
     spaces = EmbeddingSpaces([PricedEmbedder(WordEmbedder()), PricedEmbedder(Titan(), "bedrock")])
     services = EmbeddingDependencies(
         desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock, uuid7
-    )  # fmt: skip
+    )
     _write(desk, "The crack at C4 is wider.", "An odd one.")
     ((type_id,),) = desk.query("SELECT id FROM entity_types WHERE key = 'finding'")
     assert isinstance(type_id, UUID)

@@ -39,9 +39,17 @@ def read_pulses(desk: ConversationHarness) -> None:
 def make_pulse_dependencies(desk: ConversationHarness) -> PulseDependencies:
     """What writing runs with, where no model is configured."""
     return PulseDependencies(
-        desk.database, dict, Decimal(20), Decimal(5), timedelta(hours=24), _nobody, desk.clock, uuid7, lambda _: None,
+        desk.database,
+        dict,
+        Decimal(20),
+        Decimal(5),
+        timedelta(hours=24),
+        _nobody,
+        desk.clock,
+        uuid7,
+        lambda _: None,
         lambda low, _: low,
-    )  # fmt: skip
+    )
 
 
 def _nobody(_tenant_id: UUID) -> None:

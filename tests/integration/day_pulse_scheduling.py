@@ -64,9 +64,16 @@ def _write(desk: ConversationHarness, record_id: UUID) -> None:
     with desk.database.transaction(system_principal(desk.tenant_id)) as tx:
         assert attempts.lock_lease(tx, record_id, until)
         attempts.record_success(
-            tx, record_id, seen, now, window=timedelta(seconds=30), max_age=timedelta(hours=24), leased_until=until,
-            cost_usd=_CENT, now=now,
-        )  # fmt: skip
+            tx,
+            record_id,
+            seen,
+            now,
+            window=timedelta(seconds=30),
+            max_age=timedelta(hours=24),
+            leased_until=until,
+            cost_usd=_CENT,
+            now=now,
+        )
 
 
 def _fail(desk: ConversationHarness, record_id: UUID) -> None:
@@ -79,6 +86,11 @@ def _fail(desk: ConversationHarness, record_id: UUID) -> None:
 def _reserve(desk: ConversationHarness, tx: Transaction) -> None:
     now = desk.clock()
     spend.reserve(
-        tx, reservation_id=uuid7(now), amount=_CENT, purpose=budget.PULSE_PURPOSE, default_cap=_PLENTY,
-        expires_at=now + timedelta(minutes=1), now=now,
-    )  # fmt: skip
+        tx,
+        reservation_id=uuid7(now),
+        amount=_CENT,
+        purpose=budget.PULSE_PURPOSE,
+        default_cap=_PLENTY,
+        expires_at=now + timedelta(minutes=1),
+        now=now,
+    )

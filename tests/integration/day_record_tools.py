@@ -27,6 +27,13 @@ def write_records_by_tools(desk: ConversationHarness) -> None:
         " WHERE c.name = 'create_entity'"
     )
     context = ToolContext(
-        desk.admin, desk.database, session_id, turn_id, desk.clock(), uuid7, 0, idempotency_key=str(key)  # type: ignore[arg-type]
-    )  # fmt: skip
+        desk.admin,
+        desk.database,
+        session_id,
+        turn_id,
+        desk.clock(),
+        uuid7,
+        0,
+        idempotency_key=str(key),  # type: ignore[arg-type]
+    )
     assert builtin_tools.BUILTIN_LOOKUPS["create_entity"](context)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from parlour.files.file import CLEANUP_DELAY
 from parlour.infra.errors import ObjectsUnavailable
+from parlour.records.file_tombstones import CLEANUP_DELAY
 from tests import sample_files
 from tests.conversation_harness import ConversationHarness
 from tests.integration.files.upload_harness import UploadHarness

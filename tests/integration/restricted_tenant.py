@@ -104,9 +104,16 @@ class RestrictedTenant:
         )
         now = self.clock.now
         context = ToolContext(
-            reader.principal, self.database, reader.session_id, uuid7(now), now, uuid7, 0,
-            idempotency_key=str(uuid7(now)), entity_id=reader.about,
-        )  # fmt: skip
+            reader.principal,
+            self.database,
+            reader.session_id,
+            uuid7(now),
+            now,
+            uuid7,
+            0,
+            idempotency_key=str(uuid7(now)),
+            entity_id=reader.about,
+        )
         try:
             validate_arguments(tool.schema, arguments)
             return canonical_json(success_result(endpoint.call(context, tool, arguments)).content)
@@ -147,11 +154,20 @@ class RestrictedTenant:
 
     def _services(self, model: ScriptedModel) -> TurnDependencies:
         return TurnDependencies(
-            database=self.database, models={"offline": model}, endpoints={}, outbox_queue=FakeQueue(), tool_queue=FakeQueue(),
-            embedding_queue=FakeDelayedQueue(), memory_queue=FakeDelayedQueue(), embedder_of=lambda _database, _tenant: ConstantEmbedder(),
-            default_cap_usd=Decimal(20), clock=lambda: self.clock.now, new_id=uuid7, sleep=lambda _: None,
+            database=self.database,
+            models={"offline": model},
+            endpoints={},
+            outbox_queue=FakeQueue(),
+            tool_queue=FakeQueue(),
+            embedding_queue=FakeDelayedQueue(),
+            memory_queue=FakeDelayedQueue(),
+            embedder_of=lambda _database, _tenant: ConstantEmbedder(),
+            default_cap_usd=Decimal(20),
+            clock=lambda: self.clock.now,
+            new_id=uuid7,
+            sleep=lambda _: None,
             jitter=lambda low, _: low,
-        )  # fmt: skip
+        )
 
     def mark_background_work_done(self) -> None:
         """Every row has its vector, nothing waits, and nobody's Pulse is stale: that belongs to whoever writes it."""
@@ -164,9 +180,17 @@ class RestrictedTenant:
         """The Pulses of the site are written anew, as far as what they are made of is another; their author says
         whatever stands in the prompt. What that cost is told to everybody."""
         services = level_draft.PulseDependencies(
-            self.database, lambda: {"anthropic": ScriptedPulseModel()}, Decimal(20), Decimal(20), timedelta(days=1),
-            lambda _: None, self.clock, uuid7, lambda _: None, lambda low, _: low,
-        )  # fmt: skip
+            self.database,
+            lambda: {"anthropic": ScriptedPulseModel()},
+            Decimal(20),
+            Decimal(20),
+            timedelta(days=1),
+            lambda _: None,
+            self.clock,
+            uuid7,
+            lambda _: None,
+            lambda low, _: low,
+        )
         with self.database.transaction(self.owner) as tx:
             asked = refresh_requests.request_refresh(self.owner, tx, SITE, "", uuid7(self.clock()), self.clock())
         writing_job.run_pulse_job(services, asked.job, lambda: 300.0)
@@ -201,8 +225,17 @@ class RestrictedTenant:
         self._link("task/open", "risk/closed", "relates_to")
         self._write("closed-doc", "Narwhal", "# Narwhal\n\nThe narwhal stops the pour.", CLEARED, position=0)
         self._upload(FILE, "quagga.txt", "The quagga stops the pour.", CLEARED)
-        values = {"session": self.below.session_id, "message": MESSAGE, "now": self.clock(), "risk": RISK, "file": FILE,
-                  "id": SESSION, "turn": TURN, "number": NUMBER, "person": PERSON}  # fmt: skip
+        values = {
+            "session": self.below.session_id,
+            "message": MESSAGE,
+            "now": self.clock(),
+            "risk": RISK,
+            "file": FILE,
+            "id": SESSION,
+            "turn": TURN,
+            "number": NUMBER,
+            "person": PERSON,
+        }
         with self.database.transaction(self.owner) as tx:
             for statement in (_SAID, _CLOSED_SESSION, _CLOSED_TURN, _CLOSED_MESSAGE, _GIVEN_OUT, _KNOWN):
                 execute(tx, statement, **{name: value for name, value in values.items() if f"%({name})s" in statement})
@@ -224,9 +257,14 @@ class RestrictedTenant:
         self._close(opened["session_id"])
 
     def _make(
-        self, kind: str, key: str, name: str, project: str | None = None, level: int = 0,
+        self,
+        kind: str,
+        key: str,
+        name: str,
+        project: str | None = None,
+        level: int = 0,
         new_id: Callable[[datetime], UUID] = uuid7,
-    ) -> None:  # fmt: skip
+    ) -> None:
         new = RecordInput(kind, name, key, classification=level, project=project)
         with self.database.transaction(self.owner) as tx:
             crud.create_record(self.owner, tx, new, self.clock(), new_id)
@@ -242,9 +280,17 @@ class RestrictedTenant:
     def _write(self, key: str, title: str, content: str, level: int, position: int | None = None) -> None:
         with self.database.transaction(self.owner) as tx:
             authored_documents.create_document(
-                self.owner, tx, project="project/site", title=title, content=content, key=key, position=position,
-                classification=level, now=self.clock(), new_id=uuid7,
-            )  # fmt: skip
+                self.owner,
+                tx,
+                project="project/site",
+                title=title,
+                content=content,
+                key=key,
+                position=position,
+                classification=level,
+                now=self.clock(),
+                new_id=uuid7,
+            )
 
     def _upload(self, file_id: UUID, name: str, text: str, level: int) -> None:
         desk = UploadHarness(self.database, self.owner, self.clock, self.queues.bucket)
@@ -347,8 +393,10 @@ def open_restricted_tenant(
         create_tenant(client, slug)
     owner = Principal(_tenant(database, "acme"), "member", None, frozenset({"admin"}), clearance=CLEARED)
     clock = TickingClock(now)
-    readers = [_reader(database, client, slug, level) for slug, level in
-               (("acme", BELOW), ("acme", CLEARED), ("brick", CLEARED))]  # fmt: skip
+    readers = [
+        _reader(database, client, slug, level)
+        for slug, level in (("acme", BELOW), ("acme", CLEARED), ("brick", CLEARED))
+    ]
     return RestrictedTenant(database, client, queues, clock, owner, *readers)
 
 

@@ -105,12 +105,25 @@ TOOLS: Mapping[str, Sequence[JsonObject]] = {
 """What each tool is asked. One that is not here is asked for nothing, which is refused: see the test of it."""
 
 RESTRICTED = {
-    "record_id": str(RISK), "type_key": "risk", "key": "closed", "ref": DOCUMENT, "file_id": str(FILE),
-    "session_id": str(SESSION), "turn_id": str(TURN), "call_id": str(TURN), "outbox_id": str(TURN),
-    "key_id": str(RISK), "member_id": str(RISK), "token": "none", "user_id": str(PERSON), "fact_id": str(PERSON),
-    "link_id": str(TURN), "message_id": str(TURN), "report_id": str(TURN),
+    "record_id": str(RISK),
+    "type_key": "risk",
+    "key": "closed",
+    "ref": DOCUMENT,
+    "file_id": str(FILE),
+    "session_id": str(SESSION),
+    "turn_id": str(TURN),
+    "call_id": str(TURN),
+    "outbox_id": str(TURN),
+    "key_id": str(RISK),
+    "member_id": str(RISK),
+    "token": "none",
+    "user_id": str(PERSON),
+    "fact_id": str(PERSON),
+    "link_id": str(TURN),
+    "message_id": str(TURN),
+    "report_id": str(TURN),
     "question_id": str(TURN),
-}  # fmt: skip
+}
 """What a route's path is filled with."""
 
 ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
@@ -207,20 +220,26 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
 
 NOT_ABOUT_RECORDS = {
     "PUT /v1/pack": "it writes what the caller sends",
-    "PUT /v1/costs/cap": "money", "POST /v1/costs/stop": "money", "POST /v1/costs/resume": "money",
-    "POST /v1/keys": "access", "POST /v1/members": "access", "PUT /v1/members/{member_id}": "access",
-    "GET /v1/keys": "access, with the time of its last use", "PUT /v1/tenant/status": "the tenant itself",
+    "PUT /v1/costs/cap": "money",
+    "POST /v1/costs/stop": "money",
+    "POST /v1/costs/resume": "money",
+    "POST /v1/keys": "access",
+    "POST /v1/members": "access",
+    "PUT /v1/members/{member_id}": "access",
+    "GET /v1/keys": "access, with the time of its last use",
+    "PUT /v1/tenant/status": "the tenant itself",
     "POST /v1/forgettings": "an administrator has something forgotten, whatever it is",
     "PUT /v1/memory/common": "it writes what the caller sends",
     "DELETE /v1/users/{user_id}": "an administrator has somebody forgotten, whoever it is",
     "DELETE /v1/messages/{message_id}": "an administrator has a message forgotten, whatever it says",
-    "POST /v1/reembedding": "every row is embedded anew", "POST /v1/operations/redrive": "the operator's",
+    "POST /v1/reembedding": "every row is embedded anew",
+    "POST /v1/operations/redrive": "the operator's",
     "GET /v1/costs": "money, also that of the conversations here",
     "GET /v1/pulses": "what all Pulses cost, also those that are above the reader",
     "PUT /v1/pulses/cap": "money",
     "POST /v1/tool-results/{token}": "a tool's own answer",
     "GET /v1/sessions/{session_id}/stream": "the same events as a list of them, without an end",
-}  # fmt: skip
+}
 """Routes that are not asked, and why not."""
 
 
@@ -330,13 +349,27 @@ def _texts(asked: object) -> Iterator[str]:
 
 
 SILENT = {
-    "GET /v1/entity-types", "GET /v1/relations", "GET /v1/health", "GET /console/settings.json", "GET /v1/bindings",
-    "GET /v1/tenant", "GET /v1/me", "GET /v1/members", "GET /v1/audit", "GET /v1/reembedding", "GET /v1/attention",
-    "GET /v1/attention/failed-sends", "GET /v1/operations/dead-letters", "GET /v1/sessions/{session_id}/events",
-    "GET /v1/memory", "GET /v1/memory/common", "GET /v1/forgettings", "GET /v1/forgettings/{report_id}",
+    "GET /v1/entity-types",
+    "GET /v1/relations",
+    "GET /v1/health",
+    "GET /console/settings.json",
+    "GET /v1/bindings",
+    "GET /v1/tenant",
+    "GET /v1/me",
+    "GET /v1/members",
+    "GET /v1/audit",
+    "GET /v1/reembedding",
+    "GET /v1/attention",
+    "GET /v1/attention/failed-sends",
+    "GET /v1/operations/dead-letters",
+    "GET /v1/sessions/{session_id}/events",
+    "GET /v1/memory",
+    "GET /v1/memory/common",
+    "GET /v1/forgettings",
+    "GET /v1/forgettings/{report_id}",
     "GET /v1/entities/{record_id}/pulse/questions/{question_id}",
     "GET /v1/entities/{type_key}/{key}/pulse/questions/{question_id}",
-}  # fmt: skip
+}
 """What tells nobody of records, or of other people's questions about them."""
 
 
@@ -388,8 +421,10 @@ def test_what_was_cited_before_is_named_to_nobody_below_it(closed: ConversationH
     assert isinstance(user, UUID)
     viewer = Principal(closed.tenant_id, "member", None, frozenset({"viewer"}), clearance=2)
     for reader, named in (
-        (Principal(closed.tenant_id, "user", user, clearance=1), 0), (viewer, 0), (replace(viewer, clearance=3), 1)
-    ):  # fmt: skip
+        (Principal(closed.tenant_id, "user", user, clearance=1), 0),
+        (viewer, 0),
+        (replace(viewer, clearance=3), 1),
+    ):
         with closed.database.transaction(reader) as tx:
             told = read_transcript(reader, tx, session, 10)
             turns = list_turns(reader, tx, 10) if reader.kind == "member" else []
@@ -422,7 +457,8 @@ def test_what_is_noted_from_it_is_refused_like_a_number_that_was_never_given_out
     closed.add_tool("create_entity", closed._builtin_tools()["create_entity"], idempotent=True)
     closed.run_turn()
     first, second = (
-        str(result["message"]) for (result,) in closed.query(
-            "SELECT result FROM tool_calls WHERE name = 'create_entity' ORDER BY step") if isinstance(result, dict)
-    )  # fmt: skip
+        str(result["message"])
+        for (result,) in closed.query("SELECT result FROM tool_calls WHERE name = 'create_entity' ORDER BY step")
+        if isinstance(result, dict)
+    )
     assert first.replace("1:", "9:") == second

@@ -41,28 +41,59 @@ READ_BEFORE_THE_TENANT_IS_KNOWN = {
 is, and nothing that is the tenant's."""
 
 NAMES_THE_TENANT = {
-    "jobs.find_work", "jobs.find_lease_end", "jobs.lock_work", "index.find_types_to_backfill", "due.list_due_pulses", "due.find_next_due_at",
+    "jobs.find_work",
+    "jobs.find_lease_end",
+    "jobs.lock_work",
+    "index.find_types_to_backfill",
+    "due.list_due_pulses",
+    "due.find_next_due_at",
     "extraction.read_backlog",
-}  # fmt: skip
+}
 """Reads of what is due that say whose themselves, since there row-level security lets everybody look."""
 
 
 OF_WHAT_IS_BURIED = {
-    "files.lock_record_of_file", "conversations.lock_abandoned_uploads", "writing.find_open_question", "records.find_linked_record_ids",
-    "linking.lock_link", "linking.lock_sessions", "linking.lock_contact",
-    "linking.is_session_empty", "inspection.lock_fact", "consolidation.list_interim_episodes", "archive.lock_old_messages",
-    "extraction.find_similar_episodes", "extraction.find_episode_sources",
-    "erasure.lock_running_erasure", "erasure.find_newer_turns", "erasure.find_ledger_rows", "ledger.find_sessions_briefed_from",
+    "files.lock_record_of_file",
+    "conversations.lock_abandoned_uploads",
+    "writing.find_open_question",
+    "records.find_linked_record_ids",
+    "linking.lock_link",
+    "linking.lock_sessions",
+    "linking.lock_contact",
+    "linking.is_session_empty",
+    "inspection.lock_fact",
+    "consolidation.list_interim_episodes",
+    "archive.lock_old_messages",
+    "extraction.find_similar_episodes",
+    "extraction.find_episode_sources",
+    "erasure.lock_running_erasure",
+    "erasure.find_newer_turns",
+    "erasure.find_ledger_rows",
+    "ledger.find_sessions_briefed_from",
     "erasure.find_titles_matching",
-}  # fmt: skip
+}
 """Reads of a row that the same act takes away: when the day is over nothing is left that could leak."""
 
 ASKS_FOR_ONES_OWN = {
-    "index.lock_tenant", "packs.lock_tenant", "packs.read_configuration", "tenancy.find_tenant", "tenancy.list_own_routing_keys",
-    "tenancy.list_audit_entries", "tenancy.versions", "models.find_today", "models.find_own_cap",
-    "models.list_daily_spend", "due.read_budget", "due.own_pulse_cap", "due.lock_wakeup", "reading.read_current_statistics",
-    "records.lock_tenant", "files.find_model_routing", "index.tenant_space", "erasure.list_routing_keys",
-}  # fmt: skip
+    "index.lock_tenant",
+    "packs.lock_tenant",
+    "packs.read_configuration",
+    "tenancy.find_tenant",
+    "tenancy.list_own_routing_keys",
+    "tenancy.list_audit_entries",
+    "tenancy.versions",
+    "models.find_today",
+    "models.find_own_cap",
+    "models.list_daily_spend",
+    "due.read_budget",
+    "due.own_pulse_cap",
+    "due.lock_wakeup",
+    "reading.read_current_statistics",
+    "records.lock_tenant",
+    "files.find_model_routing",
+    "index.tenant_space",
+    "erasure.list_routing_keys",
+}
 """Reads without a parameter that names a row: a neighbour gets its own, and nobody gets nothing."""
 
 

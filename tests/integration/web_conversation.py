@@ -44,13 +44,13 @@ class WebConversation:
 
     def add_fact(
         self, value: str, *messages: UUID, superseded_by: UUID | None = None, key: str = "city", scope: str = "user"
-    ) -> UUID:  # fmt: skip
+    ) -> UUID:
         """A fact of the user, or of the team, drawn from these messages."""
         made = uuid7(self.desk.clock())
         ended = f"now(), 'contradicted', '{superseded_by}'" if superseded_by else "NULL, NULL, NULL"
         names, whose = (
             ("user_id, binding_id", "s.user_id, s.binding_id") if scope == "user" else ("team_id", "b.team_id")
-        )  # fmt: skip
+        )
         self.desk.query(
             f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, messages, valid_from,"
             " sure_at, created_at, session_id, valid_until, ended, superseded_by)"

@@ -150,9 +150,16 @@ def administer_tenant(desk: ConversationHarness) -> None:
     admin = desk.admin
     with desk.database.transaction(admin) as tx:
         member = members.add_member(
-            admin, tx, issuer=ISSUER.url, subject="ines", display_name="Ines", roles=["viewer"], clearance=1,
-            now=desk.clock(), new_id=uuid7,
-        )  # fmt: skip
+            admin,
+            tx,
+            issuer=ISSUER.url,
+            subject="ines",
+            display_name="Ines",
+            roles=["viewer"],
+            clearance=1,
+            now=desk.clock(),
+            new_id=uuid7,
+        )
         members.update_member(
             admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7
         )
@@ -230,7 +237,7 @@ def converse_on_whatsapp(desk: ConversationHarness) -> None:
     (session,) = {wake.session_id for wake in desk.list_wakes()}
     with desk.database.transaction(principal) as tx:
         (unsent,) = outbox.list_pending(tx, session_id=session)
-    sent = send_reply(desk, AcceptingProvider(), unsent.id)
+    sent = send_with(desk, AcceptingProvider(), unsent.id)
     assert sent.state == "sent"
     ((provider_id,),) = desk.query("SELECT provider_message_id FROM outbox_parts")
     desk.send_whatsapp("", str(provider_id), kind="status", status="delivered")
@@ -239,23 +246,23 @@ def converse_on_whatsapp(desk: ConversationHarness) -> None:
     desk.run_turn()
     with desk.database.transaction(principal) as tx:
         (waiting,) = outbox.list_pending(tx, session_id=session)
-    assert send_reply(desk, UnauthorizedProvider(), waiting.id).state == "pending"
-    assert send_reply(desk, RejectingProvider(), waiting.id).state == "failed"
+    assert send_with(desk, UnauthorizedProvider(), waiting.id).state == "pending"
+    assert send_with(desk, RejectingProvider(), waiting.id).state == "failed"
     with desk.database.transaction(desk.admin) as tx:
         (one,) = outbox.list_failed(desk.admin, tx, desk.clock(), 10)
         assert outbox.redrive_reply(desk.admin, tx, one.id, desk.clock()).id == waiting.id
-    assert send_reply(desk, AcceptingProvider(), waiting.id).state == "sent"
+    assert send_with(desk, AcceptingProvider(), waiting.id).state == "sent"
     desk.send_whatsapp("And the hoist?", "hoist")
     desk.model.script = [text_answer("Nobody knows.")]
     desk.run_turn()
     with desk.database.transaction(principal) as tx:
         (left,) = outbox.list_pending(tx, session_id=session)
-    assert send_reply(desk, RejectingProvider(), left.id).state == "failed"
+    assert send_with(desk, RejectingProvider(), left.id).state == "failed"
     store_photo(desk)
     resolve_replies(desk, session)
 
 
-def send_reply(desk: ConversationHarness, provider: ChannelProvider, outbox_id: UUID) -> SendResult:
+def send_with(desk: ConversationHarness, provider: ChannelProvider, outbox_id: UUID) -> SendResult:
     """Send a reply through this provider, whatever the binding's is called."""
     now = desk.clock()
     return send_reply(
@@ -272,7 +279,7 @@ def resolve_replies(desk: ConversationHarness, session_id: UUID) -> None:
         desk.run_turn()
         with desk.database.transaction(principal) as tx:
             (*_, unsent) = outbox.list_pending(tx, session_id=session_id)
-        assert send_reply(desk, SilentProvider(), unsent.id).state == "unknown"
+        assert send_with(desk, SilentProvider(), unsent.id).state == "unknown"
         if how == "left":
             continue
         if how == "callback":
@@ -285,7 +292,7 @@ def resolve_replies(desk: ConversationHarness, session_id: UUID) -> None:
             again = outbox.resolve_reply(desk.admin, tx, unsent.id, how, desk.clock())  # type: ignore[arg-type]
         if again:
             desk.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")
-            assert send_reply(desk, AcceptingProvider(), again.id).state == "sent"
+            assert send_with(desk, AcceptingProvider(), again.id).state == "sent"
 
 
 def store_photo(desk: ConversationHarness) -> None:
@@ -360,9 +367,15 @@ def account_spend(desk: ConversationHarness) -> None:
         spend.resume_model_calls(admin, tx, now)
     with pytest.raises(SpendRefused):
         spend.reserve_in_transaction(
-            desk.database, admin, reservation_id=uuid7(now), amount=cap * 2, purpose="turn", default_cap=cap,
-            expires_at=soon, now=now,
-        )  # fmt: skip
+            desk.database,
+            admin,
+            reservation_id=uuid7(now),
+            amount=cap * 2,
+            purpose="turn",
+            default_cap=cap,
+            expires_at=soon,
+            now=now,
+        )
     with desk.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
         assert cost_report.read_cost_report(admin, tx, 2, now).usage

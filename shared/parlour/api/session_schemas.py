@@ -63,19 +63,25 @@ class SessionView(ResponseModel):
     def from_session(cls, reader: Principal, found: Session | SessionListItem, about: Record | None) -> Self:
         """A session as its reader sees it; `about` is its record, if that is theirs to see."""
         told: dict[str, object] = {
-            "id": found.id, "channel": found.channel, "title": found.title, "visibility": found.visibility,
-            "pinned": found.pinned_at is not None, "archived": found.archived_at is not None, "is_main": found.is_main,
-            "created_at": found.created_at, "last_active_at": found.last_active_at,
+            "id": found.id,
+            "channel": found.channel,
+            "title": found.title,
+            "visibility": found.visibility,
+            "pinned": found.pinned_at is not None,
+            "archived": found.archived_at is not None,
+            "is_main": found.is_main,
+            "created_at": found.created_at,
+            "last_active_at": found.last_active_at,
             "last_event": found.last_event_number,
             "entity": RecordLabel(handle=about.handle, name=about.name) if about else None,
             "user_id": found.user_id if reader.has_role("viewer") else None,
-            "last": (found.last_message_preview or "") if isinstance(found, SessionListItem) else "",
-        }  # fmt: skip
+            "last_message_preview": (found.last_message_preview or "") if isinstance(found, SessionListItem) else "",
+        }
         return cls.model_validate(told)
 
 
 class SessionListItemView(SessionView):
-    """A session in a list; `last` is how what was said there last begins."""
+    """A session in a list; `last_message_preview` is how what was said there last begins."""
 
     last_message_preview: str
 

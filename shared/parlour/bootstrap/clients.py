@@ -19,9 +19,12 @@ _QUICK_CONFIG = Config(connect_timeout=2, read_timeout=5, retries={"mode": "stan
 """A call to AWS takes milliseconds; one that hangs is given up and tried again within the invocation."""
 
 _UPLOAD_CONFIG = Config(
-    connect_timeout=2, read_timeout=30, retries={"mode": "standard", "total_max_attempts": 3},
-    signature_version="s3v4", s3={"addressing_style": "virtual"},
-)  # fmt: skip
+    connect_timeout=2,
+    read_timeout=30,
+    retries={"mode": "standard", "total_max_attempts": 3},
+    signature_version="s3v4",
+    s3={"addressing_style": "virtual"},
+)
 """A file takes longer than a call. A form names the bucket's own region: browsers are not sent on from another."""
 
 _STREAMING_CONFIG = Config(

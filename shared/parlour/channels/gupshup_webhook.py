@@ -9,7 +9,7 @@ it is `id` itself.
 from datetime import datetime
 from typing import cast
 
-from parlour.channels.envelope import Envelope, EnvelopeKind, Media, clean_text
+from parlour.channels.envelope import DeliveryStatus, Envelope, EnvelopeKind, Media, clean_text
 from parlour.channels.payload_fields import (
     MAX_SHORT_TEXT_CHARS,
     optional_object,
@@ -86,7 +86,7 @@ def _parse_status(event: JsonObject, now: datetime) -> list[Envelope]:
         kind="status",
         text="",
         media=None,
-        status=cast(Status, status),
+        status=cast(DeliveryStatus, status),
         sent_at=parse_time(details.get("ts"), 1, parse_time(event.get("timestamp"), 1000, now)),
         metadata=_error_metadata(details),
     )

@@ -141,8 +141,12 @@ class MediaFetcher:
             return _refusal("unavailable")
         digest = hashlib.sha256(data).hexdigest()
         stored: JsonObject = {
-            "bucket": self._objects.bucket, "key": key, "bytes": len(data), "mime_type": kind, "sha256": digest,
-        }  # fmt: skip
+            "bucket": self._objects.bucket,
+            "key": key,
+            "bytes": len(data),
+            "mime_type": kind,
+            "sha256": digest,
+        }
         return {"stored": stored}, read_content(data)
 
     def _fetch(self, found: MessageMedia) -> bytes:

@@ -27,19 +27,19 @@ from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal
 
 __all__ = [
+    "PendingReply",
     "Resolution",
-    "StuckSend",
-    "Unsent",
-    "failed",
+    "StuckReply",
+    "enqueue",
     "finder",
-    "message",
-    "needing_a_person",
-    "put",
-    "read_wake",
-    "redrive",
-    "resolve",
-    "unsent",
-    "wake",
+    "list_failed",
+    "list_needing_decision",
+    "list_pending",
+    "parse_wakeup",
+    "redrive_reply",
+    "resolve_reply",
+    "send_wakeup",
+    "wakeup_message",
 ]
 
 _FAILED_LISTED_FOR = timedelta(days=7)

@@ -36,7 +36,15 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
 
-__all__ = ["LONGEST_PUT_OFF", "MOST_ATTEMPTS", "ChannelProvider", "Outgoing", "Providers", "Sent", "send"]
+__all__ = [
+    "MAX_ATTEMPTS",
+    "MAX_BLOCKED_TIME",
+    "ChannelProvider",
+    "OutgoingMessage",
+    "Providers",
+    "SendResult",
+    "send_reply",
+]
 
 MAX_ATTEMPTS = 7
 """Tries before a reply that the provider never takes is failed: about five minutes with the queue's back-off.

@@ -251,7 +251,7 @@ def mark_media_blocked(tx: Transaction, message_id: UUID) -> None:
 
 def record_media(
     tx: Transaction, message_id: UUID, outcome: JsonObject, content: AttachmentContent, name: str, now: datetime
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether it was noted: not where something was before, nor where the message or its file is gone."""
     values = {"kind": content.kind, "media_type": content.media_type, "body": content.body, "problem": content.problem}
     return tx.run(SQL["record_media"], message_id=message_id, outcome=outcome, name=name, now=now, **values) > 0

@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import cast
 
-from parlour.channels.envelope import Envelope, EnvelopeKind, Media, clean_text
+from parlour.channels.envelope import DeliveryStatus, Envelope, EnvelopeKind, Media, clean_text
 from parlour.channels.payload_fields import (
     MAX_SHORT_TEXT_CHARS,
     optional_object,
@@ -122,7 +122,7 @@ def _parse_status(value: JsonObject, status: JsonObject, now: datetime) -> Envel
         kind="status",
         text="",
         media=None,
-        status=cast(Status, required_text(status, "status")),
+        status=cast(DeliveryStatus, required_text(status, "status")),
         sent_at=parse_time(status.get("timestamp"), 1, now),
         metadata=without_empty({**_error_metadata(error), "callback": short_text(status, "biz_opaque_callback_data")}),
     )

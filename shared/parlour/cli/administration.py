@@ -39,12 +39,18 @@ def list_keys(context: typer.Context) -> None:
         rendering.make_table(
             headings,
             (
-                (one["name"], " ".join(one["roles"]) or "-", one["clearance"], rendering.format_time(one["created_at"]),
-                 rendering.format_time(one["revoked_at"]) or "-", one["id"])
+                (
+                    one["name"],
+                    " ".join(one["roles"]) or "-",
+                    one["clearance"],
+                    rendering.format_time(one["created_at"]),
+                    rendering.format_time(one["revoked_at"]) or "-",
+                    one["id"],
+                )
                 for one in found
             ),
         )
-    )  # fmt: skip
+    )
 
 
 @keys.command("revoke")

@@ -244,10 +244,16 @@ def _reply_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
 
 def _turn_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
     rows = (
-        (rendering.format_time(one["at"]), one["binding"], _shorten(" / ".join(one["texts"])), _shorten(one["problem"]),
-         one["attempts"], one["id"])
+        (
+            rendering.format_time(one["at"]),
+            one["binding"],
+            _shorten(" / ".join(one["texts"])),
+            _shorten(one["problem"]),
+            one["attempts"],
+            one["id"],
+        )
         for one in found
-    )  # fmt: skip
+    )
     return rendering.make_table(("when", "agent", "message", "problem", "attempts", "id"), rows)
 
 

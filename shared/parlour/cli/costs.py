@@ -75,8 +75,10 @@ def render_costs(found: Mapping[str, Any]) -> Group:
         ]
     for title, key in (("by agent", "by_binding"), ("by model", "by_model"), ("by purpose", "by_purpose")):
         if total[key]:
-            parts += [_heading(title), _render_bars([(name, _usage_text(one), Decimal(one["cost_usd"])) for name, one in
-                                            total[key].items()])]  # fmt: skip
+            parts += [
+                _heading(title),
+                _render_bars([(name, _usage_text(one), Decimal(one["cost_usd"])) for name, one in total[key].items()]),
+            ]
     parts.append(Text("\n" + _summary_text(total, len(days)), style="dim"))
     return Group(*parts)
 
@@ -103,9 +105,10 @@ def _render_gauge(spent: Decimal, reserved: Decimal, limit: Decimal) -> Table:
     used, held = (round(float(amount / full) * _BAR_CELLS) for amount in (spent, spent + reserved))
     used = max(used, 1) if spent else used
     grid.add_row(
-        Text.assemble(("█" * used, colour), ("▒" * max(held - used, 0), colour),
-                      ("░" * (_BAR_CELLS - max(held, used)), "dim"))
-    )  # fmt: skip
+        Text.assemble(
+            ("█" * used, colour), ("▒" * max(held - used, 0), colour), ("░" * (_BAR_CELLS - max(held, used)), "dim")
+        )
+    )
     return grid
 
 

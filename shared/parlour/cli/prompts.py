@@ -18,10 +18,20 @@ from parlour.infra.errors import InvalidRequest
 
 _BAR_CELLS = 40
 _COLOURS = {
-    "tools": "blue", "tiers": "cyan", "briefing": "green", "summary": "bright_green", "history": "yellow",
-    "recall": "magenta", "memory": "bright_magenta", "deltas": "red", "state": "bright_blue",
-    "heartbeat": "white", "reminder": "bright_red", "message": "bright_cyan", "calls": "bright_yellow",
-}  # fmt: skip
+    "tools": "blue",
+    "tiers": "cyan",
+    "briefing": "green",
+    "summary": "bright_green",
+    "history": "yellow",
+    "recall": "magenta",
+    "memory": "bright_magenta",
+    "deltas": "red",
+    "state": "bright_blue",
+    "heartbeat": "white",
+    "reminder": "bright_red",
+    "message": "bright_cyan",
+    "calls": "bright_yellow",
+}
 _HEADINGS = ("kind", "candidate", "reason", "tokens", "score", "source")
 _EXIT_DIFFERENT = 1
 _RESTARTED = "the turn restarted here with current data"
@@ -114,8 +124,11 @@ def render_diff(found: Mapping[str, Any]) -> Group:
     if other["anew"]:
         parts += _heading(f"{_RESTARTED}: the two prompts have little in common")
     for name, said in (
-        ("added", "added"), ("removed", "removed"), ("now_in", "included now"), ("now_out", "left out now")
-    ):  # fmt: skip
+        ("added", "added"),
+        ("removed", "removed"),
+        ("now_in", "included now"),
+        ("now_out", "left out now"),
+    ):
         parts += _candidate_section(said, found[name])
     return Group(*parts)
 
@@ -158,8 +171,11 @@ def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
     anew = f"; {_RESTARTED}" if step["anew"] else ""
     parts = _heading(f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['hash'][:12]}{anew}")
     parts += [_budget_bar(step["layers"], budget), _layer_table(step["layers"], step["tokens"])]
-    said = [f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens" if step["marks"]
-            else "no cache breakpoint"]  # fmt: skip
+    said = [
+        f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens"
+        if step["marks"]
+        else "no cache breakpoint"
+    ]
     if step["cached"]["tokens"]:
         said.append(f"the first {step['cached']['tokens']:,} tokens were cached")
     if step["causes"]:
@@ -207,10 +223,16 @@ def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list
     if not entries:
         return []
     rows = [
-        (one["lot"], "(erased)" if one["forgotten"] and not one["title"] else one["title"], _candidate_status(one),
-         f"{one['tokens']:,}", f"{one['score']:.2f}" if one["score"] else "", _source_text(one["source"]))
+        (
+            one["lot"],
+            "(erased)" if one["forgotten"] and not one["title"] else one["title"],
+            _candidate_status(one),
+            f"{one['tokens']:,}",
+            f"{one['score']:.2f}" if one["score"] else "",
+            _source_text(one["source"]),
+        )
         for one in entries
-    ]  # fmt: skip
+    ]
     return [
         *_heading(f"{title}: {len(entries)}"),
         rendering.make_candidate_table(_HEADINGS, rows),

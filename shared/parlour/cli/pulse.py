@@ -132,8 +132,10 @@ def render_pulse(found: Mapping[str, Any]) -> Group:
     else:
         facts = (
             f"updated {rendering.format_time(pulse['generated_at'])}, visible at: {_LEVELS[pulse['level']]}",
-            f"version {pulse['version']}", pulse["model"], f"${Decimal(pulse['cost_usd']).normalize():f}",
-        )  # fmt: skip
+            f"version {pulse['version']}",
+            pulse["model"],
+            f"${Decimal(pulse['cost_usd']).normalize():f}",
+        )
         parts += [
             Text(rendering.strip_control_codes(", ".join(facts)), style="dim"),
             Text("\n" + rendering.strip_control_codes(pulse["markdown"])),

@@ -98,9 +98,20 @@ def _turn_heading(found: Mapping[str, Any]) -> tuple[str | tuple[str, str], ...]
 
 _STAGES = ("wait", "load", "recall", "assemble", "pictures", "model", "tools", "save")
 _LAYERS = (
-    "tools", "tiers", "briefing", "summary", "history", "recall", "memory", "deltas", "state", "heartbeat",
-    "reminder", "message", "calls",
-)  # fmt: skip
+    "tools",
+    "tiers",
+    "briefing",
+    "summary",
+    "history",
+    "recall",
+    "memory",
+    "deltas",
+    "state",
+    "heartbeat",
+    "reminder",
+    "message",
+    "calls",
+)
 _TOKEN_FIELDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 
 
@@ -114,8 +125,14 @@ def _duration_text(found: Mapping[str, Any]) -> str:
 def _call_row(call: Mapping[str, Any]) -> Sequence[object]:
     tokens = [f"{call[name]:,}" for name in _TOKEN_FIELDS]
     first = call["first_token_ms"] if call["first_token_ms"] is not None else ""
-    return (f"{call['provider']} {call['model']}", call["outcome"], *tokens, first, call["latency_ms"],
-            _format_dollars(call["cost_usd"]))  # fmt: skip
+    return (
+        f"{call['provider']} {call['model']}",
+        call["outcome"],
+        *tokens,
+        first,
+        call["latency_ms"],
+        _format_dollars(call["cost_usd"]),
+    )
 
 
 def _tool_row(tool: Mapping[str, Any]) -> Sequence[object]:

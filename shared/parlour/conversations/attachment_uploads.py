@@ -70,9 +70,15 @@ class _ReferencedContent:
 
 
 def start_upload(
-    principal: Principal, tx: Transaction, media: UploadStore, session_id: UUID, name: str, size_bytes: int,
-    now: datetime, upload_id: UUID,
-) -> StartedUpload:  # fmt: skip
+    principal: Principal,
+    tx: Transaction,
+    media: UploadStore,
+    session_id: UUID,
+    name: str,
+    size_bytes: int,
+    now: datetime,
+    upload_id: UUID,
+) -> StartedUpload:
     """Say what will be uploaded in one's own session. NotFound when it is somebody else's, InvalidRequest for what is
     empty or larger than `LARGEST_BYTES`, Conflict when too many wait already. With it goes what was never sent, here
     or elsewhere, so that a bucket holds little of that for long."""
@@ -106,9 +112,15 @@ def start_upload(
 
 
 def resolve_attachments(
-    principal: Principal, database: Database, media: UploadStore, session_id: UUID, references: Sequence[AttachmentReference],
-    provider_message_id: str, now: datetime, new_id: NewId,
-) -> list[NewAttachment]:  # fmt: skip
+    principal: Principal,
+    database: Database,
+    media: UploadStore,
+    session_id: UUID,
+    references: Sequence[AttachmentReference],
+    provider_message_id: str,
+    now: datetime,
+    new_id: NewId,
+) -> list[NewAttachment]:
     """What a message is to come with, looked at; nothing for a message that is there already under that name, so that
     posting it again is harmless.
 
@@ -192,15 +204,28 @@ def _read_uploaded(media: UploadStore, upload: PendingUpload) -> NewAttachment:
     if file.problem:
         raise InvalidRequest(f"attachments: {upload.name} cannot be sent with a message; {_SUPPORTED_TYPES}")
     return NewAttachment(
-        upload.id, file.kind, upload.name, file.media_type, len(data), upload.object_key,
-        hashlib.sha256(data).hexdigest(), file.body,
-    )  # fmt: skip
+        upload.id,
+        file.kind,
+        upload.name,
+        file.media_type,
+        len(data),
+        upload.object_key,
+        hashlib.sha256(data).hexdigest(),
+        file.body,
+    )
 
 
 def _attachment_from_file(file: FileText, attachment_id: UUID) -> NewAttachment:
     if len(file.text) > MAX_TEXT_CHARS:
         raise InvalidRequest(f"attachments: {file.name} is too long to be sent with a message; ask about it instead")
     return NewAttachment(
-        attachment_id, "text", file.name, file.media_type, file.size_bytes, body=file.text, file_id=file.id,
-        file_version=file.version, classification=file.classification,
-    )  # fmt: skip
+        attachment_id,
+        "text",
+        file.name,
+        file.media_type,
+        file.size_bytes,
+        body=file.text,
+        file_id=file.id,
+        file_version=file.version,
+        classification=file.classification,
+    )

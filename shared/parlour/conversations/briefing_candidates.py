@@ -27,9 +27,13 @@ _TREE_TOKEN_LIMITS = (800, 300)
 
 _NO_DOCUMENTS = "(no documents yet)"
 _KIND_BY_CATEGORY = {
-    "distillation": SourceKind.FILE_SUMMARIES, "file": SourceKind.PROJECT_FILES, "recent": SourceKind.RECENT, "nearest": SourceKind.NEAREST,
-    "change": SourceKind.DELTAS, "project": SourceKind.PROJECTS,
-}  # fmt: skip
+    "distillation": SourceKind.FILE_SUMMARIES,
+    "file": SourceKind.PROJECT_FILES,
+    "recent": SourceKind.RECENT,
+    "nearest": SourceKind.NEAREST,
+    "change": SourceKind.DELTAS,
+    "project": SourceKind.PROJECTS,
+}
 _TABLE_BY_CATEGORY = {"file": "files", "project": "entities"}
 
 
@@ -120,7 +124,7 @@ def _pulse_items(principal: Principal, tx: Transaction, focus_record: FocusRecor
 
 def _existing_sources(
     principal: Principal, tx: Transaction, sources: Sequence[Source], now: datetime
-) -> tuple[Source, ...]:  # fmt: skip
+) -> tuple[Source, ...]:
     """Those that were not deleted: a Pulse may tell of a deletion, and that is no news which has it told anew."""
     found = neighbourhood.find_changes_since(
         principal, tx, now, [(one.table, one.id) for one in sources], includes_changes=False
@@ -168,9 +172,14 @@ def _neighbour_item(near: Neighbour) -> Item:
     source = Source(_TABLE_BY_CATEGORY.get(near.category, "context_rows"), str(near.id))
     text = f"- {near.title}: {near.content}" if near.category == "project" else near.content
     return Item(
-        _KIND_BY_CATEGORY[near.category], text, source, score=near.score, classification=near.classification, title=near.title,
+        _KIND_BY_CATEGORY[near.category],
+        text,
+        source,
+        score=near.score,
+        classification=near.classification,
+        title=near.title,
         further_sources=_parse_sources(near.owners),
-    )  # fmt: skip
+    )
 
 
 def _parse_sources(rows: Iterable[str]) -> tuple[Source, ...]:

@@ -148,23 +148,44 @@ def _store_envelope(
     if binding is None or not binding.is_active:
         return None
     contact = users.find_or_create_contact(
-        tx, channel=envelope.channel, address=envelope.sender, display_name=_sender_name(envelope),
-        binding_id=binding_id, now=now, new_id=new_id,
-    )  # fmt: skip
+        tx,
+        channel=envelope.channel,
+        address=envelope.sender,
+        display_name=_sender_name(envelope),
+        binding_id=binding_id,
+        now=now,
+        new_id=new_id,
+    )
     return _insert_once(tx, _new_message(envelope, contact.session_id, binding_id, now, new_id(now)))
 
 
 def _store_web_message(
-    principal: Principal, session_id: UUID, text: str, name: str, message_id: UUID,
-    attachments: Sequence[NewAttachment], now: datetime, tx: Transaction,
-) -> tuple[StoredMessage, bool]:  # fmt: skip
+    principal: Principal,
+    session_id: UUID,
+    text: str,
+    name: str,
+    message_id: UUID,
+    attachments: Sequence[NewAttachment],
+    now: datetime,
+    tx: Transaction,
+) -> tuple[StoredMessage, bool]:
     session = attachment_uploads.get_own_session(principal, tx, session_id)
     store.mark_session_active(tx, session.id, now)
     message = NewMessage(
-        id=message_id, session_id=session.id, binding_id=session.binding_id, state="unanswered", channel="web",
-        kind="text" if text else "media", body=text, media=None, provider_message_id=name,
-        sent_at=now, received_at=now, metadata={}, due_at=now + SWEEP_DELAY,
-    )  # fmt: skip
+        id=message_id,
+        session_id=session.id,
+        binding_id=session.binding_id,
+        state="unanswered",
+        channel="web",
+        kind="text" if text else "media",
+        body=text,
+        media=None,
+        provider_message_id=name,
+        sent_at=now,
+        received_at=now,
+        metadata={},
+        due_at=now + SWEEP_DELAY,
+    )
     received, is_new = _insert_once(tx, message)
     if is_new:
         attachment_uploads.add_attachments(tx, message, attachments)

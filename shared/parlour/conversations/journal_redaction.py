@@ -23,7 +23,7 @@ def has_restricted_source(tx: Transaction, session_id: UUID, items: Sequence[Ite
 
 def withhold_restricted_results(
     tx: Transaction, session_id: UUID, journal: Journal, writing_tools: Collection[str], clearance: int
-) -> Journal:  # fmt: skip
+) -> Journal:
     """The journal without results that tell of what is gone or above the clearance by now, and without what the model
     said beside further calls once it had read one of them. What changed something is told as long as its reader may see
     what it changed, or did away with; `writes` names the tools that do. The same journal where nothing was closed."""

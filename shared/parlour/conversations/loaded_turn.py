@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.conversations import briefing_candidates, canned_replies, journal_redaction, memory_writes, store
+from parlour.conversations import briefing_candidates, journal_redaction, memory_writes, store
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.infra.errors import Misconfigured, NotFound
@@ -14,7 +14,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import model_routing
 from parlour.principal import Principal
-from parlour.prompts.assembly import attachments, budget, tiers, turn_metadata
+from parlour.prompts.assembly import attachments, budget, tiers, turn_metadata, user_message
 from parlour.prompts.assembly.assembler import is_briefing_due
 from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
 from parlour.prompts.assembly.past_turn import Message
@@ -71,9 +71,15 @@ type ReadInOwnTransaction = Callable[[Callable[[Transaction], list[Item]]], list
 
 
 def load_turn(
-    tx: Transaction, lease: Lease, turn: OpenTurn, input_messages: Sequence[InboundMessage], linked_records_cache: LinkedRecordsCache,
-    available_providers: Collection[str], now: datetime, read_in_own_transaction: ReadInOwnTransaction,
-) -> LoadedTurn:  # fmt: skip
+    tx: Transaction,
+    lease: Lease,
+    turn: OpenTurn,
+    input_messages: Sequence[InboundMessage],
+    linked_records_cache: LinkedRecordsCache,
+    available_providers: Collection[str],
+    now: datetime,
+    read_in_own_transaction: ReadInOwnTransaction,
+) -> LoadedTurn:
     """Read the turn's material; `providers` are those that can be asked, and `later` reads in a transaction of its own
     what only some turns need. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
     persona = bindings.load_persona(tx, lease.binding_id, lease.user_id)
@@ -99,9 +105,16 @@ def load_turn(
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.list_unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.list_undispatched(tx, turn.id)
     return LoadedTurn(
-        principal, persona, tuple(tools), prompting, journal, left_open, undispatched,
-        entity_id=about.id if about else None, recent_user_texts=_recent_user_texts(prompting.materials),
-    )  # fmt: skip
+        principal,
+        persona,
+        tuple(tools),
+        prompting,
+        journal,
+        left_open,
+        undispatched,
+        entity_id=about.id if about else None,
+        recent_user_texts=_recent_user_texts(prompting.materials),
+    )
 
 
 @dataclass(slots=True)
@@ -150,9 +163,16 @@ class _TurnLoader:
         if is_stale or self._has_restricted_sources(inputs):
             return None
         return PromptBuilder(
-            inputs.materials, inputs.profile, moment, inputs.cache_state, inputs.prepared_turn, self._writing_tools(), rounds, steps,
+            inputs.materials,
+            inputs.profile,
+            moment,
+            inputs.cache_state,
+            inputs.prepared_turn,
+            self._writing_tools(),
+            rounds,
+            steps,
             is_recorded=True,
-        )  # fmt: skip
+        )
 
     def new_prompt_builder(self) -> PromptBuilder:
         """The prompts of a turn that begins."""
@@ -162,17 +182,25 @@ class _TurnLoader:
             self.principal, self.tx, standing.cached_briefing
         )
         moment = AssemblyContext(
-            self.turn.frozen_at, self.principal.clearance, self.model, self._persona_versions(),
+            self.turn.frozen_at,
+            self.principal.clearance,
+            self.model,
+            self._persona_versions(),
             has_restricted_source=is_gone or before.has_withholding_changed,
-        )  # fmt: skip
+        )
         known = memory_writes.recall_memories(
             self.tx, self.lease, self.persona, before.past_turns, self.input_messages, self.turn.frozen_at
         )
         materials = self._materials(before, [*changed, *known.items])
         prompting = PromptBuilder(
-            materials, self._budget_profile(), moment, standing, writing_tools=self._writing_tools(), max_episodes=known.max_episodes,
+            materials,
+            self._budget_profile(),
+            moment,
+            standing,
+            writing_tools=self._writing_tools(),
+            max_episodes=known.max_episodes,
             is_summary_requested=before.is_summary_requested,
-        )  # fmt: skip
+        )
         if is_briefing_due(materials, standing, moment):
             prompting.materials = replace(
                 materials, briefing_candidates=[*materials.briefing_candidates, *self._surrounding_candidates(self.tx)]
@@ -207,11 +235,17 @@ class _TurnLoader:
             floating_instructions=tiers.floating_instructions(persona.agent),
             reminders=persona.agent.reminders,
             turn_metadata=turn_metadata.render_turn_metadata(
-                TokenCounter(before.cache_state.token_factors), self.turn.frozen_at, self.input_messages[-1].channel,
-                user.locale if user else None, user.display_name if user else None, self.turn.number,
+                TokenCounter(before.cache_state.token_factors),
+                self.turn.frozen_at,
+                self.input_messages[-1].channel,
+                user.locale if user else None,
+                user.display_name if user else None,
+                self.turn.number,
             ),
             user_messages=[
-                Message(text, Source("messages", str(one.id))) for one in self.input_messages if (text := canned_replies.effective_text(one))
+                Message(text, Source("messages", str(one.id)))
+                for one in self.input_messages
+                if (text := user_message.effective_text(one))
             ],
             record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
             briefing_candidates=briefing_candidates.record_candidates(self.focus_record, self.tools),
@@ -220,7 +254,7 @@ class _TurnLoader:
             is_summary_pending=before.is_summary_pending,
             tail_candidates=tail,
             attachments=self._attachment_items(),
-        )  # fmt: skip
+        )
 
     def _surrounding_candidates(self, tx: Transaction) -> list[Item]:
         """What stands further around, for a briefing that is rendered anew: it stays pinned for long."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.conversations import canned_replies
 from parlour.conversations.rows import InboundMessage, Lease
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra.json_values import canonical_json
@@ -23,6 +22,7 @@ from parlour.memory.recall import recall, recall_usage
 from parlour.memory.recall.recall import RecalledMemory
 from parlour.memory.recall.recall_usage import RecallUsage
 from parlour.memory.summaries.summary_window import is_summary_due
+from parlour.prompts.assembly import user_message
 from parlour.prompts.assembly.past_turn import Message, PastTurn
 from parlour.prompts.assembly.segment import Layer, Source
 from parlour.tenancy.bindings import Persona
@@ -42,7 +42,7 @@ def recall_memories(
 ) -> RecalledMemory:
     """Return what a turn that begins is told without a search: facts about its user, and the agent's notes."""
     written = [message.text for turn in past for message in turn.user_messages]
-    query = [*written, *(canned_replies.effective_text(message) for message in inputs)][-_QUERY_MESSAGES:]
+    query = [*written, *(user_message.effective_text(message) for message in inputs)][-_QUERY_MESSAGES:]
     return recall.recall_memory(tx, lease.id, query, parse_memory_policy(persona.agent.memory_policy), now)
 
 
@@ -70,7 +70,7 @@ def plan_fact_writes(running: TurnContext, now: datetime) -> FactWrites:
     written = [
         message
         for message in running.input_messages
-        if message.kind != canned_replies.TOOL_RESULT_KIND and len(message.body) <= canned_replies.MAX_TEXT_CHARS
+        if message.kind != user_message.TOOL_RESULT_KIND and len(message.body) <= user_message.MAX_TEXT_CHARS
     ]
     candidates = explicit_facts.find_explicit_facts([UserMessage(one.id, one.body, one.received_at) for one in written])
     return FactWrites(

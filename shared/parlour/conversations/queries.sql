@@ -76,11 +76,11 @@ SELECT id, number, attempt_count, frozen_at, true AS is_new FROM opened;
 
 -- name: list_input_messages
 -- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what
--- came with each: `level` and `is_gone` are those of the file that it was read from, as that is now.
+-- came with each: `current_classification` and `is_file_deleted` are those of the file that its text was read from.
 SELECT m.id, m.channel, m.kind, m.body, m.received_at, i.address AS reply_address,
        (SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
-                  'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
-                  'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.position, a.id)
+                  'current_classification', GREATEST(a.classification, COALESCE(f.classification, 0)),
+                  'is_file_deleted', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.position, a.id)
           FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
           WHERE a.message_id = m.id) AS attachments
   FROM messages m

@@ -36,13 +36,20 @@ def _operation_payload(one: RecordOperation, stored: Mapping[str, Record]) -> Js
 def _record_identity(entity: Record) -> JsonObject:
     """A record as people name it; the id is for what a page keeps of it."""
     return {
-        "entity_type": entity.type, "entity_name": entity.name, "entity_id": str(entity.id), "handle": entity.handle
-    }  # fmt: skip
+        "entity_type": entity.type,
+        "entity_name": entity.name,
+        "entity_id": str(entity.id),
+        "handle": entity.handle,
+    }
 
 
 def _record_payload(entity: Record) -> JsonObject:
     return {
-        **_record_identity(entity), "type_name": entity.type_name, "version": entity.version, "project": entity.project,
-        "classification": entity.classification, "properties": entity.properties,
+        **_record_identity(entity),
+        "type_name": entity.type_name,
+        "version": entity.version,
+        "project": entity.project,
+        "classification": entity.classification,
+        "properties": entity.properties,
         "updated_at": entity.updated_at.isoformat(),
-    }  # fmt: skip
+    }

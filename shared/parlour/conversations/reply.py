@@ -70,7 +70,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
     recipient = None if last_input.channel == "web" else last_input.reply_address
     end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
     if prompting is not None:
-        end = replace(end, called=prompting.history_messages(), cache_state=prompting.cache_state())
+        end = replace(end, called=prompting.history_messages(), cache_state=prompting.next_cache_state())
     facts = memory_writes.plan_fact_writes(running, now) if answer.state == "answered" else None
     usage = memory_writes.plan_usage_writes(running, answer.text if answer.reader else "")
     summary_job = memory_writes.plan_summary_job(running, answer.text)

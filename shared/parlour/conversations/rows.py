@@ -70,15 +70,6 @@ class InboundMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class UserMessage:
-    """A message that the user wrote before the turn, with what came with it."""
-
-    kind: str
-    body: str
-    attachments: list[JsonObject] | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class StepRow:
     """A model inference; `blocks` is None until its answer is committed."""
 

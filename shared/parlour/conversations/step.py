@@ -121,9 +121,14 @@ class _ModelRequest:
         services = self.running.dependencies
         with self.running.stage_timer.measure("model"):
             parts = fallback.ask_with_fallback(
-                choices, services.models, request, seconds_left=self.running.seconds_left() - COMMIT_RESERVE_SECONDS,
-                sleep=services.sleep, jitter=services.jitter, before_attempt=self._admit,
-            )  # fmt: skip
+                choices,
+                services.models,
+                request,
+                seconds_left=self.running.seconds_left() - COMMIT_RESERVE_SECONDS,
+                sleep=services.sleep,
+                jitter=services.jitter,
+                before_attempt=self._admit,
+            )
             for part in parts:
                 match part:
                     case TextDelta(text):
@@ -186,10 +191,15 @@ class _ModelRequest:
     def _take(self, reservation: UUID, choice: ModelChoice) -> None:
         services = self.running.dependencies
         spend.reserve_in_transaction(
-            services.database, self.running.feed.principal, reservation_id=reservation,
-            amount=self._worst_case(choice), purpose="turn", default_cap=services.default_cap_usd,
-            expires_at=self.running.lease.expires_at, now=services.clock(),
-        )  # fmt: skip
+            services.database,
+            self.running.feed.principal,
+            reservation_id=reservation,
+            amount=self._worst_case(choice),
+            purpose="turn",
+            default_cap=services.default_cap_usd,
+            expires_at=self.running.lease.expires_at,
+            now=services.clock(),
+        )
 
     def _new_reservation(self) -> UUID:
         self.reserved.append(self.running.dependencies.new_id(self.running.dependencies.clock()))
@@ -218,9 +228,13 @@ class _ModelRequest:
         """Say why a try failed: a status and a kind of error, never what was asked."""
         if attempt.outcome != "ok":
             log.warning(
-                "model_call_failed", turn_id=self.running.turn.id, provider=attempt.provider, model=attempt.model,
-                outcome=attempt.outcome, reason=attempt.problem,
-            )  # fmt: skip
+                "model_call_failed",
+                turn_id=self.running.turn.id,
+                provider=attempt.provider,
+                model=attempt.model,
+                outcome=attempt.outcome,
+                reason=attempt.problem,
+            )
 
     def _miss(self, attempt: ModelAttempt, now: datetime) -> JsonObject | None:
         """What of the prompt before had to be read anew, and what that cost beyond reading it from the cache."""

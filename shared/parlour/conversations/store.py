@@ -78,9 +78,14 @@ def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datet
     """
     turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder_id)
     return turn or tx.first(
-        SQL["open_turn"], OpenTurn,
-        session_id=lease.id, turn_id=turn_id, holder=lease.holder_id, now=now, awaited_since=now - MAX_FILE_WAIT,
-    )  # fmt: skip
+        SQL["open_turn"],
+        OpenTurn,
+        session_id=lease.id,
+        turn_id=turn_id,
+        holder=lease.holder_id,
+        now=now,
+        awaited_since=now - MAX_FILE_WAIT,
+    )
 
 
 def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
@@ -107,9 +112,14 @@ def complete_step(tx: Transaction, turn_id: UUID, step: StepRow, *, provider: st
     """Commit what the model answered."""
     tx.run(
         SQL["complete_step"],
-        turn_id=turn_id, number=step.number, blocks=jsonb(step.blocks), stop_reason=step.stop_reason,
-        provider=provider, model=model, now=now,
-    )  # fmt: skip
+        turn_id=turn_id,
+        number=step.number,
+        blocks=jsonb(step.blocks),
+        stop_reason=step.stop_reason,
+        provider=provider,
+        model=model,
+        now=now,
+    )
 
 
 def insert_llm_calls(tx: Transaction, calls: Sequence[LlmCall]) -> None:
@@ -130,9 +140,14 @@ def insert_events(tx: Transaction, session_id: UUID, events: Sequence[Event]) ->
 def list_events_after(tx: Transaction, session_id: UUID, reader: SessionReader, number: int, limit: int) -> list[Event]:
     """The feed after `number`, if the reader may see the session."""
     return tx.all(
-        SQL["list_events_after"], Event,
-        session_id=session_id, user_id=reader.user_id, clearance=reader.clearance, number=number, most=limit,
-    )  # fmt: skip
+        SQL["list_events_after"],
+        Event,
+        session_id=session_id,
+        user_id=reader.user_id,
+        clearance=reader.clearance,
+        number=number,
+        most=limit,
+    )
 
 
 def insert_message(tx: Transaction, message: NewMessage) -> StoredMessage | None:
@@ -162,9 +177,17 @@ def mark_session_active(tx: Transaction, session_id: UUID, now: datetime) -> Non
 
 
 def create_upload(
-    tx: Transaction, session_id: UUID, *, upload_id: UUID, name: str, size_bytes: int, object_key: str, max_waiting: int,
-    abandoned_before: datetime, now: datetime,
-) -> bool:  # fmt: skip
+    tx: Transaction,
+    session_id: UUID,
+    *,
+    upload_id: UUID,
+    name: str,
+    size_bytes: int,
+    object_key: str,
+    max_waiting: int,
+    abandoned_before: datetime,
+    now: datetime,
+) -> bool:
     """Write down that something is about to be uploaded in the session; False when `most` wait for a message that were
     begun since `given_up`."""
     values = {"id": upload_id, "session_id": session_id, "name": name, "size_bytes": size_bytes, "now": now}
@@ -269,9 +292,13 @@ def list_turn_rows(
 def list_transcript(tx: Transaction, session_id: UUID, reader: SessionReader, limit: int) -> list[TranscriptRow]:
     """The newest messages of a session that the reader may see, newest first."""
     return tx.all(
-        SQL["list_transcript"], TranscriptRow,
-        session_id=session_id, user_id=reader.user_id, clearance=reader.clearance, most=limit,
-    )  # fmt: skip
+        SQL["list_transcript"],
+        TranscriptRow,
+        session_id=session_id,
+        user_id=reader.user_id,
+        clearance=reader.clearance,
+        most=limit,
+    )
 
 
 def _row_columns(record: object) -> dict[str, object]:

@@ -136,7 +136,7 @@ def _dispatch_heavy_call(turn_context: TurnContext, step: int, request: ToolRequ
         _record_finished_call(turn_context, step, request, result, now, 0)
         return result
     effect = PlannedEffect(_new_call(turn_context, step, request, now), tool)
-    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": True, "working": True})
+    turn_context.feed.add_event("tool_result", {"name": request.name, "ok": True, "is_running": True})
     turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
     turn_context.dependencies.tool_queue.send([dispatch_message(turn_context.feed.principal.tenant_id, effect.call.id)])
     return ToolResult(True, IN_PROGRESS_RESULT)
@@ -192,11 +192,22 @@ def _record_finished_call(
 
     def commit(tx: Transaction) -> None:
         store.insert_tool_call(
-            tx, id=row_id, turn_id=turn_context.turn.id, step=step, call_id=request.call_id, name=request.name,
-            arguments=request.arguments, writes=False, state="done" if result.ok else "failed",
-            idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id), result=result.content,
-            code=result.code or None, latency_ms=latency_ms, started_at=started_at, finished_at=now,
-        )  # fmt: skip
+            tx,
+            id=row_id,
+            turn_id=turn_context.turn.id,
+            step=step,
+            call_id=request.call_id,
+            name=request.name,
+            arguments=request.arguments,
+            writes=False,
+            state="done" if result.ok else "failed",
+            idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id),
+            result=result.content,
+            code=result.code or None,
+            latency_ms=latency_ms,
+            started_at=started_at,
+            finished_at=now,
+        )
 
     turn_context.feed.commit(commit)
 
@@ -211,13 +222,19 @@ def _new_call(turn_context: TurnContext, step: int, request: ToolRequest, now: d
 def _tool_context(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> ToolContext:
     services = turn_context.dependencies
     return ToolContext(
-        principal=loaded_turn.principal, database=services.database, session_id=turn_context.lease.id, turn_id=turn_context.turn.id,
-        now=services.clock(), new_id=services.new_id, fencing_token=turn_context.lease.token,
+        principal=loaded_turn.principal,
+        database=services.database,
+        session_id=turn_context.lease.id,
+        turn_id=turn_context.turn.id,
+        now=services.clock(),
+        new_id=services.new_id,
+        fencing_token=turn_context.lease.token,
         idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id),
-        seconds_left=lambda: turn_context.seconds_left() - COMMIT_RESERVE_SECONDS, team_id=loaded_turn.persona.team.id,
+        seconds_left=lambda: turn_context.seconds_left() - COMMIT_RESERVE_SECONDS,
+        team_id=loaded_turn.persona.team.id,
         user_messages=loaded_turn.recent_user_texts,
         entity_id=loaded_turn.entity_id,
-    )  # fmt: skip
+    )
 
 
 def _find_tool(loaded_turn: LoadedTurn, name: str) -> Tool | None:

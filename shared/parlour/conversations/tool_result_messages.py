@@ -4,13 +4,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.conversations import canned_replies, store
+from parlour.conversations import store
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
 from parlour.jobs.work_due import SWEEP_DELAY
+from parlour.prompts.assembly import user_message
 from parlour.tools.result import shorten_to
 from parlour.tools.rows import EndedCall
 
@@ -36,10 +37,15 @@ def store_tool_result(
     key = f"tool:{call.id}:{call.run_token}"
     told: JsonObject = {"tool": call.name, "asked_with": call.arguments, "outcome": call.state}
     place = store.insert_tool_result(
-        tx, turn_id=call.turn_id, id=new_id(now), body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
-        provider_message_id=key, now=now, due_at=now + SWEEP_DELAY,
-        metadata={"type": canned_replies.TOOL_RESULT_KIND, "tool": call.name, "tool_call_id": str(call.id)},
-    )  # fmt: skip
+        tx,
+        turn_id=call.turn_id,
+        id=new_id(now),
+        body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
+        provider_message_id=key,
+        now=now,
+        due_at=now + SWEEP_DELAY,
+        metadata={"type": user_message.TOOL_RESULT_KIND, "tool": call.name, "tool_call_id": str(call.id)},
+    )
     if place is None:
         return None
     return PendingWakeup(

@@ -153,7 +153,7 @@ def _overflow_answer(turn_context: TurnContext, problem: PromptOverflow) -> Answ
     code = f"{problem.code}_{problem.layer}"
     log.error(
         "turn_degraded", problem, turn_id=turn_context.turn.id, code=code, tokens=problem.tokens, left=problem.budget
-    )  # fmt: skip
+    )
     log.count("DegradedTurn")
     wrote = turn_context.prompt_builder is not None and turn_context.prompt_builder.has_written
     size = f"takes {problem.tokens:,} tokens, {max(0, problem.budget):,} are left"
@@ -169,8 +169,15 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
 
     def read(tx: Transaction) -> LoadedTurn:
         return load_turn(
-            tx, turn_context.lease, turn_context.turn, turn_context.input_messages, services.linked_records_cache, services.models, now, read_in_own_transaction=transact
-        )  # fmt: skip
+            tx,
+            turn_context.lease,
+            turn_context.turn,
+            turn_context.input_messages,
+            services.linked_records_cache,
+            services.models,
+            now,
+            read_in_own_transaction=transact,
+        )
 
     with turn_context.stage_timer.measure("load"):
         loaded: LoadedTurn = transact(read)

@@ -31,14 +31,26 @@ class TurnView:
         """As the API returns it."""
         row = self.row
         return {
-            "id": str(row.id), "session_id": str(row.session_id), "number": row.number, "state": row.state,
-            "binding": row.binding, "channel": row.channel,
-            "frozen_at": row.frozen_at.isoformat(), "finished_at": _iso_format(row.finished_at),
-            "degraded": row.degraded, "attempts": row.attempt_count, "problem": row.problem,
-            "stage_ms": dict(row.stage_ms), "inputs": list(row.input_messages or []), "reply": row.reply,
-            "calls": list(row.model_calls or []), "tools": list(row.tool_calls or []), "sending": row.delivery,
-            "tokens_by_layer": dict(self.tokens_by_layer), "cost_usd": self.cost_usd,
-        }  # fmt: skip
+            "id": str(row.id),
+            "session_id": str(row.session_id),
+            "number": row.number,
+            "state": row.state,
+            "binding": row.binding,
+            "channel": row.channel,
+            "frozen_at": row.frozen_at.isoformat(),
+            "finished_at": _iso_format(row.finished_at),
+            "degraded": row.degraded,
+            "attempt_count": row.attempt_count,
+            "problem": row.problem,
+            "stage_ms": dict(row.stage_ms),
+            "input_messages": list(row.input_messages or []),
+            "reply": row.reply,
+            "model_calls": list(row.model_calls or []),
+            "tool_calls": list(row.tool_calls or []),
+            "delivery": row.delivery,
+            "tokens_by_layer": dict(self.tokens_by_layer),
+            "cost_usd": self.cost_usd,
+        }
 
 
 def get_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:

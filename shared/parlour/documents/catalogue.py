@@ -18,7 +18,7 @@ from parlour.records.page_cursor import decode_cursor
 from parlour.records.record import Record, RecordRef, printable_reference
 from parlour.search.results import SearchResult
 
-__all__ = ["Document", "Listed", "Sight", "Tree"]
+__all__ = ["Document", "DocumentPage", "DocumentTree", "ReaderAccess"]
 
 PROJECT_TYPE = "project"
 """The kind of record that has a tree of documents."""
@@ -191,4 +191,4 @@ def _encode_cursor(document: Document) -> str:
 def _outline_line(document: Document, depth: int) -> OutlineLine:
     return OutlineLine(
         document.handle, document.title, document.description, document.length, depth, document.is_context
-    )  # fmt: skip
+    )

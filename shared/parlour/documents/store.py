@@ -150,9 +150,7 @@ def list_newest_documents(
     tx: Transaction, sight: ReaderAccess, after: tuple[datetime, str] | None, limit: int
 ) -> list[Document]:
     at, key = after or (None, None)
-    return tx.all(
-        SQL["list_newest_documents"], Document, after_at=at, after_key=key, most=limit, **sight.parameters
-    )  # fmt: skip
+    return tx.all(SQL["list_newest_documents"], Document, after_at=at, after_key=key, most=limit, **sight.parameters)
 
 
 def list_tree_documents(tx: Transaction, sight: ReaderAccess, project_id: UUID) -> list[TreeDocument]:
@@ -189,9 +187,12 @@ def lock_project(tx: Transaction, project_id: UUID) -> None:
 
 def add_node(tx: Transaction, project_id: UUID, node: TreeNode) -> None:
     tx.run(
-        SQL["add_node"], project_id=project_id, document_id=node.document_id, parent_id=node.parent_id,
+        SQL["add_node"],
+        project_id=project_id,
+        document_id=node.document_id,
+        parent_id=node.parent_id,
         position=node.position,
-    )  # fmt: skip
+    )
 
 
 def move_nodes(tx: Transaction, project_id: UUID, nodes: Sequence[TreeNode]) -> None:

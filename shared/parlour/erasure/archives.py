@@ -36,14 +36,14 @@ def remaining_lines(data: bytes, erased_ids: Collection[str]) -> list[bytes]:
 
 def _rewrite_archive(
     principal: Principal, database: Database, media: ObjectStore, archive: ArchiveRow, erased_ids: Collection[str]
-) -> None:  # fmt: skip
+) -> None:
     data = media.get(archive.object_key, _MAX_ARCHIVE_BYTES)
     if data is None:
         return
     lines = remaining_lines(data, erased_ids)
     if not lines:
         media.delete([archive.object_key])
-        database.run(principal, lambda tx: store.execute(tx, "drop_archives", ids=[archive.id]))
+        database.run(principal, lambda tx: store.execute(tx, "delete_archives", ids=[archive.id]))
         return
     left = b"\n".join(lines) + b"\n"
     media.put(archive.object_key, left, _MEDIA_TYPE)
@@ -51,7 +51,7 @@ def _rewrite_archive(
     database.run(
         principal,
         lambda tx: store.execute(
-            tx, "rest_in_archive", id=archive.id, messages=len(lines), size_bytes=len(left), sha256=sha256
+            tx, "update_archive", id=archive.id, messages=len(lines), size_bytes=len(left), sha256=sha256
         ),
     )
 

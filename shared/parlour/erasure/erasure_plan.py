@@ -132,9 +132,12 @@ class ErasurePlan:
     def pulse_deletion_parameters(self) -> dict[str, list[str] | list[UUID]]:
         """By what Pulses go: the parameters of `drop_pulses`."""
         return {
-            "told": self.source_ids(), "said_of": self.partial_source_ids(), "values": quotations.ilike_patterns(self.written_values),
-            "own": self.ids_of("entities"), "asked_by": self.requesters,
-        }  # fmt: skip
+            "told": self.source_ids(),
+            "said_of": self.partial_source_ids(),
+            "values": quotations.ilike_patterns(self.written_values),
+            "own": self.ids_of("entities"),
+            "asked_by": self.requesters,
+        }
 
 
 def make_plan(tx: Transaction, target: ErasureTarget, *, keep_records: bool = False) -> ErasurePlan:
@@ -145,21 +148,21 @@ def make_plan(tx: Transaction, target: ErasureTarget, *, keep_records: bool = Fa
     if target.kind != "fact":
         _plan_derived_rows(tx, found, keep_records=keep_records)
         rows, facts, episodes = found.searchable_rows_to_delete, found.ids_of("facts"), found.ids_of("episodes")
-        _add_rows(found, store.read_table_rows(tx, "hanging", rows=rows, facts=facts, episodes=episodes))
+        _add_rows(found, store.read_table_rows(tx, "plan_dependent_rows", rows=rows, facts=facts, episodes=episodes))
     _plan_pulses_and_files(tx, found)
     return found
 
 
 def _plan_user(tx: Transaction, plan: ErasurePlan) -> None:
-    for row in store.read_table_rows(tx, "user_rows", id=plan.target.id):
+    for row in store.read_table_rows(tx, "plan_user_rows", id=plan.target.id):
         plan.add_rows(row.table_name, [row.id])
     if "users" not in plan.rows_by_table:
         raise NotFound("user not found")
     plan.user_id = plan.target.id
     plan.sessions, plan.turns = plan.ids_of("sessions"), plan.ids_of("turns")
     plan.cascaded_rows = set(plan.ids_of("context_rows"))
-    plan.addresses = store.read_texts(tx, "addresses", ids=plan.ids_of("users"))
-    plan.add_rows("messages", store.read_ids(tx, "codes_of", users=plan.ids_of("users")), "emptied")
+    plan.addresses = store.read_texts(tx, "list_addresses", ids=plan.ids_of("users"))
+    plan.add_rows("messages", store.read_ids(tx, "find_code_messages", users=plan.ids_of("users")), "emptied")
 
 
 def _plan_message(tx: Transaction, plan: ErasurePlan) -> None:
@@ -172,7 +175,7 @@ def _plan_message(tx: Transaction, plan: ErasurePlan) -> None:
     plan.quote_search_terms, plan.has_more_terms = _quote_search_terms(tx, said), quotations.has_more_terms(said.body)
     if plan.quote_search_terms:
         patterns = quotations.ilike_patterns(plan.quote_search_terms)
-        plan.retitled_sessions = store.read_ids(tx, "titles_saying", user_id=said.user_id, patterns=patterns)
+        plan.retitled_sessions = store.read_ids(tx, "find_titles_matching", user_id=said.user_id, patterns=patterns)
         plan.add_rows("sessions", [f"{one}/title" for one in plan.retitled_sessions], "emptied")
     own = [said.turn_id] if said.turn_id else []
     _add_turns(tx, plan, [*own, *_turns_quoting(tx, said, plan.quote_search_terms)])
@@ -181,17 +184,23 @@ def _plan_message(tx: Transaction, plan: ErasurePlan) -> None:
 def _quote_search_terms(tx: Transaction, said: MessageRow) -> list[str]:
     """What tells of the message and of nothing else that its user wrote: what quotes that may be about the other."""
     needles = quotations.quote_search_terms(said.body)
-    others = store.read_ids(tx, "said_besides", user_id=said.user_id, id=said.id) if needles else []
+    others = store.read_ids(tx, "list_other_messages", user_id=said.user_id, id=said.id) if needles else []
     for some in _in_batches(others):
-        needles = quotations.terms_not_in(needles, store.read_texts(tx, "bodies", ids=list(some))) if needles else []
+        needles = (
+            quotations.terms_not_in(needles, store.read_texts(tx, "read_message_bodies", ids=list(some)))
+            if needles
+            else []
+        )
     return needles
 
 
 def _turns_quoting(tx: Transaction, said: MessageRow, needles: Sequence[str]) -> list[UUID]:
     """The turns since then in which something was made that repeats it."""
     patterns = quotations.ilike_patterns(needles)
-    later = store.read_ids(tx, "turns_since", user_id=said.user_id, since=said.received_at) if needles else []
-    found = (store.read_ids(tx, "echoing_turns", turns=list(some), patterns=patterns) for some in _in_batches(later))
+    later = store.read_ids(tx, "list_turns_since", user_id=said.user_id, since=said.received_at) if needles else []
+    found = (
+        store.read_ids(tx, "find_turns_quoting", turns=list(some), patterns=patterns) for some in _in_batches(later)
+    )
     return [one for some in found for one in some]
 
 
@@ -200,16 +209,16 @@ def _in_batches(ids: Sequence[UUID]) -> Iterable[tuple[UUID, ...]]:
 
 
 def _plan_file(tx: Transaction, plan: ErasurePlan) -> None:
-    for row in store.read_table_rows(tx, "file_rows", id=plan.target.id):
+    for row in store.read_table_rows(tx, "plan_file_rows", id=plan.target.id):
         plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name == "files" else "removed")
     if "files" not in plan.rows_by_table:
         raise NotFound("file not found")
-    drew = store.read_ids(tx, "file_turns", id=plan.target.id, rows=plan.ids_of("context_rows"))
+    drew = store.read_ids(tx, "find_turns_using_file", id=plan.target.id, rows=plan.ids_of("context_rows"))
     _add_turns(tx, plan, drew)
 
 
 def _plan_fact(tx: Transaction, plan: ErasurePlan) -> None:
-    for row in store.read_table_rows(tx, "fact_rows", id=plan.target.id):
+    for row in store.read_table_rows(tx, "plan_fact_rows", id=plan.target.id):
         plan.add_rows(row.table_name, [row.id])
     if "facts" not in plan.rows_by_table:
         raise NotFound("fact not found")
@@ -233,8 +242,10 @@ def _add_turns(tx: Transaction, plan: ErasurePlan, turn_ids: Sequence[UUID]) -> 
     for one in turns:
         plan.redacted_turn_numbers.setdefault(one.session_id, set()).add(one.number)
     own = plan.ids_of("messages", "emptied")
-    _add_rows(plan, store.read_table_rows(tx, "turn_rows", turns=ids, messages=own))
-    _add_rows(plan, store.read_table_rows(tx, "memory_rows", turns=ids, messages=plan.ids_of("messages", "emptied")))
+    _add_rows(plan, store.read_table_rows(tx, "plan_turn_rows", turns=ids, messages=own))
+    _add_rows(
+        plan, store.read_table_rows(tx, "plan_memory_rows", turns=ids, messages=plan.ids_of("messages", "emptied"))
+    )
 
 
 def _add_rows(plan: ErasurePlan, rows: Iterable[TableRow]) -> None:
@@ -244,9 +255,9 @@ def _add_rows(plan: ErasurePlan, rows: Iterable[TableRow]) -> None:
 
 def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool) -> None:
     """What was made beside the conversation: records, what others drew from those, facts of personas and teams."""
-    for row in store.read_table_rows(tx, "drawn_elsewhere", messages=plan.message_ids):
+    for row in store.read_table_rows(tx, "plan_shared_fact_rows", messages=plan.message_ids):
         plan.add_rows(row.table_name, [row.id])
-    made = store.read_table_rows(tx, "made_by_calls", turns=plan.turns)
+    made = store.read_table_rows(tx, "plan_records_created", turns=plan.turns)
     changed = store.find_changed_records(tx, plan.turns)
     own = {row.id for row in made if row.table_name == "entities"}
     plan.changed_records = [one for one in changed if str(one.id) not in own]
@@ -292,12 +303,12 @@ def _plan_turns_of_others(tx: Transaction, plan: ErasurePlan) -> None:
     """Turns of anybody's that drew from such records and say what the calls wrote there."""
     handles = quotations.ilike_patterns([*plan.handles, *(one.handle for one in plan.changed_records)])
     ids, known = [*plan.ids_of("entities"), *_changed_record_ids(plan)], set(plan.turns)
-    drew = store.read_ids(tx, "record_turns", ids=ids, rows=plan.searchable_rows_to_delete, handles=handles)
+    drew = store.read_ids(tx, "find_turns_using_records", ids=ids, rows=plan.searchable_rows_to_delete, handles=handles)
     patterns = quotations.ilike_patterns(plan.distinctive_terms)
     said: list[UUID] = []
     for some in _in_batches([one for one in drew if one not in known]):
-        echoing = store.read_ids(tx, "echoing_turns", turns=list(some), patterns=patterns)
-        replied = set(store.read_ids(tx, "replying_turns", turns=echoing, patterns=patterns))
+        echoing = store.read_ids(tx, "find_turns_quoting", turns=list(some), patterns=patterns)
+        replied = set(store.read_ids(tx, "find_replies_matching", turns=echoing, patterns=patterns))
         said += replied
         plan.redacted_foreign_turns += [one for one in echoing if one not in replied]
     _add_turns(tx, plan, said)
@@ -309,9 +320,9 @@ def _plan_foreign_redaction(tx: Transaction, plan: ErasurePlan, patterns: Sequen
     """These turns lose what was read in them, and their conversations' memory what says it."""
     sessions = dict.fromkeys(one.session_id for one in store.find_turns(tx, plan.redacted_foreign_turns))
     plan.foreign_sessions = list(sessions)
-    rows = store.read_table_rows(tx, "turn_rows", turns=plan.redacted_foreign_turns, messages=[])
+    rows = store.read_table_rows(tx, "plan_turn_rows", turns=plan.redacted_foreign_turns, messages=[])
     _add_rows(plan, (row for row in rows if row.table_name in _TOOL_INPUT_TABLES))
-    _add_rows(plan, store.read_table_rows(tx, "memory_saying", sessions=list(sessions), patterns=patterns))
+    _add_rows(plan, store.read_table_rows(tx, "plan_memory_matching", sessions=list(sessions), patterns=patterns))
 
 
 def _plan_pulses_and_files(tx: Transaction, plan: ErasurePlan) -> None:
@@ -320,7 +331,7 @@ def _plan_pulses_and_files(tx: Transaction, plan: ErasurePlan) -> None:
     written = store.find_pulse_texts(tx, **plan.pulse_deletion_parameters())
     for row in written:
         plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name == "pulse_ledgers" else "removed")
-    next_to = store.read_ids(tx, "around", ids=own) if own else []
+    next_to = store.read_ids(tx, "find_adjacent_records", ids=own) if own else []
     plan.affected_pulse_records = list(
         dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_record_ids(plan)])
     )
@@ -331,9 +342,9 @@ def _plan_pulses_and_files(tx: Transaction, plan: ErasurePlan) -> None:
     ]
     plan.add_rows("session_prompts", plan.briefed_foreign_sessions, "emptied")
     sessions = [*plan.sessions, *plan.affected_sessions]
-    plan.object_keys = store.read_texts(tx, "objects", messages=plan.message_ids, sessions=plan.sessions)
+    plan.object_keys = store.read_texts(tx, "list_object_keys", messages=plan.message_ids, sessions=plan.sessions)
     plan.archives = store.find_archives(tx, plan.sessions, plan.message_ids)
-    for by in store.read_table_rows(tx, "reached_by", sessions=sessions):
+    for by in store.read_table_rows(tx, "list_models_and_channels", sessions=sessions):
         (plan.models if by.table_name == "model" else plan.channels).append(by.id)
 
 

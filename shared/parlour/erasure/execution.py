@@ -121,8 +121,12 @@ def get_report(principal: Principal, tx: Transaction, report_id: UUID) -> JsonOb
 
 
 def _dry_run(
-    principal: Principal, services: ErasureDependencies, request: ErasureRequest, report: ErasureReport, seconds_left: SecondsLeft
-) -> JsonObject:  # fmt: skip
+    principal: Principal,
+    services: ErasureDependencies,
+    request: ErasureRequest,
+    report: ErasureReport,
+    seconds_left: SecondsLeft,
+) -> JsonObject:
     def read[R](work: Callable[[Transaction], R]) -> R:
         return services.database.run(principal, work)
 
@@ -155,8 +159,18 @@ def _begin_or_resume(
     except NotFound:
         return _find_finished(tx, request)
     store.begin_erasure(
-        tx, ErasureRow(report.id, kind, target_id, report.requested_by, request.keep_records, "under way", report.to_json(), report.at)
-    )  # fmt: skip
+        tx,
+        ErasureRow(
+            report.id,
+            kind,
+            target_id,
+            report.requested_by,
+            request.keep_records,
+            "under way",
+            report.to_json(),
+            report.at,
+        ),
+    )
     begun = store.lock_running_erasure(tx, kind, target_id)
     if begun is None:  # somebody else's ended between the two
         raise ErasureUnfinished(f"this erasure is already running; {_RESUME_HINT}")
@@ -279,7 +293,7 @@ class _Erasure:
             with suppress(NotFound):  # it was deleted before; what is left of it is gone by now
                 uploads.delete_file(
                     self.principal, services.database, services.files, self.target.id, self.now, services.new_id
-                )  # fmt: skip
+                )
         self.completed.are_files_deleted = True
         self._save_completed()
 
@@ -291,7 +305,7 @@ class _Erasure:
         """Dead letters; a queue that does not answer is told of, and nothing else waits for it."""
         if self.target.kind not in {"user", "message"}:
             return
-        ours, left = self._in_transaction(lambda tx: store.read_texts(tx, "routing_keys")), self.remaining
+        ours, left = self._in_transaction(lambda tx: store.read_texts(tx, "list_routing_keys")), self.remaining
         known = DeadLetterFilter(set(ours), set(left.addresses), set(left.provider_ids), set(left.ids))
         for name, letters in self.dependencies.dead_letters.items():
             if name not in self.completed.dead_letters:
@@ -320,8 +334,8 @@ class _Erasure:
             self._require_time("messages are deleted, prompt records that name them are still to be rewritten")
             self._in_transaction(_handle_erasure(records, self.remaining.handles))
         for query, ids in (
-            ("drop_messages", self.remaining.message_ids_to_delete),
-            ("drop_turns", self.remaining.turns),
+            ("delete_messages", self.remaining.message_ids_to_delete),
+            ("delete_turns", self.remaining.turns),
         ):
             for some in batched(ids, _ROW_BATCH_SIZE, strict=False):
                 self._require_time("messages are deleted, the last rows are still to be deleted")
@@ -332,14 +346,14 @@ class _Erasure:
         held, users = store.lock_running_erasure(tx, self.target.kind, self.target.id), self.remaining.users
         if held is None:  # somebody else ended it
             return store.find_reports(tx, 1, report_id=self.row.id)[0].report
-        sessions = list({*self.remaining.sessions, *store.read_ids(tx, "sessions_of", users=users)})
+        sessions = list({*self.remaining.sessions, *store.read_ids(tx, "list_sessions_of", users=users)})
         if users:
-            store.execute(tx, "fence", ids=sessions)
-            if store.read_ids(tx, "newer_turns", users=users, turns=self.remaining.turns):
+            store.execute(tx, "revoke_session_leases", ids=sessions)
+            if store.read_ids(tx, "find_newer_turns", users=users, turns=self.remaining.turns):
                 self.row = held
                 return None
-        store.execute(tx, "drop_sessions", ids=sessions)
-        store.execute(tx, "drop_users", ids=users)
+        store.execute(tx, "delete_sessions", ids=sessions)
+        store.execute(tx, "delete_users", ids=users)
         told = self._final_report()
         store.finish_erasure(tx, self.row.id, told.to_json(), self.now)
         action, target = f"{self.target.kind}.forgotten", f"{self.target.kind}:{self.target.id}"

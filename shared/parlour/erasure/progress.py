@@ -82,10 +82,19 @@ class RemainingWork:
         ids = [*map(str, plan.sessions), *plan.keys_of("outbox"), *plan.keys_of("tool_calls")]
         silenced = set(plan.redacted_turns)
         return cls(
-            plan.sessions, plan.ids_of("users"), [one for one in plan.turns if one not in silenced],
-            plan.ids_of("messages", "removed"), plan.message_ids, plan.object_keys, plan.archives, plan.addresses,
-            plan.provider_ids, ids if plan.sessions else [str(plan.target.id)], plan.handles, sorted(progress.records_naming_handles),
-        )  # fmt: skip
+            plan.sessions,
+            plan.ids_of("users"),
+            [one for one in plan.turns if one not in silenced],
+            plan.ids_of("messages", "removed"),
+            plan.message_ids,
+            plan.object_keys,
+            plan.archives,
+            plan.addresses,
+            plan.provider_ids,
+            ids if plan.sessions else [str(plan.target.id)],
+            plan.handles,
+            sorted(progress.records_naming_handles),
+        )
 
     def merge(self, remaining: "RemainingWork") -> None:
         """This, too."""

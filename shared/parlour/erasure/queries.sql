@@ -460,7 +460,7 @@ WITH asked AS (
 ), acted AS (
     UPDATE tool_calls
        SET arguments = '{}', interim = NULL, code = NULL,
-           result = CASE WHEN result IS NOT NULL THEN '{"ok": true, "forgotten": true}'::jsonb END
+           result = CASE WHEN result IS NOT NULL THEN '{"ok": true, "erased": true}'::jsonb END
      WHERE turn_id = ANY(%(turns)s::uuid[])
 ), streamed AS (
     DELETE FROM events WHERE turn_id = ANY(%(turns)s::uuid[])

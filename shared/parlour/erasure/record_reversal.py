@@ -23,13 +23,13 @@ from parlour.records.record import RecordPatch
 
 def revert_record_writes(
     tx: Transaction, principal: Principal, plan: ErasurePlan, report: ErasureReport, now: datetime, new_id: NewId
-) -> None:  # fmt: skip
+) -> None:
     """Take back what the calls did; what cannot be is noted in the report. Done twice, the second finds nothing."""
     ids = {name: plan.ids_of(name) for name in ("entities", "documents", "edges")}
     if any(ids.values()):
         store.execute(
-            tx, "empty_records", ids=ids["entities"], documents=ids["documents"], edges=ids["edges"], now=now
-        )  # fmt: skip
+            tx, "redact_records", ids=ids["entities"], documents=ids["documents"], edges=ids["edges"], now=now
+        )
     for row in plan.changed_records:
         if row.id not in ids["entities"]:
             _revert_record(tx, principal, row, report, now, new_id)
@@ -37,7 +37,7 @@ def revert_record_writes(
 
 def _revert_record(
     tx: Transaction, principal: Principal, row: ChangedRecordRow, report: ErasureReport, now: datetime, new_id: NewId
-) -> None:  # fmt: skip
+) -> None:
     """One record that one call changed."""
     acting, origin = system_principal(principal.tenant_id), f"forgotten:{report.id}"
     try:
@@ -60,7 +60,7 @@ def _revert_record(
         tool_writes.distinctive_values(tool_writes.argument_texts(list(left.values())))
     )
     rows = [row.row_id] if row.row_id else []
-    store.execute(tx, "drop_deltas", id=row.id, rows=rows, origin=origin, patterns=patterns)
+    store.execute(tx, "delete_deltas", id=row.id, rows=rows, origin=origin, patterns=patterns)
 
 
 def _clear_property(

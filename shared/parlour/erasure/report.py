@@ -60,9 +60,9 @@ class ErasureReport:
     """One forgetting; `is_dry`: nothing was changed. `is_finished`: nothing is left of what it names; until
     then whoever asks again goes on with it.
 
-    objects  keys of files that went from the buckets.
-    letters  dead letters that went, by the queue's name.
-    anew     what is written again from what remains, as `kind/id`.
+    object_keys   keys of files that were deleted from the buckets.
+    dead_letters  dead letters that were deleted, by the queue's name.
+    recreated     what is written again from what remains, as `kind/id`.
     """
 
     id: UUID
@@ -91,30 +91,42 @@ class ErasureReport:
         self._recorded_rows -= gone
 
     def to_json(self, max_ids: int | None = MAX_LISTED_IDS) -> JsonObject:
-        """{"id", "kind", "target_id", "asked_by", "at", "dry_run", "finished", "counts": {fate: rows},
-        "rows": [{"table", "fate", "why", "count", "ids"}], "objects": [key], "dead_letters": {queue: number},
-        "anew": [kind/id], "out_of_reach": [{"where", "what"}]}"""
+        """{"id", "kind", "target_id", "requested_by", "at", "dry_run", "finished", "counts": {action: rows},
+        "rows": [{"table", "action", "reason", "count", "ids"}], "object_keys": [key], "dead_letters": {queue: number},
+        "recreated": [kind/id], "out_of_reach": [{"where", "explanation"}]}"""
         return {
-            "id": str(self.id), "kind": self.target.kind, "target_id": str(self.target.id), "asked_by": self.requested_by,
-            "at": self.at.isoformat(), "dry_run": self.is_dry_run, "finished": self.is_finished,
-            "counts": count_by_action(self.rows), "rows": group_rows(self.rows, max_ids),
-            "objects": [*sorted(self.object_keys)], "dead_letters": {**self.dead_letters}, "anew": [*self.recreated],
-            "out_of_reach": [{"where": one.where, "what": one.explanation} for one in self.out_of_reach],
-        }  # fmt: skip
+            "id": str(self.id),
+            "kind": self.target.kind,
+            "target_id": str(self.target.id),
+            "requested_by": self.requested_by,
+            "at": self.at.isoformat(),
+            "dry_run": self.is_dry_run,
+            "finished": self.is_finished,
+            "counts": count_by_action(self.rows),
+            "rows": group_rows(self.rows, max_ids),
+            "object_keys": [*sorted(self.object_keys)],
+            "dead_letters": {**self.dead_letters},
+            "recreated": [*self.recreated],
+            "out_of_reach": [{"where": one.where, "explanation": one.explanation} for one in self.out_of_reach],
+        }
 
 
 def count_by_action(rows: Sequence[RowOutcome]) -> dict[str, Json]:
     """Rows by their fate."""
-    return {fate: total for fate in get_args(RowAction.__value__) if (total := sum(one.action == fate for one in rows))}
+    return {
+        action: total
+        for action in get_args(RowAction.__value__)
+        if (total := sum(one.action == action for one in rows))
+    }
 
 
 def merge_saved_report(saved: Mapping[str, Any], report: ErasureReport) -> None:
     """What `to_json` said of all rows is told of again."""
     for row in saved["rows"]:
-        report.record_rows(row["fate"], row["table"], row["ids"], row["why"])
-    report.object_keys = list(dict.fromkeys([*saved["objects"], *report.object_keys]))
-    report.recreated = list(dict.fromkeys([*saved["anew"], *report.recreated]))
-    beyond = [OutOfReach(one["where"], one["what"]) for one in saved["out_of_reach"]]
+        report.record_rows(row["action"], row["table"], row["ids"], row["reason"])
+    report.object_keys = list(dict.fromkeys([*saved["object_keys"], *report.object_keys]))
+    report.recreated = list(dict.fromkeys([*saved["recreated"], *report.recreated]))
+    beyond = [OutOfReach(one["where"], one["explanation"]) for one in saved["out_of_reach"]]
     report.out_of_reach = list(dict.fromkeys([*beyond, *report.out_of_reach]))
 
 
@@ -124,8 +136,8 @@ def group_rows(rows: Sequence[RowOutcome], max_ids: int | None = MAX_LISTED_IDS)
     for one in rows:
         found.setdefault((one.table, one.action, one.reason), []).append(one.id)
     return [
-        {"table": table, "fate": fate, "why": why, "count": len(ids), "ids": [*ids[:max_ids]]}
-        for (table, fate, why), ids in sorted(found.items())
+        {"table": table, "action": action, "reason": reason, "count": len(ids), "ids": [*ids[:max_ids]]}
+        for (table, action, reason), ids in sorted(found.items())
     ]
 
 

@@ -195,12 +195,20 @@ def find_archives(tx: Transaction, sessions: Sequence[UUID], messages: Sequence[
 
 def list_ledger_rows_after(
     tx: Transaction, scope: RecordScope, month: date, turn_id: UUID, step: int, limit: int
-) -> list[LedgerRow]:  # fmt: skip
+) -> list[LedgerRow]:
     """Records of prompts from `month` on that come after one of a turn's step."""
     return tx.all(
-        SQL["list_ledger_rows_after"], LedgerRow, month=month, turn_id=turn_id, step=step, most=limit, mine=scope.is_own,
-        sessions=list(scope.sessions), user_id=scope.user_id, since=scope.since,
-    )  # fmt: skip
+        SQL["list_ledger_rows_after"],
+        LedgerRow,
+        month=month,
+        turn_id=turn_id,
+        step=step,
+        most=limit,
+        mine=scope.is_own,
+        sessions=list(scope.sessions),
+        user_id=scope.user_id,
+        since=scope.since,
+    )
 
 
 def find_ledger_rows(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> list[LedgerRow]:
@@ -219,15 +227,21 @@ def find_first_month(tx: Transaction) -> date | None:
 
 
 def find_texts_matching(tx: Transaction, month: date, hashes: Sequence[str], patterns: Sequence[str]) -> list[str]:
-    return read_texts(tx, "texts_saying", month=month, hashes=list(hashes), patterns=list(patterns))
+    return read_texts(tx, "find_texts_matching", month=month, hashes=list(hashes), patterns=list(patterns))
 
 
 def begin_erasure(tx: Transaction, row: ErasureRow) -> None:
     """Write down that it is under way, unless it is."""
     tx.run(
-        SQL["begin_erasure"], id=row.id, kind=row.kind, target_id=row.target_id, asked_by=row.requested_by,
-        keep_records=row.keep_records, report=row.report, at=row.at,
-    )  # fmt: skip
+        SQL["begin_erasure"],
+        id=row.id,
+        kind=row.kind,
+        target_id=row.target_id,
+        asked_by=row.requested_by,
+        keep_records=row.keep_records,
+        report=row.report,
+        at=row.at,
+    )
 
 
 def lock_running_erasure(tx: Transaction, kind: str, target_id: UUID) -> RunningErasureRow | None:
@@ -260,6 +274,6 @@ def list_erasures(tx: Transaction, limit: int) -> list[ErasureListItem]:
 
 def find_reports(
     tx: Transaction, limit: int, report_id: UUID | None = None, target: tuple[str, UUID] | None = None
-) -> list[ErasureRow]:  # fmt: skip
+) -> list[ErasureRow]:
     kind, target_id = target or (None, None)
     return tx.all(SQL["find_reports"], ErasureRow, id=report_id, kind=kind, target_id=target_id, most=limit)

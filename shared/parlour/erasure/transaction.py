@@ -34,15 +34,15 @@ def revoke_leases(tx: Transaction, plan: ErasurePlan, now: datetime) -> None:
         *plan.sessions,
         *plan.affected_sessions,
         *plan.foreign_sessions,
-        *store.read_ids(tx, "sessions_of", users=users),
+        *store.read_ids(tx, "list_sessions_of", users=users),
     ]
-    store.execute(tx, "fence", ids=sessions)
-    store.execute(tx, "interrupt", ids=[*sessions, *plan.affected_pulse_records], now=now)
+    store.execute(tx, "revoke_session_leases", ids=sessions)
+    store.execute(tx, "revoke_job_leases", ids=[*sessions, *plan.affected_pulse_records], now=now)
 
 
 def read_message_bodies(tx: Transaction, plan: ErasurePlan) -> list[str]:
     """What the messages say that lose their words."""
-    return store.read_texts(tx, "bodies", ids=plan.ids_of("messages", "emptied"))
+    return store.read_texts(tx, "read_message_bodies", ids=plan.ids_of("messages", "emptied"))
 
 
 def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) -> None:
@@ -99,27 +99,31 @@ class ErasureTransaction:
         revoke_leases(tx, reach, self.now)
         if reach.sessions:
             work = [UUID(one.rpartition("/")[2]) for one in reach.keys_of("work_due")]
-            store.execute(tx, "close_sessions", ids=reach.sessions, work=work)
-        store.execute(tx, "drop_context", ids=reach.searchable_rows_to_delete)
+            store.execute(tx, "close_sessions_and_work", ids=reach.sessions, work=work)
+        store.execute(tx, "delete_context_rows", ids=reach.searchable_rows_to_delete)
         record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now, self.new_id)
         self._erase_facts_and_pulses()
         self._erase_prompt_texts()
         if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "emptied"):
             self._redact_conversations()
         if reach.target.kind == "user":
-            store.execute(tx, "unname_users", ids=reach.ids_of("users"))
+            store.execute(tx, "anonymise_users", ids=reach.ids_of("users"))
 
     def _erase_facts_and_pulses(self) -> None:
         """Facts and episodes, Pulses, and what pinned briefings say."""
         tx, reach = self.tx, self.plan
         gone = self._unsupported_fact_ids()
-        earlier = store.read_ids(tx, "earlier_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        earlier = (
+            store.read_ids(tx, "find_superseded_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        )
         if reach.target.kind == "fact":
-            store.execute(tx, "note_forgotten", id=self.report.id, fact_id=reach.target.id, now=self.now)
-        store.execute(tx, "drop_facts", ids=gone, decisions=reach.ids_of("fact_decisions"), messages=reach.message_ids)
+            store.execute(tx, "record_fact_erasure", id=self.report.id, fact_id=reach.target.id, now=self.now)
+        store.execute(
+            tx, "delete_facts", ids=gone, decisions=reach.ids_of("fact_decisions"), messages=reach.message_ids
+        )
         if earlier:
             self.report.record_rows("restored", "facts", store.read_ids(tx, "restore_facts", ids=earlier))
-        store.execute(tx, "drop_pulses", **reach.pulse_deletion_parameters())
+        store.execute(tx, "delete_pulse_texts", **reach.pulse_deletion_parameters())
         own = set(reach.ids_of("entities"))
         again = [one for one in reach.affected_pulse_records if one not in own]
         staleness.mark_stale_without_parents(tx, again, "changed", self.now)
@@ -132,9 +136,9 @@ class ErasureTransaction:
         reach = self.plan
         if reach.target.kind != "message" or not reach.ids_of("facts"):
             return reach.ids_of("facts")
-        kept = set(store.read_ids(self.tx, "keep_supported", messages=reach.message_ids))
+        kept = set(store.read_ids(self.tx, "detach_supported_facts", messages=reach.message_ids))
         if kept:
-            recalled = store.read_table_rows(self.tx, "hanging", rows=[], facts=list(kept), episodes=[])
+            recalled = store.read_table_rows(self.tx, "plan_dependent_rows", rows=[], facts=list(kept), episodes=[])
             self.report.remove_rows("recalls", [one.id for one in recalled])
             self.report.remove_rows("facts", kept)
             self.report.record_rows("kept", "facts", kept, "another message says it as well")
@@ -143,10 +147,10 @@ class ErasureTransaction:
     def _erase_prompt_texts(self) -> None:
         for month, hashes in sorted(self.texts.redacted.items()):
             for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
-                store.execute(self.tx, "empty_texts", month=month, hashes=list(some), short=MIN_IDENTIFYING_CHARS)
+                store.execute(self.tx, "redact_texts", month=month, hashes=list(some), short=MIN_IDENTIFYING_CHARS)
         for month, hashes in sorted(self.texts.deleted.items()):
             for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
-                store.execute(self.tx, "drop_texts", month=month, hashes=list(some))
+                store.execute(self.tx, "delete_texts", month=month, hashes=list(some))
 
     def _redact_conversations(self) -> None:
         """A conversation stays, without what was said in some turns; what is left of it is told anew."""
@@ -159,21 +163,31 @@ class ErasureTransaction:
         file_id = reach.target.id if reach.target.kind == "file" else None
         store.execute(
             tx,
-            "empty_turns",
+            "redact_turns",
             turns=[*reach.redacted_turns, *reach.redacted_foreign_turns],
             messages=emptied,
             file_id=file_id,
         )
-        store.execute(tx, "empty_messages", ids=emptied)
+        store.execute(tx, "redact_messages", ids=emptied)
         titled = reach.affected_sessions if reach.target.kind == "message" else []
         store.execute(
-            tx, "drop_memory", episodes=reach.ids_of("episodes"), kept=reach.ids_of("summary_key_details"),
-            sessions=reach.affected_sessions, states=reach.ids_of("agent_states"), titled=titled, summaries=summaries,
-            saying=reach.retitled_sessions, firsts=[min(reach.redacted_turn_numbers.get(one, ()), default=None) for one in reach.affected_sessions],
+            tx,
+            "delete_session_memory",
+            episodes=reach.ids_of("episodes"),
+            kept=reach.ids_of("summary_key_details"),
+            sessions=reach.affected_sessions,
+            states=reach.ids_of("agent_states"),
+            titled=titled,
+            summaries=summaries,
+            saying=reach.retitled_sessions,
+            firsts=[min(reach.redacted_turn_numbers.get(one, ()), default=None) for one in reach.affected_sessions],
             now=self.now,
-        )  # fmt: skip
+        )
         store.execute(
-            tx, "count_anchors", sessions=[*reach.affected_sessions, *reach.foreign_sessions], each=_MESSAGES_PER_ANCHOR
+            tx,
+            "recount_anchors",
+            sessions=[*reach.affected_sessions, *reach.foreign_sessions],
+            each=_MESSAGES_PER_ANCHOR,
         )
         again = sorted({UUID(one.partition("/")[0]) for one in summaries})
         for session_id in again:

@@ -8,10 +8,6 @@ from uuid import UUID
 UPLOAD_FORM_LIFETIME = timedelta(minutes=15)
 """How long a form takes a version's bytes."""
 
-CLEANUP_DELAY = timedelta(hours=1)
-"""When an upload that nobody has completed is looked at, and once more what was deleted: no form is good by then, and
-what it began to send has arrived."""
-
 type FileState = Literal["uploading", "queued", "parsing", "embedding", "ready", "failed"]
 
 

@@ -35,6 +35,11 @@ def read_file_text(principal: Principal, tx: Transaction, file_id: UUID, team_id
     if found.state == "failed" or not (found.content or "").strip():
         raise Conflict(f"attachments: nothing could be read from {found.name}")
     return FileText(
-        file_id, found.name, found.media_type, found.size_bytes, found.version, found.classification,
+        file_id,
+        found.name,
+        found.media_type,
+        found.size_bytes,
+        found.version,
+        found.classification,
         found.content or "",
-    )  # fmt: skip
+    )

@@ -18,7 +18,7 @@ from uuid import UUID
 from parlour.files import store
 from parlour.files.extract.parts import ExtractedFile
 from parlour.files.extract.sandbox import ProcessLimits
-from parlour.files.file import CLEANUP_DELAY, file_object_key
+from parlour.files.file import file_object_key
 from parlour.files.file_rows import file_rows
 from parlour.files.file_summary import FileSummariser
 from parlour.files.file_types import FileType, file_type_of_name
@@ -40,6 +40,7 @@ from parlour.infra.queues import DelayedQueue
 from parlour.jobs import work_due
 from parlour.principal import Principal, system_principal
 from parlour.records import staleness
+from parlour.records.file_tombstones import CLEANUP_DELAY
 from parlour.search.index import scheduling
 from parlour.search.index.context_rows import RowDraft
 from parlour.search.index.row_sync import OwnerRows, sync_rows_without_vectors
@@ -271,7 +272,7 @@ def _write(
     )
     store.finish_file(
         tx, held.id, "embedding", now, pages=done.pages, tokens=done.tokens, chunks=len(rows), sha256=done.sha256
-    )  # fmt: skip
+    )
     if held.version > 1:
         work_due.schedule(tx, "file", held.id, now + CLEANUP_DELAY)
     else:

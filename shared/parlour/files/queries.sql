@@ -92,24 +92,6 @@ SELECT id, file_id AS owner_id, content_hash, metadata, NOT pending AS has_vecto
 -- Delete what was made searchable of a file, and with it vectors and numbers.
 DELETE FROM context_rows WHERE file_id = %(id)s;
 
--- name: tombstone_files
--- Delete files, by their ids or by the records that they are about. Of each are left its id and its count of versions,
--- which say where its bytes are, until the worker has taken those when no form for them is good any more. Its words go
--- from the messages that they were sent along with, too.
-WITH buried AS (
-    UPDATE files
-       SET entity_id = NULL, team_id = NULL, name = '', object_key = '', size_bytes = 0, sha256 = NULL,
-           state = 'failed', problem = NULL, pages = NULL, tokens = NULL, chunks = NULL, created_by = '',
-           updated_at = %(now)s
-     WHERE id = ANY(%(ids)s) OR entity_id = ANY(%(record_ids)s)
-    RETURNING tenant_id, id
-), untold AS (
-    UPDATE attachments a SET body = NULL FROM buried b WHERE (a.tenant_id, a.file_id) = (b.tenant_id, b.id)
-)
-INSERT INTO work_due (tenant_id, kind, id, due_at)
-SELECT tenant_id, 'file', id, %(due_at)s FROM buried
-    ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
-
 -- name: delete_file
 -- Delete a file's own row, and with it whatever is left of it.
 DELETE FROM files WHERE id = %(id)s;

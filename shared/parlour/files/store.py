@@ -1,11 +1,10 @@
 """Files in the database."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.files.file import CLEANUP_DELAY, File, FileState
+from parlour.files.file import File, FileState
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -69,9 +68,18 @@ def add_file(
     now: datetime,
 ) -> None:
     tx.run(
-        SQL["add_file"], id=file_id, entity_id=entity_id, team_id=team_id, name=name, media_type=media_type,
-        object_key=object_key, size_bytes=size_bytes, classification=classification, by=by, now=now,
-    )  # fmt: skip
+        SQL["add_file"],
+        id=file_id,
+        entity_id=entity_id,
+        team_id=team_id,
+        name=name,
+        media_type=media_type,
+        object_key=object_key,
+        size_bytes=size_bytes,
+        classification=classification,
+        by=by,
+        now=now,
+    )
 
 
 def list_files(
@@ -85,7 +93,7 @@ def list_files(
 ) -> list[File]:
     return tx.all(
         SQL["list_files"], File, clearance=clearance, id=file_id, entity_id=entity_id, team_id=team_id, most=limit
-    )  # fmt: skip
+    )
 
 
 def lock_file(tx: Transaction, file_id: UUID) -> StoredFile | None:
@@ -114,9 +122,15 @@ def queue_file(
     now: datetime,
 ) -> None:
     tx.run(
-        SQL["queue_file"], id=file_id, version=version, name=name, media_type=media_type, object_key=object_key,
-        size_bytes=size_bytes, now=now,
-    )  # fmt: skip
+        SQL["queue_file"],
+        id=file_id,
+        version=version,
+        name=name,
+        media_type=media_type,
+        object_key=object_key,
+        size_bytes=size_bytes,
+        now=now,
+    )
 
 
 def mark_parsing(tx: Transaction, file_id: UUID) -> None:
@@ -140,9 +154,16 @@ def finish_file(
     sha256: str | None = None,
 ) -> None:
     tx.run(
-        SQL["finish_file"], id=file_id, state=state, problem=problem, pages=pages, tokens=tokens, chunks=chunks,
-        sha256=sha256, now=now,
-    )  # fmt: skip
+        SQL["finish_file"],
+        id=file_id,
+        state=state,
+        problem=problem,
+        pages=pages,
+        tokens=tokens,
+        chunks=chunks,
+        sha256=sha256,
+        now=now,
+    )
 
 
 def list_file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
@@ -151,10 +172,6 @@ def list_file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:
 
 def delete_file_rows(tx: Transaction, file_id: UUID) -> int:
     return tx.run(SQL["delete_file_rows"], id=file_id)
-
-
-def tombstone_files(tx: Transaction, ids: Sequence[UUID], record_ids: Sequence[UUID], now: datetime) -> None:
-    tx.run(SQL["tombstone_files"], ids=list(ids), record_ids=list(record_ids), now=now, due_at=now + CLEANUP_DELAY)
 
 
 def delete_file(tx: Transaction, file_id: UUID) -> None:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.files import store
-from parlour.files.file import CLEANUP_DELAY, UPLOAD_FORM_LIFETIME, File, NewFile, file_object_key
+from parlour.files.file import UPLOAD_FORM_LIFETIME, File, NewFile, file_object_key
 from parlour.files.file_types import MEDIA_TYPES, file_type_of_name
 from parlour.files.problems import MAX_FILE_BYTES, unreadable_file
 from parlour.files.store import StoredFile
@@ -26,7 +26,8 @@ from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import DueWork
 from parlour.principal import LEVEL_NAMES, Principal
-from parlour.records import crud, staleness, type_registry
+from parlour.records import crud, file_tombstones, staleness, type_registry
+from parlour.records.file_tombstones import CLEANUP_DELAY
 from parlour.records.record import RecordRef
 from parlour.tenancy import audit, roles
 
@@ -60,10 +61,18 @@ def start_upload(
     name, media_type = _validated_name(new.name, new.size_bytes)
     entity_id, level = _record_and_classification(principal, tx, new)
     store.add_file(
-        tx, file_id=file_id, entity_id=entity_id, team_id=_team_id(tx, new.team), name=name, media_type=media_type,
-        object_key=file_object_key(principal.tenant_id, file_id, 1), size_bytes=new.size_bytes, classification=level,
-        by=principal.name, now=now,
-    )  # fmt: skip
+        tx,
+        file_id=file_id,
+        entity_id=entity_id,
+        team_id=_team_id(tx, new.team),
+        name=name,
+        media_type=media_type,
+        object_key=file_object_key(principal.tenant_id, file_id, 1),
+        size_bytes=new.size_bytes,
+        classification=level,
+        by=principal.name,
+        now=now,
+    )
     work_due.schedule(tx, "file", file_id, now + CLEANUP_DELAY)
     log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
     return _start_version(principal, tx, uploads, file_id, 1, media_type)
@@ -179,7 +188,7 @@ def delete_file(
             return held.version  # by this very call, when nobody heard of its commit
         file = get_file(principal, tx, file_id)
         store.delete_file_rows(tx, file_id)
-        store.tombstone_files(tx, [file_id], [], now)
+        file_tombstones.tombstone_files(tx, [file_id], [], now)
         if held and held.entity_id:
             staleness.mark_stale(tx, held.entity_id, "file_deleted", now)
         audit.add_entry(
@@ -288,7 +297,7 @@ def _queue_version(
     key = file_object_key(principal.tenant_id, file_id, version)
     store.queue_file(
         tx, file_id, version=version, name=kept, media_type=media_type, object_key=key, size_bytes=size, now=now
-    )  # fmt: skip
+    )
     work_due.schedule(tx, "file", file_id, now + work_due.SWEEP_DELAY)
     log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
     return True

@@ -23,11 +23,11 @@ from parlour.infra.transaction import StatementCounts, Transaction, jsonb
 from parlour.principal import Principal
 
 __all__ = [
-    "Connect",
     "Connection",
     "Database",
+    "OpenConnection",
     "SecondsLeft",
-    "Statements",
+    "StatementCounts",
     "Transaction",
     "connector",
     "jsonb",

@@ -68,7 +68,7 @@ class DueWork:
             raise MalformedPayload('a wake-up is {"tenant_id", "kind", "id", "due_at"}') from None
         if kind not in get_args(WorkKind.__value__):
             raise MalformedPayload("a wake-up names a kind of work that does not exist")
-        return cls(tenant_id, cast(Kind, kind), work_id, due_at)
+        return cls(tenant_id, cast(WorkKind, kind), work_id, due_at)
 
 
 @dataclass(frozen=True, slots=True)

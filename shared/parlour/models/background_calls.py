@@ -36,7 +36,14 @@ class BackgroundCall:
 def record_call(tx: Transaction, call: BackgroundCall) -> None:
     """Keep the call, once."""
     store.add_background_call(
-        tx, id=call.id, purpose=call.purpose, provider=call.provider, model=call.model,
-        input_tokens=call.input_tokens, output_tokens=call.output_tokens, cost_usd=call.cost_usd,
-        latency_ms=call.latency_ms, at=call.at,
-    )  # fmt: skip
+        tx,
+        id=call.id,
+        purpose=call.purpose,
+        provider=call.provider,
+        model=call.model,
+        input_tokens=call.input_tokens,
+        output_tokens=call.output_tokens,
+        cost_usd=call.cost_usd,
+        latency_ms=call.latency_ms,
+        at=call.at,
+    )

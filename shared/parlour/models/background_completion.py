@@ -94,9 +94,14 @@ class _CompletionAttempts:
         problem: CompletionError | None = None
         try:
             for part in fallback.ask_with_fallback(
-                asking.choices, asking.models, asking.request, seconds_left=asking.timeout_seconds, sleep=aside.sleep,
-                jitter=aside.jitter, before_attempt=self._reserve,
-            ):  # fmt: skip
+                asking.choices,
+                asking.models,
+                asking.request,
+                seconds_left=asking.timeout_seconds,
+                sleep=aside.sleep,
+                jitter=aside.jitter,
+                before_attempt=self._reserve,
+            ):
                 if isinstance(part, ModelAttempt):
                     self.attempts.append(part)
                 elif isinstance(part, Completion):
@@ -119,10 +124,16 @@ class _CompletionAttempts:
         reservation, further = aside.new_id(now), asking.check_reservation
         self.reservation_ids.append(reservation)
         spend.reserve_in_transaction(
-            aside.database, self.principal, reservation_id=reservation, amount=amount, purpose=asking.purpose,
-            default_cap=aside.default_cap, expires_at=now + timedelta(seconds=2 * asking.timeout_seconds), now=now,
+            aside.database,
+            self.principal,
+            reservation_id=reservation,
+            amount=amount,
+            purpose=asking.purpose,
+            default_cap=aside.default_cap,
+            expires_at=now + timedelta(seconds=2 * asking.timeout_seconds),
+            now=now,
             check_reservation=lambda tx: further(tx, amount, reservation, now) if further else None,
-        )  # fmt: skip
+        )
 
     def _settle(self, usage: TokenUsage) -> Decimal:
         """Put what was spent in the place of what was reserved."""
@@ -143,9 +154,16 @@ class _CompletionAttempts:
 
     def _to_call(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> background_calls.BackgroundCall:
         return background_calls.BackgroundCall(
-            self.dependencies.new_id(now), self.request.purpose, attempt.provider, attempt.model, usage.input_tokens,
-            prices.charged_cost(attempt.provider, attempt.model, usage, now), attempt.latency_ms, now, usage.output_tokens,
-        )  # fmt: skip
+            self.dependencies.new_id(now),
+            self.request.purpose,
+            attempt.provider,
+            attempt.model,
+            usage.input_tokens,
+            prices.charged_cost(attempt.provider, attempt.model, usage, now),
+            attempt.latency_ms,
+            now,
+            usage.output_tokens,
+        )
 
     def _attempt_cost(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> Decimal:
         """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""

@@ -40,7 +40,7 @@ class CostReport:
             "total": {
                 "spent_usd": _format_usd(sum((day.spent_usd for day in self.days), Decimal(0))),
                 "unsettled_usd": _format_usd(sum((day.unsettled_usd for day in self.days), Decimal(0))),
-                "degraded": sum(day.degraded_turns for day in self.days),
+                "degraded_turns": sum(day.degraded_turns for day in self.days),
                 **_breakdown(self.usage),
             },
         }
@@ -48,9 +48,12 @@ class CostReport:
     def _day_json(self, day: DailySpend) -> JsonObject:
         used = [one for one in self.usage if one.day == day.day]
         return {
-            "day": day.day.isoformat(), "spent_usd": _format_usd(day.spent_usd), "unsettled_usd": _format_usd(day.unsettled_usd),
-            "degraded": day.degraded_turns, **_breakdown(used),
-        }  # fmt: skip
+            "day": day.day.isoformat(),
+            "spent_usd": _format_usd(day.spent_usd),
+            "unsettled_usd": _format_usd(day.unsettled_usd),
+            "degraded_turns": day.degraded_turns,
+            **_breakdown(used),
+        }
 
 
 def read_cost_report(principal: Principal, tx: Transaction, days: int, now: datetime) -> CostReport:
@@ -84,11 +87,11 @@ def _sums_by(usage: Sequence[ModelUsage], group_name: Callable[[ModelUsage], str
 
 
 def _sums(usage: Sequence[ModelUsage]) -> JsonObject:
-    """Calls, tokens and cost. cache_hits: the share of what was read that came from the prompt cache, in percent."""
+    """Calls, tokens and cost. cache_hit_percent: the share of what was read that came from the prompt cache, in percent."""
     sums = {name: sum(int(getattr(one, name)) for one in usage) for name in _COUNT_FIELDS}
     read = sums["input_tokens"] + sums["cache_read_tokens"] + sums["cache_write_tokens"]
     hits = round(100 * sums["cache_read_tokens"] / read) if read else 0
-    return {**sums, "cache_hits": hits, "cost_usd": _format_usd(_total_cost(usage))}
+    return {**sums, "cache_hit_percent": hits, "cost_usd": _format_usd(_total_cost(usage))}
 
 
 def _total_cost(usage: Sequence[ModelUsage]) -> Decimal:

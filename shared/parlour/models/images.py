@@ -143,8 +143,10 @@ def _image_block(source: JsonObject, data: bytes | None) -> JsonObject:
     if data is None:
         return _placeholder_block()
     bytes_of: JsonObject = {
-        "type": "base64", "media_type": source["media_type"], "data": base64.b64encode(data).decode("ascii"),
-    }  # fmt: skip
+        "type": "base64",
+        "media_type": source["media_type"],
+        "data": base64.b64encode(data).decode("ascii"),
+    }
     return {"type": "image", "source": bytes_of}
 
 

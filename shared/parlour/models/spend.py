@@ -20,7 +20,18 @@ from parlour.models.roles import require_role
 from parlour.models.store import SettledDay, SpendToday
 from parlour.principal import Principal
 
-__all__ = ["SpendToday", "leave_room", "own_cap", "reserve", "resume", "set_cap", "settle", "stop", "take", "today"]
+__all__ = [
+    "SpendToday",
+    "read_own_cap",
+    "read_today",
+    "require_free_share",
+    "reserve",
+    "reserve_in_transaction",
+    "resume_model_calls",
+    "set_daily_cap",
+    "settle",
+    "stop_model_calls",
+]
 
 WARNING_PERCENTAGES = (50, 80, 100)
 """Percent of the cap; people are told of each once a day. A call refused for the cap counts as 100."""
@@ -52,9 +63,15 @@ def reserve(
     no room or model calls are switched off.
     """
     room = store.reserve(
-        tx, reservation_id=reservation_id, day=_utc_day(now), purpose=purpose, amount=_round_up(amount),
-        default_cap=default_cap, expires_at=expires_at, now=now,
-    )  # fmt: skip
+        tx,
+        reservation_id=reservation_id,
+        day=_utc_day(now),
+        purpose=purpose,
+        amount=_round_up(amount),
+        default_cap=default_cap,
+        expires_at=expires_at,
+        now=now,
+    )
     if room is None:
         raise NotFound("tenant not found")
     if room.is_stopped:
@@ -62,9 +79,14 @@ def reserve(
         raise SpendRefused("model calls are switched off for this tenant; switch them on again")
     if not room.is_reserved:
         log.warning(
-            "spend_refused", reason="cap", purpose=purpose, cap_usd=float(room.cap_usd), spent_usd=float(room.spent_usd),
-            reserved_usd=float(room.reserved_usd), amount_usd=float(amount),
-        )  # fmt: skip
+            "spend_refused",
+            reason="cap",
+            purpose=purpose,
+            cap_usd=float(room.cap_usd),
+            spent_usd=float(room.spent_usd),
+            reserved_usd=float(room.reserved_usd),
+            amount_usd=float(amount),
+        )
         raise SpendRefused
 
 
@@ -89,9 +111,14 @@ def reserve_in_transaction(
 
     def work(tx: Transaction) -> None:
         reserve(
-            tx, reservation_id=reservation_id, amount=amount, purpose=purpose, default_cap=default_cap,
-            expires_at=expires_at, now=now,
-        )  # fmt: skip
+            tx,
+            reservation_id=reservation_id,
+            amount=amount,
+            purpose=purpose,
+            default_cap=default_cap,
+            expires_at=expires_at,
+            now=now,
+        )
         reserved.append(reservation_id)
         check_reservation(tx)
 
@@ -180,9 +207,12 @@ def _warn_thresholds(tx: Transaction, settled: SettledDay, percent: int) -> None
         return
     for warning in passed:
         log.warning(
-            "spend_warning", percent=warning, tenant_id=settled.tenant_id, cap_usd=float(settled.cap_usd),
+            "spend_warning",
+            percent=warning,
+            tenant_id=settled.tenant_id,
+            cap_usd=float(settled.cap_usd),
             spent_usd=float(settled.spent_usd),
-        )  # fmt: skip
+        )
         log.count("SpendWarning")
 
 

@@ -72,9 +72,16 @@ def reserve(
     """Two statements on purpose: under READ COMMITTED only a second one sees what was committed while waiting."""
     tx.run(SQL["lock_day"], day=day)
     return tx.first(
-        SQL["reserve"], ReservationResult, id=reservation_id, day=day, purpose=purpose, amount=amount, default_cap=default_cap,
-        expires_at=expires_at, now=now,
-    )  # fmt: skip
+        SQL["reserve"],
+        ReservationResult,
+        id=reservation_id,
+        day=day,
+        purpose=purpose,
+        amount=amount,
+        default_cap=default_cap,
+        expires_at=expires_at,
+        now=now,
+    )
 
 
 def settle(

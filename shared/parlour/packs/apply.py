@@ -62,9 +62,9 @@ class ApplyResult:
 
     def to_json(self) -> JsonObject:
         """The same as JSON: what the API answers."""
-        kinds: JsonObject = {kind: _counts_json(tally) for kind, tally in self.counts.items()}
-        left: list[Json] = [*self.not_in_pack[:MAX_HANDLES_LISTED]]
-        return {"tenant": self.tenant_slug, "changed": self.has_changes, "kinds": kinds, "left": left}
+        counts: JsonObject = {kind: _counts_json(tally) for kind, tally in self.counts.items()}
+        not_in_pack: list[Json] = [*self.not_in_pack[:MAX_HANDLES_LISTED]]
+        return {"tenant": self.tenant_slug, "changed": self.has_changes, "counts": counts, "not_in_pack": not_in_pack}
 
 
 def apply(
@@ -123,7 +123,7 @@ def apply(
 
 def _add_audit_entry(principal: Principal, tx: Transaction, applied: ApplyResult, now: datetime, new_id: NewId) -> None:
     """A handle names what only some may see: whoever reads the trail is told how many were kept."""
-    details: JsonObject = {**applied.to_json(), "left": len(applied.not_in_pack)}
+    details: JsonObject = {**applied.to_json(), "not_in_pack": len(applied.not_in_pack)}
     audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
 
 
@@ -217,7 +217,9 @@ def _record_versions(
 def _write_routing_keys(tx: Transaction, pack: Pack, ids: Mapping[tuple[ConfigKind, str], UUID]) -> None:
     """Give up the keys that the pack does not have, then take those that lead elsewhere or nowhere."""
     wanted = {
-        key: ids["binding", slug] for slug, binding in pack.bindings.items() for key in drafts.routing_keys(binding)
+        key: ids["binding", slug]
+        for slug, binding in pack.bindings.items()
+        for key in drafts.binding_routing_keys(binding)
     }
     held = {route.key: route.binding_id for route in routing_keys.list_own_keys(tx) if route.binding_id}
     if held.keys() - wanted.keys():

@@ -115,8 +115,10 @@ def _render_persona(human: Human, team: Team, agent: Agent, uses: tiers.ToolAcce
     machinery = persona.Agent(id=_NO_ID, slug="-", version=1, **_row_columns(agent))
     text = tiers.render_tiers(
         persona.Human(id=_NO_ID, slug="-", version=1, **_row_columns(human)),
-        persona.Team(id=_NO_ID, slug="-", version=1, **_row_columns(team)), machinery, uses,
-    )  # fmt: skip
+        persona.Team(id=_NO_ID, slug="-", version=1, **_row_columns(team)),
+        machinery,
+        uses,
+    )
     return "\n\n".join(part for part in (text, tiers.floating_instructions(machinery)) if part)
 
 

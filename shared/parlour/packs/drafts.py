@@ -61,7 +61,7 @@ def document_drafts(pack: Pack) -> list[DocumentDraft]:
     return [_document_draft(key, document) for key, document in pack.documents.items()]
 
 
-def routing_keys(binding: Binding) -> list[str]:
+def binding_routing_keys(binding: Binding) -> list[str]:
     """What of the outside world leads to a binding."""
     whatsapp, web = binding.channels.whatsapp, binding.channels.web
     keys = [routing_keys.gupshup_key(whatsapp.app)] if whatsapp and whatsapp.app else []

@@ -35,9 +35,13 @@ class LayerLimits(PackModel):
     """Shares of the layers that give way; a layer that is left out keeps its profile's."""
 
     field_hints: ClassVar[Mapping[str, str]] = {
-        "tools": _REQUIRED_HINT, "tiers": _REQUIRED_HINT, "message": _REQUIRED_HINT,
-        "facts": f"{_BELONGS_TO_HINT}`memory`", "episodes": f"{_BELONGS_TO_HINT}`memory`", "tool_results": "use `calls`",
-    }  # fmt: skip
+        "tools": _REQUIRED_HINT,
+        "tiers": _REQUIRED_HINT,
+        "message": _REQUIRED_HINT,
+        "facts": f"{_BELONGS_TO_HINT}`memory`",
+        "episodes": f"{_BELONGS_TO_HINT}`memory`",
+        "tool_results": "use `calls`",
+    }
 
     briefing: TokenLimits | None = None
     summary: TokenLimits | None = None

@@ -80,17 +80,25 @@ class Citation:
     def to_json(self) -> JsonObject:
         """As it is kept."""
         return {
-            "number": self.number, "title": self.title, "locator": self.locator, "table": self.table, "id": self.id,
+            "number": self.number,
+            "title": self.title,
+            "locator": self.locator,
+            "table": self.table,
+            "id": self.id,
             "level": self.level,
-        }  # fmt: skip
+        }
 
     @classmethod
     def from_json(cls, stored: JsonObject) -> "Citation":
         """Back from what is kept."""
         return cls(
-            int(str(stored["number"])), str(stored["title"]), str(stored["locator"]), str(stored["table"]), str(stored["id"]),
+            int(str(stored["number"])),
+            str(stored["title"]),
+            str(stored["locator"]),
+            str(stored["table"]),
+            str(stored["id"]),
             int(str(stored["level"])),
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True, slots=True)

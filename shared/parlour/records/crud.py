@@ -10,13 +10,12 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.files import store as files
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.principal import LEVEL_NAMES, Principal
-from parlour.records import deltas, propagation, staleness, store, type_registry
+from parlour.records import deltas, file_tombstones, propagation, staleness, store, type_registry
 from parlour.records import page_cursor as places
 from parlour.records.deltas import FieldChange
 from parlour.records.propagation import RecordTransition
@@ -40,9 +39,22 @@ from parlour.records.type_provisioning import provision_record_type
 from parlour.tenancy import audit
 
 __all__ = [
-    "Entity", "EntityKey", "NewEntity", "Page", "Patch", "Ref", "browse", "change", "create", "delete", "find_entities",
-    "hold", "read", "read_many", "was_changed",
-]  # fmt: skip
+    "Record",
+    "RecordInput",
+    "RecordKey",
+    "RecordPage",
+    "RecordPatch",
+    "RecordRef",
+    "create_record",
+    "delete_record",
+    "find_records",
+    "get_record",
+    "has_change_of_origin",
+    "list_records",
+    "lock_record",
+    "resolve_record_ids",
+    "update_record",
+]
 
 MAX_PAGE_SIZE = 100
 """Records in a page."""
@@ -139,7 +151,7 @@ def update_record(
         staleness.mark_parents_stale(tx, [before.id], now)
     store.update_record(
         tx, after, is_moved=moved, project_id=project.id if project else None, by=principal.name, now=now
-    )  # fmt: skip
+    )
     to = (project.id, project.classification) if project and moved else (None, 0)
     propagation.propagate_update(
         principal, tx, RecordTransition(kind, before, after, found, *to), after, now, new_id, origin
@@ -158,7 +170,7 @@ def delete_record(
     staleness.mark_many_stale(tx, store.find_linked_record_ids(tx, entity.id), "link_changed", now)
     others = store.find_context_document_records(tx, entity.id) if entity.type == PROJECT_TYPE else []
     store.delete_records(tx, [entity.id, *others], principal.name, now)
-    files.tombstone_files(tx, [], [entity.id, *others], now)
+    file_tombstones.tombstone_files(tx, [], [entity.id, *others], now)
     audit.add_entry(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now, new_id)
     log.info("record_deleted", principal=principal.name, entity_id=entity.id)
 

@@ -150,17 +150,35 @@ def read_linked_page(
 
 
 def _read(
-    principal: Principal, tx: Transaction, ref: RecordRef, *, team_id: UUID | None,
-    per_kind: int = _NO_LIMIT, kind: str | None = None, skip: int = 0, most: int = _NO_LIMIT,
-) -> LinkedRecordsRow:  # fmt: skip
+    principal: Principal,
+    tx: Transaction,
+    ref: RecordRef,
+    *,
+    team_id: UUID | None,
+    per_kind: int = _NO_LIMIT,
+    kind: str | None = None,
+    skip: int = 0,
+    most: int = _NO_LIMIT,
+) -> LinkedRecordsRow:
     what = parse_reference(ref)
     handle = what if isinstance(what, RecordKey) else RecordKey("", "")
     return store.read_linked_records(
-        tx, id=what if isinstance(what, UUID) else None, type=handle.type, key=handle.key,
-        clearance=principal.clearance, team_id=team_id, sees_teams=_sees_all_teams(principal),
-        per_kind=per_kind, kind=kind, skip=skip, most=most, kinds=list(TYPE_ORDER), active=list(ACTIVE_STATES),
-        scratch=list(SCRATCH_NAMES), due=list(DUE_PROPERTIES),
-    )  # fmt: skip
+        tx,
+        id=what if isinstance(what, UUID) else None,
+        type=handle.type,
+        key=handle.key,
+        clearance=principal.clearance,
+        team_id=team_id,
+        sees_teams=_sees_all_teams(principal),
+        per_kind=per_kind,
+        kind=kind,
+        skip=skip,
+        most=most,
+        kinds=list(TYPE_ORDER),
+        active=list(ACTIVE_STATES),
+        scratch=list(SCRATCH_NAMES),
+        due=list(DUE_PROPERTIES),
+    )
 
 
 def _last_write(tx: Transaction, read: str | None) -> LastWrite | None:

@@ -17,9 +17,19 @@ MAX_PER_TYPE = 3
 """Records of one kind that a briefing names; the others are counted."""
 
 TYPE_ORDER = (
-    "project", "goal", "plan", "milestone", "task", "document", "output", "risk", "requirement", "finding", "contract",
+    "project",
+    "goal",
+    "plan",
+    "milestone",
+    "task",
+    "document",
+    "output",
+    "risk",
+    "requirement",
+    "finding",
+    "contract",
     "conversation",
-)  # fmt: skip
+)
 """The order in which kinds are told; a pack's own kinds follow by name."""
 
 ACTIVE_STATES = ("active", "in_progress", "in_review", "ongoing", "doing", "started", "open", "in_force", "blocked")
@@ -88,10 +98,16 @@ class LinkedRecord:
         """As tools and the API tell it; what it has not is left out."""
         relations: list[Json] = [one.to_json() for one in self.relations]
         told: JsonObject = {
-            "handle": self.handle, "name": self.name, "kind": self.type, "state": self.state,
-            "type_key": self.subtype, "due": self.due, "relations": relations, "description": self.description,
+            "handle": self.handle,
+            "name": self.name,
+            "kind": self.type,
+            "state": self.state,
+            "type_key": self.subtype,
+            "due": self.due,
+            "relations": relations,
+            "description": self.description,
             "is_context": self.is_context,
-        }  # fmt: skip
+        }
         return {name: value for name, value in told.items() if value not in ("", False)}
 
 

@@ -129,15 +129,20 @@ def propagate_links(
             new_id(now),
             end.record.id,
             deltas.delta_row(
-                principal, end.record_type, end.record, end.description, now,
-                max(end.record.classification, end.other.classification), origin,
+                principal,
+                end.record_type,
+                end.record,
+                end.description,
+                now,
+                max(end.record.classification, end.other.classification),
+                origin,
             ),
             end.other.id,
             True,
         )
         for end in ends
         if end.record_type.settings.is_searchable
-    ]  # fmt: skip
+    ]
     _add_delta_rows(principal, tx, rows, now)
     found = {end.record.id for end in ends if origin != PACK_ORIGIN and end.is_linked_to_new_finding(now)}
     staleness.mark_many_stale(tx, sorted(found), "finding_created", now)

@@ -22,9 +22,17 @@ from parlour.records.built_in_types import CLOSED_CONVERSATION_STATES, CONVERSAT
 from parlour.records.record_type import DEFAULT_COALESCE_SECONDS
 
 type StaleCause = Literal[
-    "changed", "link_changed", "file_ingested", "file_deleted", "document_changed", "child_changed", "finding_created",
-    "type_changed", "age", "manual",
-]  # fmt: skip
+    "changed",
+    "link_changed",
+    "file_ingested",
+    "file_deleted",
+    "document_changed",
+    "child_changed",
+    "finding_created",
+    "type_changed",
+    "age",
+    "manual",
+]
 
 RETRY_AFTER_GIVING_UP = timedelta(hours=1)
 """How long after its last try a record that was given up is tried again, should it change."""
@@ -114,9 +122,17 @@ def _mark(
 ) -> None:
     if ids:
         store.mark_stale(
-            tx, ids, cause=cause, parent_cause=parent_cause, now=now, finding="finding_created", window=DEFAULT_COALESCE_SECONDS, talk=CONVERSATION_TYPE,
-            over=CLOSED_CONVERSATION_STATES, retry=RETRY_AFTER_GIVING_UP,
-        )  # fmt: skip
+            tx,
+            ids,
+            cause=cause,
+            parent_cause=parent_cause,
+            now=now,
+            finding="finding_created",
+            window=DEFAULT_COALESCE_SECONDS,
+            talk=CONVERSATION_TYPE,
+            over=CLOSED_CONVERSATION_STATES,
+            retry=RETRY_AFTER_GIVING_UP,
+        )
 
 
 def _since(mark: Json, otherwise: datetime) -> datetime:

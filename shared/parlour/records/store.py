@@ -177,6 +177,12 @@ def delete_records(tx: Transaction, ids: Sequence[UUID], by: str, now: datetime)
     tx.run(SQL["delete_record_rows"], ids=list(ids), now=now)
 
 
+def tombstone_files(
+    tx: Transaction, file_ids: Sequence[UUID], record_ids: Sequence[UUID], now: datetime, due_at: datetime
+) -> None:
+    tx.run(SQL["tombstone_files"], ids=list(file_ids), record_ids=list(record_ids), now=now, due_at=due_at)
+
+
 def upsert_snapshots(tx: Transaction, rows: Sequence[SnapshotRow], now: datetime) -> None:
     tx.run_many(SQL["upsert_snapshot"], [_row_columns(*row, now) for row in rows])
 

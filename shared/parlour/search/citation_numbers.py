@@ -10,7 +10,7 @@ from parlour.search import store
 from parlour.search.results import SearchResult
 from parlour.search.store import NumberedSource
 
-__all__ = ["Source", "known", "number_rows"]
+__all__ = ["NumberedSource", "assign_numbers", "list_numbered_sources"]
 
 
 def assign_numbers(

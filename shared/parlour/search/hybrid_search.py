@@ -11,7 +11,7 @@ from parlour.search.query_expansion import expand_query
 from parlour.search.results import SearchResult
 from parlour.search.scope import EVERYWHERE, SearchScope
 
-__all__ = ["EVERYWHERE", "Scope", "search"]
+__all__ = ["EVERYWHERE", "SearchScope", "search"]
 
 MAX_EXACT_VECTORS = 20_000
 """Vectors of a tenant in one space up to which all are compared; above, the index is read (bench/filtered_search.py)."""

@@ -9,7 +9,7 @@ from parlour.search import store
 from parlour.search.index.embedders import Vector
 from parlour.search.recalled_messages import RecalledMessage
 
-__all__ = ["Recalled", "recall"]
+__all__ = ["RecalledMessage", "recall_messages"]
 
 #: Messages of this conversation, and of others, at most; the budget decides which of them are told.
 MAX_MESSAGES = 6

@@ -105,7 +105,7 @@ class RecallLimits(TypedDict):
 
 def find_recalled_messages(
     tx: Transaction, session_id: UUID, query: str, vector: Vector | None, **bounds: Unpack[RecallLimits]
-) -> list[RecalledMessage]:  # fmt: skip
+) -> list[RecalledMessage]:
     return tx.all(
         SQL["find_recalled_messages"],
         RecalledMessage,
@@ -124,9 +124,13 @@ def find_recalled_messages(
 def assign_numbers(tx: Transaction, session_id: UUID, rows: Sequence[SearchResult]) -> list[AssignedNumber]:
     """Nothing at all without such a session."""
     return tx.all(
-        SQL["assign_numbers"], AssignedNumber, session_id=session_id, row_ids=[row.row_id for row in rows],
-        titles=[row.title for row in rows], locators=[row.locator for row in rows],
-    )  # fmt: skip
+        SQL["assign_numbers"],
+        AssignedNumber,
+        session_id=session_id,
+        row_ids=[row.row_id for row in rows],
+        titles=[row.title for row in rows],
+        locators=[row.locator for row in rows],
+    )
 
 
 def list_numbered_sources(tx: Transaction, session_id: UUID, clearance: int) -> list[NumberedSource]:

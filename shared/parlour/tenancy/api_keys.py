@@ -24,7 +24,7 @@ from parlour.tenancy.labels import validate_label
 from parlour.tenancy.roles import check_grant, require_role
 from parlour.tenancy.rows import ApiKey
 
-__all__ = ["CreatedKey", "Key", "Presented", "all_of", "create", "presented", "revoke"]
+__all__ = ["ApiKey", "CreatedApiKey", "PresentedKey", "create_key", "list_keys", "parse_key", "revoke_key"]
 
 _SECRET_BYTES = 32
 _KEY_PATTERN = re.compile(r"parlour_([0-9a-f]{32})_([0-9a-f]{32})([0-9a-f]{64})")

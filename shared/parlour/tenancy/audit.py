@@ -10,7 +10,7 @@ from parlour.tenancy import store
 from parlour.tenancy.roles import require_role
 from parlour.tenancy.rows import AuditEntry
 
-__all__ = ["Entry", "recent", "record"]
+__all__ = ["AuditEntry", "add_entry", "list_entries"]
 
 _MAX_ENTRIES = 200
 

@@ -19,7 +19,7 @@ from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant
 from parlour.tenancy.visitor_tokens import VisitorClaims, VisitorToken
 
-__all__ = ["Credentials", "SignIn", "SignedIn", "Token", "Visitor"]
+__all__ = ["AuthenticatedCaller", "Authenticator", "Credentials", "VisitorClaims", "VisitorToken"]
 
 _MAX_HEADER_CHARS = 8 * 1024
 """Characters of a header: more than any issuer's token needs."""

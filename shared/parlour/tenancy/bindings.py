@@ -15,11 +15,11 @@ __all__ = [
     "Persona",
     "Team",
     "Tenant",
-    "by_id",
-    "by_slug",
-    "list_active",
-    "load",
-    "on_the_web",
+    "find_binding",
+    "find_binding_by_slug",
+    "find_web_binding",
+    "list_active_bindings",
+    "load_persona",
 ]
 
 

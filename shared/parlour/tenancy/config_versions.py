@@ -11,7 +11,7 @@ from parlour.principal import Principal
 from parlour.tenancy import store
 from parlour.tenancy.rows import ConfigKind
 
-__all__ = ["Tier", "record"]
+__all__ = ["ConfigKind", "record_version"]
 
 
 def record_version(

@@ -14,7 +14,7 @@ from parlour.tenancy.labels import validate_identifier, validate_label
 from parlour.tenancy.roles import check_grant, require_role
 from parlour.tenancy.rows import Member
 
-__all__ = ["Member", "add", "all_of", "change"]
+__all__ = ["Member", "add_member", "list_members", "update_member"]
 
 
 def add_member(

@@ -55,7 +55,7 @@ RETURNING tenant_id, slug, display_name, status, settings, version, created_at, 
 -- whoever wrote the tenant's records last, where it covers all that this transaction sees.
 SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a)::text AS config,
        to_jsonb(u) AS "user",
-       (SELECT json_agg(json_build_object('row', one, 'secret', s.reference) ORDER BY one.name COLLATE "C")::text
+       (SELECT json_agg(json_build_object('tool', one, 'secret_reference', s.reference) ORDER BY one.name COLLATE "C")::text
           FROM tools one
           LEFT JOIN secrets s ON s.tenant_id = one.tenant_id AND s.name = one.auth
          WHERE one.name = ANY(a.tools)) AS tools_json,

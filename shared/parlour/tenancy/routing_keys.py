@@ -14,12 +14,12 @@ from parlour.tenancy.labels import is_identifier, validate_identifier
 from parlour.tenancy.rows import RoutingKey
 
 __all__ = [
-    "Route",
-    "claim",
+    "RoutingKey",
+    "claim_key",
+    "find_routing_key",
     "gupshup_key",
-    "mine",
-    "release_missing",
-    "resolve",
+    "list_own_keys",
+    "release_keys_except",
     "tenant_key",
     "web_key",
     "whatsapp_key",

@@ -13,7 +13,16 @@ from parlour.tenancy.labels import validate_label
 from parlour.tenancy.roles import require_role
 from parlour.tenancy.rows import Tenant, TenantStatus
 
-__all__ = ["Status", "Tenant", "by_slug", "create", "get", "is_slug", "set_status", "update"]
+__all__ = [
+    "Tenant",
+    "TenantStatus",
+    "create_tenant",
+    "find_own_tenant",
+    "find_tenant_by_slug",
+    "is_slug",
+    "set_tenant_status",
+    "update_tenant",
+]
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 

@@ -15,14 +15,14 @@ from parlour.tenancy.rows import Contact, Session, SessionVisibility, User
 __all__ = [
     "Contact",
     "Session",
+    "SessionVisibility",
     "User",
-    "Visibility",
-    "acting",
-    "contact",
+    "create_visitor",
+    "find_or_create_contact",
+    "get_session",
+    "load_user_principal",
     "open_session",
-    "open_visitor",
-    "principal_of",
-    "session_of",
+    "user_principal",
 ]
 
 

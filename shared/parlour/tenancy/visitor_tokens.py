@@ -21,7 +21,7 @@ VISITOR_TOKEN_LIFETIME = timedelta(days=90)
 """Of a token for all of a visitor's sessions with a binding, from the last conversation that they began: who comes back
 after a week is known. As long as raw messages stay in the database (design section 9)."""
 
-VISITOR_TOKEN_TYPE = "visitor+jwt"
+VISITOR_TOKEN_TYPE = "visitor+jwt"  # noqa: S105 - a type, no secret
 """The header's `typ`: what tells these tokens from an issuer's before anything is verified."""
 
 _ALGORITHM = "HS256"

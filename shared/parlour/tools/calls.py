@@ -19,25 +19,25 @@ from parlour.tools.rows import EndedCall, ToolCall, UnfinishedCall, UnknownCall
 from parlour.tools.tool_definition import Tool
 
 __all__ = [
-    "WORKING",
+    "IN_PROGRESS_RESULT",
     "EndedCall",
-    "OpenCall",
+    "UnfinishedCall",
     "UnknownCall",
-    "begin",
-    "called_back",
-    "cancel",
-    "cancel_all",
+    "begin_call",
+    "cancel_call",
+    "cancel_session_calls",
     "dispatch_message",
-    "end",
+    "end_call",
     "finder",
-    "give_up",
-    "read_message",
-    "reserve",
-    "resolve",
-    "undispatched",
-    "unfinished",
-    "unknown",
-]  # fmt: skip
+    "give_up_calls",
+    "list_undispatched",
+    "list_unfinished",
+    "list_unknown",
+    "parse_dispatch_message",
+    "record_callback",
+    "reserve_call",
+    "resolve_call",
+]
 
 IN_PROGRESS_RESULT: JsonObject = {
     "ok": True,
@@ -80,7 +80,7 @@ def begin_call(tx: Transaction, id: UUID, now: datetime) -> None:  # noqa: A002,
 def end_call(
     tx: Transaction,
     id: UUID,  # noqa: A002 - the column's name
-    state: Literal["done", "error_result", "list_unknown"],
+    state: Literal["done", "failed", "unknown"],
     result: JsonObject,
     code: str | None,
     latency_ms: int,
@@ -206,9 +206,15 @@ def _end_unless_running(tx: Transaction, call_id: UUID, now: datetime) -> EndedC
     in_doubt = call.writes and call.is_accepted
     result = error_result(OutcomeUnknown() if in_doubt else ToolCancelled())
     store.end_run(
-        tx, id=call.id, run=call.run_token, state="unknown" if in_doubt else "failed", result=result.content,
-        code=ToolCancelled.code, latency_ms=None, now=now,
-    )  # fmt: skip
+        tx,
+        id=call.id,
+        run=call.run_token,
+        state="unknown" if in_doubt else "failed",
+        result=result.content,
+        code=ToolCancelled.code,
+        latency_ms=None,
+        now=now,
+    )
     return _get_call(tx, call_id).to_ended_call()
 
 

@@ -174,12 +174,20 @@ def _tool_context[W](
     callback = Callback(principal.tenant_id, call.id, call.run_token)
     return ToolContext(
         principal=Principal(principal.tenant_id, "user", call.user_id, clearance=call.clearance),
-        database=dependencies.database, session_id=call.session_id, turn_id=call.turn_id, now=now,
-        new_id=dependencies.new_id, fencing_token=call.fencing_token, idempotency_key=call.idempotency_key,
-        seconds_left=lambda: seconds_left() - _RESERVED_SECONDS, tool_call_id=call.id,
-        callback_url=dependencies.callback_url(callback, until, now) if tool.heavy else "", connection=CancellableConnection(),
-        team_id=call.team_id, entity_id=call.entity_id,
-    )  # fmt: skip
+        database=dependencies.database,
+        session_id=call.session_id,
+        turn_id=call.turn_id,
+        now=now,
+        new_id=dependencies.new_id,
+        fencing_token=call.fencing_token,
+        idempotency_key=call.idempotency_key,
+        seconds_left=lambda: seconds_left() - _RESERVED_SECONDS,
+        tool_call_id=call.id,
+        callback_url=dependencies.callback_url(callback, until, now) if tool.heavy else "",
+        connection=CancellableConnection(),
+        team_id=call.team_id,
+        entity_id=call.entity_id,
+    )
 
 
 def _cancellable[W](
@@ -220,9 +228,15 @@ class _DispatchedCallRecorder[W]:
         call, now = self._call, self._services.clock()
         took = max(0, round((now - self._started_at).total_seconds() * 1000))
         store.end_run(
-            tx, id=call.id, run=call.run_token, state=state, result=result.content, code=result.code or None,
-            latency_ms=took, now=now,
-        )  # fmt: skip
+            tx,
+            id=call.id,
+            run=call.run_token,
+            state=state,
+            result=result.content,
+            code=result.code or None,
+            latency_ms=took,
+            now=now,
+        )
         written = store.find_call(tx, call.id)
         ended = written.to_ended_call() if written else None
         if ended is None or ended.run_token != call.run_token:

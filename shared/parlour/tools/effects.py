@@ -26,7 +26,7 @@ from parlour.tools.result import ToolResult, error_result, success_result
 from parlour.tools.run import Endpoint, Endpoints, ToolContext, get_endpoint, report_broken_tool
 from parlour.tools.tool_definition import Tool
 
-type EndState = Literal["done", "error_result", "unknown"]
+type EndState = Literal["done", "failed", "unknown"]
 
 _MAX_REPEATS = 1
 """How often a call whose outcome is in doubt is made again by one worker, where that is harmless."""

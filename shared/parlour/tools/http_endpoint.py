@@ -207,10 +207,13 @@ class _Request:
         with (
             httpx2.Client(verify=self._verify, timeout=timeout, trust_env=False, follow_redirects=False) as client,
             client.stream(
-                method, target, content=body or None, extensions=extensions,
+                method,
+                target,
+                content=body or None,
+                extensions=extensions,
                 headers={**headers, "host": parts.netloc, "accept-encoding": "identity"},
             ) as response,
-        ):  # fmt: skip
+        ):
             return HttpAnswer(response.status_code, self._read_body(response))
 
     def _read_body(self, response: httpx2.Response) -> bytes | None:

@@ -33,12 +33,16 @@ def _parse_rows(rows: str, allowed_hosts: tuple[str, ...], tenant_slug: str) -> 
     """Tools from their rows."""
     own = {one.name for one in fields(Tool)}
     return tuple(
-        Tool(**{
-            **{name: value for name, value in one["row"].items() if name in own},
-            "secret": one["secret"], "hosts": allowed_hosts, "tenant": tenant_slug,
-        })
+        Tool(
+            **{
+                **{name: value for name, value in one["row"].items() if name in own},
+                "secret": one["secret"],
+                "hosts": allowed_hosts,
+                "tenant": tenant_slug,
+            }
+        )
         for one in json.loads(rows or "[]")
-    )  # fmt: skip
+    )
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool:

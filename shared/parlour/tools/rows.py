@@ -113,9 +113,15 @@ class ToolCall:
         if self.state not in {"done", "failed", "unknown"}:
             return None
         return EndedCall(
-            self.id, self.turn_id, self.session_id, self.name, self.arguments,
-            self.state, self.result or {}, self.run_token,
-        )  # fmt: skip
+            self.id,
+            self.turn_id,
+            self.session_id,
+            self.name,
+            self.arguments,
+            self.state,
+            self.result or {},
+            self.run_token,
+        )
 
 
 ACCEPTED = "taken"

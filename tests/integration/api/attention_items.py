@@ -65,9 +65,14 @@ class AttentionItems:
         turn_id, message_id, outbox_id = self._turn("answered", None), self._id(), self._id()
         self._message(message_id, turn_id, "outbound", "reply", "The crane is booked.")
         self._run(
-            _OUTBOX, id=outbox_id, message_id=message_id, recipient=PHONE, state=state, session_id=self.session_id,
+            _OUTBOX,
+            id=outbox_id,
+            message_id=message_id,
+            recipient=PHONE,
+            state=state,
+            session_id=self.session_id,
             problem="the provider did not answer in time",
-        )  # fmt: skip
+        )
         return outbox_id
 
     def add_failed_turn(self) -> UUID:
@@ -87,9 +92,14 @@ class AttentionItems:
 
     def _message(self, message_id: UUID, turn_id: UUID, direction: str, state: str, body: str) -> None:
         self._run(
-            _MESSAGE, id=message_id, turn_id=turn_id, direction=direction, state=state, body=body,
+            _MESSAGE,
+            id=message_id,
+            turn_id=turn_id,
+            direction=direction,
+            state=state,
+            body=body,
             session_id=self.session_id,
-        )  # fmt: skip
+        )
 
     def _id(self) -> UUID:
         self.at += timedelta(minutes=1)

@@ -41,10 +41,14 @@ def test_what_has_not_arrived_is_said(visit: VisitorSession, queue: RecordingQue
 @pytest.mark.parametrize(
     "attachments",
     [
-        [{}], [{"upload": "x"}], [{"upload": "0" * 32, "file": "0" * 32}], [{"other": 1}], "x",
+        [{}],
+        [{"upload": "x"}],
+        [{"upload": "0" * 32, "file": "0" * 32}],
+        [{"other": 1}],
+        "x",
         [{"file": "0" * 32}] * 6,
     ],
-)  # fmt: skip
+)
 def test_what_names_nothing_is_refused(visit: VisitorSession, attachments: object) -> None:
     assert visit.send("Look", attachments=attachments).status_code == 422
 

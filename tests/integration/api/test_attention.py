@@ -60,8 +60,13 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
     assert found["counts"] == {"tool_calls": 0, "sends": 0, "turns": 0, "spend": 0, "total": 0}
     assert found["tool_calls"] == found["sends"] == found["turns"] == []
     assert found["spend"] == {
-        "spent_usd": "0", "reserved_usd": "0", "cap_usd": "20", "stopped": False, "reached": False, "problem": ""
-    }  # fmt: skip
+        "spent_usd": "0",
+        "reserved_usd": "0",
+        "cap_usd": "20",
+        "stopped": False,
+        "reached": False,
+        "problem": "",
+    }
     assert found["more"] is False
 
 
@@ -138,9 +143,11 @@ def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
     headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
     decisions = {
-        f"attention/turns/{turn}": "redrive", f"attention/tool-calls/{call}": "done",
-        f"attention/sends/{send}": "send_again", f"tool-calls/{running}/cancel": "",
-    }  # fmt: skip
+        f"attention/turns/{turn}": "redrive",
+        f"attention/tool-calls/{call}": "done",
+        f"attention/sends/{send}": "send_again",
+        f"tool-calls/{running}/cancel": "",
+    }
     for path, how in decisions.items():
         answer = client.post(f"/v1/{path}", json={"how": how} if how else None, headers=headers)
         assert answer.status_code == 404, path
@@ -353,9 +360,11 @@ def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
         trouble.add_failed_turn(),
     )
     answers = [
-        settle("tool-calls", done, "done"), settle("tool-calls", again, "run_again"),
-        settle("sends", send, "send_again"), settle("turns", turn, "redrive"),
-    ]  # fmt: skip
+        settle("tool-calls", done, "done"),
+        settle("tool-calls", again, "run_again"),
+        settle("sends", send, "send_again"),
+        settle("turns", turn, "redrive"),
+    ]
     for answer in answers:
         assert answer.status_code == 200
         assert answer.json()["woken"] is False

@@ -38,16 +38,22 @@ def called(
     row = {"binding": "desk", "outcome": "ok", **more}
     with feed.database.transaction(feed.tenant_id) as tx:
         spend.reserve(
-            tx, reservation_id=reservation, amount=Decimal(cost or 1), purpose=purpose, default_cap=Decimal(20),
-            expires_at=at + timedelta(minutes=1), now=at,
-        )  # fmt: skip
+            tx,
+            reservation_id=reservation,
+            amount=Decimal(cost or 1),
+            purpose=purpose,
+            default_cap=Decimal(20),
+            expires_at=at + timedelta(minutes=1),
+            now=at,
+        )
         tx.run(Query("test.call", "-", _CALL), id=uuid7(at), purpose=purpose, model=model, cost=cost, at=at, **row)
         spend.settle(tx, [reservation], Decimal(cost or 1), default_cap=Decimal(20), now=at)
 
 
 def shown(client: TestClient, tenant: str = "acme", **query: object) -> Any:
-    answer = client.get("/v1/costs", params={name: str(value) for name, value in query.items()},
-                        headers=operator_headers(tenant))  # fmt: skip
+    answer = client.get(
+        "/v1/costs", params={name: str(value) for name, value in query.items()}, headers=operator_headers(tenant)
+    )
     assert answer.status_code == 200, answer.text
     return answer.json()
 
@@ -56,9 +62,15 @@ def test_a_tenant_that_called_nobody_spent_nothing(client: TestClient, acme: str
     found = shown(client, days=2)
 
     assert found["today"] == {
-        "spent_usd": "0", "reserved_usd": "0", "cap_usd": "20", "own_cap": False, "warned_percent": 0,
-        "stopped": False, "stopped_at": None, "stopped_by": None,
-    }  # fmt: skip
+        "spent_usd": "0",
+        "reserved_usd": "0",
+        "cap_usd": "20",
+        "own_cap": False,
+        "warned_percent": 0,
+        "stopped": False,
+        "stopped_at": None,
+        "stopped_by": None,
+    }
     assert [day["day"] for day in found["days"]] == ["2026-03-02", "2026-03-01"]
     assert found["total"]["calls"] == 0
     assert found["total"]["by_binding"] == {}
@@ -95,9 +107,14 @@ def test_a_call_of_unknown_price_counts_against_the_cap_and_is_said_to_be_unpric
 def test_what_was_reserved_and_never_settled_is_told_as_perhaps_spent(client: TestClient, feed: EventFeed) -> None:
     with feed.database.transaction(feed.tenant_id) as tx:
         spend.reserve(
-            tx, reservation_id=uuid7(feed.now), amount=Decimal("0.4"), purpose="turn", default_cap=Decimal(20),
-            expires_at=feed.now, now=feed.now - timedelta(minutes=1),
-        )  # fmt: skip
+            tx,
+            reservation_id=uuid7(feed.now),
+            amount=Decimal("0.4"),
+            purpose="turn",
+            default_cap=Decimal(20),
+            expires_at=feed.now,
+            now=feed.now - timedelta(minutes=1),
+        )
 
     found = shown(client)
     assert Decimal(found["today"]["reserved_usd"]) == 0

@@ -174,8 +174,20 @@ def test_links_are_made_and_taken_away(client: TestClient, editor: dict[str, str
 
 def test_every_kind_is_listed_as_it_is_shown(client: TestClient, editor: dict[str, str]) -> None:
     types = {one["key"]: one for one in client.get("/v1/entity-types", headers=editor).json()["types"]}
-    assert {"project", "document", "task", "goal", "plan", "milestone", "risk", "requirement", "output", "finding",
-            "contract", "conversation"} <= types.keys()  # fmt: skip
+    assert {
+        "project",
+        "document",
+        "task",
+        "goal",
+        "plan",
+        "milestone",
+        "risk",
+        "requirement",
+        "output",
+        "finding",
+        "contract",
+        "conversation",
+    } <= types.keys()
     risk = types["risk"]
     assert (risk["name"], risk["icon"], risk["colour"], risk["pulse"]) == ("Risk", "warning", "red", True)
     assert {"kind", "severity", "status"} <= types["finding"]["properties"].keys()

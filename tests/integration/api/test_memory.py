@@ -90,8 +90,12 @@ def test_a_visitor_reads_what_is_remembered_and_from_which_words(
     told = own(someone)
     (fact,) = told["facts"]
     assert (fact["id"], fact["key"], fact["value"], fact["origin"], fact["agent"]) == (
-        made, "city", "Pune", "said", "Site desk",
-    )  # fmt: skip
+        made,
+        "city",
+        "Pune",
+        "said",
+        "Site desk",
+    )
     assert [(one["text"], one["session_id"], one["channel"]) for one in fact["said"]] == [
         ("I live in Pune.", session, "web")
     ]
@@ -109,8 +113,12 @@ def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
     changed = client.patch(path, json={"value": " Goa \n west"}, headers=someone.headers).json()["id"]
     (fact,) = own(someone)["facts"]
     assert (fact["id"], fact["value"], fact["origin"], fact["by_person"], fact["confidence"]) == (
-        changed, "Goa west", "edited", "user", 1,
-    )  # fmt: skip
+        changed,
+        "Goa west",
+        "edited",
+        "user",
+        1,
+    )
     assert [(one["value"], one["ended"]) for one in fact["earlier"]] == [("Pune", "edited")]
     assert client.patch(path, json={"value": "Delhi"}, headers=someone.headers).status_code == 404
 

@@ -14,8 +14,13 @@ def test_dead_letters_are_counted_without_naming_a_tenant(client: TestClient, qu
     answer = client.get("/v1/operations/dead-letters", headers=OPERATED)
     assert answer.status_code == 200
     assert answer.json()["dead_letters"] == {
-        "intake": 0, "turns-messaging": 0, "turns-web": 0, "tools": 7, "outbox": 0, "ingest": 0
-    }  # fmt: skip
+        "intake": 0,
+        "turns-messaging": 0,
+        "turns-web": 0,
+        "tools": 7,
+        "outbox": 0,
+        "ingest": 0,
+    }
 
 
 def test_a_redrive_says_how_many_were_moved_and_how_many_are_left(client: TestClient, queues: FakeQueues) -> None:

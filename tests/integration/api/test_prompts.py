@@ -31,11 +31,16 @@ def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk:
 @pytest.mark.parametrize(
     ("rest", "status"),
     [
-        ("?step=0", 422), ("?step=9", 404), ("/diff", 422), ("/diff?with=x", 422),
-        (f"/diff?with={uuid.UUID(int=7)}", 404), ("/rebuilt?budget=0", 422), ("/rebuilt?budget=300", 422),
+        ("?step=0", 422),
+        ("?step=9", 404),
+        ("/diff", 422),
+        ("/diff?with=x", 422),
+        (f"/diff?with={uuid.UUID(int=7)}", 404),
+        ("/rebuilt?budget=0", 422),
+        ("/rebuilt?budget=300", 422),
         ("/words", 422),
     ],
-)  # fmt: skip
+)
 def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], rest: str, status: int) -> None:
     answer = client.get(f"/v1/turns/{talk[1]}/prompt{rest}", headers=operator_headers("northbank"))
     assert (answer.status_code, bool(answer.json()["error"]["message"])) == (status, True)

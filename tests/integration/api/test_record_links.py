@@ -41,12 +41,16 @@ def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: 
     assert told["kinds"] == [{"kind": "task", "name": "Task", "total": 2}]
     (second,) = [link for link in told["links"] if link["handle"] == "task/T-2"]
     assert second == {
-        "handle": "task/T-2", "name": "Order the concrete", "kind": "task", "kind_name": "Task", "state": "done",
+        "handle": "task/T-2",
+        "name": "Order the concrete",
+        "kind": "task",
+        "kind_name": "Task",
+        "state": "done",
         "relations": [
             {"relation": "depends_on", "direction": "outgoing", "reads": "needs first"},
             {"relation": "depends_on", "direction": "incoming", "reads": "is needed first by"},
         ],
-    }  # fmt: skip
+    }
 
 
 def test_a_record_may_be_named_by_its_id(client: TestClient, yard: str) -> None:

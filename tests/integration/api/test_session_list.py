@@ -175,9 +175,12 @@ def test_a_token_for_one_conversation_lists_none_and_leads_to_no_other(
     more = client.post("/v1/sessions", json=DESK, headers=visit.headers).json()
     assert more["visitor_token"] is None
     assert client.post("/v1/sessions", json={**DESK, "resume": True}, headers=visit.headers).json()["resumed"] is False
-    assert visit.client.patch(
-        f"/v1/sessions/{visit.session_id}", json={"title": "Mine"}, headers=visit.headers
-    ).json()["title"] == "Mine"  # fmt: skip
+    assert (
+        visit.client.patch(f"/v1/sessions/{visit.session_id}", json={"title": "Mine"}, headers=visit.headers).json()[
+            "title"
+        ]
+        == "Mine"
+    )
 
 
 def test_a_token_for_one_agent_opens_nothing_of_another(client: TestClient, someone: VisitorClient) -> None:

@@ -17,5 +17,9 @@ def test_a_longer_conversation_goes_on_as_a_short_one_does(database: Database) -
     assert long["statements"] <= short["statements"] + 2
     assert long["compaction_tokens"] < 1.2 * short["compaction_tokens"]
     assert found["ratio_10000_to_100"].keys() == {
-        "turn_ms", "prompt_tokens", "summary_tokens", "compaction_ms", "compaction_tokens",
-    }  # fmt: skip
+        "turn_ms",
+        "prompt_tokens",
+        "summary_tokens",
+        "compaction_ms",
+        "compaction_tokens",
+    }

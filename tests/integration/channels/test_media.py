@@ -138,12 +138,20 @@ def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(
 @pytest.mark.parametrize(
     "url",
     [
-        "http://filemanager.gupshup.io/x", "https://filemanager.gupshup.io:8443/x", "https://evil.example/x",
-        "https://filemanager.gupshup.io.evil.example/x", "https://u:p@filemanager.gupshup.io/x", "file:///etc/passwd",
-        "http://169.254.169.254/latest/meta-data", "https://[::1]/", "//filemanager.gupshup.io/x", "https://", "\0",
+        "http://filemanager.gupshup.io/x",
+        "https://filemanager.gupshup.io:8443/x",
+        "https://evil.example/x",
+        "https://filemanager.gupshup.io.evil.example/x",
+        "https://u:p@filemanager.gupshup.io/x",
+        "file:///etc/passwd",
+        "http://169.254.169.254/latest/meta-data",
+        "https://[::1]/",
+        "//filemanager.gupshup.io/x",
+        "https://",
+        "\0",
         "https://graph.facebook.com/me",
     ],
-)  # fmt: skip
+)
 def test_no_other_place_is_asked(desk: OutboxHarness, objects: S3ObjectStore, url: str) -> None:
     message_id = message(desk, {**GUPSHUP, "url": url.replace("\0", "x")})
 
@@ -277,14 +285,26 @@ WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 @pytest.mark.parametrize(
     ("data", "kind"),
     [
-        (b"\xff\xd8\xff\xe0", "image/jpeg"), (b"RIFF\0\0\0\0WEBP", "image/webp"), (b"RIFF\0\0\0\0WAVE", None),
-        (b"%PDF-1.7", "application/pdf"), (b"OggS", "audio/ogg"), (b"\0\0\0\x20ftypM4A ", "audio/mp4"),
-        (b"\0\0\0\x20ftypisom", "video/mp4"), (b"\0\0\0\x20ftyp3gp5", "video/3gpp"), (b"\xff\xf1\x50", "audio/aac"),
-        (b"\xff\xfb\x90", "audio/mpeg"), ("Größe: 3 m\n".encode(), "text/plain"), (b"#!/bin/sh\n", None),
-        (b"\x7fELF", None), (b"a\0b", None), (b"<svg onload=x>", None), (b"PK\x03\x04junk", None),
-        (archive("[Content_Types].xml", "word/document.xml"), WORD), (archive("run.exe"), None),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"RIFF\0\0\0\0WEBP", "image/webp"),
+        (b"RIFF\0\0\0\0WAVE", None),
+        (b"%PDF-1.7", "application/pdf"),
+        (b"OggS", "audio/ogg"),
+        (b"\0\0\0\x20ftypM4A ", "audio/mp4"),
+        (b"\0\0\0\x20ftypisom", "video/mp4"),
+        (b"\0\0\0\x20ftyp3gp5", "video/3gpp"),
+        (b"\xff\xf1\x50", "audio/aac"),
+        (b"\xff\xfb\x90", "audio/mpeg"),
+        ("Größe: 3 m\n".encode(), "text/plain"),
+        (b"#!/bin/sh\n", None),
+        (b"\x7fELF", None),
+        (b"a\0b", None),
+        (b"<svg onload=x>", None),
+        (b"PK\x03\x04junk", None),
+        (archive("[Content_Types].xml", "word/document.xml"), WORD),
+        (archive("run.exe"), None),
         (archive("[Content_Types].xml", "word/document.xml", "word/vbaProject.bin"), None),
     ],
-)  # fmt: skip
+)
 def test_a_file_is_what_its_bytes_are(data: bytes, kind: str | None) -> None:
     assert detect_mime_type(data) == kind

@@ -149,7 +149,7 @@ def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], OutboxHar
 
 
 def test_statuses_find_their_reply_by_an_index(desk: OutboxHarness, database: Database) -> None:
-    query = store.SQL["status"].sql.replace("%(state)s", "'read'").replace("%(problem)s", "NULL")
+    query = store.SQL["apply_update"].sql.replace("%(state)s", "'read'").replace("%(problem)s", "NULL")
     query = query.replace("%(now)s", "'2026-03-02'").replace("%(movable)s", "'{sent}'")
     with database.transaction(desk.principal) as tx:
         tx._connection.execute("SET LOCAL enable_seqscan = off")

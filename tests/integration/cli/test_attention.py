@@ -59,8 +59,13 @@ def test_each_kind_is_settled_by_an_end_of_its_id(
     parlour: RunCommand, trouble: AttentionItems, queues: FakeQueues, capsys: Output
 ) -> None:
     done, again, there, gone, dull, turn = (
-        trouble.add_tool_call(), trouble.add_tool_call(), trouble.add_reply(), trouble.add_reply(), trouble.add_reply("held"), trouble.add_failed_turn()
-    )  # fmt: skip
+        trouble.add_tool_call(),
+        trouble.add_tool_call(),
+        trouble.add_reply(),
+        trouble.add_reply(),
+        trouble.add_reply("held"),
+        trouble.add_failed_turn(),
+    )
     assert parlour("attention", "done", str(done)) == 0
     assert parlour("attention", "run-again", str(again)[-8:]) == 0
     assert parlour("attention", "arrived", str(there)[-12:].upper()) == 0

@@ -87,9 +87,12 @@ def test_a_chat_shows_the_reply_as_it_comes(
     def answer(_seconds: float) -> None:
         feed.session_id = UUID(str(queue.messages[-1].body["session_id"]))
         feed.add_turn(
-            ("session", {}), ("tool_call", {"name": "search_knowledge"}), ("text_delta", {"text": "On 14 "}),
-            ("text_delta", {"text": "March."}), ("done", {}),
-        )  # fmt: skip
+            ("session", {}),
+            ("tool_call", {"name": "search_knowledge"}),
+            ("text_delta", {"text": "On 14 "}),
+            ("text_delta", {"text": "March."}),
+            ("done", {}),
+        )
 
     assert parlour("chat", "desk", "-m", "When?", sleep=answer) == 0
     assert "On 14 March." in capsys.readouterr().out
@@ -102,7 +105,7 @@ def test_a_chat_shows_the_reply_as_it_comes(
 def test_a_chat_whose_answer_does_not_come_ends(
     parlour: RunCommand, acme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parlour.cli.chat_session._PATIENCE", 1.0)
+    monkeypatch.setattr("parlour.cli.chat_session._TIMEOUT_SECONDS", 1.0)
     assert parlour("chat", "desk", "-m", "When?") == 1
     assert "no answer came" in capsys.readouterr().err
 

@@ -28,9 +28,14 @@ _FILE = re.compile(rb'name="file"; filename="[^"]*"\r\n(?:[^\r]+\r\n)*\r\n(.*)\r
 
 @pytest.fixture
 def parlour(
-    client: TestClient, acme: str, queues: FakeQueues, open_database: Callable[[], Database], tmp_path: Path,
-    now: datetime, monkeypatch: pytest.MonkeyPatch,
-) -> Parlour:  # fmt: skip
+    client: TestClient,
+    acme: str,
+    queues: FakeQueues,
+    open_database: Callable[[], Database],
+    tmp_path: Path,
+    now: datetime,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Parlour:
     """Runs the command as the operator in acme; while it waits, the files are read and embedded."""
     for name, value in {"URL": "http://testserver", "TENANT": acme, "KEY": OPERATOR}.items():
         monkeypatch.setenv(f"PARLOUR_{name}", value)

@@ -23,9 +23,14 @@ def work(open_database: Callable[[], Database], clock: ManualClock, queues: Fake
     """Do what the embedder's queue asks for."""
     database = open_database()
     services = embedding_job.EmbeddingDependencies(
-        database, EmbeddingSpaces([PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]), queues.embedding, lambda *_: True, Decimal(20),
-        clock, uuid7,
-    )  # fmt: skip
+        database,
+        EmbeddingSpaces([PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]),
+        queues.embedding,
+        lambda *_: True,
+        Decimal(20),
+        clock,
+        uuid7,
+    )
 
     def one(_seconds: float) -> None:
         body, _ = queues.embedding.sent.pop(0)

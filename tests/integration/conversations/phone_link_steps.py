@@ -16,7 +16,7 @@ CODE = "123456"
 
 def start_phone_session(
     desk: ConversationHarness, text: str = "My name is Priya.", name: str = "phone-1", sender: str = PHONE
-) -> UUID:  # fmt: skip
+) -> UUID:
     """Somebody writes on WhatsApp and is answered; their session."""
     desk.send_whatsapp(text, name, sender=sender)
     desk.model.script = [text_answer("Noted.")]
@@ -57,7 +57,7 @@ def request_phone_code(
     assert binding is not None
     return request_code(
         visitor, desk.database, binding, session, phone, code=code, secret=SECRET, now=desk.clock(), new_id=uuid7
-    )  # fmt: skip
+    )
 
 
 def enter_code(desk: ConversationHarness, visitor: Principal, link_id: UUID, code: str = CODE) -> MergedUser:

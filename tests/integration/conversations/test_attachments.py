@@ -157,9 +157,19 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(desk: Conversatio
             raise problem
 
     def deliver() -> None:
-        sent = {"channel": "whatsapp", "provider": "gupshup", "to": "gupshup:ParlourDemo", "sender": PHONE,
-                "provider_message_id": "photo", "kind": "media", "text": "", "media": media, "status": "",
-                "sent_at": desk.clock(), "metadata": {}}  # fmt: skip
+        sent = {
+            "channel": "whatsapp",
+            "provider": "gupshup",
+            "to": "gupshup:ParlourDemo",
+            "sender": PHONE,
+            "provider_message_id": "photo",
+            "kind": "media",
+            "text": "",
+            "media": media,
+            "status": "",
+            "sent_at": desk.clock(),
+            "metadata": {},
+        }
         inbound_messages.receive_envelope(desk.database, desk.turns, Envelope(**sent), desk.clock(), uuid7, keep)  # type: ignore[arg-type]
 
     with pytest.raises(ProviderUnavailable):
@@ -172,7 +182,7 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(desk: Conversatio
 @pytest.mark.parametrize("caption", ["", "This one."])
 def test_a_picture_that_is_still_being_fetched_is_answered_once_it_is_there(
     desk: ConversationHarness, post: InboundMedia, caption: str
-) -> None:  # fmt: skip
+) -> None:
     desk.send_whatsapp("What is this?", "m1")
     desk.clock.now += timedelta(seconds=1)
     photo = on_its_way(desk, caption)
@@ -257,7 +267,7 @@ def test_an_upload_goes_along_with_a_message_of_the_web(
 
 def test_what_cannot_go_along_is_said_before_anything_is_stored(
     desk: ConversationHarness, post: InboundMedia, visitor: Principal
-) -> None:  # fmt: skip
+) -> None:
     session, other = desk.find_session(visitor), desk.create_visitor()
     elsewhere = post.upload_file(other, desk.find_session(other), PNG_BYTES, "theirs.png")
     film = post.upload_file(visitor, session, b"\x00\x00\x00\x18ftypmp42", "film.mp4")

@@ -184,8 +184,9 @@ def test_another_browser_of_the_same_person_is_joined_too_and_messages_are_read_
     link_phone(desk)
     _, session, now_one = link_phone(desk)
     assert desk.query(f"SELECT channel FROM channel_identities WHERE user_id = '{now_one.user_id}' ORDER BY 1") == [
-        ("web",), ("whatsapp",),
-    ]  # fmt: skip
+        ("web",),
+        ("whatsapp",),
+    ]
     writer = writing(desk, now_one)
     send_web_message(desk, writer, session, "Only once, please")
     assert str(desk.model.requests[-1]).count("Only once, please") == 1

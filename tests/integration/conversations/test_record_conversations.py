@@ -147,9 +147,14 @@ def test_a_project_comes_with_its_tree_of_documents(desk: ConversationHarness) -
     assert "Method of the pour" not in system(desk)[1]
     with desk.database.transaction(desk.admin) as tx:
         authored_documents.create_document(
-            desk.admin, tx, project="project/NRS", title="Method of the pour", content="First the south.",
-            now=desk.clock(), new_id=uuid7,
-        )  # fmt: skip
+            desk.admin,
+            tx,
+            project="project/NRS",
+            title="Method of the pour",
+            content="First the south.",
+            now=desk.clock(),
+            new_id=uuid7,
+        )
     ask(desk, "project/NRS")
     assert "Method of the pour" in system(desk)[1].split("# Documents")[1]
     ask(desk, "milestone/M1")

@@ -68,9 +68,14 @@ def talk(desk: ConversationHarness, visitor: Principal, session: UUID, turns: in
     for number in range(2, turns + 1):
         say(desk, visitor, session, f"Delivery {number} of gravel came at noon, nothing else happened today.")
     services = EmbeddingDependencies(
-        desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), desk.embedding, backfill.run_backfill, Decimal(20), desk.clock,
+        desk.database,
+        EmbeddingSpaces([PricedEmbedder(WordEmbedder())]),
+        desk.embedding,
+        backfill.run_backfill,
+        Decimal(20),
+        desk.clock,
         uuid7,
-    )  # fmt: skip
+    )
     embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)
 
 
@@ -144,7 +149,7 @@ def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
             connection.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr("parlour.conversations.turn_recall.number_rows", taking)
+    monkeypatch.setattr("parlour.conversations.turn_recall.assign_numbers", taking)
     monkeypatch.setattr(Connection, "commit", losing)
     say(desk, *long_talk, ASKED, "KX-4471.")
     first, again = taken

@@ -78,9 +78,15 @@ def test_the_model_reads_the_persona_the_history_and_the_moment(desk: Conversati
     assert "Priya" in opening
     offered = [tool["name"] for tool in request.tools]
     assert offered == [
-        "compile_report", "create_entity", "get_entity", "list_entities", "notify_foreman", "raise_rfi",
-        "search_knowledge", "update_entity",
-    ]  # fmt: skip
+        "compile_report",
+        "create_entity",
+        "get_entity",
+        "list_entities",
+        "notify_foreman",
+        "raise_rfi",
+        "search_knowledge",
+        "update_entity",
+    ]
 
 
 def test_a_burst_becomes_one_turn_and_the_later_wakes_find_nothing(desk: ConversationHarness) -> None:
@@ -119,8 +125,14 @@ def test_the_web_sees_numbered_events_ended_by_done(desk: ConversationHarness) -
     seen = events(desk)
     assert [number for number, _, _ in seen] == list(range(1, len(seen) + 1))
     assert [kind for _, kind, _ in seen] == [
-        "session", "context_usage", "tool_call", "tool_result", "context_usage", "text_delta", "done"
-    ]  # fmt: skip
+        "session",
+        "context_usage",
+        "tool_call",
+        "tool_result",
+        "context_usage",
+        "text_delta",
+        "done",
+    ]
     assert seen[5][2] == {"text": "0.35 mm [1]."}
     assert desk.query("SELECT count(*) FROM outbox") == [(0,)]
 
@@ -152,8 +164,14 @@ def test_a_restarted_step_tells_the_web_to_forget_what_it_streamed(desk: Convers
         desk.run_turn()
     desk.run_turn()
     assert [kind for _, kind, _ in events(desk)] == [
-        "session", "context_usage", "session", "text_reset", "context_usage", "text_delta", "done"
-    ]  # fmt: skip
+        "session",
+        "context_usage",
+        "session",
+        "text_reset",
+        "context_usage",
+        "text_delta",
+        "done",
+    ]
 
 
 def test_a_turn_that_always_breaks_is_failed_after_three_attempts_and_the_session_goes_on(

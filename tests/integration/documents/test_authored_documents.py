@@ -42,10 +42,16 @@ def write(
     return do(
         library,
         lambda tx: authored_documents.create_document(
-            library.principal, tx, project=project, title=title, content=content, now=library.now, new_id=uuid7,
+            library.principal,
+            tx,
+            project=project,
+            title=title,
+            content=content,
+            now=library.now,
+            new_id=uuid7,
             **more,  # type: ignore[arg-type]
         ),
-    )  # fmt: skip
+    )
 
 
 def revise(library: KnowledgeTenant, ref: str, version: int | None = None, **changes: object) -> Document:
@@ -169,8 +175,12 @@ def test_a_new_title_and_state_are_the_records_too(tower: KnowledgeTenant) -> No
     record = do(tower, lambda tx: crud.get_record(tower.principal, tx, document.handle))
     assert (record.name, record.properties["state"]) == ("Pouring", "published")
     assert found(tower, "hessian") == ["Pouring > Method > Curing\nSeven days under wet hessian."]
-    do(tower, lambda tx: crud.update_record(
-        tower.principal, tx, document.handle, RecordPatch(name="Placing"), None, tower.now, uuid7))  # fmt: skip
+    do(
+        tower,
+        lambda tx: crud.update_record(
+            tower.principal, tx, document.handle, RecordPatch(name="Placing"), None, tower.now, uuid7
+        ),
+    )
     assert do(tower, lambda tx: catalogue.get_document(tower.principal, tx, document.handle)).title == "Placing"
     assert {row.title for row in tower.rows() if row.document} == {"Placing"}
 
@@ -224,8 +234,12 @@ def test_a_record_whose_level_rises_takes_its_text_along(tower: KnowledgeTenant)
 
 def test_a_teams_documents_are_that_teams_and_its_colleagues(tower: KnowledgeTenant) -> None:
     tower.import_documents(DocumentDraft("procedure.md", "Procedure", TEXT, record_key=RecordKey("project", "tower")))
-    do(tower, lambda tx: execute(tx, "UPDATE documents SET team_id = %(team)s WHERE key = 'procedure.md'",
-                                 team=tower.session_id))  # fmt: skip
+    do(
+        tower,
+        lambda tx: execute(
+            tx, "UPDATE documents SET team_id = %(team)s WHERE key = 'procedure.md'", team=tower.session_id
+        ),
+    )
     visitor = Principal(tower.principal.tenant_id, "user", uuid7(tower.now), clearance=3)
     other = uuid7(tower.now)
     for team, titles in ((tower.session_id, ["Procedure"]), (other, []), (None, [])):

@@ -89,7 +89,7 @@ class ErasureHarness:
         desk, spaces = self.desk, EmbeddingSpaces([PricedEmbedder(WordEmbedder())])
         services = embedding_job.EmbeddingDependencies(
             desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock, uuid7
-        )  # fmt: skip
+        )
         embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)
 
 
@@ -137,15 +137,50 @@ class ErasureFixture:
         insert(
             "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact
         )
-        insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'",
-               value=f"'{bird('a fact of the team')}'", messages=said, **fact)  # fmt: skip
-        insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
-               reason=f"'{bird('a decision')}'", messages=said, at=at)  # fmt: skip
+        insert(
+            "facts",
+            id=new(),
+            scope="'team'",
+            team_id="b.team_id",
+            key="'who'",
+            value=f"'{bird('a fact of the team')}'",
+            messages=said,
+            **fact,
+        )
+        insert(
+            "fact_decisions",
+            id=new(),
+            **own,
+            session_id="s.id",
+            origin="'said'",
+            decision="'new'",
+            reason=f"'{bird('a decision')}'",
+            messages=said,
+            at=at,
+        )
         row = new()
-        insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",
-               content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
-        insert("episodes", id=new(), **own, session_id="s.id", text=f"'{bird('an episode')}'", from_at=at, until_at=at,
-               messages=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
+        insert(
+            "context_rows",
+            id=row,
+            kind="'episode'",
+            title=f"'{bird('a title')}'",
+            content=f"'{bird('a row')}'",
+            content_hash="''",
+            session_id="s.id",
+            created_at=at,
+        )
+        insert(
+            "episodes",
+            id=new(),
+            **own,
+            session_id="s.id",
+            text=f"'{bird('an episode')}'",
+            from_at=at,
+            until_at=at,
+            messages=said,
+            row_id=f"{row}::uuid",
+            created_at=at,
+        )
 
     def new_id(self) -> str:
         """A new id in SQL."""
@@ -168,9 +203,10 @@ class ErasureFixture:
             "turns": [one.body for one in self.desk.turns.sent.values()],
             "outbox": [one.body for one in self.desk.outbox.sent.values()],
             "tools": [one.body for one in self.desk.tools.sent.values()],
-            "embedding": self.desk.embedding.sent, "memory": self.desk.memory.sent,
+            "embedding": self.desk.embedding.sent,
+            "memory": self.desk.memory.sent,
             **{f"dead {name}": one.bodies for name, one in self.letters.items()},
-        }  # fmt: skip
+        }
         found |= {f"queue {name}": find_canaries(json.dumps(bodies, default=str)) for name, bodies in queues.items()}
         return {where: seen for where, seen in found.items() if seen}
 

@@ -47,8 +47,10 @@ def test_a_message_goes_with_its_reply_and_with_what_repeats_it_and_its_neighbou
     assert aviary.canaries_by_table() == {}
     assert talk.read_column("body", told) == ""
     assert [talk.read_column("body", one) for one in (before, later, other)] == [
-        "The crane comes on Monday.", "What did I say?", "Thanks, and the wind?"
-    ]  # fmt: skip
+        "The crane comes on Monday.",
+        "What did I say?",
+        "Thanks, and the wind?",
+    ]
     assert report["counts"]["emptied"] > 0  # type: ignore[index, call-overload, operator]
     prompt = talk.next_prompt()
     assert CODE not in prompt
@@ -95,8 +97,9 @@ def test_an_old_value_is_not_so_again_where_another_took_its_place_since(
     talk.add_fact("Pune", first, superseded_by=middle)
     aviary.forget("message", second)
     assert aviary.desk.query("SELECT value, valid_until IS NULL FROM facts ORDER BY value") == [
-        ("Goa", True), ("Pune", False)
-    ]  # fmt: skip
+        ("Goa", True),
+        ("Pune", False),
+    ]
 
 
 def test_a_fact_that_another_message_says_too_stays_and_is_that_ones(

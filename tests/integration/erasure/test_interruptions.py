@@ -126,9 +126,13 @@ def forgotten(
     desk = aviary.desk
     letters = {name: Mortal(one, life) for name, one in aviary.letters.items()}
     services = ErasureDependencies(
-        cast("Any", Mortal(desk.database, life)), cast("Any", Mortal(aviary.bucket, life)),
-        cast("Any", Mortal(aviary.room.files, life)), cast("Any", letters), desk.clock, uuid7,
-    )  # fmt: skip
+        cast("Any", Mortal(desk.database, life)),
+        cast("Any", Mortal(aviary.bucket, life)),
+        cast("Any", Mortal(aviary.room.files, life)),
+        cast("Any", letters),
+        desk.clock,
+        uuid7,
+    )
     return execution.erase(desk.admin, services, ErasureRequest(ErasureTarget(kind, target)), seconds_left)
 
 
@@ -148,7 +152,7 @@ def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObjec
     assert desk.query("SELECT count(*) FROM messages WHERE body = 'On Monday, then.'") == [(1,)]
     assert desk.query("SELECT id::text, state FROM forgettings") == [(told["id"], "done")]
     assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.forgotten'") == [(1,)]
-    kind = cast("Kind", told["kind"])
+    kind = cast("ErasableKind", told["kind"])
     assert scene.forget(kind)["id"] == told["id"]
     if kind == "user":
         assert told["dead_letters"] == {"turns-web": 1} or "are not counted" in canonical_json(told["out_of_reach"])

@@ -51,13 +51,33 @@ def remembered(aviary: ErasureFixture, message: UUID) -> None:
     insert, new = partial(aviary.plant_row, beside), aviary.new_id
     said, at = f"ARRAY['{message}'::uuid]", "now()"
     aviary.plant_memory(beside, said, at)
-    insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
-           content_hash="''", session_id="s.id", created_at="t.frozen_at")  # fmt: skip
-    insert("summaries", session_id="s.id", version="1", until_turn="t.number", text=f"'{bird('a summary')}'",
-           created_at=at)  # fmt: skip
-    insert("summary_key_details", id=new(), session_id="s.id", message_id=f"'{message}'::uuid", turn="1",
-           last_turn="t.number", kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'",
-           ours="false", untold="true", created_at=at)  # fmt: skip
+    insert(
+        "context_rows",
+        id=new(),
+        kind="'summary_anchor'",
+        title="'anchor'",
+        content=f"'{bird('an anchor')}'",
+        content_hash="''",
+        session_id="s.id",
+        created_at="t.frozen_at",
+    )
+    insert(
+        "summaries", session_id="s.id", version="1", until_turn="t.number", text=f"'{bird('a summary')}'", created_at=at
+    )
+    insert(
+        "summary_key_details",
+        id=new(),
+        session_id="s.id",
+        message_id=f"'{message}'::uuid",
+        turn="1",
+        last_turn="t.number",
+        kind="'identifier'",
+        value=f"'{bird('kept')}'",
+        text=f"'{bird('kept words')}'",
+        ours="false",
+        untold="true",
+        created_at=at,
+    )
     insert("agent_states", session_id="s.id", state=f"'{json.dumps({'notes': [bird('state')]})}'::jsonb", updated_at=at)
 
 
@@ -83,10 +103,14 @@ def left_behind(aviary: ErasureFixture, message: UUID) -> None:
         " RETURNING 1"
     )
     aviary.letters["intake"].bodies = [
-        {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "gupshup:photo",
-         "text": bird("a dead letter")},
+        {
+            "channel": "whatsapp",
+            "to": "gupshup:ParlourDemo",
+            "provider_message_id": "gupshup:photo",
+            "text": bird("a dead letter"),
+        },
         {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "gupshup:other", "text": "stays"},
-    ]  # fmt: skip
+    ]
     aviary.letters["turns-web"].bodies = [{"message_id": str(message)}]
 
 
@@ -105,8 +129,9 @@ def test_nothing_of_it_is_left_in_any_column_and_each_row_is_told(aviary: Erasur
     assert told["dead_letters"] == {"intake": 1, "turns-web": 1}
     assert aviary.bucket.objects == {}
     assert desk.query("SELECT state, problem FROM outbox ORDER BY created_at") == [
-        ("pending", None), ("failed", "forgotten")
-    ]  # fmt: skip
+        ("pending", None),
+        ("failed", "forgotten"),
+    ]
     assert desk.query("SELECT body FROM messages ORDER BY position LIMIT 2") == [("Good morning.",), ("Good morning.",)]
     assert desk.query("SELECT indexed, media FROM messages WHERE body = ''") == [(True, None)] * 2
 
@@ -122,7 +147,7 @@ PLACES = {
     "an interim answer": "UPDATE tool_calls SET interim = '{{\"text\": \"{0}\"}}' WHERE turn_id = '{1}' RETURNING 1",
     "an event": "INSERT INTO events (tenant_id, session_id, number, turn_id, kind, payload, at) SELECT tenant_id,"
     " session_id, 7001, id, 'text_delta', '{{\"text\": \"{0}\"}}', now() FROM turns WHERE id = '{1}' RETURNING 1",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("place", PLACES)
@@ -172,7 +197,7 @@ FROM_A_RECORD = {
     " AND r.entity_id = '{0}' AND r.kind = 'snapshot' LIMIT 1 RETURNING 1",
     "arguments": "UPDATE tool_calls SET arguments = '{{\"entities\": [\"{2}\"]}}' WHERE turn_id = '{1}' RETURNING 1",
     "a result": "UPDATE tool_calls SET result = '{{\"of\": \"{2}\"}}' WHERE turn_id = '{1}' RETURNING 1",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("is_archived", [False, True])

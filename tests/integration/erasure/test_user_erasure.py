@@ -22,16 +22,42 @@ from tests.integration.erasure.erasure_fixture import tables as all_of
 
 OTHER = "+919800000002"
 
-SAYS_NOTHING_OF_PEOPLE = frozenset({
-    # The tenant's own, and what nobody but its operators writes.
-    "agents", "api_keys", "audit_log", "bindings", "config_versions", "entity_types", "humans", "members",
-    "reembeddings", "routing_keys", "schema_migrations", "secrets", "teams", "tenants", "token_factors", "tools",
-    # Files are operators'; what people send are attachments.
-    "files",
-    # Ids, hashes, numbers, times, words of our own and of providers.
-    "archived_messages", "channel_identities", "pending_delivery_updates", "edges", "embeddings", "erasures", "llm_calls",
-    "outbox_parts", "pulse_ledgers", "pulse_marks", "pulse_states", "spend_reservations",
-})  # fmt: skip
+SAYS_NOTHING_OF_PEOPLE = frozenset(
+    {
+        # The tenant's own, and what nobody but its operators writes.
+        "agents",
+        "api_keys",
+        "audit_log",
+        "bindings",
+        "config_versions",
+        "entity_types",
+        "humans",
+        "members",
+        "reembeddings",
+        "routing_keys",
+        "schema_migrations",
+        "secrets",
+        "teams",
+        "tenants",
+        "token_factors",
+        "tools",
+        # Files are operators'; what people send are attachments.
+        "files",
+        # Ids, hashes, numbers, times, words of our own and of providers.
+        "archived_messages",
+        "channel_identities",
+        "pending_delivery_updates",
+        "edges",
+        "embeddings",
+        "erasures",
+        "llm_calls",
+        "outbox_parts",
+        "pulse_ledgers",
+        "pulse_marks",
+        "pulse_states",
+        "spend_reservations",
+    }
+)
 """Tables with texts, none of which is what people said. A table that is neither among these nor has a canary fails."""
 
 
@@ -74,8 +100,14 @@ def talk(aviary: ErasureFixture) -> UUID:
         tool_call("update_entity", "c2", entity="risk/R-03", properties=response),
         text_answer("Done."),
     )
-    minutes = tool_call("create_entity", "c4", kind="document", name=f"Note {bird('a document')}", project="project/NRS",
-                    text=f"# Note\n\nThe crate {bird('a text')} is mine.")  # fmt: skip
+    minutes = tool_call(
+        "create_entity",
+        "c4",
+        kind="document",
+        name=f"Note {bird('a document')}",
+        project="project/NRS",
+        text=f"# Note\n\nThe crate {bird('a text')} is mine.",
+    )
     say(desk, "And write it up.", minutes, text_answer("Done."))
     aviary.embed()
     cites = "".join(f" [{number}]" for number in range(1, 9))
@@ -130,28 +162,75 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
     aviary.plant_memory(beside, said, at)
     insert(
-        "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('an old fact')}'", messages=said,
-        valid_until=at, ended="'contradicted'", **fact,
-    )  # fmt: skip
+        "facts",
+        id=new(),
+        scope="'user'",
+        **own,
+        key="'city'",
+        value=f"'{bird('an old fact')}'",
+        messages=said,
+        valid_until=at,
+        ended="'contradicted'",
+        **fact,
+    )
     insert("summaries", session_id="s.id", version="1", until_turn="3", text=f"'{bird('a summary')}'", created_at=at)
-    insert("summary_key_details", id=new(), session_id="s.id", message_id=f"'{message[0]}'::uuid", turn="1", last_turn="1",
-           kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'", ours="false", untold="true",
-           created_at=at)  # fmt: skip
-    insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
-           content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
+    insert(
+        "summary_key_details",
+        id=new(),
+        session_id="s.id",
+        message_id=f"'{message[0]}'::uuid",
+        turn="1",
+        last_turn="1",
+        kind="'identifier'",
+        value=f"'{bird('kept')}'",
+        text=f"'{bird('kept words')}'",
+        ours="false",
+        untold="true",
+        created_at=at,
+    )
+    insert(
+        "context_rows",
+        id=new(),
+        kind="'summary_anchor'",
+        title="'anchor'",
+        content=f"'{bird('an anchor')}'",
+        content_hash="''",
+        session_id="s.id",
+        created_at=at,
+    )
     insert("session_memory_state", session_id="s.id")
     insert("work_due", kind="'consolidation'", id="s.id", due_at=at, problem=f"'{bird('a problem')}'")
     failed = f"UPDATE work_due SET problem = '{bird('a problem of the extractor')}' WHERE kind = 'memory'"
     desk.query(f"{failed} AND id = '{session}' RETURNING 1")
     state = json.dumps({"notes": [bird("state")]})
     desk.query(f"UPDATE agent_states SET state = state || '{state}' WHERE session_id = '{session}' RETURNING 1")
-    insert("phone_links", id=new(), user_id="s.user_id", binding_id="s.binding_id", phone=f"'{bird('a number')}'",
-           code_hash="''", consented_at=at, expires_at=at, created_at=at)  # fmt: skip
+    insert(
+        "phone_links",
+        id=new(),
+        user_id="s.user_id",
+        binding_id="s.binding_id",
+        phone=f"'{bird('a number')}'",
+        code_hash="''",
+        consented_at=at,
+        expires_at=at,
+        created_at=at,
+    )
     key = f"tenant/{desk.tenant_id}/archive/{session}/one.jsonl"
     aviary.bucket.objects[key] = json.dumps({"id": "x", "body": bird("an archive")}).encode()
-    insert("archived_messages", id=new(), session_id="s.id", object_key=f"'{key}'", first_position="1",
-           last_position="1", from_at=at, until_at=at, messages="1", size_bytes="1", sha256="''",
-           created_at=at)  # fmt: skip
+    insert(
+        "archived_messages",
+        id=new(),
+        session_id="s.id",
+        object_key=f"'{key}'",
+        first_position="1",
+        last_position="1",
+        from_at=at,
+        until_at=at,
+        messages="1",
+        size_bytes="1",
+        sha256="''",
+        created_at=at,
+    )
 
 
 def elsewhere(aviary: ErasureFixture, user: UUID) -> None:
@@ -169,8 +248,9 @@ def elsewhere(aviary: ErasureFixture, user: UUID) -> None:
     told_to_others(aviary)
     dead: dict[str, Json] = {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "dead"}
     aviary.letters["intake"].bodies = [
-        {**dead, "sender": PHONE, "text": bird("a dead letter")}, {**dead, "sender": OTHER, "text": "mine stays"},
-    ]  # fmt: skip
+        {**dead, "sender": PHONE, "text": bird("a dead letter")},
+        {**dead, "sender": OTHER, "text": "mine stays"},
+    ]
     aviary.letters["turns-web"].bodies = [{"tenant_id": str(desk.tenant_id), "session_id": str(session)}]
 
 

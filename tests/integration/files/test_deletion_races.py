@@ -5,10 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from parlour.files.extract.sandbox import extract_in_sandbox
-from parlour.files.file import CLEANUP_DELAY, NewFile
+from parlour.files.file import NewFile
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.principal import Principal
+from parlour.records.file_tombstones import CLEANUP_DELAY
 from tests import sample_files
 from tests.conversation_harness import TickingClock
 from tests.integration.files.upload_harness import UploadHarness

@@ -9,7 +9,7 @@ import pytest
 
 from parlour.files import ingestion, uploads
 from parlour.files.extract.sandbox import extract_in_sandbox
-from parlour.files.file import CLEANUP_DELAY, File, NewFile
+from parlour.files.file import File, NewFile
 from parlour.infra.errors import (
     AccessRefused,
     DatabaseUnavailable,
@@ -24,6 +24,7 @@ from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.principal import CONFIDENTIAL, INTERNAL, PUBLIC, Principal
 from parlour.records import crud
+from parlour.records.file_tombstones import CLEANUP_DELAY
 from parlour.records.record import RecordInput, RecordPatch
 from tests import sample_files
 from tests.conversation_harness import TickingClock

@@ -58,10 +58,16 @@ def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster,
     tenant, row = uuid7(now), uuid7(now)
     with open_connection(cluster.connection_parameters(indexed, APP_ROLE)) as app:
         app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
-        app.execute("INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
-                    " VALUES (%s, 'a', 'A', now(), now())", (tenant,))  # fmt: skip
-        app.execute("INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
-                    " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())", (tenant, row))  # fmt: skip
+        app.execute(
+            "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
+            " VALUES (%s, 'a', 'A', now(), now())",
+            (tenant,),
+        )
+        app.execute(
+            "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
+            " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())",
+            (tenant, row),
+        )
         insert = "INSERT INTO embeddings (tenant_id, row_id, model, vector) VALUES (%s, %s, 'mini@3', %s::vector)"
         with pytest.raises(psycopg.errors.DataException), app.transaction():
             app.execute(insert, (tenant, row, "[1,2]"))
@@ -74,13 +80,21 @@ def test_search_finds_the_same_without_an_index_and_with_one(
     tenant, rows = uuid7(now), [uuid7(now) for _ in range(3)]
     with open_connection(cluster.connection_parameters(database_name, APP_ROLE)) as app:
         app.execute("SELECT set_config('app.tenant_id', %s, false)", (str(tenant),))
-        app.execute("INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
-                    " VALUES (%s, 'a', 'A', now(), now())", (tenant,))  # fmt: skip
+        app.execute(
+            "INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at)"
+            " VALUES (%s, 'a', 'A', now(), now())",
+            (tenant,),
+        )
         for row, vector in zip(rows, ("[0,0,1]", "[1,0,0]", "[1,1,0]"), strict=True):
-            app.execute("INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
-                        " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())", (tenant, row))  # fmt: skip
-            app.execute("INSERT INTO embeddings (tenant_id, row_id, model, vector)"
-                        " VALUES (%s, %s, 'mini@3', %s::vector)", (tenant, row, vector))  # fmt: skip
+            app.execute(
+                "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
+                " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())",
+                (tenant, row),
+            )
+            app.execute(
+                "INSERT INTO embeddings (tenant_id, row_id, model, vector) VALUES (%s, %s, 'mini@3', %s::vector)",
+                (tenant, row, vector),
+            )
     assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
     with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:
         assert vector_indexes.build_vector_indexes(owner, {"mini@3": 3}) == ["mini@3"]

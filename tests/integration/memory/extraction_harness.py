@@ -63,9 +63,16 @@ class ExtractionConversation(WebConversation):
     def make_dependencies(self, models: Mapping[str, Model]) -> MemoryDependencies:
         made = make_memory_dependencies(self.desk)
         return MemoryDependencies(
-            made.database, lambda: models, made.default_cap, made.memory_queue, made.embedder_queue, made.clock, made.new_id,
-            made.sleep, made.jitter,
-        )  # fmt: skip
+            made.database,
+            lambda: models,
+            made.default_cap,
+            made.memory_queue,
+            made.embedder_queue,
+            made.clock,
+            made.new_id,
+            made.sleep,
+            made.jitter,
+        )
 
     def facts(self) -> dict[str, str]:
         """What is live, by key."""

@@ -78,9 +78,16 @@ class LongConversation:
 def make_memory_dependencies(desk: ConversationHarness, models: Mapping[str, Model]) -> MemoryDependencies:
     """What the work of memory runs with."""
     return MemoryDependencies(
-        desk.database, lambda: models, Decimal(20), desk.memory, desk.embedding, desk.clock, uuid7, lambda _: None,
+        desk.database,
+        lambda: models,
+        Decimal(20),
+        desk.memory,
+        desk.embedding,
+        desk.clock,
+        uuid7,
+        lambda _: None,
         lambda low, _: low,
-    )  # fmt: skip
+    )
 
 
 def summary_answer(summary: str, **more: object) -> str:

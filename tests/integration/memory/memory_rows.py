@@ -9,8 +9,10 @@ from parlour.principal import Principal
 from tests.conversation_harness import ConversationHarness, WordEmbedder
 
 _HOLDERS = {
-    "user": "user_id, binding_id", "human": "human_id", "team": "team_id",
-}  # fmt: skip
+    "user": "user_id, binding_id",
+    "human": "human_id",
+    "team": "team_id",
+}
 
 
 def add_fact(

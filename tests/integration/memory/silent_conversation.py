@@ -17,9 +17,16 @@ from tests.integration.web_conversation import WebConversation
 
 def make_memory_dependencies(desk: ConversationHarness) -> MemoryDependencies:
     return MemoryDependencies(
-        database=desk.database, models=lambda: {"anthropic": desk.model}, default_cap=Decimal(20), memory_queue=desk.memory,
-        embedder_queue=desk.embedding, clock=desk.clock, new_id=uuid7, sleep=lambda _: None, jitter=lambda low, _: low,
-    )  # fmt: skip
+        database=desk.database,
+        models=lambda: {"anthropic": desk.model},
+        default_cap=Decimal(20),
+        memory_queue=desk.memory,
+        embedder_queue=desk.embedding,
+        clock=desk.clock,
+        new_id=uuid7,
+        sleep=lambda _: None,
+        jitter=lambda low, _: low,
+    )
 
 
 class SilentConversation(WebConversation):

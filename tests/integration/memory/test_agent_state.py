@@ -10,6 +10,7 @@ from parlour.conversations.sessions import session_update
 from parlour.conversations.sessions.session_update import SessionUpdate
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.memory.agent_state import state_writer
+from parlour.memory.agent_state.state_updates import UpdateResult
 from parlour.memory.recall import recall
 from parlour.principal import Principal
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call

@@ -49,9 +49,10 @@ def run(aviary: ErasureFixture, bucket: FakeMediaBucket | None = None) -> None:
 def lines(aviary: ErasureFixture) -> list[str]:
     return [
         json.loads(line)["body"]
-        for key, data in sorted(aviary.bucket.objects.items()) if "/archive/" in key
+        for key, data in sorted(aviary.bucket.objects.items())
+        if "/archive/" in key
         for line in data.decode().splitlines()
-    ]  # fmt: skip
+    ]
 
 
 def transcript(aviary: ErasureFixture, talk: SilentConversation) -> list[str]:

@@ -42,7 +42,7 @@ def test_it_becomes_facts_and_one_episode_in_the_place_of_those_noted_on_the_way
     fact: JsonObject = {"key": "city", "value": "Pune", "confidence": 0.9, "messages": [21]}
     talk.run_consolidation(
         {"facts": [fact], "episodes": [{"text": "They told that they live in Pune.", "messages": [21]}]}
-    )  # fmt: skip
+    )
     assert "They live in Pune." in str(desk.model.requests[0].messages)
     assert desk.query("SELECT key, value, messages FROM facts WHERE valid_until IS NULL AND key = 'city'") == [
         ("city", "Pune", [said])

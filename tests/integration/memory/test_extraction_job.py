@@ -34,7 +34,7 @@ def test_what_a_model_reads_becomes_a_fact_with_the_message_that_says_so(talk: E
     assert talk.decisions() == [("about.software", "new")]
     ((origin, said),) = talk.desk.query(
         "SELECT f.origin, m.body FROM facts f JOIN messages m ON m.id = ANY(f.messages)"
-    )  # fmt: skip
+    )
     assert (origin, said) == ("extracted", SPOKEN)
     assert talk.due_rows() == []
 

@@ -20,9 +20,27 @@ _BETWEEN = 6
 
 
 _CRANES = (
-    "heron", "falcon", "magpie", "swallow", "pelican", "osprey", "sparrow", "puffin", "kestrel", "lapwing", "plover",
-    "curlew", "dunlin", "gannet", "petrel", "siskin", "linnet", "fulmar", "avocet", "bittern",
-)  # fmt: skip
+    "heron",
+    "falcon",
+    "magpie",
+    "swallow",
+    "pelican",
+    "osprey",
+    "sparrow",
+    "puffin",
+    "kestrel",
+    "lapwing",
+    "plover",
+    "curlew",
+    "dunlin",
+    "gannet",
+    "petrel",
+    "siskin",
+    "linnet",
+    "fulmar",
+    "avocet",
+    "bittern",
+)
 
 
 @pytest.fixture
@@ -39,9 +57,14 @@ def planted(talk: LongConversation, number: int) -> str:
 
 def embed(desk: ConversationHarness) -> None:
     services = EmbeddingDependencies(
-        desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), desk.embedding, backfill.run_backfill, Decimal(20), desk.clock,
+        desk.database,
+        EmbeddingSpaces([PricedEmbedder(WordEmbedder())]),
+        desk.embedding,
+        backfill.run_backfill,
+        Decimal(20),
+        desk.clock,
         uuid7,
-    )  # fmt: skip
+    )
     embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)
 
 

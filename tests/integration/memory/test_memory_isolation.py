@@ -43,11 +43,16 @@ class PlantedMemory:
 
 PLANTS = st.lists(
     st.builds(
-        PlantedMemory, st.sampled_from(PEOPLE), st.sampled_from(BINDINGS),
-        st.sampled_from(["user", "user", "episode", "episode", "human", "team"]), st.integers(1, 99),
+        PlantedMemory,
+        st.sampled_from(PEOPLE),
+        st.sampled_from(BINDINGS),
+        st.sampled_from(["user", "user", "episode", "episode", "human", "team"]),
+        st.integers(1, 99),
     ),
-    min_size=1, max_size=8, unique_by=lambda one: one.number,
-)  # fmt: skip
+    min_size=1,
+    max_size=8,
+    unique_by=lambda one: one.number,
+)
 
 
 class MemoryWorld:
@@ -61,8 +66,10 @@ class MemoryWorld:
         first.append(find_visitor(desk)[1])
         self.sessions = {
             (person, binding, visibility): add_session(desk, first[person], visibility, binding)
-            for person in PEOPLE for binding in BINDINGS for visibility in VISIBILITIES
-        }  # fmt: skip
+            for person in PEOPLE
+            for binding in BINDINGS
+            for visibility in VISIBILITIES
+        }
 
     def add_all(self, plants: Sequence[PlantedMemory]) -> None:
         for table in ("facts", "episodes"):
@@ -85,7 +92,7 @@ class MemoryWorld:
             found = recall.recall_memory(tx, session, [query], MemoryPolicy(), now)
             more = recall.recall_episodes(
                 reader, tx, session, query=query, vector=vector, first_verbatim_turn=0, limit=50, now=now
-            )  # fmt: skip
+            )
         return json.dumps([one.text for one in (*found.items, *more)])
 
 

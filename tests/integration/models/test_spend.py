@@ -47,9 +47,15 @@ class Till:
     ) -> UUID:
         made = reservation_id or uuid7(self.now)
         spend.reserve_in_transaction(
-            database or self.database, system_principal(self.operator.tenant_id), reservation_id=made, amount=amount,
-            purpose="default", default_cap=CAP, expires_at=self.now + LEASE, now=self.now,
-        )  # fmt: skip
+            database or self.database,
+            system_principal(self.operator.tenant_id),
+            reservation_id=made,
+            amount=amount,
+            purpose="default",
+            default_cap=CAP,
+            expires_at=self.now + LEASE,
+            now=self.now,
+        )
         return made
 
     def settle(self, spent: Decimal, *ids: UUID, database: Database | None = None) -> None:
@@ -172,9 +178,14 @@ def test_work_that_is_repeated_on_a_new_connection_reserves_and_settles_once(til
 
     def reserve(tx: Transaction) -> None:
         spend.reserve(
-            tx, reservation_id=made, amount=CAP, purpose="default", default_cap=CAP, expires_at=till.now + LEASE,
+            tx,
+            reservation_id=made,
+            amount=CAP,
+            purpose="default",
+            default_cap=CAP,
+            expires_at=till.now + LEASE,
             now=till.now,
-        )  # fmt: skip
+        )
 
     def settle(tx: Transaction) -> None:
         spend.settle(tx, [made], CAP, default_cap=CAP, now=till.now)

@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.queries import Query
-from parlour.memory.summaries.key_details import KEY_DETAIL_KINDS
+from parlour.prompts.assembly.compaction import KEY_DETAIL_KINDS
 from parlour.prompts.ledger.explanation import explain_turn
 from parlour.prompts.ledger.store import SQL
 from tests.conversation_harness import ConversationHarness, text_answer
@@ -58,12 +58,20 @@ def test_also_when_it_was_cut_for_want_of_room(desk: ConversationHarness, profil
 
 def test_turns_before_the_cut_are_passed_over_by_an_index(desk: ConversationHarness) -> None:
     """In a session of thousands of turns it would look at each of them otherwise, in every turn."""
-    explained = Query("test.plan", "How it is found.", f"EXPLAIN (FORMAT JSON) {SQL['earlier'].sql}")
+    explained = Query("test.plan", "How it is found.", f"EXPLAIN (FORMAT JSON) {SQL['read_previous_prompts'].sql}")
     with desk.database.transaction(desk.tenant_id) as tx:
         tx.run(Query("test.index", "Whatever the size of the table.", "SET LOCAL enable_seqscan = off"))
         plan = tx.value(
-            explained, session_id=UUID(int=1), before=5_000, most=25, clearance=1, model="anthropic/claude-sonnet-5-5",
-            kinds=list(KEY_DETAIL_KINDS), lines=4, at=desk.clock(), awaited=desk.clock(),
-        )  # fmt: skip
+            explained,
+            session_id=UUID(int=1),
+            before=5_000,
+            most=25,
+            clearance=1,
+            model="anthropic/claude-sonnet-5-5",
+            kinds=list(KEY_DETAIL_KINDS),
+            lines=4,
+            at=desk.clock(),
+            awaited=desk.clock(),
+        )
     bounded = re.findall(r"\"Index Cond\": \"[^\"]*number >= \$", json.dumps(plan))
     assert len(bounded) == 2  # of history, and of its recap

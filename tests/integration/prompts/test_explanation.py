@@ -67,8 +67,10 @@ def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarn
 def test_the_results_of_the_calls_are_candidates_of_the_step_that_was_told_of_them(
     desk: ConversationHarness, talk: list[UUID]
 ) -> None:
-    lots = [[one["source"]["id"] for one in step["candidates"] if one["lot"] == "calls"]
-            for step in asked(desk, explain_turn, talk[1])["steps"]]  # fmt: skip
+    lots = [
+        [one["source"]["id"] for one in step["candidates"] if one["lot"] == "calls"]
+        for step in asked(desk, explain_turn, talk[1])["steps"]
+    ]
     assert lots == [[], ["call_1"], ["call_1", "call_2"]]
     only = asked(desk, explain_turn, talk[1], 2)["steps"]
     assert [one["step"] for one in only] == [2]
@@ -148,8 +150,11 @@ def test_two_turns_are_compared_by_segment_byte_and_candidate(desk: Conversation
     told = asked(desk, compare_turn_prompts, talk[1], talk[0])
     changes = {one["layer"]: one["change"] for one in told["segments"]}
     assert (changes["tools"], changes["tiers"], changes["history"], changes["message"]) == (
-        "same", "same", "added", "changed",
-    )  # fmt: skip
+        "same",
+        "same",
+        "added",
+        "changed",
+    )
     first = told["first_change"]
     assert first["layer"] == "history" or first["before"] != first["after"]
     assert first["byte"] > first["within"] >= 0

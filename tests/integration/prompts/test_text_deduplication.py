@@ -46,7 +46,7 @@ def ask(desk: ConversationHarness, visitor: Principal, text: str, after: timedel
 
 def test_what_stood_in_the_last_prompt_is_not_sent_again(
     desk: ConversationHarness, visitor: Principal, sent: list[set[str]]
-) -> None:  # fmt: skip
+) -> None:
     assert ask(desk, visitor, "Who pours on Monday?")["matches"]
     assert ask(desk, visitor, "And on Tuesday?")["matches"]
     assert _begin(sent[0], '{"description"') > 1

@@ -93,9 +93,17 @@ class PulseApiHarness:
     @property
     def services(self) -> PulseDependencies:
         return PulseDependencies(
-            self.database, dict, Decimal(20), Decimal(5), timedelta(hours=24), lambda _: None, self.clock, uuid7,
-            lambda _: None, lambda low, _: low,
-        )  # fmt: skip
+            self.database,
+            dict,
+            Decimal(20),
+            Decimal(5),
+            timedelta(hours=24),
+            lambda _: None,
+            self.clock,
+            uuid7,
+            lambda _: None,
+            lambda low, _: low,
+        )
 
 
 @pytest.fixture
@@ -108,12 +116,15 @@ def works(
 
 def make_pulse_project(
     client: TestClient, open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues, slug: str
-) -> PulseApiHarness:  # fmt: skip
+) -> PulseApiHarness:
     """The same under a tenant's slug."""
     files = {
-        **sample_pack_files(slug, f"{slug}.example"), "entity_types/project.yaml": PROJECT, "entity_types/task.yaml": TASK,
-        "entities/project.yaml": PROJECTS, "entities/task.yaml": TASKS,
-    }  # fmt: skip
+        **sample_pack_files(slug, f"{slug}.example"),
+        "entity_types/project.yaml": PROJECT,
+        "entity_types/task.yaml": TASK,
+        "entities/project.yaml": PROJECTS,
+        "entities/task.yaml": TASKS,
+    }
     made = PulseApiHarness(client, open_database(), clock, queues, slug)
     answer = client.put("/v1/pack", json={"files": files}, headers=operator_headers(slug))
     assert answer.status_code == 200, answer.text

@@ -28,9 +28,12 @@ from tests.integration.files.upload_harness import UploadHarness
 from tests.integration.pulse.scripted_pulse_model import ScriptedPulseModel
 
 SITE: JsonObject = {
-    "semantic": "{{name}} stands at {{place}}.", "pulse": "auto", "children": "auto", "status_properties": ["state"],
+    "semantic": "{{name}} stands at {{place}}.",
+    "pulse": "auto",
+    "children": "auto",
+    "status_properties": ["state"],
     "coalesce_seconds": 30,
-}  # fmt: skip
+}
 JOB: JsonObject = {"semantic": "{{name}} is {{state}}.", "status_properties": ["state"]}
 
 _PROPERTIES: JsonObject = {"place": {"type": "text"}, "state": {"type": "text"}}
@@ -102,18 +105,29 @@ class PulseHarness:
     def embed(self) -> None:
         """Every row gets its vector."""
         services = embedding_job.EmbeddingDependencies(
-            self.desk.database, EmbeddingSpaces([PricedEmbedder(WordEmbedder())]), FakeDelayedQueue(), backfill.run_backfill, Decimal(20),
-            self.desk.clock, uuid7,
-        )  # fmt: skip
+            self.desk.database,
+            EmbeddingSpaces([PricedEmbedder(WordEmbedder())]),
+            FakeDelayedQueue(),
+            backfill.run_backfill,
+            Decimal(20),
+            self.desk.clock,
+            uuid7,
+        )
         embedding_job.embed_tenant(services, self.desk.tenant_id, lambda: 300.0)
 
     def make_dependencies(self) -> PulseDependencies:
         return PulseDependencies(
             self.desk.database,
             lambda: {"anthropic": self.model} if self.models is None else self.models,
-            Decimal(20), self.default_pulse_cap, AGE, self.written_tenants.append, self.desk.clock, uuid7, lambda _: None,
+            Decimal(20),
+            self.default_pulse_cap,
+            AGE,
+            self.written_tenants.append,
+            self.desk.clock,
+            uuid7,
+            lambda _: None,
             lambda low, _: low,
-        )  # fmt: skip
+        )
 
     def sweep(self, after: float = 31.0) -> PulseSweepResult:
         """Some seconds later the sweep looks."""

@@ -79,9 +79,17 @@ class ProjectHarness:
     def services(self) -> PulseDependencies:
         desk = self.desk
         return PulseDependencies(
-            desk.database, lambda: {"anthropic": self.model}, CAP, CAP, timedelta(hours=24), lambda _: None,
-            desk.clock, uuid7, lambda _: None, lambda low, _: low,
-        )  # fmt: skip
+            desk.database,
+            lambda: {"anthropic": self.model},
+            CAP,
+            CAP,
+            timedelta(hours=24),
+            lambda _: None,
+            desk.clock,
+            uuid7,
+            lambda _: None,
+            lambda low, _: low,
+        )
 
 
 class QuotingModel(Clerk):

@@ -16,8 +16,11 @@ NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
 def test_before_the_first_there_is_none_and_why_one_is_due(works: PulseApiHarness) -> None:
     found = works.get()
     assert (found["record"], found["name"], found["pulse"], found["withheld"]) == (
-        "project/NRS", "River station", None, False,
-    )  # fmt: skip
+        "project/NRS",
+        "River station",
+        None,
+        False,
+    )
     assert "changed" in [one["cause"] for one in found["causes"]]
     assert found["stale_since"]
     assert found["since"] == ""
@@ -61,8 +64,14 @@ def test_a_reader_hears_nothing_of_what_is_above_them(works: PulseApiHarness) ->
     """Neither that something waits, nor what, nor how many; nor, once it is written, a word of it."""
     works.write()
     works.clock.advance(minutes=1)
-    works.make(type="task", key="T-9", name="Agree the secret price", project="project/NRS", classification=3,
-               properties={"state": "open"})  # fmt: skip
+    works.make(
+        type="task",
+        key="T-9",
+        name="Agree the secret price",
+        project="project/NRS",
+        classification=3,
+        properties={"state": "open"},
+    )
     reader = works.reader()
     found = works.get("", reader)
     assert (found["stale_since"], found["causes"], found["since"], found["changes"]) == (None, [], "", {})

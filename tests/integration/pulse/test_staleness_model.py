@@ -106,9 +106,16 @@ class DatabasePulses:
             if not attempts.lock_lease(tx, self.ids[record], until):
                 return False
             attempts.record_success(
-                tx, self.ids[record], told, read_at, window=WINDOWS[record], max_age=AGE, leased_until=until, cost_usd=COST,
+                tx,
+                self.ids[record],
+                told,
+                read_at,
+                window=WINDOWS[record],
+                max_age=AGE,
+                leased_until=until,
+                cost_usd=COST,
                 now=now,
-            )  # fmt: skip
+            )
             execute(tx, _SPENT, day=now.date(), id=self.ids[record], usd=COST)
         return True
 
@@ -127,9 +134,14 @@ class DatabasePulses:
             state = tx.first(_STATE, State, id=self.ids[record]) or State(0, None)
         assert found is not None
         return RecordState(
-            found.since, dict(found.causes), found.mark_count + beside, found.reflected_mark_count, due.due_at if due else None,
-            state.failures, state.waiting_for,
-        )  # fmt: skip
+            found.since,
+            dict(found.causes),
+            found.mark_count + beside,
+            found.reflected_mark_count,
+            due.due_at if due else None,
+            state.failures,
+            state.waiting_for,
+        )
 
 
 class ComparedPulses:
@@ -262,9 +274,16 @@ def ending_at(stored: DatabasePulses) -> tuple[datetime, datetime, PendingChange
 
 def end(tx: Transaction, stored: DatabasePulses, told: PendingChanges, read_at: datetime, until: datetime) -> None:
     attempts.record_success(
-        tx, stored.ids[0], told, read_at, window=WINDOWS[0], max_age=AGE, leased_until=until, cost_usd=COST,
+        tx,
+        stored.ids[0],
+        told,
+        read_at,
+        window=WINDOWS[0],
+        max_age=AGE,
+        leased_until=until,
+        cost_usd=COST,
         now=read_at + timedelta(seconds=3),
-    )  # fmt: skip
+    )
 
 
 def test_a_change_that_comes_before_a_writer_tells_is_not_lost(
@@ -421,9 +440,14 @@ def test_what_is_read_more_is_sent_first_and_what_waits_for_budget_comes_with_th
 ) -> None:
     due(stored)
     with stored.desk.transaction() as tx:
-        execute(tx, "INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at, cost_usd) SELECT tenant_id, id,"
-                " CASE WHEN key = (SELECT key FROM entities WHERE id = %(id)s) THEN 9 ELSE 0 END, %(now)s, 0.03"
-                " FROM entities", id=stored.ids[1], now=START)  # fmt: skip
+        execute(
+            tx,
+            "INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at, cost_usd) SELECT tenant_id, id,"
+            " CASE WHEN key = (SELECT key FROM entities WHERE id = %(id)s) THEN 9 ELSE 0 END, %(now)s, 0.03"
+            " FROM entities",
+            id=stored.ids[1],
+            now=START,
+        )
     now = START + timedelta(minutes=3)
     assert stored.sweep(now) == [1]
     assert stored.read_state(0).waiting_for == stored.read_state(2).waiting_for == "budget"

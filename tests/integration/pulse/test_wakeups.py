@@ -191,13 +191,12 @@ def test_two_orders_at_once_write_once(site: PulseHarness) -> None:
     site.sweep()
     order = an_order(site)
     tries: list[UUID] = []
-    during(
-        site,
-        lambda: (
-            writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0),
-            tries.append(order.entity_id),
-        )[1],
-    )  # type: ignore[func-returns-value]
+
+    def run_at_once() -> None:
+        writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+        tries.append(order.entity_id)
+
+    during(site, run_at_once)
     writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
     writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
     assert (len(tries), site.pulse_column("version")) == (1, 2)

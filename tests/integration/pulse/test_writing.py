@@ -36,8 +36,11 @@ def test_three_changes_are_told_of_in_one_writing_that_cites_the_page(site: Puls
     assert site.run_writers() == 1
     assert len(site.model.requests) == 1
     assert [line.rsplit(" ", 1)[0] for line in site.pulse_column().splitlines()] == [
-        "- the south quay", "- 0.35 mm", "- state: done (was open)", "- Job, state: done 1, open 1",
-    ]  # fmt: skip
+        "- the south quay",
+        "- 0.35 mm",
+        "- state: done (was open)",
+        "- Job, state: done 1, open 1",
+    ]
     cited: list[JsonObject] = site.pulse_column("citations")
     assert (cited[1]["title"], cited[1]["table"]) == ("report.pdf", "context_rows")
     assert "page 2" in str(cited[1]["locator"])

@@ -155,8 +155,10 @@ def test_a_cycle_is_shown_both_ways_and_counted_once(yard: Yard) -> None:
     yard.edge(other, yard.focus, "relates_to")
     found = yard.look()
     assert [(one.name, one.direction) for one in found.records[0].relations] == [
-        ("depends_on", "outgoing"), ("depends_on", "incoming"), ("relates_to", "incoming"),
-    ]  # fmt: skip
+        ("depends_on", "outgoing"),
+        ("depends_on", "incoming"),
+        ("relates_to", "incoming"),
+    ]
     assert counted(found) == {"task": 1}
 
 

@@ -32,7 +32,7 @@ _ASKED: dict[str, object] = {
 
 def loops(tx: Transaction, **asked: object) -> int:
     """How often anything was done at most, of what is done for the projects."""
-    query = store.SQL["browse"]
+    query = store.SQL["list_records"]
     explain = Query("test.explained", "-", f"EXPLAIN (ANALYZE, FORMAT JSON) {query.sql}")
     (told,) = tx.value(explain, **_ASKED, **asked)
     return max(int(str(node["Actual Loops"])) for node in nodes(told["Plan"]) if node.get("Alias") in ("p", "pt"))

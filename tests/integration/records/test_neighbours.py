@@ -45,12 +45,11 @@ def test_of_very_many_changes_the_newest_are_told_newest_first(busy: Conversatio
         found = neighbourhood.find_changes_since(
             busy.admin, tx, datetime(2026, 1, 1, tzinfo=now.tzinfo), told, includes_changes=True
         )
-        later = neighbourhood.find_changes_since(
-            busy.admin, tx, found.changes[3].created_at, told, includes_changes=True
-        )  # type: ignore[arg-type]
-        unfollowed = neighbourhood.find_changes_since(
-            busy.admin, tx, found.changes[-1].created_at, told, includes_changes=False
-        )  # type: ignore[arg-type]
+        fourth, last = found.changes[3].created_at, found.changes[-1].created_at
+        assert fourth is not None
+        assert last is not None
+        later = neighbourhood.find_changes_since(busy.admin, tx, fourth, told, includes_changes=True)
+        unfollowed = neighbourhood.find_changes_since(busy.admin, tx, last, told, includes_changes=False)
     newest = [f"{key} {number}" for number in range(40, 25, -1) for key in ("T-112", "T-121")]
     assert sorted(one.content for one in found.changes) == sorted(newest)
     assert [one.created_at for one in found.changes] == sorted((one.created_at for one in found.changes), reverse=True)  # type: ignore[type-var]

@@ -120,8 +120,10 @@ def test_what_is_written_into_the_old_space_meanwhile_is_moved_too(movers: Mover
     total = movers.vectors()[OLD]
     movers.start()
     movers.run()
-    movers.desk.query(f"DELETE FROM embeddings WHERE model = '{NEW}' AND row_id = (SELECT min(row_id::text)::uuid FROM"
-                     " embeddings) RETURNING row_id")  # fmt: skip
+    movers.desk.query(
+        f"DELETE FROM embeddings WHERE model = '{NEW}' AND row_id = (SELECT min(row_id::text)::uuid FROM"
+        " embeddings) RETURNING row_id"
+    )
     movers.desk.clock.now += reembedding.OLD_VECTORS_KEPT
     movers.run()
     assert movers.vectors() == {NEW: total}
@@ -151,8 +153,9 @@ def test_new_rows_are_found_throughout(movers: Movers) -> None:
     movers.desk.model.script = [text_answer("The client.")]
     movers.desk.run_turn()
     movers.run()
-    rows = movers.desk.query("SELECT e.model FROM context_rows r JOIN embeddings e ON e.row_id = r.id"
-                            " WHERE r.kind = 'chat_message'")  # fmt: skip
+    rows = movers.desk.query(
+        "SELECT e.model FROM context_rows r JOIN embeddings e ON e.row_id = r.id WHERE r.kind = 'chat_message'"
+    )
     assert {model for (model,) in rows} == {NEW}
 
 

@@ -23,8 +23,11 @@ from parlour.search.scope import EVERYWHERE, SearchScope
 from tests.integration.knowledge_tenant import KnowledgeTenant, execute
 
 TOWER, POUR, PERMIT, ALONE = (
-    RecordKey("project", "tower"), RecordKey("task", "pour"), RecordKey("task", "permit"), RecordKey("task", "alone"),
-)  # fmt: skip
+    RecordKey("project", "tower"),
+    RecordKey("task", "pour"),
+    RecordKey("task", "permit"),
+    RecordKey("task", "alone"),
+)
 BOTH = pytest.mark.parametrize("by_words", [True, False])
 
 
@@ -157,8 +160,10 @@ def test_what_was_said_is_found_in_its_conversation_alone(hall: Hall, by_words: 
     assert all(row.session_id is None for row in everywhere)
     (found,) = hall.find("crane note desk", SearchScope(session_id=hall.library.session_id), by_words=by_words)
     assert (found.body, found.session_id, found.kind) == (
-        "The crane note is on my desk.", hall.library.session_id, "chat_message",
-    )  # fmt: skip
+        "The crane note is on my desk.",
+        hall.library.session_id,
+        "chat_message",
+    )
     assert hall.find("crane note", SearchScope(session_id=uuid7(hall.library.now)), by_words=by_words) == []
 
 

@@ -118,9 +118,17 @@ def no_connection(_: float) -> Any:
 @pytest.fixture
 def context(now: datetime, new_id: NewId) -> ToolContext:
     return ToolContext(
-        system_principal(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fencing_token=1,
-        idempotency_key=KEY, seconds_left=lambda: 30.0, tool_call_id=UUID(int=9),
-    )  # fmt: skip
+        system_principal(UUID(int=3)),
+        Database(no_connection),
+        UUID(int=1),
+        UUID(int=2),
+        now,
+        new_id,
+        fencing_token=1,
+        idempotency_key=KEY,
+        seconds_left=lambda: 30.0,
+        tool_call_id=UUID(int=9),
+    )
 
 
 def endpoint(office: Office) -> HttpEndpoint:
@@ -129,9 +137,15 @@ def endpoint(office: Office) -> HttpEndpoint:
 
 def raising(office: Office, **changes: Any) -> Tool:
     tool = Tool(
-        "raise_rfi", "Raises it.", {"type": "object"}, f"http://{office.host}/rfis", writes=True,
-        lookup=f"http://{office.host}/rfis/by-key/{{key}}", allowed_hosts=(office.host,), tenant_slug="acme",
-    )  # fmt: skip
+        "raise_rfi",
+        "Raises it.",
+        {"type": "object"},
+        f"http://{office.host}/rfis",
+        writes=True,
+        lookup=f"http://{office.host}/rfis/by-key/{{key}}",
+        allowed_hosts=(office.host,),
+        tenant_slug="acme",
+    )
     return replace(tool, **changes)
 
 

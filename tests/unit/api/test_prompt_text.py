@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-READING = Path("shared/parlour/api/console/reading.js").resolve()
+READING = Path("shared/parlour/api/console/prompt_text.js").resolve()
 
 _SHOWN = """
 class Element {

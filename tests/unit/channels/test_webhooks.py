@@ -211,13 +211,17 @@ class TestMeta:
         meta_webhooks.webhook(
             *(
                 meta_webhooks.text_message(
-                    phone_number_id="106540352242922", sender=f"+9198000000{n}", name="Asha", text=SECRET_WORDS,
-                    message_id=f"wamid.{n}", now=NOW,
+                    phone_number_id="106540352242922",
+                    sender=f"+9198000000{n}",
+                    name="Asha",
+                    text=SECRET_WORDS,
+                    message_id=f"wamid.{n}",
+                    now=NOW,
                 )
                 for n in (10, 11)
             )
         )
-    )  # fmt: skip
+    )
 
     def signed(self, secret: str, body: bytes = BODY, header: str = meta_webhooks.SIGNATURE_HEADER) -> WebhookRequest:
         return WebhookRequest("POST", "/live/webhooks/whatsapp", {header: meta_webhooks.sign(self.BODY, secret)}, body)
@@ -251,10 +255,12 @@ class TestMeta:
 
     def test_a_body_that_came_as_base64_is_checked_as_the_bytes_it_was(self, queue: Kept) -> None:
         event = {
-            "httpMethod": "POST", "path": "/webhooks/whatsapp", "isBase64Encoded": True,
+            "httpMethod": "POST",
+            "path": "/webhooks/whatsapp",
+            "isBase64Encoded": True,
             "headers": {meta_webhooks.SIGNATURE_HEADER: meta_webhooks.sign(self.BODY, self.SECRETS[0])},
             "body": base64.b64encode(self.BODY).decode(),
-        }  # fmt: skip
+        }
         assert (
             serve_api_gateway_event(event, lambda request: accept_webhook(request, self.TOKENS, queue, NOW))[
                 "statusCode"

@@ -34,9 +34,18 @@ def test_a_text_is_who_wrote_what_to_which_number() -> None:
     [envelope] = read({"type": "text", "text": {"body": "Is it dry?\r\n"}, "context": {"id": "wamid.0"}})
 
     assert envelope == Envelope(
-        "whatsapp", "whatsapp_cloud", f"whatsapp:{NUMBER}", "+919800000001", "wamid.1", "text", "Is it dry?\n", None,
-        "", NOW, {"type": "text", "sender_name": "Asha", "reply_to": "wamid.0"},
-    )  # fmt: skip
+        "whatsapp",
+        "whatsapp_cloud",
+        f"whatsapp:{NUMBER}",
+        "+919800000001",
+        "wamid.1",
+        "text",
+        "Is it dry?\n",
+        None,
+        "",
+        NOW,
+        {"type": "text", "sender_name": "Asha", "reply_to": "wamid.0"},
+    )
     assert Envelope.from_json(envelope.to_json()) == envelope
 
 
@@ -48,14 +57,17 @@ def test_somebody_who_hides_their_number_is_known_by_metas_id() -> None:
                 "contacts": [{"profile": {"name": "Asha", "username": "asha"}, "user_id": "IN.13491208655302741918"}],
                 "messages": [
                     {
-                        "from_user_id": "IN.13491208655302741918", "id": "wamid.1", "timestamp": "1772443800",
-                        "type": "text", "text": {"body": "Hello"},
+                        "from_user_id": "IN.13491208655302741918",
+                        "id": "wamid.1",
+                        "timestamp": "1772443800",
+                        "type": "text",
+                        "text": {"body": "Hello"},
                     }
                 ],
             }
         ),
         NOW,
-    ).envelopes  # fmt: skip
+    ).envelopes
 
     assert (envelope.sender, envelope.metadata["sender_name"]) == ("IN.13491208655302741918", "Asha")
 

@@ -9,26 +9,43 @@ from parlour.cli import records
 from parlour.infra.errors import InvalidRequest
 
 CARD: dict[str, Any] = {
-    "kind": "file_chunk", "badge": "File", "title": "opinion.pdf", "handle": "risk/R-3",
-    "document": None, "locator": "page 12",
-    "preview": "the crack \x1b[31mwidens", "score": 0.83, "link": "#/records/risk/R-3", "type_name": "Risk",
-}  # fmt: skip
+    "kind": "file_chunk",
+    "badge": "File",
+    "title": "opinion.pdf",
+    "handle": "risk/R-3",
+    "document": None,
+    "locator": "page 12",
+    "preview": "the crack \x1b[31mwidens",
+    "score": 0.83,
+    "link": "#/records/risk/R-3",
+    "type_name": "Risk",
+}
 RECORD: dict[str, Any] = {
-    "handle": "risk/R-3", "name": "Crack", "classification": 2, "version": 3, "project": "project/NRS",
+    "handle": "risk/R-3",
+    "name": "Crack",
+    "classification": 2,
+    "version": 3,
+    "project": "project/NRS",
     "properties": {"severity": "high", "sources": [{"title": "Opinion", "page": 3}], "watched": True, "note": None},
-}  # fmt: skip
+}
 LINKS: dict[str, Any] = {
     "links": [
         {
-            "handle": "task/T-1", "name": "Measure", "kind": "task", "state": "open", "due": "2026-12-04",
+            "handle": "task/T-1",
+            "name": "Measure",
+            "kind": "task",
+            "state": "open",
+            "due": "2026-12-04",
             "relations": [{"relation": "depends_on", "direction": "incoming"}],
         },
         {
-            "handle": "plan/P-1", "name": "Plan", "kind": "plan",
+            "handle": "plan/P-1",
+            "name": "Plan",
+            "kind": "plan",
             "relations": [{"relation": "x", "direction": "outgoing"}],
         },
     ]
-}  # fmt: skip
+}
 
 
 def drawn(what: Any) -> str:

@@ -16,18 +16,32 @@ def shown(what: RenderableType, width: int = 100) -> str:
 
 def a_turn(**changes: Any) -> dict[str, Any]:
     call = {
-        "provider": "offline", "model": "extractive", "outcome": "ok", "input_tokens": 1200, "output_tokens": 34,
-        "cache_read_tokens": 0, "cache_write_tokens": 0, "cost_usd": "0.01150000", "latency_ms": 21,
+        "provider": "offline",
+        "model": "extractive",
+        "outcome": "ok",
+        "input_tokens": 1200,
+        "output_tokens": 34,
+        "cache_read_tokens": 0,
+        "cache_write_tokens": 0,
+        "cost_usd": "0.01150000",
+        "latency_ms": 21,
         "first_token_ms": None,
-    }  # fmt: skip
+    }
     turn = {
-        "id": "01a20071-4055-748d-8a5f-ff178b733394", "binding": "desk", "state": "answered", "degraded": False,
-        "frozen_at": "2026-03-02T09:30:00+00:00", "finished_at": "2026-03-02T09:30:01.250000+00:00",
-        "inputs": [{"id": "1", "text": "When is\nthe pour?"}], "stage_ms": {"model": 1000, "tools": 10},
-        "tokens_by_layer": {"persona": 900, "tool_results": 300}, "calls": [call], "tools": [],
+        "id": "01a20071-4055-748d-8a5f-ff178b733394",
+        "binding": "desk",
+        "state": "answered",
+        "degraded": False,
+        "frozen_at": "2026-03-02T09:30:00+00:00",
+        "finished_at": "2026-03-02T09:30:01.250000+00:00",
+        "inputs": [{"id": "1", "text": "When is\nthe pour?"}],
+        "stage_ms": {"model": 1000, "tools": 10},
+        "tokens_by_layer": {"persona": 900, "tool_results": 300},
+        "calls": [call],
+        "tools": [],
         "cost_usd": "0.01150000",
         "reply": {"text": "On 14 March [1].", "citations": [{"number": 1, "title": "Plan", "locator": ""}]},
-    }  # fmt: skip
+    }
     return {**turn, **changes}
 
 

@@ -27,7 +27,7 @@ from parlour.conversations.citations import check_citations
         ("No citation.", {1}, "No citation.", (), 0),
         ("", {1}, "", (), 0),
     ],
-)  # fmt: skip
+)
 def test_known_numbers_stay_and_others_go(
     text: str, known: set[int], kept: str, numbers: tuple[int, ...], removed: int
 ) -> None:

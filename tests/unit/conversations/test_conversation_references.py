@@ -8,11 +8,16 @@ from parlour.conversations.conversation_references import refers_to_other_conver
 @pytest.mark.parametrize(
     "question",
     [
-        "What did we agree last time?", "In an earlier conversation you gave me a figure.", "As we discussed, go on.",
-        "Do you remember the crane's permit?", "Compare it with the offer from May.", "You told me it was 0.35 mm.",
-        "What was in our previous chat?", "I already asked about the pump.",
+        "What did we agree last time?",
+        "In an earlier conversation you gave me a figure.",
+        "As we discussed, go on.",
+        "Do you remember the crane's permit?",
+        "Compare it with the offer from May.",
+        "You told me it was 0.35 mm.",
+        "What was in our previous chat?",
+        "I already asked about the pump.",
     ],
-)  # fmt: skip
+)
 def test_it_points_back(question: str) -> None:
     assert refers_to_other_conversation(question)
 

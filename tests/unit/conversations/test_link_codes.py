@@ -46,8 +46,10 @@ def test_a_seal_is_of_one_code_of_one_link_under_one_secret() -> None:
     seal = link_codes.hash_code("secret", ONE, "123456")
     assert link_codes.hashes_equal(seal, link_codes.hash_code("secret", ONE, " 123 456 "))
     for other in (
-        link_codes.hash_code("secret", ONE, "123457"), link_codes.hash_code("secret", OTHER, "123456"), link_codes.hash_code("other", ONE, "123456"),
-    ):  # fmt: skip
+        link_codes.hash_code("secret", ONE, "123457"),
+        link_codes.hash_code("secret", OTHER, "123456"),
+        link_codes.hash_code("other", ONE, "123456"),
+    ):
         assert not link_codes.hashes_equal(seal, other)
     assert b"123456" not in seal
 

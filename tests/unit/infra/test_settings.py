@@ -15,9 +15,13 @@ def test_fields_are_the_variables_in_lower_case(monkeypatch: pytest.MonkeyPatch)
 
 def test_every_missing_or_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = (
-        "DATABASE_SECRET", "EMBEDDING_QUEUE_URL", "MEDIA_BUCKET", "MEMORY_QUEUE_URL", "MODEL_SECRET",
+        "DATABASE_SECRET",
+        "EMBEDDING_QUEUE_URL",
+        "MEDIA_BUCKET",
+        "MEMORY_QUEUE_URL",
+        "MODEL_SECRET",
         "OUTBOX_QUEUE_URL",
-    )  # fmt: skip
+    )
     for name in missing:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("EMBEDDING_DIMENSIONS", "several")

@@ -13,9 +13,20 @@ from parlour.infra.errors import MalformedPayload
 
 FOLDER = Path(__file__).parents[3] / "events"
 FUNCTIONS = {
-    "inbound", "receiver", "orchestrator", "tool_dispatcher", "embedder", "ingest", "outbound", "sweep", "http_api",
-    "migrate", "pulse_sweep", "pulse_writer", "memory_extractor",
-}  # fmt: skip
+    "inbound",
+    "receiver",
+    "orchestrator",
+    "tool_dispatcher",
+    "embedder",
+    "ingest",
+    "outbound",
+    "sweep",
+    "http_api",
+    "migrate",
+    "pulse_sweep",
+    "pulse_writer",
+    "memory_extractor",
+}
 NOW = datetime(2026, 3, 2, 9, 30, 5, tzinfo=UTC)
 
 

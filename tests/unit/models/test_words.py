@@ -9,8 +9,17 @@ def texts(text: str) -> list[str]:
 
 def test_codes_amounts_and_dates_stay_whole() -> None:
     assert words("Bill RA-07 of 2026-03-02: Rs 4,50,000.50, 5% at M/s Orbit's.") == [
-        "Bill", "RA-07", "of", "2026-03-02", "Rs", "4,50,000.50", "5", "at", "M/s", "Orbit's",
-    ]  # fmt: skip
+        "Bill",
+        "RA-07",
+        "of",
+        "2026-03-02",
+        "Rs",
+        "4,50,000.50",
+        "5",
+        "at",
+        "M/s",
+        "Orbit's",
+    ]
 
 
 def test_words_of_other_scripts_stay_whole() -> None:
@@ -19,8 +28,10 @@ def test_words_of_other_scripts_stay_whole() -> None:
 
 def test_only_words_with_content_are_kept_once_each_as_written() -> None:
     assert content_words("What is the retention on RA-07, and is the Retention released?") == [
-        "retention", "RA-07", "released",
-    ]  # fmt: skip
+        "retention",
+        "RA-07",
+        "released",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -87,8 +98,12 @@ def test_a_sentence_does_not_end_within_an_abbreviation_a_number_or_a_name() -> 
 
 def test_sentences_end_in_questions_quotes_and_dandas_too() -> None:
     assert texts('Is it done? "It is." He left! काम पूरा हुआ। कल मिलेंगे।') == [
-        "Is it done?", '"It is."', "He left!", "काम पूरा हुआ।", "कल मिलेंगे।",
-    ]  # fmt: skip
+        "Is it done?",
+        '"It is."',
+        "He left!",
+        "काम पूरा हुआ।",
+        "कल मिलेंगे।",
+    ]
 
 
 def test_wrapped_lines_are_one_sentence_and_short_lines_are_not() -> None:

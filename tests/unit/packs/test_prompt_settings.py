@@ -71,7 +71,7 @@ def test_what_is_stored_reads_back_as_the_same_part() -> None:
         ("  budget: {tokens: 9000, drops: [recall]}\n", {"tokens": 9_000, "drops": ["recall"]}),
         ("  budget: {profile: messaging}\n", {"profile": "messaging"}),
     ],
-)  # fmt: skip
+)
 def test_a_kind_of_record_says_a_total_or_as_much_as_an_agent(said: str, settings: object) -> None:
     rag = validate(kind(said)).entity_types["site"].rag
     assert isinstance(rag.budget, prompt_settings.BudgetOverride)
@@ -100,7 +100,7 @@ WRONG = [
     ("modes: []", "modes", "must not be empty"),
     ("modes: [inform, inform]", "modes[1]", "is here twice"),
     (f"reminders: ['{'x' * 201}']", "reminders[0]", "at most 200 characters"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("line", "field", "message"), WRONG)

@@ -32,9 +32,13 @@ _MOST, _WAITING, _KEPT = 20, 30, 10
 
 
 _TAIL = {
-    "<parlour:recalled>": Layer.RECALL, "<parlour:memory>": Layer.MEMORY, "<parlour:changes>": Layer.DELTAS,
-    "<parlour:state>": Layer.STATE, "<parlour:tail>": Layer.HEARTBEAT, "<parlour:reminder>": Layer.REMINDER,
-}  # fmt: skip
+    "<parlour:recalled>": Layer.RECALL,
+    "<parlour:memory>": Layer.MEMORY,
+    "<parlour:changes>": Layer.DELTAS,
+    "<parlour:state>": Layer.STATE,
+    "<parlour:tail>": Layer.HEARTBEAT,
+    "<parlour:reminder>": Layer.REMINDER,
+}
 """How the parts of a tail begin."""
 
 
@@ -249,14 +253,26 @@ def check_history_limit(played: SimulatedTurn, assembled: AssembledPrompt) -> No
 
 
 INVARIANTS = (
-    check_clearance, check_restricted_text_withheld, check_budget, check_required_layers,
+    check_clearance,
+    check_restricted_text_withheld,
+    check_budget,
+    check_required_layers,
     check_prefix_changes_have_cause,
-    check_cache_misses_have_cause, check_steps_share_prefix, check_determinism,
-    check_tail_not_in_history, check_reminder_is_last, check_rebuild, check_entries_are_exclusive,
+    check_cache_misses_have_cause,
+    check_steps_share_prefix,
+    check_determinism,
+    check_tail_not_in_history,
+    check_reminder_is_last,
+    check_rebuild,
+    check_entries_are_exclusive,
     check_candidates_recorded_once,
-    check_omissions_have_reason, check_breakpoints, check_roles_alternate, check_history_after_cut, check_history_limit,
+    check_omissions_have_reason,
+    check_breakpoints,
+    check_roles_alternate,
+    check_history_after_cut,
+    check_history_limit,
     *COMPACTION_INVARIANTS,
-)  # fmt: skip
+)
 
 
 def block_texts(blocks: Sequence[JsonObject]) -> str:

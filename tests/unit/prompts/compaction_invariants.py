@@ -102,6 +102,9 @@ def check_compacted_size(played: SimulatedTurn, assembled: AssembledPrompt) -> N
 
 
 COMPACTION_INVARIANTS = (
-    check_compacted_history_is_stable, check_cut_awaits_summary, check_summary_and_recap_disjoint,
-    check_cut_turns_covered, check_compacted_size,
-)  # fmt: skip
+    check_compacted_history_is_stable,
+    check_cut_awaits_summary,
+    check_summary_and_recap_disjoint,
+    check_cut_turns_covered,
+    check_compacted_size,
+)

@@ -30,12 +30,53 @@ PROFILES: dict[str, BudgetProfile] = {
 }
 
 MOVE_KINDS = (
-    "say", "say", "say", "hindi", "tamil", "emoji", "paste", "ask", "long", "burst", "silent", "forge", "unanswered",
-    "search", "search", "huge", "rounds", "many_rounds", "huge_call", "error", "write",
-    "edit", "edits", "many_edits", "config", "tools", "more_clearance", "less_clearance", "reclassify", "close",
-    "forget", "focus", "model", "cold", "steady", "text_file", "image", "large_file", "flood", "grown",
-    "big_tools", "big_tiers", "big_record", "big_heartbeat", "big_reminder", "shrunk",
-)  # fmt: skip
+    "say",
+    "say",
+    "say",
+    "hindi",
+    "tamil",
+    "emoji",
+    "paste",
+    "ask",
+    "long",
+    "burst",
+    "silent",
+    "forge",
+    "unanswered",
+    "search",
+    "search",
+    "huge",
+    "rounds",
+    "many_rounds",
+    "huge_call",
+    "error",
+    "write",
+    "edit",
+    "edits",
+    "many_edits",
+    "config",
+    "tools",
+    "more_clearance",
+    "less_clearance",
+    "reclassify",
+    "close",
+    "forget",
+    "focus",
+    "model",
+    "cold",
+    "steady",
+    "text_file",
+    "image",
+    "large_file",
+    "flood",
+    "grown",
+    "big_tools",
+    "big_tiers",
+    "big_record",
+    "big_heartbeat",
+    "big_reminder",
+    "shrunk",
+)
 """What may be special about a turn. The last row makes a layer that does not give way as large as nobody makes it."""
 
 
@@ -135,11 +176,11 @@ def _closed(world: SimulationState, standing: PromptCacheState, number: int) -> 
     """What every turn but the newest replied rests on what was closed: as a turn's worker then loads it."""
     world.closed |= frozenset(range(1, number - 1))
     world.past = [
-        replace(
-            one, replies=tuple(replace(said, text=WITHHELD_TEXT) for said in one.replies), withheld_ids=(one.id,)
-        ) if one.number in world.closed else one
+        replace(one, replies=tuple(replace(said, text=WITHHELD_TEXT) for said in one.replies), withheld_ids=(one.id,))
+        if one.number in world.closed
+        else one
         for one in world.past
-    ]  # fmt: skip
+    ]
     return replace(standing, compacted_history=world.summed.close(world.closed, standing.compacted_history))
 
 
@@ -157,13 +198,9 @@ def _turn(played: SimulatedTurn, world: SimulationState, move: str, draw: random
         try:
             assembled = begun.assemble_step(step, rounds)
         except PromptOverflow as refused:
-            yield replace(
-                played, step=step, begun=begun, before=before, first=first, overflow=refused, rounds=rounds
-            )  # fmt: skip
+            yield replace(played, step=step, begun=begun, before=before, first=first, overflow=refused, rounds=rounds)
             return
-        yield replace(
-            played, step=step, begun=begun, assembled=assembled, before=before, first=first, rounds=rounds
-        )  # fmt: skip
+        yield replace(played, step=step, begun=begun, assembled=assembled, before=before, first=first, rounds=rounds)
         begun, before, first = begun.after_sending(assembled.cache_state), assembled, first or assembled
 
 
@@ -181,11 +218,14 @@ def _over(world: SimulationState, played: SimulatedTurn) -> PromptCacheState:
     reply = Message(said, world.source("messages"))
     world.past.append(
         PastTurn(
-            played.number, f"turn-{played.number}", tuple(one for one in materials.user_messages if one.text.strip()),
-            call_stubs.history_messages(played.rounds, ["write_record"]) if steps else (), (reply,) if answered else (),
+            played.number,
+            f"turn-{played.number}",
+            tuple(one for one in materials.user_messages if one.text.strip()),
+            call_stubs.history_messages(played.rounds, ["write_record"]) if steps else (),
+            (reply,) if answered else (),
             _attached(played),
         )
-    )  # fmt: skip
+    )
     world.past = [one for one in world.past if one.number >= standing.compacted_history.since_turn]
     world.summed.after_turn(world.past, played.number, random.Random(played.number))
     return standing

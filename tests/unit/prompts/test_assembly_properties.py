@@ -41,9 +41,13 @@ def lengths() -> st.SearchStrategy[tuple[Turn, ...]]:
 
 
 TALKS = st.builds(
-    SessionScript, lengths(), st.sampled_from(sorted(PROFILES)), st.booleans(), st.integers(0, 3),
+    SessionScript,
+    lengths(),
+    st.sampled_from(sorted(PROFILES)),
+    st.booleans(),
+    st.integers(0, 3),
     summaries=st.sampled_from(SUMMARY_TIMINGS),
-)  # fmt: skip
+)
 
 
 def moves(*names: str, seed: int = 1, **talk: object) -> SessionScript:
@@ -108,10 +112,14 @@ def _led(played: SimulatedTurn, told: PromptLedger, led: CompactedHistory) -> se
     messages = sum(one.message_count for one in played.materials.past_turns if one.number >= led.since_turn)
     gave_way = any(one.reason for one in told.entries if one.item.source.table == "summaries")
     found = {
-        "recapped": bool(led.recap), "pasted": led.pasted_text is not None, "waited": messages > history.MAX_MESSAGES,
-        "withdrawn": compaction.is_summary_withheld(led), "summarised": compaction.summary_item(led) is not None,
-        "kept": led.summary is not None and bool(led.summary.key_details), "gave way": gave_way,
-    }  # fmt: skip
+        "recapped": bool(led.recap),
+        "pasted": led.pasted_text is not None,
+        "waited": messages > history.MAX_MESSAGES,
+        "withdrawn": compaction.is_summary_withheld(led),
+        "summarised": compaction.summary_item(led) is not None,
+        "kept": led.summary is not None and bool(led.summary.key_details),
+        "gave way": gave_way,
+    }
     return {name for name, holds in found.items() if holds}
 
 
@@ -120,9 +128,12 @@ def test_random_sessions_keep_every_promise_and_see_everything_that_can_happen(p
     seen = Seen()
 
     @settings(
-        max_examples=SESSIONS, deadline=None, derandomize=not IS_NIGHT, database=None,
+        max_examples=SESSIONS,
+        deadline=None,
+        derandomize=not IS_NIGHT,
+        database=None,
         suppress_health_check=list(HealthCheck),
-    )  # fmt: skip
+    )
     @given(TALKS)
     def sessions(talk: SessionScript) -> None:
         seen.sessions += 1

@@ -107,11 +107,19 @@ def test_a_prefix_below_the_models_minimum_is_not_marked() -> None:
 @pytest.mark.parametrize(
     ("model", "tokens"),
     [
-        ("claude-sonnet-5-5", 512), ("claude-haiku-5-5", 512), ("claude-opus-5", 512), ("claude-sonnet-5", 1_024),
-        ("claude-sonnet-4-5-20250929", 1_024), ("claude-opus-4-1-20250805", 1_024), ("claude-opus-4-20250514", 1_024),
-        ("claude-opus-4-7", 2_048), ("claude-3-5-haiku-20241022", 2_048), ("eu.anthropic.claude-opus-4-6-v1:0", 4_096),
-        ("claude-haiku-4-5-20251001", 4_096), ("somebody/else", 1_024),
+        ("claude-sonnet-5-5", 512),
+        ("claude-haiku-5-5", 512),
+        ("claude-opus-5", 512),
+        ("claude-sonnet-5", 1_024),
+        ("claude-sonnet-4-5-20250929", 1_024),
+        ("claude-opus-4-1-20250805", 1_024),
+        ("claude-opus-4-20250514", 1_024),
+        ("claude-opus-4-7", 2_048),
+        ("claude-3-5-haiku-20241022", 2_048),
+        ("eu.anthropic.claude-opus-4-6-v1:0", 4_096),
+        ("claude-haiku-4-5-20251001", 4_096),
+        ("somebody/else", 1_024),
     ],
-)  # fmt: skip
+)
 def test_every_model_has_its_own_minimum(model: str, tokens: int) -> None:
     assert min_cached_tokens(model) == tokens

@@ -104,8 +104,11 @@ def test_what_a_kept_briefing_tells_in_short_is_in_with_these_words() -> None:
     assert kept.segment == small.segment
     (entry,) = [one for one in kept.entries if one.item.kind is SourceKind.LINKED]
     assert (entry.item.text, entry.tokens, entry.reason, entry.is_shortened) == (
-        "In short.", METER.count("In short."), None, True,
-    )  # fmt: skip
+        "In short.",
+        METER.count("In short."),
+        None,
+        True,
+    )
     assert briefing.cached_entries(kept)[-1].tokens == entry.tokens
 
 

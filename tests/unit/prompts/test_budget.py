@@ -35,8 +35,14 @@ def test_room_is_given_in_the_reverse_of_the_order_in_which_lots_are_dropped() -
 
 
 def test_an_agent_may_set_its_own_total_shares_and_order() -> None:
-    own = budget.resolve_profile({"profile": "entity", "tokens": 9_000, "layers": {"history": {"floor": 800, "cap": 900}},
-                          "drops": ["nearest", "recall"]})  # fmt: skip
+    own = budget.resolve_profile(
+        {
+            "profile": "entity",
+            "tokens": 9_000,
+            "layers": {"history": {"floor": 800, "cap": 900}},
+            "drops": ["nearest", "recall"],
+        }
+    )
     assert own.total_tokens == 9_000
     assert own.limits_of(Layer.HISTORY) == TokenLimits(800, 900)
     assert own.limits_of(Layer.RECALL) == budget.ENTITY_PROFILE.limits_of(Layer.RECALL)

@@ -13,15 +13,21 @@ from tests.unit.prompts.prompt_builders import SENTENCE, make_search_round
         ({"ok": False, "code": "not_found", "message": "no"}, False, "failed: not_found"),
         ({"ok": False}, False, "failed: error"),
         ({"documents": []}, False, "found nothing"),
-        ({"documents": [{"document": 3, "title": "Report", "contents": "x"}], "searched_for": "crane\n slab"}, False,
-         "found [3] Report (searched for: crane slab)"),
+        (
+            {"documents": [{"document": 3, "title": "Report", "contents": "x"}], "searched_for": "crane\n slab"},
+            False,
+            "found [3] Report (searched for: crane slab)",
+        ),
         ({"ok": True, "status": "done"}, True, 'done: {"ok":true,"status":"done"}'),
         ({"ok": True, "updated": {"status": "done"}}, False, 'done: {"ok":true,"updated":{"status":"done"}}'),
         ({"text": "long"}, False, "answered then; call read again to read it"),
-        ({"items": [{"handle": "task/T-1"}, {"handle": "task/T-2"}]}, False,
-         "answered then: task/T-1, task/T-2; call read again to read it"),
+        (
+            {"items": [{"handle": "task/T-1"}, {"handle": "task/T-2"}]},
+            False,
+            "answered then: task/T-1, task/T-2; call read again to read it",
+        ),
     ],
-)  # fmt: skip
+)
 def test_one_line_says_what_later_turns_lean_on(result: JsonObject, wrote: bool, line: str) -> None:
     assert call_stubs.result_stub("read", result, is_write=wrote) == line
 
@@ -45,9 +51,11 @@ def test_a_failed_call_is_still_told_as_failed() -> None:
     content = answered["content"]
     assert isinstance(content, list)
     assert content[0] == {
-        "type": "tool_result", "tool_use_id": "call_1", "is_error": False,
+        "type": "tool_result",
+        "tool_use_id": "call_1",
+        "is_error": False,
         "content": "found [1] Report 1 (searched for: crane slab)",
-    }  # fmt: skip
+    }
 
 
 def test_where_rounds_must_shrink_the_newest_keeps_its_results() -> None:

@@ -46,8 +46,12 @@ def told(
     led: CompactedHistory | None = None,
 ) -> HistorySelection:
     return history.select_history(
-        METER, led or CompactedHistory(), [make_past_turn(n) for n in range(1, turns + 1)], room, compaction_input=CompactionInput(given, awaited)
-    )  # fmt: skip
+        METER,
+        led or CompactedHistory(),
+        [make_past_turn(n) for n in range(1, turns + 1)],
+        room,
+        compaction_input=CompactionInput(given, awaited),
+    )
 
 
 def said(one: CompactedHistory) -> str:

@@ -34,10 +34,13 @@ def test_ten_thousand_messages_cost_what_a_hundred_do(way: str, turns: int) -> N
         is_measured = _FROM < number <= _UNTIL or number > turns - (_UNTIL - _FROM)
         asked = generated_texts.prose(random.Random(number % 50), 14)
         given = make_materials(
-            number, past=tuple(past), summary=summed.newest, awaited=summed.awaited,
+            number,
+            past=tuple(past),
+            summary=summed.newest,
+            awaited=summed.awaited,
             words=[make_message(f"u{number}", asked)],
             tail=[make_item(SourceKind.RECALL, f"recalled {n} {asked}") for n in range(3)] if is_measured else (),
-        )  # fmt: skip
+        )
         begun = prepare_turn(given, standing, MESSAGING_PROFILE, MOMENT)
         if is_measured:
             assembled = begun.assemble_step(1, ())
@@ -57,10 +60,12 @@ def _sizes(assembled: AssembledPrompt, standing: PromptCacheState) -> dict[str, 
     """What grows if anything does: the prompt, what leads its history, its history, and what is kept for the next."""
     tokens = assembled.tokens_by_layer
     return {
-        "prompt": sum(tokens.values()), "lead": tokens.get(Layer.SUMMARY.name.lower(), 0), "history": tokens["history"],
+        "prompt": sum(tokens.values()),
+        "lead": tokens.get(Layer.SUMMARY.name.lower(), 0),
+        "history": tokens["history"],
         "standing": len(canonical_json(to_json(replace(standing, cached_briefing=None)))),
         "entries": len(assembled.ledger.entries),
-    }  # fmt: skip
+    }
 
 
 def test_what_must_survive_is_bounded_however_much_there_is() -> None:

@@ -107,7 +107,7 @@ def test_a_text_pasted_just_now_stays_when_it_alone_is_too_large_for_the_history
     assert numbers(one) == []
     assert one.compacted_history.pasted_text == Item(
         SourceKind.PASTED_TEXT, CONTRACT, Source("messages", "u2"), title="a text that the talk is about"
-    )  # fmt: skip
+    )
 
 
 def test_a_turn_whose_user_sent_nothing_that_can_be_read_begins_with_the_user_all_the_same() -> None:

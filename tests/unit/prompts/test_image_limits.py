@@ -22,10 +22,19 @@ ROOMY = budget.resolve_profile(
 def photo(name: str, size_mb: float, *, refused: bool = False) -> JsonObject:
     """A picture as the attachments keep it."""
     return {
-        "id": name, "kind": "image", "name": name, "object_key": name, "sha256": name, "media_type": "image/png",
-        "size_bytes": int(size_mb * MB), "problem": None, "refused": refused, "level": 0, "is_gone": False,
+        "id": name,
+        "kind": "image",
+        "name": name,
+        "object_key": name,
+        "sha256": name,
+        "media_type": "image/png",
+        "size_bytes": int(size_mb * MB),
+        "problem": None,
+        "refused": refused,
+        "level": 0,
+        "is_gone": False,
         "file_id": None,
-    }  # fmt: skip
+    }
 
 
 def first(given: PromptMaterials, standing: PromptCacheState | None = None) -> AssembledPrompt:
@@ -36,8 +45,11 @@ def shown(assembled: AssembledPrompt) -> list[str]:
     """What stands for the pictures in a prompt: their names, or what is said instead."""
     found = [block for message in assembled.prompt.messages for block in content_blocks(message)]
     named = [(one.get("source"), str(one.get("text", ""))) for one in found]
-    return [str(source["name"]) if isinstance(source, dict) else text for source, text in named
-            if isinstance(source, dict) or "too large" in text]  # fmt: skip
+    return [
+        str(source["name"]) if isinstance(source, dict) else text
+        for source, text in named
+        if isinstance(source, dict) or "too large" in text
+    ]
 
 
 REFUSED = "[The user also sent 'd', too large to read here.]"

@@ -14,12 +14,14 @@ def test_lines_say_who_said_them_and_keep_their_order() -> None:
     kept = [line(5, "PX-48213", ours=False), line(2, "I will call.", ours=True)]
     found = summary_from_row({"version": 3, "until": 6, "text": "So far.", "kept": [*kept]})
     assert found == Summary(
-        3, 6, "So far.",
+        3,
+        6,
+        "So far.",
         (
             KeyDetailLine("- user: PX-48213", 5, Source("messages", "m5")),
             KeyDetailLine("- you: I will call.", 2, Source("messages", "m2"), from_agent=True),
         ),
-    )  # fmt: skip
+    )
 
 
 def test_there_may_be_no_lines() -> None:

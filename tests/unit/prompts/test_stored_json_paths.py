@@ -30,15 +30,18 @@ def at(value: Any, path: str) -> Any:
     return value
 
 
-@pytest.mark.parametrize("path", sorted(set(re.findall(r"standing #>>? '\{([\w,]+)\}'", SQL))))
+@pytest.mark.parametrize("path", sorted(set(re.findall(r"cache_state #>>? '\{([\w,]+)\}'", SQL))))
 def test_a_path_into_a_standing_leads_to_a_field(path: str) -> None:
     assert at(STORED.cache_state, path)
 
 
 def test_the_lines_beside_a_summary_lead_to_their_turns() -> None:
-    assert "jsonb_path_query(standing, '$.lead.summary.kept[*]?(@.ours==true).turn')" in SQL
-    assert at(STORED.cache_state, "lead,summary,kept,0,ours") is True
-    assert at(STORED.cache_state, "lead,summary,kept,0,turn") == 2
+    assert (
+        "jsonb_path_query(cache_state, '$.compacted_history.summary.key_details[*]?(@.from_agent==true).turn_number')"
+        in SQL
+    )
+    assert at(STORED.cache_state, "compacted_history,summary,key_details,0,from_agent") is True
+    assert at(STORED.cache_state, "compacted_history,summary,key_details,0,turn_number") == 2
 
 
 def test_a_briefing_names_its_sources_by_table_and_id() -> None:

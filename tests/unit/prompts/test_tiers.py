@@ -36,8 +36,18 @@ class Agent:
 
 def test_every_tier_has_its_place_in_order() -> None:
     text = tiers.render_tiers(Human(), Team(), Agent())
-    order = ["You are Asha", "warm", "You speak en, hi", "Never claim", "Site desk (Delivery)", "1. Give the date",
-             "safety: the site manager", "Never promise", "Search before", "absolute"]  # fmt: skip
+    order = [
+        "You are Asha",
+        "warm",
+        "You speak en, hi",
+        "Never claim",
+        "Site desk (Delivery)",
+        "1. Give the date",
+        "safety: the site manager",
+        "Never promise",
+        "Search before",
+        "absolute",
+    ]
     positions = [text.index(part) for part in order]
     assert positions == sorted(positions)
 

@@ -43,9 +43,19 @@ def make_row(number: int, text: str, file_place: int = 0, *, is_short: bool = Fa
     metadata: JsonObject = {"kind": "file", **({"page": page} if page else {})}
     kind = "file_distillation" if is_short else "file_chunk"
     return NearbyRow(
-        make_uuid(300 + number), kind, f"Report {file_place or number}.pdf", text, metadata, 0, NOW, 0.5, file_place,
-        is_short, number, [f"files/{make_uuid(400 + number)}"],
-    )  # fmt: skip
+        make_uuid(300 + number),
+        kind,
+        f"Report {file_place or number}.pdf",
+        text,
+        metadata,
+        0,
+        NOW,
+        0.5,
+        file_place,
+        is_short,
+        number,
+        [f"files/{make_uuid(400 + number)}"],
+    )
 
 
 def make_linked_records(*names: str) -> LinkedRecords:

@@ -300,9 +300,17 @@ class EventSequence:
 
 
 MOVES: Mapping[str, int] = {
-    "change": 20, "ask": 2, "wait": 400, "sweep": 1, "deliver": 3, "repeat": 3, "lose": 3, "finish": 3, "fail": 3,
+    "change": 20,
+    "ask": 2,
+    "wait": 400,
+    "sweep": 1,
+    "deliver": 3,
+    "repeat": 3,
+    "lose": 3,
+    "finish": 3,
+    "fail": 3,
     "die": 3,
-}  # fmt: skip
+}
 """What can happen, and the largest number that it is given."""
 
 _OFTEN = ("change", "change", "wait", "sweep", "deliver", "finish")

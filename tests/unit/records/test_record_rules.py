@@ -28,7 +28,7 @@ RISK = BUILT_IN_TYPES["risk"]
 def entity(name: str = "Crane", properties: JsonObject | None = None, classification: int = 0) -> Record:
     return Record(
         ID, "risk", "Risk", "R-1", name, properties or {}, classification, None, None, 1, NOW, NOW, "", "", None, []
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.parametrize(
@@ -166,23 +166,46 @@ def test_how_pulses_are_written_is_read_where_there_are_some(change: JsonObject)
 def test_everybodys_kinds_are_written_as_a_pack_would_have_them_stored(key: str) -> None:
     kind = BUILT_IN_TYPES[key]
     assert to_row(list_built_in_types()[key]) == {
-        "display_name": kind.display_name, "properties": kind.properties, "rag": kind.rag
-    }  # fmt: skip
+        "display_name": kind.display_name,
+        "properties": kind.properties,
+        "rag": kind.rag,
+    }
 
 
 def test_the_kinds_that_the_sources_name_are_there() -> None:
     assert set(BUILT_IN_TYPES) == {
-        "project", "document", "task", "goal", "plan", "milestone", "risk", "requirement", "output", "finding",
-        "contract", "conversation",
-    }  # fmt: skip
+        "project",
+        "document",
+        "task",
+        "goal",
+        "plan",
+        "milestone",
+        "risk",
+        "requirement",
+        "output",
+        "finding",
+        "contract",
+        "conversation",
+    }
     assert {"kind", "severity", "status"} <= BUILT_IN_TYPES["finding"].properties.keys()
 
 
 def test_the_catalogue_has_every_relation_with_both_its_readings() -> None:
     assert set(relations.CATALOGUE) == {
-        "belongs_to_plan", "supports_goal", "depends_on", "targets_milestone", "references", "produces", "has_task",
-        "requires", "achieved_by", "referenced_by", "contains", "produced_by", "relates_to",
-    }  # fmt: skip
+        "belongs_to_plan",
+        "supports_goal",
+        "depends_on",
+        "targets_milestone",
+        "references",
+        "produces",
+        "has_task",
+        "requires",
+        "achieved_by",
+        "referenced_by",
+        "contains",
+        "produced_by",
+        "relates_to",
+    }
     assert relations.relation_phrase("depends_on", outgoing=True) == "needs first"
     assert relations.relation_phrase("depends_on", outgoing=False) == "is needed first by"
     assert relations.relation_phrase("stands_on", outgoing=True) == "stands on"

@@ -8,8 +8,16 @@ from parlour.text.words import MONTHS, WEEKDAYS, content_words, key_terms, stems
 
 def test_words_keep_codes_amounts_and_vowel_signs_whole() -> None:
     assert words("The RA-07 of L&T, 4,50,000 on 2026-03-02; 3rd floor!") == [
-        "the", "ra-07", "of", "l&t", "450000", "on", "2026-03-02", "3", "floor",
-    ]  # fmt: skip
+        "the",
+        "ra-07",
+        "of",
+        "l&t",
+        "450000",
+        "on",
+        "2026-03-02",
+        "3",
+        "floor",
+    ]
     assert words("मेरा भुगतान।") == ["मेरा", "भुगतान"]
     assert words("பணம், எப்போது?") == ["பணம்", "எப்போது"]
 
@@ -25,8 +33,11 @@ def test_key_terms_are_long_or_have_a_digit() -> None:
 
 def test_content_words_leave_stop_words_of_every_language_out() -> None:
     assert content_words("What is the notice period, and what is it in der Stadt? नोटिस क्या है") == [
-        "notice", "period", "stadt", "नोटिस",
-    ]  # fmt: skip
+        "notice",
+        "period",
+        "stadt",
+        "नोटिस",
+    ]
 
 
 @pytest.mark.parametrize(("one", "other"), [("approved invoices", "approving the invoice"), ("भुगतानों", "भुगतान")])

@@ -40,12 +40,22 @@ def test_everything_else_is_refused(now: datetime) -> None:
     good = {"iss": "parlour", "ten": str(UUID(int=1)), "sub": str(UUID(int=2)), "run": 3, "exp": now.timestamp() + 60}
     assert callbacks.verify_callback_token(signed(canonical_json(good).encode()), SECRET, now) == CALLBACK
     wrong = [
-        token(now, "t" * 40), "", "x", "a.b.c", token(now)[:-2], signed(b"[]"), signed(b"no json"), signed(b"{}"),
-        signed(canonical_json(good).encode(), typ="visitor+jwt"), signed(canonical_json({**good, "iss": "other"}).encode()),
-        signed(canonical_json({**good, "run": "x"}).encode()), signed(canonical_json({**good, "sub": 7}).encode()),
-        signed(canonical_json({**good, "exp": "soon"}).encode()), signed(canonical_json({**good, "exp": 1e30}).encode()),
+        token(now, "t" * 40),
+        "",
+        "x",
+        "a.b.c",
+        token(now)[:-2],
+        signed(b"[]"),
+        signed(b"no json"),
+        signed(b"{}"),
+        signed(canonical_json(good).encode(), typ="visitor+jwt"),
+        signed(canonical_json({**good, "iss": "other"}).encode()),
+        signed(canonical_json({**good, "run": "x"}).encode()),
+        signed(canonical_json({**good, "sub": 7}).encode()),
+        signed(canonical_json({**good, "exp": "soon"}).encode()),
+        signed(canonical_json({**good, "exp": 1e30}).encode()),
         jwt.PyJWS().encode(canonical_json(good).encode(), None, "none", {"typ": "tool-result+jwt"}),  # type: ignore[arg-type]
-    ]  # fmt: skip
+    ]
     for text in wrong:
         with pytest.raises(Unauthenticated):
             callbacks.verify_callback_token(text, SECRET, now)

@@ -1,13 +1,13 @@
 // The conversation with one binding on the web.
 
 import { Problem, call, events, kindly, newId } from "./api.js";
-import { Attaching, alongside, uploaded } from "./attaching.js";
+import { Attaching, alongside, uploaded } from "./attachments.js";
 import { autogrow, byId, h, notice, sendOnEnter, stickToEnd } from "./dom.js";
 import { Reply } from "./reply.js";
-import { forget, remember, remembered, rememberVisitor, visitor } from "./kept.js";
+import { forget, remember, remembered, rememberVisitor, visitor } from "./browser_storage.js";
 import { known, offer } from "./picker.js";
-import { Threads, begin } from "./threads.js";
-import { Watch } from "./watch.js";
+import { Threads, begin } from "./session_list.js";
+import { Watch } from "./session_poll.js";
 import { nobody, welcome } from "./welcome.js";
 
 const LONGEST = 8000; // characters, as the API counts them

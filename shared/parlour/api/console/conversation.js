@@ -1,8 +1,8 @@
 // A conversation as it was, for whoever may read it: where a search's card of a message leads.
 
 import { h } from "./dom.js";
-import { rich } from "./richtext.js";
-import { path as address } from "./said.js";
+import { rich } from "./rich_text.js";
+import { path as address } from "./formatting.js";
 
 const SEEN = { shared: "Visible to all members of the tenant with sufficient clearance.", role_gated: "Visible to viewers and editors with sufficient clearance." };
 

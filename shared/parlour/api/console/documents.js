@@ -1,9 +1,9 @@
 // The documents of a project in their order, and the text of one, opened at the heading or page that was found.
 
 import { h } from "./dom.js";
-import { rich } from "./richtext.js";
-import { path } from "./said.js";
-import { writing } from "./writing.js";
+import { rich } from "./rich_text.js";
+import { path } from "./formatting.js";
+import { writing } from "./document_form.js";
 
 /** A project's tree, or a document's text; nothing for other records. */
 export function documents(room, record, asked) {

@@ -1,7 +1,7 @@
 // The fields of a record's form, each by the type that the kind's definition gives the property.
 
 import { h } from "./dom.js";
-import { said, sentence, spaced } from "./said.js";
+import { said, sentence, spaced } from "./formatting.js";
 
 const EDITABLE = (value) => value === null || value === undefined || typeof value !== "object";
 

@@ -1,10 +1,10 @@
 // A record's files: what is there, how far each is, and new ones, sent to where the API says and watched until ready.
 
-import { asking } from "./asking.js";
+import { asking } from "./confirm.js";
 import { h } from "./dom.js";
 import { download } from "./download.js";
 import { glyph, sign } from "./icons.js";
-import { ago, level, path, size } from "./said.js";
+import { ago, level, path, size } from "./formatting.js";
 import { post } from "./upload.js";
 
 const LARGEST = 50 * 1024 * 1024; // bytes, as the API takes them

@@ -1,11 +1,11 @@
 // What a record is linked to, as every relation reads from here; whoever may, links and unlinks.
 
-import { asking } from "./asking.js";
+import { asking } from "./confirm.js";
 import { h } from "./dom.js";
 import { field, typed } from "./fields.js";
 import { sign } from "./icons.js";
-import { recordField } from "./recordfield.js";
-import { path, said } from "./said.js";
+import { recordField } from "./record_field.js";
+import { path, said } from "./formatting.js";
 
 const MOST = 50; // links on a page
 

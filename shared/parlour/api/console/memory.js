@@ -1,10 +1,10 @@
 // What agents remember of people, for whoever may look: who there is, and of each what, and where it came from.
 
-import { asking } from "./asking.js";
+import { asking } from "./confirm.js";
 import { h } from "./dom.js";
 import { sign } from "./icons.js";
-import { remembrance } from "./remembering.js";
-import { ago, sentence, spaced } from "./said.js";
+import { remembrance } from "./memory_list.js";
+import { ago, sentence, spaced } from "./formatting.js";
 
 const CHANNELS = { web: "Web", whatsapp: "WhatsApp" };
 const MOST = 100;

@@ -4,7 +4,7 @@
 import { call } from "./api.js";
 import { autogrow, byId, h, notice, sendOnEnter, stickToEnd } from "./dom.js";
 import { clock } from "./reply.js";
-import { whatsapp } from "./richtext.js";
+import { whatsapp } from "./rich_text.js";
 
 const EVERY = 1200;
 const STATUS = { read: "Read", delivered: "Delivered", sent: "Sent" };

@@ -2,8 +2,8 @@
 
 import { byId, h, notice } from "./dom.js";
 import { CAUSES, count } from "./layers.js";
-import { legend, picture } from "./picture.js";
-import { changes, dropped, reading } from "./reading.js";
+import { legend, picture } from "./prompt_chart.js";
+import { changes, dropped, reading } from "./prompt_text.js";
 
 export class PromptInspector {
   /** `ask(method, path)` is one call as whoever signed in. */

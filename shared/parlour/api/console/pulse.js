@@ -3,8 +3,8 @@
 import { sleep } from "./api.js";
 import { h } from "./dom.js";
 import { source } from "./reply.js";
-import { rich } from "./richtext.js";
-import { ago, level, path, spaced } from "./said.js";
+import { rich } from "./rich_text.js";
+import { ago, level, path, spaced } from "./formatting.js";
 
 const SOON = 4000; // between two looks while something is to come
 const SELDOM = 10_000; // the same when nothing is

@@ -2,12 +2,12 @@
 
 import { documents } from "./documents.js";
 import { byId, h, notice } from "./dom.js";
-import { editing } from "./editing.js";
+import { editing } from "./record_form.js";
 import { files } from "./files.js";
 import { glyph, sign } from "./icons.js";
 import { links } from "./links.js";
 import { pulse } from "./pulse.js";
-import { ago, level, path, said, sentence, spaced } from "./said.js";
+import { ago, level, path, said, sentence, spaced } from "./formatting.js";
 
 const OWN = "/console/"; // a default link into this page says nothing new
 const SOURCES = "sources"; // the property in which a record keeps what it was made from

@@ -2,9 +2,9 @@
 
 import { byId, h, notice } from "./dom.js";
 import { conversation } from "./conversation.js";
-import { creation } from "./editing.js";
+import { creation } from "./record_form.js";
 import { file } from "./files.js";
-import { listing } from "./listing.js";
+import { listing } from "./record_list.js";
 import { memory } from "./memory.js";
 import { record } from "./record.js";
 import { SCOPES, results } from "./search.js";

@@ -1,7 +1,7 @@
 // One reply of an agent, drawn while it comes and once more when it is complete.
 
 import { h } from "./dom.js";
-import { rich } from "./richtext.js";
+import { rich } from "./rich_text.js";
 
 const DOING = { search_knowledge: "Searching the documents" };
 

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { sign } from "./icons.js";
-import { path } from "./said.js";
+import { path } from "./formatting.js";
 
 const WITHOUT_A_RECORD = { chat_message: "conversation", file_chunk: "document", file_distillation: "document" };
 const LEAST = 4; // letters of a word that is marked in a preview

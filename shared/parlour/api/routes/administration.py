@@ -28,9 +28,14 @@ def create_key(wanted: NewKey, caller: Admin) -> CreatedKeyView:
     """Make an API key; its text is in this answer and nowhere else."""
     with caller.transaction() as tx:
         created = api_keys.create_key(
-            caller.principal, tx, name=wanted.name, roles=wanted.roles, clearance=wanted.clearance,
-            now=caller.now, new_id=caller.dependencies.new_id,
-        )  # fmt: skip
+            caller.principal,
+            tx,
+            name=wanted.name,
+            roles=wanted.roles,
+            clearance=wanted.clearance,
+            now=caller.now,
+            new_id=caller.dependencies.new_id,
+        )
     return CreatedKeyView(**KeyView.model_validate(created.key).model_dump(), key=created.text)
 
 
@@ -55,7 +60,7 @@ def add_member(wanted: NewMember, caller: Admin) -> MemberView:
     with caller.transaction() as tx:
         member = members.add_member(
             caller.principal, tx, **wanted.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
-        )  # fmt: skip
+        )
     return MemberView.model_validate(member)
 
 

@@ -64,20 +64,20 @@ def resolve_tool_call(call_id: UUID, body: ToolCallResolution, caller: Admin) ->
     with caller.transaction() as tx:
         ended = calls.resolve_call(caller.principal, tx, call_id, body.resolution, caller.now)
         wake = _record_results(caller, tx, [ended] if ended else [])
-        _add_audit_entry(caller, tx, "tool_call.resolved", f"tool_call:{call_id}", {"how": body.resolution})
+        _add_audit_entry(caller, tx, "tool_call.resolved", f"tool_call:{call_id}", {"resolution": body.resolution})
     if ended:
         return _resolved("Marked as done. The conversation continues.", wake)
     message = calls.dispatch_message(caller.principal.tenant_id, call_id, int(caller.now.timestamp()))
     return _resolved("The tool call is running again.", lambda: caller.dependencies.tools_queue.send([message]))
 
 
-@router.post("/attention/sends/{outbox_id}")
+@router.post("/attention/replies/{outbox_id}")
 def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> JsonObject:
     """A reply arrived; or it did not, and is sent again or let be."""
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
         unsent = outbox.resolve_reply(who, tx, outbox_id, body.resolution, caller.now)
-        _add_audit_entry(caller, tx, "reply.resolved", f"outbox:{outbox_id}", {"how": body.resolution})
+        _add_audit_entry(caller, tx, "reply.resolved", f"outbox:{outbox_id}", {"resolution": body.resolution})
     arrived = body.resolution == "arrived"
     if unsent is None:
         return _resolved("Marked as sent." if arrived else "Dismissed. The reply will not be sent.")
@@ -91,15 +91,15 @@ def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> Json
     )
 
 
-@router.get("/attention/failed-sends")
+@router.get("/attention/failed-replies")
 def list_failed_replies(caller: Viewer) -> JsonObject:
     """The replies of the last week that failed, latest first; they may be sent after all, but nothing waits for it."""
     with caller.transaction() as tx:
         found = outbox.list_failed(caller.principal, tx, caller.now, _MAX_ITEMS + 1)
-    return {"sends": [_reply_json(one) for one in found[:_MAX_ITEMS]], "more": len(found) > _MAX_ITEMS}
+    return {"replies": [_reply_json(one) for one in found[:_MAX_ITEMS]], "has_more": len(found) > _MAX_ITEMS}
 
 
-@router.post("/attention/failed-sends/{outbox_id}/redrive")
+@router.post("/attention/failed-replies/{outbox_id}/redrive")
 def redrive_reply(outbox_id: UUID, caller: Admin) -> JsonObject:
     """A reply that failed is sent after all, once what was in its way is mended."""
     who, queue = caller.principal, caller.dependencies.outbox_queue
@@ -187,45 +187,62 @@ def _resolved(message: str, wake: WakeFunction | None = None) -> JsonObject:
             wake()
     except QueueUnavailable as problem:
         log.warning("wake_failed", code=problem.code)
-        return {"message": f"{message} {_WAKE_DEFERRED}", "woken": False}
-    return {"message": message, "woken": True}
+        return {"message": f"{message} {_WAKE_DEFERRED}", "queued": False}
+    return {"message": message, "queued": True}
 
 
 def _attention_json(
-    tool_calls: Sequence[JsonObject], sends: Sequence[JsonObject], turns: Sequence[JsonObject], spending: JsonObject
+    tool_calls: Sequence[JsonObject], replies: Sequence[JsonObject], turns: Sequence[JsonObject], spending: JsonObject
 ) -> JsonObject:
-    lists = {"tool_calls": tool_calls, "sends": sends, "turns": turns}
+    lists = {"tool_calls": tool_calls, "replies": replies, "turns": turns}
     counts = {name: min(len(items), _MAX_ITEMS) for name, items in lists.items()}
     counts["spend"] = 1 if spending["problem"] else 0
     return {
         **{name: [*items[:_MAX_ITEMS]] for name, items in lists.items()},
         "spend": spending,
         "counts": {**counts, "total": sum(counts.values())},
-        "more": any(len(items) > _MAX_ITEMS for items in lists.values()),
+        "has_more": any(len(items) > _MAX_ITEMS for items in lists.values()),
     }
 
 
 def _tool_call_json(one: UnknownCall) -> JsonObject:
     return {
-        "id": str(one.id), "turn_id": str(one.turn_id), "session_id": str(one.session_id), "tool": one.name,
-        "arguments": one.arguments, "runs": one.runs, "at": one.started_at.isoformat(),
-    }  # fmt: skip
+        "id": str(one.id),
+        "turn_id": str(one.turn_id),
+        "session_id": str(one.session_id),
+        "tool": one.name,
+        "arguments": one.arguments,
+        "runs": one.runs,
+        "at": one.started_at.isoformat(),
+    }
 
 
 def _reply_json(one: StuckReply) -> JsonObject:
     return {
-        "id": str(one.id), "turn_id": str(one.turn_id) if one.turn_id else None, "session_id": str(one.session_id),
-        "state": one.state, "channel": one.channel, "recipient": f"…{one.recipient[-_SHOWN_DIGITS:]}", "text": one.text,
-        "why": one.problem or "", "at": one.created_at.isoformat(),
-    }  # fmt: skip
+        "id": str(one.id),
+        "turn_id": str(one.turn_id) if one.turn_id else None,
+        "session_id": str(one.session_id),
+        "state": one.state,
+        "channel": one.channel,
+        "recipient": f"…{one.recipient[-_SHOWN_DIGITS:]}",
+        "text": one.text,
+        "problem": one.problem or "",
+        "at": one.created_at.isoformat(),
+    }
 
 
 def _turn_json(one: FailedTurn) -> JsonObject:
     return {
-        "id": str(one.id), "turn_id": str(one.id), "session_id": str(one.session_id), "channel": one.channel,
-        "binding": one.binding, "texts": [*one.message_texts], "problem": one.problem or "", "attempts": one.attempt_count,
+        "id": str(one.id),
+        "turn_id": str(one.id),
+        "session_id": str(one.session_id),
+        "channel": one.channel,
+        "binding": one.binding,
+        "texts": [*one.message_texts],
+        "problem": one.problem or "",
+        "attempts": one.attempt_count,
         "at": one.finished_at.isoformat(),
-    }  # fmt: skip
+    }
 
 
 def _spend_json(today: SpendToday) -> JsonObject:
@@ -241,6 +258,10 @@ def _spend_json(today: SpendToday) -> JsonObject:
     elif reached:
         problem = "Today's cap is reached. Users get a canned reply until 0:00 UTC."
     return {
-        "spent_usd": f"{today.spent_usd:f}", "reserved_usd": f"{today.reserved_usd:f}", "cap_usd": f"{today.cap_usd:f}",
-        "stopped": today.is_stopped, "reached": reached, "problem": problem,
-    }  # fmt: skip
+        "spent_usd": f"{today.spent_usd:f}",
+        "reserved_usd": f"{today.reserved_usd:f}",
+        "cap_usd": f"{today.cap_usd:f}",
+        "stopped": today.is_stopped,
+        "cap_reached": reached,
+        "problem": problem,
+    }

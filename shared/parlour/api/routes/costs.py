@@ -55,10 +55,15 @@ def resume_model_calls(caller: Admin) -> JsonObject:
 def _today_json(caller: Caller, tx: Transaction) -> JsonObject:
     today = spend.read_today(caller.principal, tx, caller.dependencies.default_daily_cap, caller.now)
     return {
-        "spent_usd": f"{today.spent_usd:f}", "reserved_usd": f"{today.reserved_usd:f}", "cap_usd": f"{today.cap_usd:f}",
-        "own_cap": today.own_cap_usd is not None, "warned_percent": today.warned_percent, "stopped": today.is_stopped,
-        "stopped_at": today.stopped_at.isoformat() if today.stopped_at else None, "stopped_by": today.stopped_by,
-    }  # fmt: skip
+        "spent_usd": f"{today.spent_usd:f}",
+        "reserved_usd": f"{today.reserved_usd:f}",
+        "cap_usd": f"{today.cap_usd:f}",
+        "has_own_cap": today.own_cap_usd is not None,
+        "warned_percent": today.warned_percent,
+        "stopped": today.is_stopped,
+        "stopped_at": today.stopped_at.isoformat() if today.stopped_at else None,
+        "stopped_by": today.stopped_by,
+    }
 
 
 def _add_audit_entry(caller: Caller, tx: Transaction, action: str, details: JsonObject) -> None:

@@ -112,7 +112,7 @@ def create_document(wanted: NewDocument, caller: Editor) -> DocumentView:
     with caller.transaction() as tx:
         document = authored_documents.create_document(
             caller.principal, tx, **wanted.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
-        )  # fmt: skip
+        )
     caller.request_embedding()
     return DocumentView.model_validate(document)
 

@@ -63,7 +63,7 @@ def create_entity(
     """Make a record. A project gets its context document with it, a document an empty text and a place in its tree."""
     if wanted.context_text and wanted.type != PROJECT_TYPE:
         raise InvalidRequest("context_text: only projects have it; put the text into a property")
-    new = RecordInput(**wanted.model_dump(exclude={"words"}))
+    new = RecordInput(**wanted.model_dump(exclude={"context_text"}))
     origin = f"{caller.principal.name}:{idempotency_key}" if idempotency_key else None
     with caller.transaction() as tx:
         shown = _record_view(tx, _create(caller, tx, new, wanted.context_text, origin), response)
@@ -89,9 +89,15 @@ def list_entities(
     }
     with caller.transaction() as tx:
         page = crud.list_records(
-            caller.principal, tx, type=type or None, project=project or None, where=where, text=text, cursor=cursor,
+            caller.principal,
+            tx,
+            type=type or None,
+            project=project or None,
+            where=where,
+            text=text,
+            cursor=cursor,
             limit=limit,
-        )  # fmt: skip
+        )
         kinds = type_registry.list_record_types(tx)
     shown = [RecordView.from_record(entity, kinds[entity.type]) for entity in page.records]
     return RecordPageView(entities=shown, next_cursor=page.next_cursor)
@@ -137,7 +143,7 @@ def delete_entity(type_key: str, key: str, caller: Editor, version: Version = No
     _delete(caller, f"{type_key}/{key}", version, if_match)
 
 
-@router.post("/edges", status_code=201)
+@router.post("/links", status_code=201)
 def create_link(wanted: NewLink, caller: Editor) -> LinkView:
     """Link two records; linking them so again gives the link that is there."""
     with caller.transaction() as tx:
@@ -148,7 +154,7 @@ def create_link(wanted: NewLink, caller: Editor) -> LinkView:
     return LinkView.model_validate(edge)
 
 
-@router.delete("/edges", status_code=204)
+@router.delete("/links", status_code=204)
 def delete_link(source: ShortQuery, target: ShortQuery, relation: ShortQuery, caller: Editor) -> None:
     """Take a link away."""
     with caller.transaction() as tx:
@@ -166,9 +172,18 @@ def _create(caller: Caller, tx: Transaction, new: RecordInput, context_text: str
         return projects.create_project(caller.principal, tx, new, context_text, now, new_id, origin).project
     if new.type == authored_documents.DOCUMENT_TYPE:
         document = authored_documents.create_document(
-            caller.principal, tx, new.project, new.name, key=new.key, classification=new.classification,
-            properties=new.properties, state="", origin=origin, now=now, new_id=new_id,
-        )  # fmt: skip
+            caller.principal,
+            tx,
+            new.project,
+            new.name,
+            key=new.key,
+            classification=new.classification,
+            properties=new.properties,
+            state="",
+            origin=origin,
+            now=now,
+            new_id=new_id,
+        )
         return crud.get_record(caller.principal, tx, document.handle)
     return crud.create_record(caller.principal, tx, new, now, new_id, origin)
 
@@ -184,7 +199,7 @@ def _update(caller: Caller, ref: RecordRef, change: RecordPatchBody, if_match: s
     with caller.transaction() as tx:
         entity = authored_documents.update_record_and_document(
             caller.principal, tx, ref, RecordPatch(**given), version, caller.now, caller.dependencies.new_id
-        )  # fmt: skip
+        )
         shown = _record_view(tx, entity, response)
     caller.request_embedding()
     return shown
@@ -194,7 +209,7 @@ def _delete(caller: Caller, ref: RecordRef, version: int | None, if_match: str) 
     with caller.transaction() as tx:
         authored_documents.delete_record_and_document(
             caller.principal, tx, ref, _expected_version(version, if_match), caller.now, caller.dependencies.new_id
-        )  # fmt: skip
+        )
     caller.request_embedding()
 
 

@@ -18,7 +18,7 @@ from parlour.erasure.report import ErasableKind, ErasureTarget, shorten_report
 from parlour.infra.json_values import JsonObject
 from parlour.principal import Principal
 
-router = APIRouter(prefix="/v1", tags=["forgetting"])
+router = APIRouter(prefix="/v1", tags=["erasure"])
 
 _TIME_LIMIT = timedelta(seconds=25)
 """What is not done by then waits for whoever asks again: an answer may take 29 seconds."""
@@ -28,29 +28,34 @@ KeepRecords = Annotated[bool, Query(description="keep the records that its turns
 Limit = Annotated[int, Query(ge=1, le=200)]
 
 
-@router.post("/forgettings")
+@router.post("/erasures")
 def create_erasure(wanted: NewErasure, caller: Admin) -> JsonObject:
     """Forget something, or with `dry_run` only report what would be erased."""
     return run_erasure(caller, wanted.kind, wanted.id, dry_run=wanted.dry_run, keep_records=wanted.keep_records)
 
 
-@router.get("/forgettings")
+@router.get("/erasures")
 def list_erasures(caller: Admin, limit: Limit = 50) -> JsonObject:
     """What was forgotten or is under way, latest first; the reports are read one by one."""
     with caller.transaction() as tx:
         found = execution.list_erasures(caller.principal, tx, limit)
     return {
-        "forgettings": [
+        "erasures": [
             {
-                "id": str(row.id), "kind": row.kind, "target_id": str(row.target_id), "asked_by": row.requested_by,
-                "at": row.at.isoformat(), "finished": row.is_finished, "counts": row.counts,
+                "id": str(row.id),
+                "kind": row.kind,
+                "target_id": str(row.target_id),
+                "requested_by": row.requested_by,
+                "at": row.at.isoformat(),
+                "finished": row.is_finished,
+                "counts": row.counts,
             }
             for row in found
         ]
-    }  # fmt: skip
+    }
 
 
-@router.get("/forgettings/{report_id}")
+@router.get("/erasures/{report_id}")
 def get_erasure(report_id: UUID, caller: Admin) -> JsonObject:
     """What became of each row, and what is out of reach."""
     with caller.transaction() as tx:
@@ -66,15 +71,20 @@ def erase_user(user_id: UUID, caller: Admin, dry_run: DryRun = False, keep_recor
 @router.delete("/messages/{message_id}")
 def erase_message(
     message_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False
-) -> JsonObject:  # fmt: skip
+) -> JsonObject:
     """Forget what one message said, and all that was made of it; its place in the conversation stays, empty."""
     return run_erasure(caller, "message", message_id, dry_run=dry_run, keep_records=keep_records)
 
 
 def run_erasure(
-    caller: Caller, kind: ErasableKind, target_id: UUID, *,
-    dry_run: bool = False, keep_records: bool = False, requested_by: Principal | None = None,
-) -> JsonObject:  # fmt: skip
+    caller: Caller,
+    kind: ErasableKind,
+    target_id: UUID,
+    *,
+    dry_run: bool = False,
+    keep_records: bool = False,
+    requested_by: Principal | None = None,
+) -> JsonObject:
     """The report. `asked_by`: whom the caller is taken for, where it is their own that they have forgotten."""
     services, until = caller.dependencies, caller.now + _TIME_LIMIT
 

@@ -46,9 +46,15 @@ def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None
     services, said = caller.dependencies, body or UploadCompletion()
     with services.databases.borrow() as database:
         file = uploads.complete_upload(
-            caller.principal, database, services.upload_bucket, services.ingest_queue, file_id, caller.now,
-            version=said.version, name=said.name,
-        )  # fmt: skip
+            caller.principal,
+            database,
+            services.upload_bucket,
+            services.ingest_queue,
+            file_id,
+            caller.now,
+            version=said.version,
+            name=said.name,
+        )
     return FileView.model_validate(file)
 
 

@@ -15,7 +15,14 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.memory.facts import shared_facts
 from parlour.memory.facts.shared_facts import NewSharedFact
 from parlour.memory.inspection import fact_edit, user_memory
-from parlour.memory.inspection.user_memory import EpisodeRow, FactRow, UserMemory
+from parlour.memory.inspection.user_memory import (
+    EpisodeRow,
+    FactRow,
+    SharedFactRow,
+    UserMemory,
+    UserRow,
+    UserSummaryRow,
+)
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 
@@ -45,14 +52,14 @@ def get_user_memory(user_id: UUID, caller: Viewer) -> JsonObject:
         return _memory_json(user_memory.read_user_memory(caller.principal, tx, user_id))
 
 
-@router.get("/memory/common")
+@router.get("/memory/shared-facts")
 def list_shared_facts(caller: Viewer) -> JsonObject:
     """What is known to whole personas and teams, and told to everybody whom they talk to."""
     with caller.transaction() as tx:
         return {"facts": [_shared_fact_json(one) for one in user_memory.list_shared_facts(caller.principal, tx)]}
 
 
-@router.put("/memory/common")
+@router.put("/memory/shared-facts")
 def set_shared_fact(told: SharedFactChange, caller: Editor) -> JsonObject:
     """Have something known to a whole persona or team; what was known under the key is kept as what was before."""
     wanted = NewSharedFact(told.scope, told.slug, told.key, told.value)
@@ -66,8 +73,14 @@ def update_fact(fact_id: UUID, wanted: FactChange, caller: AnyCaller) -> JsonObj
     """Put a fact right: a visitor one of their own, an editor any. What was there is kept as what was known before."""
     with caller.transaction() as tx:
         edited = fact_edit.edit_fact(
-            caller.principal, tx, fact_id, wanted.value, _visitor_binding(caller), caller.now, caller.dependencies.new_id
-        )  # fmt: skip
+            caller.principal,
+            tx,
+            fact_id,
+            wanted.value,
+            _visitor_binding(caller),
+            caller.now,
+            caller.dependencies.new_id,
+        )
     return {"id": str(edited)}
 
 
@@ -79,7 +92,7 @@ def erase_fact(fact_id: UUID, caller: AnyCaller) -> JsonObject:
     with caller.transaction() as tx:
         rows = fact_edit.fact_with_history(who, tx, fact_id, _visitor_binding(caller))
     entitled = replace(who, roles=frozenset({"admin"})) if who.kind == "user" else who
-    return {"forgotten": [run_erasure(caller, "fact", one, requested_by=entitled)["id"] for one in rows]}
+    return {"erased": [run_erasure(caller, "fact", one, requested_by=entitled)["id"] for one in rows]}
 
 
 def _visitor_binding(caller: Caller) -> UUID | None:
@@ -97,43 +110,77 @@ def _memory_json(found: UserMemory) -> JsonObject:
 
 def _user_summary_json(one: UserSummaryRow) -> JsonObject:
     return {
-        "id": str(one.id), "name": one.display_name or "", "digits": one.phone_last_digits or "",
-        "channels": _as_list(one.channels), "sessions": one.session_count, "facts": one.fact_count, "episodes": one.episode_count,
+        "id": str(one.id),
+        "name": one.display_name or "",
+        "phone_last_digits": one.phone_last_digits or "",
+        "channels": _as_list(one.channels),
+        "session_count": one.session_count,
+        "fact_count": one.fact_count,
+        "episode_count": one.episode_count,
         "last_active_at": one.last_active_at.isoformat(),
-    }  # fmt: skip
+    }
 
 
 def _user_json(one: UserRow) -> JsonObject:
     return {
-        "id": str(one.id), "name": one.display_name or "", "digits": one.phone_last_digits or "",
-        "channels": _as_list(one.channels), "created_at": one.created_at.isoformat(),
-    }  # fmt: skip
+        "id": str(one.id),
+        "name": one.display_name or "",
+        "phone_last_digits": one.phone_last_digits or "",
+        "channels": _as_list(one.channels),
+        "created_at": one.created_at.isoformat(),
+    }
 
 
 def _fact_json(one: FactRow) -> JsonObject:
     return {
-        "id": str(one.id), "key": one.key, "value": one.value, "confidence": one.confidence, "origin": one.origin,
-        "by_person": (one.edited_by or "").partition(":")[0], "since": one.valid_from.isoformat(),
-        "sure_at": one.last_confirmed_at.isoformat(), "recalled": one.recall_count, "used": one.use_count,
-        "last_used_at": _iso(one.last_used_at), "session_id": str(one.session_id) if one.session_id else None,
-        "binding": one.binding_slug, "agent": one.agent_name, "said": [*one.evidence_messages], "earlier": [*one.previous_values],
-    }  # fmt: skip
+        "id": str(one.id),
+        "key": one.key,
+        "value": one.value,
+        "confidence": one.confidence,
+        "origin": one.origin,
+        "edited_by": (one.edited_by or "").partition(":")[0],
+        "since": one.valid_from.isoformat(),
+        "last_confirmed_at": one.last_confirmed_at.isoformat(),
+        "recall_count": one.recall_count,
+        "use_count": one.use_count,
+        "last_used_at": _iso(one.last_used_at),
+        "session_id": str(one.session_id) if one.session_id else None,
+        "binding": one.binding_slug,
+        "agent": one.agent_name,
+        "evidence_messages": [*one.evidence_messages],
+        "previous_values": [*one.previous_values],
+    }
 
 
 def _episode_json(one: EpisodeRow) -> JsonObject:
     return {
-        "id": str(one.id), "text": one.text, "from": one.from_at.isoformat(), "until": one.until_at.isoformat(),
-        "folded": one.merged_count, "recalled": one.recall_count, "used": one.use_count, "session_id": str(one.session_id),
-        "binding": one.binding_slug, "agent": one.agent_name,
-    }  # fmt: skip
+        "id": str(one.id),
+        "text": one.text,
+        "from": one.from_at.isoformat(),
+        "until": one.until_at.isoformat(),
+        "merged_count": one.merged_count,
+        "recall_count": one.recall_count,
+        "use_count": one.use_count,
+        "session_id": str(one.session_id),
+        "binding": one.binding_slug,
+        "agent": one.agent_name,
+    }
 
 
 def _shared_fact_json(one: SharedFactRow) -> JsonObject:
     return {
-        "id": str(one.id), "scope": one.scope, "whose": one.owner_name, "key": one.key, "value": one.value,
-        "confidence": one.confidence, "origin": one.origin, "since": one.valid_from.isoformat(),
-        "sure_at": one.last_confirmed_at.isoformat(), "recalled": one.recall_count, "used": one.use_count,
-    }  # fmt: skip
+        "id": str(one.id),
+        "scope": one.scope,
+        "owner_name": one.owner_name,
+        "key": one.key,
+        "value": one.value,
+        "confidence": one.confidence,
+        "origin": one.origin,
+        "since": one.valid_from.isoformat(),
+        "last_confirmed_at": one.last_confirmed_at.isoformat(),
+        "recall_count": one.recall_count,
+        "use_count": one.use_count,
+    }
 
 
 def _as_list(names: Sequence[str] | None) -> list[Json]:

@@ -21,4 +21,4 @@ def redrive_dead_letters(wanted: RedriveRequest, services: OperatorDependencies)
     """Move a queue's dead letters back to it, oldest first; what is left takes another call."""
     done = services.dead_letters[wanted.queue].redrive(wanted.limit)
     log.info("dead_letters_redriven", queue=wanted.queue, moved=done.moved_count, left=done.remaining_count)
-    return {"queue": wanted.queue, "moved": done.moved_count, "left": done.remaining_count}
+    return {"queue": wanted.queue, "moved": done.moved_count, "remaining": done.remaining_count}

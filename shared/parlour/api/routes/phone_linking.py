@@ -33,9 +33,16 @@ def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCall
     binding, services = _visitor_binding(caller, session_id), caller.dependencies
     with services.databases.borrow() as database:
         asked = request_code(
-            caller.principal, database, binding, session_id, wanted.phone, code=link_codes.generate_code(secrets.randbelow),
-            secret=services.token_secret(), now=caller.now, new_id=services.new_id,
-        )  # fmt: skip
+            caller.principal,
+            database,
+            binding,
+            session_id,
+            wanted.phone,
+            code=link_codes.generate_code(secrets.randbelow),
+            secret=services.token_secret(),
+            now=caller.now,
+            new_id=services.new_id,
+        )
     _send_code(caller, asked)
     return PhoneLinkStarted(link_id=asked.link_id, expires_at=asked.expires_at, message=_CODE_SENT)
 
@@ -46,9 +53,14 @@ def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, ca
     binding, services = _visitor_binding(caller, session_id), caller.dependencies
     with services.databases.borrow() as database:
         joined = merge_user(
-            caller.principal, database, link_id, given.code, secret=services.token_secret(), now=caller.now,
+            caller.principal,
+            database,
+            link_id,
+            given.code,
+            secret=services.token_secret(),
+            now=caller.now,
             new_id=services.new_id,
-        )  # fmt: skip
+        )
     tenant_id = caller.principal.tenant_id
     token = services.authenticator.issue_visitor_token(
         VisitorClaims(tenant_id, joined.user_id, binding.id, joined.session_id), caller.now
@@ -57,9 +69,12 @@ def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, ca
         VisitorClaims(tenant_id, joined.user_id, binding.id, None), caller.now
     )
     return PhoneLinked(
-        session_id=joined.session_id, token=token.text, visitor_token=whole.text, visitor_expires_at=whole.expires_at,
+        session_id=joined.session_id,
+        token=token.text,
+        visitor_token=whole.text,
+        visitor_expires_at=whole.expires_at,
         expires_at=token.expires_at,
-    )  # fmt: skip
+    )
 
 
 def _visitor_binding(caller: Caller, session_id: UUID) -> Binding:

@@ -22,13 +22,13 @@ def explain_prompt(turn_id: UUID, caller: Viewer, step: Step = None) -> JsonObje
         return explanation.explain_turn(caller.principal, tx, turn_id, step)
 
 
-@router.get("/words")
+@router.get("/texts")
 def get_prompt_texts(
     turn_id: UUID, caller: Viewer, hashes: Annotated[list[str], Query(alias="hash", max_length=explanation.MAX_TEXTS)]
 ) -> JsonObject:
     """Texts of the turn's prompts by their hashes; null for one that was forgotten."""
     with caller.transaction() as tx:
-        return {"words": {**explanation.read_texts(caller.principal, tx, turn_id, hashes)}}
+        return {"texts": {**explanation.read_texts(caller.principal, tx, turn_id, hashes)}}
 
 
 @router.get("/diff")

@@ -86,7 +86,7 @@ def compare_versions(record: PathRecord, caller: Reader, before: Version = None,
         return version_history.diff_versions(caller.principal, tx, record, before, after)
 
 
-@record_router.get("/why")
+@record_router.get("/prompt")
 def explain_pulse(record: PathRecord, caller: Viewer, version: Version = None) -> JsonObject:
     """The prompt that it came of: every candidate, in or out and why, and the prompt made again."""
     with caller.transaction() as tx:
@@ -117,7 +117,7 @@ def put_pulse_cap(change: PulseCapChange, caller: Admin) -> JsonObject:
             target = f"tenant:{caller.principal.tenant_id}"
             audit.add_entry(
                 caller.principal, tx, "pulse_cap.changed", target, told, caller.now, caller.dependencies.new_id
-            )  # fmt: skip
+            )
         told_now = _statistics_json(caller, tx, 1)
     caller.request_embedding()  # what waited for room is due now
     return told_now

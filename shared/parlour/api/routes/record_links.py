@@ -18,7 +18,11 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 
 @router.get("/{record_id:uuid}/links")
 def list_links_by_id(
-    record_id: UUID, caller: Reader, type: TypeKey = None, page: PageNumber = 1, limit: Limit = 50
+    record_id: UUID,
+    caller: Reader,
+    type: TypeKey = None,  # noqa: A002 - the query's name
+    page: PageNumber = 1,
+    limit: Limit = 50,
 ) -> JsonObject:
     """One page of what a record is linked to, either way, the active first: each with its relations and directions."""
     return _links_json(caller, record_id, type, page, limit)
@@ -26,7 +30,12 @@ def list_links_by_id(
 
 @router.get("/{type_key}/{key}/links")
 def list_links(
-    type_key: str, key: str, caller: Reader, type: TypeKey = None, page: PageNumber = 1, limit: Limit = 50
+    type_key: str,
+    key: str,
+    caller: Reader,
+    type: TypeKey = None,  # noqa: A002 - the query's name
+    page: PageNumber = 1,
+    limit: Limit = 50,
 ) -> JsonObject:
     """The same for a record named by its handle."""
     return _links_json(caller, f"{type_key}/{key}", type, page, limit)
@@ -37,9 +46,13 @@ def _links_json(caller: Caller, ref: UUID | str, type_filter: str | None, page_n
         page = linked_records.read_linked_page(
             caller.principal, tx, ref, type_key=type_filter, page_number=page_number, limit=limit
         )
-    kinds: list[Json] = [{"kind": one.key, "name": one.name, "total": one.total} for one in page.linked.types]
-    links: list[Json] = [one.to_json() | {"kind_name": one.type_name} for one in page.linked.records]
+    types: list[Json] = [{"type": one.key, "name": one.name, "total": one.total} for one in page.linked.types]
+    links: list[Json] = [one.to_json() | {"type_name": one.type_name} for one in page.linked.records]
     return {
-        "record": page.linked.handle, "name": page.linked.name, "kinds": kinds, "links": links, "page": page.page_number,
+        "record": page.linked.handle,
+        "name": page.linked.name,
+        "types": types,
+        "links": links,
+        "page": page.page_number,
         "pages": page.page_count,
-    }  # fmt: skip
+    }

@@ -36,8 +36,10 @@ def get_reembedding(caller: Viewer) -> JsonObject:
 
 def _reembedding_json(moving: Reembedding) -> JsonObject:
     return {
-        "space": moving.space, "done": moving.done, "total": moving.total,
+        "space": moving.space,
+        "done": moving.done,
+        "total": moving.total,
         "started_at": moving.started_at.isoformat(),
         "finished_at": moving.finished_at.isoformat() if moving.finished_at else None,
         "cleared_at": moving.cleared_at.isoformat() if moving.cleared_at else None,
-    }  # fmt: skip
+    }

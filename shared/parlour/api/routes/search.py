@@ -54,9 +54,15 @@ def run_search(
     vectors = _embed_query(caller, list(dict.fromkeys([wanted, asked])))
     with caller.transaction() as tx:
         found = search(
-            caller.principal, tx, query=asked, vector=vectors.get(wanted), unexpanded_vector=vectors.get(asked), scope=where,
-            previous=before, limit=limit,
-        )  # fmt: skip
+            caller.principal,
+            tx,
+            query=asked,
+            vector=vectors.get(wanted),
+            unexpanded_vector=vectors.get(asked),
+            scope=where,
+            previous=before,
+            limit=limit,
+        )
         drawn, beside = (
             make_cards(caller.principal, tx, found, wanted),
             find_related_records(caller.principal, tx, found),

@@ -71,10 +71,15 @@ def open_session(wanted: NewSession, services: AppDependencies, given: RequestCr
     )
     greeter = PublicAgent(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
     return OpenedSession(
-        session_id=session_id, token=token.text, visitor_token=whole.text if whole else None,
-        visitor_expires_at=whole.expires_at if whole else None, expires_at=token.expires_at, binding=greeter,
-        entity=_record_label(about) if about else None, resumed=latest is not None,
-    )  # fmt: skip
+        session_id=session_id,
+        token=token.text,
+        visitor_token=whole.text if whole else None,
+        visitor_expires_at=whole.expires_at if whole else None,
+        expires_at=token.expires_at,
+        binding=greeter,
+        entity=_record_label(about) if about else None,
+        resumed=latest is not None,
+    )
 
 
 @router.get("/{session_id}")
@@ -95,8 +100,15 @@ def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller)
     upload_id = services.new_id(caller.now)
     with caller.transaction() as tx:
         started = attachment_uploads.start_upload(
-            caller.principal, tx, services.media_bucket, session_id, wanted.name, wanted.size_bytes, caller.now, upload_id
-        )  # fmt: skip
+            caller.principal,
+            tx,
+            services.media_bucket,
+            session_id,
+            wanted.name,
+            wanted.size_bytes,
+            caller.now,
+            upload_id,
+        )
     form = UploadFormView(url=started.upload_form.url, fields=started.upload_form.fields)
     return AttachmentStarted(id=started.id, name=started.name, upload=form)
 
@@ -113,9 +125,16 @@ def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Me
             caller.principal, database, services.media_bucket, session_id, named, name, caller.now, services.new_id
         )
         message_id = inbound_messages.receive_web_message(
-            caller.principal, database, services.turns_web_queue, session_id, message.text, message.client_message_id,
-            caller.now, services.new_id, gathered,
-        )  # fmt: skip
+            caller.principal,
+            database,
+            services.turns_web_queue,
+            session_id,
+            message.text,
+            message.client_message_id,
+            caller.now,
+            services.new_id,
+            gathered,
+        )
     return MessageAccepted(message_id=message_id, received_at=caller.now)
 
 

@@ -60,9 +60,17 @@ class _CodeRequest:
 
 
 def request_code(
-    principal: Principal, database: Database, binding: Binding, session_id: UUID, phone: str, *, code: str, secret: str,
-    now: datetime, new_id: NewId,
-) -> RequestedCode:  # fmt: skip
+    principal: Principal,
+    database: Database,
+    binding: Binding,
+    session_id: UUID,
+    phone: str,
+    *,
+    code: str,
+    secret: str,
+    now: datetime,
+    new_id: NewId,
+) -> RequestedCode:
     """Send a code to `phone`, to which the visitor says they agree; the caller wakes the outbox with what comes back.
 
     Raises InvalidRequest for what is no number with a country code, NotFound when the binding answers no phones,
@@ -75,9 +83,18 @@ def request_code(
         raise Forbidden("only a visitor can link a phone number")
     link_id, message_id, outbox_id = new_id(now), new_id(now), new_id(now)
     asking = _CodeRequest(
-        principal, binding, session_id, number, code, link_codes.hash_code(secret, link_id, code), link_id, message_id, outbox_id,
-        now, new_id,
-    )  # fmt: skip
+        principal,
+        binding,
+        session_id,
+        number,
+        code,
+        link_codes.hash_code(secret, link_id, code),
+        link_id,
+        message_id,
+        outbox_id,
+        now,
+        new_id,
+    )
     asked = database.run(principal, partial(_store_request, asking))
     log.info(
         "phone_code_requested", tenant_id=principal.tenant_id, link_id=link_id, sent=asked.pending_reply is not None
@@ -105,7 +122,7 @@ def _check_rate_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> 
     store.lock_phone_number(tx, user_id, asking.phone)
     before = store.count_recent_codes(
         tx, user_id, asking.phone, asking.binding.id, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
-    )  # fmt: skip
+    )
     if max(before.user_last_hour, before.phone_last_hour) >= link_codes.MAX_CODES_PER_HOUR:
         raise Conflict("too many codes were requested: wait an hour, then request a new one")
     if before.binding_last_hour >= link_codes.MAX_BINDING_CODES_PER_HOUR:
@@ -132,13 +149,23 @@ def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
     else:
         contact = _create_contact(asking, tx, known)
     store.insert_code_message(
-        tx, message_id=asking.message_id, session_id=contact.session_id, binding_id=asking.binding.id,
-        body=link_codes.render_code_message(asking.code, asking.binding.display_name), now=asking.now,
-    )  # fmt: skip
+        tx,
+        message_id=asking.message_id,
+        session_id=contact.session_id,
+        binding_id=asking.binding.id,
+        body=link_codes.render_code_message(asking.code, asking.binding.display_name),
+        now=asking.now,
+    )
     outbox.enqueue(
-        tx, outbox_id=asking.outbox_id, session_id=contact.session_id, message_id=asking.message_id,
-        binding_id=asking.binding.id, channel=PHONE_CHANNEL, recipient=asking.phone, now=asking.now,
-    )  # fmt: skip
+        tx,
+        outbox_id=asking.outbox_id,
+        session_id=contact.session_id,
+        message_id=asking.message_id,
+        binding_id=asking.binding.id,
+        channel=PHONE_CHANNEL,
+        recipient=asking.phone,
+        now=asking.now,
+    )
     return contact
 
 
@@ -150,16 +177,27 @@ def _is_reachable(known: ContactRow | None, settings: object, now: datetime) -> 
 
 def _create_contact(asking: _CodeRequest, tx: Transaction, known: ContactRow | None) -> _Contact:
     contact = users.find_or_create_contact(
-        tx, channel=PHONE_CHANNEL, address=asking.phone, display_name=None, binding_id=asking.binding.id, now=asking.now,
+        tx,
+        channel=PHONE_CHANNEL,
+        address=asking.phone,
+        display_name=None,
+        binding_id=asking.binding.id,
+        now=asking.now,
         new_id=asking.new_id,
-    )  # fmt: skip
+    )
     return _Contact(contact.user_id, contact.session_id, is_new=known is None)
 
 
 def _new_link(asking: _CodeRequest, user_id: UUID, contact: _Contact | None) -> NewLink:
     return NewLink(
-        link_id=asking.link_id, user_id=user_id, binding_id=asking.binding.id, session_id=asking.session_id,
-        contact_id=contact.user_id if contact else None, is_new=contact is not None and contact.is_new,
-        message_id=asking.message_id if contact else None, phone=asking.phone, code_hash=asking.code_hash,
+        link_id=asking.link_id,
+        user_id=user_id,
+        binding_id=asking.binding.id,
+        session_id=asking.session_id,
+        contact_id=contact.user_id if contact else None,
+        is_new=contact is not None and contact.is_new,
+        message_id=asking.message_id if contact else None,
+        phone=asking.phone,
+        code_hash=asking.code_hash,
         expires_at=asking.expires_at,
-    )  # fmt: skip
+    )

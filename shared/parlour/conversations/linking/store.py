@@ -103,7 +103,7 @@ class CodeExpiry:
 
 def count_recent_codes(
     tx: Transaction, user_id: UUID, phone: str, binding_id: UUID, link_id: UUID, *, hour: datetime, day: datetime
-) -> CodeCounts:  # fmt: skip
+) -> CodeCounts:
     values = {"user_id": user_id, "phone": phone, "binding_id": binding_id, "link_id": link_id}
     return tx.one(SQL["count_recent_codes"], CodeCounts, hour=hour, day=day, **values)
 
@@ -124,16 +124,30 @@ def insert_code_message(
     tx: Transaction, *, message_id: UUID, session_id: UUID, binding_id: UUID, body: str, now: datetime
 ) -> None:
     tx.run(
-        SQL["insert_code_message"], message_id=message_id, session_id=session_id, binding_id=binding_id, body=body, now=now
-    )  # fmt: skip
+        SQL["insert_code_message"],
+        message_id=message_id,
+        session_id=session_id,
+        binding_id=binding_id,
+        body=body,
+        now=now,
+    )
 
 
 def insert_link(tx: Transaction, link: NewLink, now: datetime) -> None:
     tx.run(
-        SQL["insert_link"], link_id=link.link_id, user_id=link.user_id, binding_id=link.binding_id,
-        session_id=link.session_id, contact_id=link.contact_id, is_new=link.is_new, message_id=link.message_id,
-        phone=link.phone, code_hash=link.code_hash, expires_at=link.expires_at, now=now,
-    )  # fmt: skip
+        SQL["insert_link"],
+        link_id=link.link_id,
+        user_id=link.user_id,
+        binding_id=link.binding_id,
+        session_id=link.session_id,
+        contact_id=link.contact_id,
+        is_new=link.is_new,
+        message_id=link.message_id,
+        phone=link.phone,
+        code_hash=link.code_hash,
+        expires_at=link.expires_at,
+        now=now,
+    )
 
 
 def record_attempt(
@@ -182,9 +196,16 @@ def find_main_session(tx: Transaction, user_id: UUID, binding_id: UUID) -> UUID 
 
 
 _MERGE_QUERIES = (
-    "end_doubles", "move_facts", "move_decisions", "move_episodes", "move_sessions", "drop_identities",
-    "move_identities", "know_more", "merge_user",
-)  # fmt: skip
+    "supersede_duplicate_facts",
+    "move_facts",
+    "move_decisions",
+    "move_episodes",
+    "move_sessions",
+    "delete_duplicate_identities",
+    "move_identities",
+    "merge_user_details",
+    "mark_user_merged",
+)
 """What makes two users one, in this order: of doubles one ends before both are one user's."""
 
 

@@ -32,7 +32,7 @@ class MergedUser:
 
 def merge_user(
     principal: Principal, database: Database, link_id: UUID, code: str, *, secret: str, now: datetime, new_id: NewId
-) -> MergedUser:  # fmt: skip
+) -> MergedUser:
     """Make the visitor and the phone's user one, if that is the code. Doing it again changes nothing.
 
     Raises InvalidRequest for another code, NotFound when the link is over, used up or not theirs, Conflict when either
@@ -52,7 +52,7 @@ def merge_user(
 
 def _try_code(
     principal: Principal, link_id: UUID, user_id: UUID, given: bytes, audited: UUID, now: datetime, tx: Transaction
-) -> MergedUser | int:  # fmt: skip
+) -> MergedUser | int:
     """One try; for another code how many are left. The right one that comes at a bad moment has cost none."""
     tried = store.record_attempt(tx, link_id, user_id, link_codes.MAX_ATTEMPTS, now)
     if tried is None:

@@ -9,7 +9,7 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy.rows import SessionVisibility
 
-__all__ = ["MOST", "Line", "latest", "own", "readable"]
+__all__ = ["MAX_SESSIONS", "SessionListItem", "find_latest_session", "list_own_sessions", "list_readable_sessions"]
 
 MAX_SESSIONS = 200
 """Sessions in one list."""
@@ -58,9 +58,14 @@ def list_readable_sessions(
     if principal.kind == "user":
         raise Forbidden("use the visitor's own token to list their conversations")
     return store.list_readable_sessions(
-        tx, entity_id=entity_id, user_id=user_id, visibilities=_readable_visibilities(principal), clearance=principal.clearance,
-        archived=is_archived, limit=min(limit, MAX_SESSIONS),
-    )  # fmt: skip
+        tx,
+        entity_id=entity_id,
+        user_id=user_id,
+        visibilities=_readable_visibilities(principal),
+        clearance=principal.clearance,
+        archived=is_archived,
+        limit=min(limit, MAX_SESSIONS),
+    )
 
 
 def _readable_visibilities(principal: Principal) -> tuple[SessionVisibility, ...]:

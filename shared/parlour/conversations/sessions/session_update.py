@@ -32,9 +32,19 @@ def update_session(
     Raises NotFound when it is not the principal's own, InvalidRequest for a title that nobody could read.
     """
     title = None if update.title is None else validate_label("title", update.title)
-    is_theirs = principal.kind == "user" and principal.id is not None and store.update_session(
-        tx, session_id, principal.id, title=title, pinned=update.pinned, archived=update.archived,
-        visibility=update.visibility, now=now,
-    )  # fmt: skip
+    is_theirs = (
+        principal.kind == "user"
+        and principal.id is not None
+        and store.update_session(
+            tx,
+            session_id,
+            principal.id,
+            title=title,
+            pinned=update.pinned,
+            archived=update.archived,
+            visibility=update.visibility,
+            now=now,
+        )
+    )
     if not is_theirs:
         raise NotFound("session not found")

@@ -39,9 +39,15 @@ def list_own_sessions(
     tx: Transaction, user_id: UUID, binding_id: UUID, *, entity_id: UUID | None, archived: bool, limit: int
 ) -> list[SessionListItem]:
     return tx.all(
-        SQL["list_own_sessions"], SessionListItem,
-        user_id=user_id, binding_id=binding_id, entity_id=entity_id, archived=archived, most=limit, letters=_PREVIEW_CHARS,
-    )  # fmt: skip
+        SQL["list_own_sessions"],
+        SessionListItem,
+        user_id=user_id,
+        binding_id=binding_id,
+        entity_id=entity_id,
+        archived=archived,
+        most=limit,
+        letters=_PREVIEW_CHARS,
+    )
 
 
 def list_readable_sessions(
@@ -55,23 +61,36 @@ def list_readable_sessions(
     limit: int,
 ) -> list[SessionListItem]:
     return tx.all(
-        SQL["list_readable_sessions"], SessionListItem,
-        entity_id=entity_id, user_id=user_id, visibilities=sorted(visibilities), clearance=clearance,
-        archived=archived, most=limit, letters=_PREVIEW_CHARS,
-    )  # fmt: skip
+        SQL["list_readable_sessions"],
+        SessionListItem,
+        entity_id=entity_id,
+        user_id=user_id,
+        visibilities=sorted(visibilities),
+        clearance=clearance,
+        archived=archived,
+        most=limit,
+        letters=_PREVIEW_CHARS,
+    )
 
 
 def find_latest_session(tx: Transaction, user_id: UUID, binding_id: UUID, entity_id: UUID | None) -> UUID | None:
     found: UUID | None = tx.value(
         SQL["find_latest_session"], user_id=user_id, binding_id=binding_id, entity_id=entity_id
-    )  # fmt: skip
+    )
     return found
 
 
 def update_session(
-    tx: Transaction, session_id: UUID, user_id: UUID, *,
-    title: str | None, pinned: bool | None, archived: bool | None, visibility: SessionVisibility | None, now: datetime,
-) -> bool:  # fmt: skip
+    tx: Transaction,
+    session_id: UUID,
+    user_id: UUID,
+    *,
+    title: str | None,
+    pinned: bool | None,
+    archived: bool | None,
+    visibility: SessionVisibility | None,
+    now: datetime,
+) -> bool:
     """Whether there is such a session of theirs."""
     values = {"title": title, "pinned": pinned, "archived": archived, "visibility": visibility, "now": now}
     return tx.value(SQL["update_session"], session_id=session_id, user_id=user_id, **values) is not None

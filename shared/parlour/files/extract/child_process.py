@@ -1,4 +1,4 @@
-"""The process that reads a file somebody uploaded: `python -m parlour.knowledge.files.extract.child KIND FILE OUT ...`.
+"""The process that reads a file somebody uploaded: `python -m parlour.files.extract.child_process KIND FILE OUT ...`.
 
 It has no credentials, little memory and little time, and sees nothing but the file. Whatever a parser does to it,
 the file fails and nothing else does. OUT gets the text as JSON, or {"problem": reason}.

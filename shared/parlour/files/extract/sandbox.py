@@ -58,9 +58,15 @@ def _run(kind: str, source: Path, out: Path, limits: ProcessLimits) -> None:
     with TemporaryFile() as said:  # no pipe: what a parser has to say may be more than fits into our memory
         try:
             done = subprocess.run(  # noqa: S603 - this interpreter and our own module
-                arguments, env=environment, cwd=source.parent, timeout=limits.seconds, check=False,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=said,
-            )  # fmt: skip
+                arguments,
+                env=environment,
+                cwd=source.parent,
+                timeout=limits.seconds,
+                check=False,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=said,
+            )
         except subprocess.TimeoutExpired as late:
             raise unreadable_file("too_slow") from late
         if done.returncode:

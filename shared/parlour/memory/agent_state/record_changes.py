@@ -76,9 +76,7 @@ def _promote_item(state: AgentState, handle: str, name: str, now: datetime) -> A
 
 def _resolved_item(item: StateItem, handle: str, now: datetime) -> StateItem:
     related = tuple(dict.fromkeys((*item.related_entity_ids, handle)))
-    return replace(
-        item, status="resolved", promoted=handle, related_entity_ids=related, updated_at=now.isoformat()
-    )  # fmt: skip
+    return replace(item, status="resolved", promoted=handle, related_entity_ids=related, updated_at=now.isoformat())
 
 
 def _entity(handle: str, names: dict[str, str]) -> Entity:

@@ -49,8 +49,10 @@ def render_items(state: AgentState, session_id: UUID, version: int) -> list[Item
         *_hypothesis_lines(state),
         *_understanding_lines(state),
     ]
-    return [_prompt_item(line, place, Source("agent_states", f"{session_id}/{line.path}", version))
-            for place, line in enumerate(told)]  # fmt: skip
+    return [
+        _prompt_item(line, place, Source("agent_states", f"{session_id}/{line.path}", version))
+        for place, line in enumerate(told)
+    ]
 
 
 def _prompt_item(line: _StateLine, position: int, source: Source) -> Item:

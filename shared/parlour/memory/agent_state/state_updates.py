@@ -158,9 +158,16 @@ class _StateUpdate:
         if any(one.id == name for one in self.state.items):
             raise _UpdateRejected("id_taken")
         item = StateItem(
-            name, _parse_kind(given.get("kind")), title, self.now, self.now, clean_line(given.get("details"), MAX_DETAILS_CHARS),
-            _parse_status(given, "active"), self._parse_related_handles(given), summaries=(self.summary_version,),
-        )  # fmt: skip
+            name,
+            _parse_kind(given.get("kind")),
+            title,
+            self.now,
+            self.now,
+            clean_line(given.get("details"), MAX_DETAILS_CHARS),
+            _parse_status(given, "active"),
+            self._parse_related_handles(given),
+            summaries=(self.summary_version,),
+        )
         self.state = state_limits.add_item(self.state, item) or self._reject_full()
 
     def _patch_item(self, item: StateItem, patch: JsonObject) -> None:
@@ -173,11 +180,16 @@ class _StateUpdate:
         related = tuple(dict.fromkeys((*item.related_entity_ids, *self._parse_related_handles(patch))))[:_MAX_RELATED]
         self._replace_item(
             replace(
-                item, kind=_parse_kind(patch.get("kind", item.kind)), title=title, details=details,
-                status=_parse_status(patch, item.status), related_entity_ids=related, updated_at=self.now,
+                item,
+                kind=_parse_kind(patch.get("kind", item.kind)),
+                title=title,
+                details=details,
+                status=_parse_status(patch, item.status),
+                related_entity_ids=related,
+                updated_at=self.now,
                 summaries=summaries,
             )
-        )  # fmt: skip
+        )
 
     def _replace_item(self, item: StateItem) -> None:
         items = tuple(item if one.id == item.id else one for one in self.state.items)
@@ -242,9 +254,12 @@ def proposed_handles(item_updates: Json, updates: Json) -> set[str]:
 
 def _section_handlers(applying: _StateUpdate) -> Mapping[str, Callable[[JsonObject], None]]:
     return {
-        "entities": applying.update_entity, "dependencies": applying.update_dependency, "assumptions": applying.update_assumption,
-        "expectations": applying.update_expectation, "tentative_hypotheses": applying.update_hypothesis,
-    }  # fmt: skip
+        "entities": applying.update_entity,
+        "dependencies": applying.update_dependency,
+        "assumptions": applying.update_assumption,
+        "expectations": applying.update_expectation,
+        "tentative_hypotheses": applying.update_hypothesis,
+    }
 
 
 def _section(update: JsonObject, name: str) -> Json:

@@ -15,7 +15,7 @@ from parlour.memory.agent_state.agent_state import AgentState
 from parlour.memory.agent_state.record_changes import RecordChanges, apply_record_changes
 from parlour.memory.agent_state.state_updates import UpdateResult
 
-__all__ = ["Applied", "Refusal", "note_done", "reconcile"]
+__all__ = ["UpdateResult", "apply_summary_updates", "record_tool_changes"]
 
 
 def record_tool_changes(tx: Transaction, session_id: UUID, calls: Sequence[RecordChanges], now: datetime) -> None:

@@ -27,10 +27,17 @@ class ArchivedMessage:
 
     def to_json(self) -> JsonObject:
         return {
-            "id": str(self.id), "position": self.position, "turn_id": str(self.turn_id) if self.turn_id else None,
-            "direction": self.direction, "channel": self.channel, "kind": self.kind, "body": self.body,
-            "sent_at": self.sent_at.isoformat(), "received_at": self.received_at.isoformat(), "metadata": self.metadata,
-        }  # fmt: skip
+            "id": str(self.id),
+            "position": self.position,
+            "turn_id": str(self.turn_id) if self.turn_id else None,
+            "direction": self.direction,
+            "channel": self.channel,
+            "kind": self.kind,
+            "body": self.body,
+            "sent_at": self.sent_at.isoformat(),
+            "received_at": self.received_at.isoformat(),
+            "metadata": self.metadata,
+        }
 
 
 def to_json_lines(messages: Sequence[ArchivedMessage]) -> bytes:

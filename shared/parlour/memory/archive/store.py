@@ -59,19 +59,33 @@ def lock_old_messages(
 
 def begin_archive(
     tx: Transaction, session_id: UUID, location: ArchiveLocation, messages: Sequence[ArchivedMessage], now: datetime
-) -> ArchiveLocation:  # fmt: skip
+) -> ArchiveLocation:
     """Where these messages will lie: as said, or where an archive of the session's was begun and not ended."""
     return tx.one(
-        SQL["begin_archive"], ArchiveLocation, id=location.id, session_id=session_id, object_key=location.object_key,
-        first_position=messages[0].position, last_position=messages[-1].position, from_at=messages[0].received_at,
-        until_at=messages[-1].received_at, now=now,
-    )  # fmt: skip
+        SQL["begin_archive"],
+        ArchiveLocation,
+        id=location.id,
+        session_id=session_id,
+        object_key=location.object_key,
+        first_position=messages[0].position,
+        last_position=messages[-1].position,
+        from_at=messages[0].received_at,
+        until_at=messages[-1].received_at,
+        now=now,
+    )
 
 
 def end_archive(tx: Transaction, archive_id: UUID, messages: Sequence[ArchivedMessage], size: int, sha256: str) -> int:
     """How many lie there."""
     return tx.run(
-        SQL["end_archive"], id=archive_id, ids=[one.id for one in messages], size_bytes=size, sha256=sha256,
-        first_position=messages[0].position, last_position=messages[-1].position, from_at=messages[0].received_at,
-        until_at=messages[-1].received_at, messages=len(messages),
-    )  # fmt: skip
+        SQL["end_archive"],
+        id=archive_id,
+        ids=[one.id for one in messages],
+        size_bytes=size,
+        sha256=sha256,
+        first_position=messages[0].position,
+        last_position=messages[-1].position,
+        from_at=messages[0].received_at,
+        until_at=messages[-1].received_at,
+        messages=len(messages),
+    )

@@ -88,9 +88,14 @@ def system_prompt(agent: str) -> str:
 
 
 def _call_model(
-    dependencies: MemoryDependencies, principal: Principal, system_prompt: str, messages: Sequence[JsonObject], choices: Sequence[ModelChoice],
-    models: Mapping[str, Model], seconds_left: SecondsLeft,
-) -> CompletionResult:  # fmt: skip
+    dependencies: MemoryDependencies,
+    principal: Principal,
+    system_prompt: str,
+    messages: Sequence[JsonObject],
+    choices: Sequence[ModelChoice],
+    models: Mapping[str, Model],
+    seconds_left: SecondsLeft,
+) -> CompletionResult:
     request = ModelRequest(
         choices[0].model, _MAX_ANSWER_TOKENS, (), ({"type": "text", "text": system_prompt},), tuple(messages)
     )

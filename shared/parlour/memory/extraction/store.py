@@ -104,7 +104,7 @@ def read_lines(tx: Transaction, session_id: UUID, until_turn: int, last: int, cl
     """The messages of the turns after `until_turn`, up to `last`, as far as the clearance reads them."""
     return tx.all(
         SQL["read_lines"], MessageLine, session_id=session_id, until_turn=until_turn, last=last, clearance=clearance
-    )  # fmt: skip
+    )
 
 
 def advance_extraction_cursor(tx: Transaction, session_id: UUID, until_turn: int, now: datetime) -> None:
@@ -118,16 +118,35 @@ def list_recent_episodes(tx: Transaction, scope: MemoryScope, limit: int) -> lis
 
 
 def add_episode(
-    tx: Transaction, scope: MemoryScope, session_id: UUID, episode: NewEpisode, row: RowDraft, ids: tuple[UUID, UUID], now: datetime,
+    tx: Transaction,
+    scope: MemoryScope,
+    session_id: UUID,
+    episode: NewEpisode,
+    row: RowDraft,
+    ids: tuple[UUID, UUID],
+    now: datetime,
     origin: Origin = "extracted",
-) -> None:  # fmt: skip
+) -> None:
     """`ids`: the episode's, and its row's."""
     tx.run(
-        SQL["add_episode"], id=ids[0], row_id=ids[1], user_id=scope.user_id, binding_id=scope.binding_id,
-        session_id=session_id, title=row.title, content=row.content, content_hash=row.content_hash,
-        classification=row.classification, metadata=row.metadata, text=episode.text, from_at=episode.from_at,
-        until_at=episode.until_at, messages=list(episode.message_ids), origin=origin, now=now,
-    )  # fmt: skip
+        SQL["add_episode"],
+        id=ids[0],
+        row_id=ids[1],
+        user_id=scope.user_id,
+        binding_id=scope.binding_id,
+        session_id=session_id,
+        title=row.title,
+        content=row.content,
+        content_hash=row.content_hash,
+        classification=row.classification,
+        metadata=row.metadata,
+        text=episode.text,
+        from_at=episode.from_at,
+        until_at=episode.until_at,
+        messages=list(episode.message_ids),
+        origin=origin,
+        now=now,
+    )
 
 
 def merge_into_episode(tx: Transaction, episode_id: UUID, message_ids: Sequence[UUID], until_at: datetime) -> None:
@@ -139,9 +158,14 @@ def find_similar_episodes(
 ) -> list[SimilarEpisodes]:
     """Pairs among the newest `most`, by vectors that are nearer than `near`."""
     return tx.all(
-        SQL["find_similar_episodes"], SimilarEpisodes, user_id=scope.user_id, binding_id=scope.binding_id, since=since, near=max_distance,
+        SQL["find_similar_episodes"],
+        SimilarEpisodes,
+        user_id=scope.user_id,
+        binding_id=scope.binding_id,
+        since=since,
+        near=max_distance,
         most=limit,
-    )  # fmt: skip
+    )
 
 
 def merge_episodes(tx: Transaction, newer_id: UUID, older_id: UUID) -> None:

@@ -12,9 +12,17 @@ type AcceptedDecision = Literal["new", "same", "refines", "contradicts", "retrac
 """What changes something: a first value, the one that is known, a fuller one, another one, none any more."""
 
 type RejectedDecision = Literal[
-    "duplicate", "weaker", "older", "nothing_to_end", "below_floor", "not_users_own", "not_stated", "unknown_message",
-    "sensitive", "malformed",
-]  # fmt: skip
+    "duplicate",
+    "weaker",
+    "older",
+    "nothing_to_end",
+    "below_floor",
+    "not_users_own",
+    "not_stated",
+    "unknown_message",
+    "sensitive",
+    "malformed",
+]
 """What changes nothing, and why.
 
 duplicate        taken from the very messages that the fact was taken from, or one that was forgotten.

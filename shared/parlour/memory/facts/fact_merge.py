@@ -38,9 +38,15 @@ def allocate_ids(
 
 
 def merge_candidates(
-    tx: Transaction, scope: MemoryScope, session_id: UUID, turn_id: UUID | None, candidates: Sequence[FactCandidate],
-    rejected: Sequence[RejectedFact], ids: Sequence[UUID], now: datetime,
-) -> list[MergeOutcome]:  # fmt: skip
+    tx: Transaction,
+    scope: MemoryScope,
+    session_id: UUID,
+    turn_id: UUID | None,
+    candidates: Sequence[FactCandidate],
+    rejected: Sequence[RejectedFact],
+    ids: Sequence[UUID],
+    now: datetime,
+) -> list[MergeOutcome]:
     """Hold each candidate against what is known, the one that was said first first, and write down what became of it.
 
     scope  as the session says; of a conversation that others read along there is none.
@@ -101,10 +107,16 @@ class _FactMerge:
         if candidate.retracts_everything:
             self.decisions.append(
                 NewFactDecision(
-                    next(self.ids), "", candidate.origin, "forgotten", ALL_FACTS_RETRACTED, candidate.confidence,
-                    candidate.message_ids, decided_at=candidate.stated_at,
+                    next(self.ids),
+                    "",
+                    candidate.origin,
+                    "forgotten",
+                    ALL_FACTS_RETRACTED,
+                    candidate.confidence,
+                    candidate.message_ids,
+                    decided_at=candidate.stated_at,
                 )
-            )  # fmt: skip
+            )
 
     def _erasure_reason(self, candidate: FactCandidate) -> str:
         """Why what somebody had forgotten is not made anew by words from before; "" where nothing is against it."""
@@ -146,7 +158,7 @@ class _FactMerge:
                     next(self.ids), one.key, one.origin, "crowded_out", confidence=one.confidence, fact_id=one.id
                 )
                 for one in gone
-            ]  # fmt: skip
+            ]
 
     def _decide_and_record(self, candidate: FactCandidate) -> None:
         """A person who puts the fact right, or has it forgotten, waits for nobody: where one has done so since it was
@@ -180,9 +192,16 @@ class _FactMerge:
         self, fact_id: UUID, candidate: FactCandidate, verdict: MergeVerdict, message_ids: Sequence[UUID]
     ) -> UUID:
         fact = KnownFact(
-            fact_id, candidate.key, verdict.value, verdict.confidence, candidate.origin, candidate.stated_at, candidate.stated_at,
-            session_id=self.session_id, message_ids=tuple(message_ids),
-        )  # fmt: skip
+            fact_id,
+            candidate.key,
+            verdict.value,
+            verdict.confidence,
+            candidate.origin,
+            candidate.stated_at,
+            candidate.stated_at,
+            session_id=self.session_id,
+            message_ids=tuple(message_ids),
+        )
         store.add_fact(self.tx, self.scope, fact, self.turn_id, self.now)
         self.latest_facts[fact.key] = fact
         return fact.id
@@ -190,9 +209,12 @@ class _FactMerge:
     def _confirm(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> bool:
         messages = merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids)
         self.latest_facts[latest.key] = replace(
-            latest, confidence=verdict.confidence, valid_from=min(latest.valid_from, candidate.stated_at),
-            last_confirmed_at=max(latest.last_confirmed_at, candidate.stated_at), message_ids=tuple(messages),
-        )  # fmt: skip
+            latest,
+            confidence=verdict.confidence,
+            valid_from=min(latest.valid_from, candidate.stated_at),
+            last_confirmed_at=max(latest.last_confirmed_at, candidate.stated_at),
+            message_ids=tuple(messages),
+        )
         return store.confirm_fact(self.tx, latest.id, verdict.confidence, messages, candidate.stated_at)
 
     def _replace(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> UUID | None:
@@ -217,7 +239,13 @@ class _FactMerge:
         self.outcomes.append(MergeOutcome(candidate, decision, fact_id))
         self.decisions.append(
             NewFactDecision(
-                next(self.ids), candidate.key, candidate.origin, decision, reason, candidate.confidence,
-                message_ids=candidate.message_ids, fact_id=fact_id,
+                next(self.ids),
+                candidate.key,
+                candidate.origin,
+                decision,
+                reason,
+                candidate.confidence,
+                message_ids=candidate.message_ids,
+                fact_id=fact_id,
             )
-        )  # fmt: skip
+        )

@@ -29,7 +29,13 @@ class NewSharedFact:
     value: str
 
 
-def set(principal: Principal, tx: Transaction, new_fact: NewSharedFact, now: datetime, new_id: NewId) -> UUID:
+def set(  # noqa: A001 - called as shared_facts.set
+    principal: Principal,
+    tx: Transaction,
+    new_fact: NewSharedFact,
+    now: datetime,
+    new_id: NewId,
+) -> UUID:
     """Have it known from now on; what was known under the key ends. The fact's id, the same where nothing differs.
 
     Raises Forbidden without the role editor, NotFound for a persona or team that is not there, InvalidRequest for what
@@ -50,9 +56,13 @@ def set(principal: Principal, tx: Transaction, new_fact: NewSharedFact, now: dat
 
 
 def _write(
-    principal: Principal, tx: Transaction, scope_and_owner: tuple[SharedScope, UUID], key_and_value: tuple[str, str], now: datetime,
+    principal: Principal,
+    tx: Transaction,
+    scope_and_owner: tuple[SharedScope, UUID],
+    key_and_value: tuple[str, str],
+    now: datetime,
     new_id: NewId,
-) -> UUID:  # fmt: skip
+) -> UUID:
     (scope, owner), (key, value) = scope_and_owner, key_and_value
     before, made = store.lock_shared_fact(tx, scope, owner, key), new_id(now)
     if before is not None and before.value == value:

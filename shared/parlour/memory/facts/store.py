@@ -39,9 +39,17 @@ class _FactRow:
 
     def to_fact(self) -> KnownFact:
         return KnownFact(
-            self.id, self.key, self.value, self.confidence, self.origin, self.valid_from, self.last_confirmed_at,
-            self.valid_until, self.session_id, tuple(self.message_ids),
-        )  # fmt: skip
+            self.id,
+            self.key,
+            self.value,
+            self.confidence,
+            self.origin,
+            self.valid_from,
+            self.last_confirmed_at,
+            self.valid_until,
+            self.session_id,
+            tuple(self.message_ids),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +112,32 @@ def read_merge_constraints(
 ) -> MergeConstraints:
     """What bounds the facts that these messages may make."""
     found = tx.first(
-        SQL["read_merge_constraints"], MergeConstraints, user_id=scope.user_id, binding_id=scope.binding_id, session_id=session_id,
+        SQL["read_merge_constraints"],
+        MergeConstraints,
+        user_id=scope.user_id,
+        binding_id=scope.binding_id,
+        session_id=session_id,
         messages=sorted(message_ids),
-    )  # fmt: skip
+    )
     return found or MergeConstraints([], None, [])
 
 
 def add_fact(tx: Transaction, scope: MemoryScope, fact: KnownFact, turn_id: UUID | None, now: datetime) -> None:
     tx.run(
-        SQL["add_fact"], id=fact.id, user_id=scope.user_id, binding_id=scope.binding_id, key=fact.key,
-        value=fact.value, confidence=fact.confidence, origin=fact.origin, at=fact.valid_from,
-        session_id=fact.session_id, turn_id=turn_id, messages=list(fact.message_ids), now=now,
-    )  # fmt: skip
+        SQL["add_fact"],
+        id=fact.id,
+        user_id=scope.user_id,
+        binding_id=scope.binding_id,
+        key=fact.key,
+        value=fact.value,
+        confidence=fact.confidence,
+        origin=fact.origin,
+        at=fact.valid_from,
+        session_id=fact.session_id,
+        turn_id=turn_id,
+        messages=list(fact.message_ids),
+        now=now,
+    )
 
 
 def confirm_fact(
@@ -135,25 +157,43 @@ def evict_facts(
 ) -> list[KnownFact]:
     """The facts that ended, those of the least use; none of the keys that are `kept`."""
     rows = tx.all(
-        SQL["evict_facts"], _FactRow, user_id=scope.user_id, binding_id=scope.binding_id, kept=sorted(protected_keys), most=limit,
+        SQL["evict_facts"],
+        _FactRow,
+        user_id=scope.user_id,
+        binding_id=scope.binding_id,
+        kept=sorted(protected_keys),
+        most=limit,
         now=now,
-    )  # fmt: skip
+    )
     return [row.to_fact() for row in rows]
 
 
 def add_decisions(
-    tx: Transaction, scope: MemoryScope, session_id: UUID | None, turn_id: UUID | None, decisions: Sequence[NewFactDecision],
+    tx: Transaction,
+    scope: MemoryScope,
+    session_id: UUID | None,
+    turn_id: UUID | None,
+    decisions: Sequence[NewFactDecision],
     now: datetime,
-) -> None:  # fmt: skip
+) -> None:
     whose: dict[str, object] = {"user_id": scope.user_id, "binding_id": scope.binding_id}
     rows = [
         {
-            **whose, "id": one.id, "session_id": session_id, "turn_id": turn_id, "fact_id": one.fact_id,
-            "now": one.decided_at or now, "key": one.key, "origin": one.origin, "decision": one.decision, "reason": one.reason,
-            "confidence": one.confidence, "messages": list(one.message_ids),
+            **whose,
+            "id": one.id,
+            "session_id": session_id,
+            "turn_id": turn_id,
+            "fact_id": one.fact_id,
+            "now": one.decided_at or now,
+            "key": one.key,
+            "origin": one.origin,
+            "decision": one.decision,
+            "reason": one.reason,
+            "confidence": one.confidence,
+            "messages": list(one.message_ids),
         }
         for one in decisions
-    ]  # fmt: skip
+    ]
     tx.run_many(SQL["add_decision"], rows)
 
 
@@ -171,6 +211,16 @@ def add_shared_fact(
     tx: Transaction, fact_id: UUID, scope: str, owner: UUID, key: str, value: str, edited_by: str, now: datetime
 ) -> bool:
     """False when somebody else has written under that key."""
-    return tx.run(
-        SQL["add_shared_fact"], id=fact_id, scope=scope, whose=owner, key=key, value=value, edited_by=edited_by, now=now
-    ) > 0  # fmt: skip
+    return (
+        tx.run(
+            SQL["add_shared_fact"],
+            id=fact_id,
+            scope=scope,
+            whose=owner,
+            key=key,
+            value=value,
+            edited_by=edited_by,
+            now=now,
+        )
+        > 0
+    )

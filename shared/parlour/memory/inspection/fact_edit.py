@@ -16,9 +16,14 @@ from parlour.text.sensitive_data import is_sensitive
 
 
 def edit_fact(
-    principal: Principal, tx: Transaction, fact_id: UUID, value: str, binding_id: UUID | None, now: datetime,
+    principal: Principal,
+    tx: Transaction,
+    fact_id: UUID,
+    value: str,
+    binding_id: UUID | None,
+    now: datetime,
     new_id: NewId,
-) -> UUID:  # fmt: skip
+) -> UUID:
     """Say what the fact is; the id of what stands there now, which is the same one where nothing differs.
 
     The value that was there ends and is kept as what was known before. `binding_id`: the agent whose memory a user may
@@ -34,9 +39,7 @@ def edit_fact(
     if wanted == held.value:
         return held.id
     edited = new_id(now)
-    store.replace_value(
-        tx, held.id, wanted, edited_by=principal.name, new_id=edited, decision_id=new_id(now), now=now
-    )  # fmt: skip
+    store.replace_value(tx, held.id, wanted, edited_by=principal.name, new_id=edited, decision_id=new_id(now), now=now)
     if principal.kind != "user":
         audit.add_entry(principal, tx, "fact.edited", f"fact:{held.id}", {"became": str(edited)}, now, new_id)
     return edited

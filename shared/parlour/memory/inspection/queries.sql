@@ -37,13 +37,13 @@ SELECT u.id, u.display_name, right(u.phone, 4) AS phone_last_digits, u.created_a
 -- was taken from, and with what it said before. Of bindings that see more than the reader nothing comes.
 SELECT f.id, f.key, f.value, f.confidence, f.origin, f.edited_by, f.valid_from, f.last_confirmed_at, f.recall_count, f.use_count,
        f.last_used_at, f.session_id, f.binding_id, b.slug AS binding_slug, b.display_name AS agent_name,
-       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'session_id', m.session_id, 'at', m.sent_at,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'session_id', m.session_id, 'sent_at', m.sent_at,
                                                      'channel', m.channel, 'text',
                                                      left(CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END, %(letters)s),
                                                      'is_archived', m.archive_id IS NOT NULL) ORDER BY m.position)
                    FROM messages m WHERE m.id = ANY(f.message_ids)), '[]') AS evidence_messages,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', p.id, 'value', p.value, 'from', p.valid_from,
-                                                     'until', p.valid_until, 'ended', p.end_reason)
+                                                     'until', p.valid_until, 'end_reason', p.end_reason)
                                   ORDER BY p.valid_until DESC)
                    FROM facts p
                   WHERE p.user_id = f.user_id AND p.binding_id = f.binding_id AND p.key = f.key

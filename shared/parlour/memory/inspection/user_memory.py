@@ -13,17 +13,17 @@ from parlour.principal import Principal
 from parlour.tenancy import roles
 
 __all__ = [
-    "MOST",
-    "CommonFact",
+    "MAX_USERS",
     "EpisodeRow",
     "FactRow",
-    "Memory",
-    "OnePerson",
-    "Person",
-    "common",
-    "of",
-    "own",
-    "users",
+    "SharedFactRow",
+    "UserMemory",
+    "UserRow",
+    "UserSummaryRow",
+    "list_shared_facts",
+    "list_users",
+    "read_own_memory",
+    "read_user_memory",
 ]
 
 MAX_USERS = 200

@@ -32,7 +32,7 @@ class RecalledMemory:
 
 def recall_memory(
     tx: Transaction, session_id: UUID, user_texts: Sequence[str], policy: MemoryPolicy, now: datetime
-) -> RecalledMemory:  # fmt: skip
+) -> RecalledMemory:
     """What the session's next turn may be told of at once, in one statement; `asked`: what the user wrote last, oldest
     first. In a session that others may read, nothing that its user said in confidence."""
     found = store.recall_memory(tx, session_id, "\n".join(user_texts), policy.max_facts, now)
@@ -51,9 +51,16 @@ def read_agent_state(tx: Transaction, session_id: UUID, now: datetime) -> JsonOb
 
 
 def recall_episodes(
-    principal: Principal, tx: Transaction, session_id: UUID, *, query: str, vector: Vector | None, first_verbatim_turn: int,
-    limit: int, now: datetime,
-) -> list[Item]:  # fmt: skip
+    principal: Principal,
+    tx: Transaction,
+    session_id: UUID,
+    *,
+    query: str,
+    vector: Vector | None,
+    first_verbatim_turn: int,
+    limit: int,
+    now: datetime,
+) -> list[Item]:
     """The `most` episodes that are nearest to a question, as far as the principal is cleared for them. `vector` is the
     question's, in the tenant's space; without one words alone count. `since`: the session's first turn that is told
     word for word, 0 for all."""
@@ -88,6 +95,10 @@ def _visible_state(row: store.RecalledMemoryRow) -> AgentState:
 
 def _fact_from_json(row: JsonObject) -> RecalledFact:
     return RecalledFact(
-        UUID(str(row["id"])), str(row["scope"]), str(row["key"]), str(row["value"]), float(str(row["confidence"])),
+        UUID(str(row["id"])),
+        str(row["scope"]),
+        str(row["key"]),
+        str(row["value"]),
+        float(str(row["confidence"])),
         float(str(row["relevance"])),
-    )  # fmt: skip
+    )

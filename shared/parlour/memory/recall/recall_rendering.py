@@ -54,11 +54,14 @@ def render_facts(facts: Sequence[RecalledFact]) -> list[Item]:
     ordered = sorted(facts, key=lambda one: (one.scope, one.key, str(one.id)))
     return [
         Item(
-            SourceKind.FACTS, render_fact(one), Source(FACT_TABLE, str(one.id)), score=(one.relevance + one.confidence) / 2,
+            SourceKind.FACTS,
+            render_fact(one),
+            Source(FACT_TABLE, str(one.id)),
+            score=(one.relevance + one.confidence) / 2,
             title=one.key,
         )
         for one in ordered
-    ]  # fmt: skip
+    ]
 
 
 def render_fact(fact: RecalledFact) -> str:
@@ -73,12 +76,16 @@ def render_episodes(episodes: Sequence[RecalledEpisode]) -> list[Item]:
     ordered = sorted(episodes, key=lambda one: (one.until_at, str(one.id)))
     return [
         Item(
-            SourceKind.EPISODES, f"- [{one.until_at.astimezone(UTC).date().isoformat()}] {' '.join(one.text.split())}",
-            Source(EPISODE_TABLE, str(one.id)), score=one.score, classification=one.classification, title="an earlier conversation",
+            SourceKind.EPISODES,
+            f"- [{one.until_at.astimezone(UTC).date().isoformat()}] {' '.join(one.text.split())}",
+            Source(EPISODE_TABLE, str(one.id)),
+            score=one.score,
+            classification=one.classification,
+            title="an earlier conversation",
             further_sources=(Source("context_rows", str(one.row_id)),),
         )
         for one in ordered
-    ]  # fmt: skip
+    ]
 
 
 def item_content(item: Item) -> str:

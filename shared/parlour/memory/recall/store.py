@@ -59,31 +59,65 @@ def recall_memory(
     tx: Transaction, session_id: UUID, query: str, max_facts: int, now: datetime
 ) -> RecalledMemoryRow | None:
     return tx.first(
-        SQL["recall_memory"], RecalledMemoryRow,
-        session_id=session_id, asked=query, most=max_facts, ranked=MAX_LIVE_FACTS, now=now, by_words=recall_rendering.WORD_WEIGHT,
-        by_confidence=recall_rendering.CONFIDENCE_WEIGHT, by_age=recall_rendering.AGE_WEIGHT, by_use=recall_rendering.USE_WEIGHT, fades=recall_rendering.AGE_DECAY_SECONDS,
-    )  # fmt: skip
+        SQL["recall_memory"],
+        RecalledMemoryRow,
+        session_id=session_id,
+        asked=query,
+        most=max_facts,
+        ranked=MAX_LIVE_FACTS,
+        now=now,
+        by_words=recall_rendering.WORD_WEIGHT,
+        by_confidence=recall_rendering.CONFIDENCE_WEIGHT,
+        by_age=recall_rendering.AGE_WEIGHT,
+        by_use=recall_rendering.USE_WEIGHT,
+        fades=recall_rendering.AGE_DECAY_SECONDS,
+    )
 
 
 def find_episodes(
-    tx: Transaction, session_id: UUID, query: str, vector: Vector | None, *, clearance: int, first_verbatim_turn: int, limit: int,
+    tx: Transaction,
+    session_id: UUID,
+    query: str,
+    vector: Vector | None,
+    *,
+    clearance: int,
+    first_verbatim_turn: int,
+    limit: int,
     now: datetime,
-) -> list[RecalledEpisode]:  # fmt: skip
+) -> list[RecalledEpisode]:
     return tx.all(
-        SQL["find_episodes"], RecalledEpisode,
-        session_id=session_id, query=query, vector=vector and vector_literal(vector.values), space=vector and vector.space,
-        clearance=clearance, since=first_verbatim_turn, most=limit, now=now, longest=_MAX_QUERY_WORDS, telling=_WORD_SATURATION,
-        meaning=_VECTOR_WEIGHT, least=_MIN_COSINE, plain=_BASE_WEIGHT, by_age=_AGE_WEIGHT, by_use=_USE_WEIGHT, fades=recall_rendering.AGE_DECAY_SECONDS,
-    )  # fmt: skip
+        SQL["find_episodes"],
+        RecalledEpisode,
+        session_id=session_id,
+        query=query,
+        vector=vector and vector_literal(vector.values),
+        space=vector and vector.space,
+        clearance=clearance,
+        since=first_verbatim_turn,
+        most=limit,
+        now=now,
+        longest=_MAX_QUERY_WORDS,
+        telling=_WORD_SATURATION,
+        meaning=_VECTOR_WEIGHT,
+        least=_MIN_COSINE,
+        plain=_BASE_WEIGHT,
+        by_age=_AGE_WEIGHT,
+        by_use=_USE_WEIGHT,
+        fades=recall_rendering.AGE_DECAY_SECONDS,
+    )
 
 
 def add_recalls(tx: Transaction, turn_id: UUID, recalled: Sequence[RecallUsage], now: datetime) -> None:
     tx.run(
         SQL["add_recalls"],
-        turn_id=turn_id, places=list(range(1, len(recalled) + 1)), facts=[_source_id(one, recall_rendering.FACT_TABLE) for one in recalled],
-        episodes=[_source_id(one, recall_rendering.EPISODE_TABLE) for one in recalled], scores=[one.score for one in recalled],
-        used=[one.is_used for one in recalled], now=now,
-    )  # fmt: skip
+        turn_id=turn_id,
+        places=list(range(1, len(recalled) + 1)),
+        facts=[_source_id(one, recall_rendering.FACT_TABLE) for one in recalled],
+        episodes=[_source_id(one, recall_rendering.EPISODE_TABLE) for one in recalled],
+        scores=[one.score for one in recalled],
+        used=[one.is_used for one in recalled],
+        now=now,
+    )
 
 
 def _source_id(usage: RecallUsage, table: str) -> UUID | None:

@@ -9,16 +9,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Literal, get_args
 
+from parlour.prompts.assembly.compaction import KeyDetailKind
 from parlour.text import dates
 from parlour.text.numbers import Figures, Number, ascii_digits, find_digit_numbers, find_figures
 from parlour.text.sentences import stripped_sentences
 from parlour.text.words import MONTH_NUMBERS, WEEKDAY_NAMES, word_parts
-
-type KeyDetailKind = Literal["identifier", "amount", "date", "name", "decision", "approval", "promise"]
-
-KEY_DETAIL_KINDS: tuple[str, ...] = get_args(KeyDetailKind.__value__)
 
 MAX_CONTEXT_WORDS, MAX_CONTEXT_CHARS = 24, 200
 """What a line is kept with; a sentence that is longer is kept around what it tells."""
@@ -82,8 +78,10 @@ _PROMISE_WORDS = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_PATTERNS: tuple[tuple[KeyDetailKind, re.Pattern[str]], ...] = (
-    ("approval", _APPROVAL_WORDS), ("decision", _DECISION_WORDS), ("promise", _PROMISE_WORDS),
-)  # fmt: skip
+    ("approval", _APPROVAL_WORDS),
+    ("decision", _DECISION_WORDS),
+    ("promise", _PROMISE_WORDS),
+)
 _NOT_A_NAME = MONTH_NUMBERS.keys() | WEEKDAY_NAMES | {"i", "ok", "hello", "sorry"}
 
 

@@ -43,7 +43,7 @@ WITH turn AS MATERIALIZED (
      GROUP BY source.turn_id
 )
 SELECT t.id, t.number, COALESCE(d.is_reply_withheld, false) AS is_reply_withheld, d.turn_id IS NOT NULL AS has_reply_sources,
-       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'ours', m.direction = 'outbound', 'body',
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'from_agent', m.direction = 'outbound', 'body',
                                                      CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                                                      'sent_at', m.sent_at) ORDER BY m.position)
                    FROM messages m

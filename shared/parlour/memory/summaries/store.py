@@ -122,16 +122,27 @@ def find_base_summary(tx: Transaction, session_id: UUID, clearance: int, *, need
 def list_turns_after(tx: Transaction, session_id: UUID, after_turn: int, clearance: int, limit: int) -> list[TurnRow]:
     return tx.all(
         SQL["list_turns_after"], TurnRow, session_id=session_id, after=after_turn, clearance=clearance, most=limit
-    )  # fmt: skip
+    )
 
 
 def add_summary(tx: Transaction, session_id: UUID, summary: NewSummary, now: datetime) -> int | None:
     """The version that it is; None where something that it tells of was deleted meanwhile."""
     version: int | None = tx.value(
-        SQL["add_summary"], session_id=session_id, base=summary.base_version, until=summary.until_turn, text=summary.text,
-        kept=list(summary.included_message_ids), dropped=list(summary.omitted_message_ids), messages=summary.message_count, turns=list(summary.reply_turn_ids),
-        is_passed=summary.is_skipped, provider=summary.provider, model=summary.model, cost_usd=summary.cost_usd, now=now,
-    )  # fmt: skip
+        SQL["add_summary"],
+        session_id=session_id,
+        base=summary.base_version,
+        until=summary.until_turn,
+        text=summary.text,
+        kept=list(summary.included_message_ids),
+        dropped=list(summary.omitted_message_ids),
+        messages=summary.message_count,
+        turns=list(summary.reply_turn_ids),
+        is_passed=summary.is_skipped,
+        provider=summary.provider,
+        model=summary.model,
+        cost_usd=summary.cost_usd,
+        now=now,
+    )
     return version
 
 
@@ -139,11 +150,20 @@ def add_key_details(tx: Transaction, session_id: UUID, details: Sequence[NewKeyD
     tx.run_many(
         SQL["add_key_detail"],
         [
-            {"id": one.id, "session_id": session_id, "message_id": one.message_id, "turn": one.turn_number, "ours": one.from_agent,
-             "kind": one.key_detail.kind, "value": one.key_detail.value, "text": one.key_detail.text, "now": now}
+            {
+                "id": one.id,
+                "session_id": session_id,
+                "message_id": one.message_id,
+                "turn": one.turn_number,
+                "ours": one.from_agent,
+                "kind": one.key_detail.kind,
+                "value": one.key_detail.value,
+                "text": one.key_detail.text,
+                "now": now,
+            }
             for one in details
         ],
-    )  # fmt: skip
+    )
 
 
 def list_newest_details(tx: Transaction, session_id: UUID, limit: int) -> list[KeyDetailRow]:
@@ -167,10 +187,17 @@ def find_last_anchored_turn(tx: Transaction, session_id: UUID) -> int:
 
 def add_anchor(tx: Transaction, row_id: UUID, session_id: UUID, row: RowDraft, now: datetime) -> None:
     tx.run(
-        SQL["add_anchor"], id=row_id, session_id=session_id, ordinal=row.ordinal, title=row.title,
-        content=row.content, content_hash=row.content_hash, classification=row.classification,
-        metadata=row.metadata, now=now,
-    )  # fmt: skip
+        SQL["add_anchor"],
+        id=row_id,
+        session_id=session_id,
+        ordinal=row.ordinal,
+        title=row.title,
+        content=row.content,
+        content_hash=row.content_hash,
+        classification=row.classification,
+        metadata=row.metadata,
+        now=now,
+    )
 
 
 def set_anchor_counts(tx: Transaction, session_id: UUID, anchor_count: int, anchored_message_count: int) -> None:

@@ -107,10 +107,17 @@ def build_request(
     ]
     notes = json.dumps(agent_state, ensure_ascii=False)[:_MAX_STATE_CHARS] if agent_state else "(none)"
     parts = [
-        *wrap_in_tag("summary", escape_untrusted(previous_summary) or "(none yet)"), "\n\n", *wrap_in_tag("notes", escape_untrusted(notes)), "\n\n",
-        *((*wrap_in_tag("lost", "\n".join(f"- user: {escape_untrusted(one)}" for one in lost_details)), "\n\n") if lost_details else ()),
+        *wrap_in_tag("summary", escape_untrusted(previous_summary) or "(none yet)"),
+        "\n\n",
+        *wrap_in_tag("notes", escape_untrusted(notes)),
+        "\n\n",
+        *(
+            (*wrap_in_tag("lost", "\n".join(f"- user: {escape_untrusted(one)}" for one in lost_details)), "\n\n")
+            if lost_details
+            else ()
+        ),
         *wrap_in_tag("messages", "\n".join(lines)),
-    ]  # fmt: skip
+    ]
     numbers = {number: one.id for number, one in enumerate(spoken, start=1)}
     given = "\n".join(
         (previous_summary, *lost_details, *(truncate_to_tokens(one.text, MAX_MESSAGE_TOKENS) for one in spoken))
@@ -130,9 +137,14 @@ def check_answer(answer: str, request: SummaryRequest) -> CheckedSummary:
     kept, strange = _parse_message_ids(given.get("kept_message_ids"), request.message_ids_by_number)
     dropped, stranger = _parse_message_ids(given.get("dropped_message_ids"), request.message_ids_by_number)
     return CheckedSummary(
-        text, kept, tuple(one for one in dropped if one not in kept), given.get("agent_state_item_updates", []),
-        given.get("agent_state_updates", {}), made_up, strange + stranger,
-    )  # fmt: skip
+        text,
+        kept,
+        tuple(one for one in dropped if one not in kept),
+        given.get("agent_state_item_updates", []),
+        given.get("agent_state_updates", {}),
+        made_up,
+        strange + stranger,
+    )
 
 
 def _parse_object(answer: str) -> JsonObject:

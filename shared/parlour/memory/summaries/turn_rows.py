@@ -7,11 +7,12 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.memory.summaries.key_details import KeyDetail
 from parlour.memory.summaries.summary_window import WindowMessage, WindowTurn
+from parlour.prompts.assembly.compaction import KeyDetailKind
 
 
 def turn_from_row(
     turn_id: UUID, number: int, messages: list[JsonObject], *, is_reply_withheld: bool, has_reply_sources: bool
-) -> WindowTurn:  # fmt: skip
+) -> WindowTurn:
     """A turn with what was said in it, without replies that may not be told any more."""
     spoken = [_message_from_json(one) for one in messages]
     told = tuple(one for one in spoken if one.text.strip() and not (one.from_agent and is_reply_withheld))
@@ -20,7 +21,7 @@ def turn_from_row(
 
 def stored_key_detail(kind: str, value: str) -> KeyDetail:
     """What must survive, as it is looked up."""
-    return KeyDetail(cast("Kind", kind), value, "")
+    return KeyDetail(cast("KeyDetailKind", kind), value, "")
 
 
 def _message_from_json(message: JsonObject) -> WindowMessage:

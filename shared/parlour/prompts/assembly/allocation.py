@@ -181,9 +181,16 @@ def _required_tokens(
 
 
 def _check_briefing_due(
-    counter: TokenCounter, materials: PromptMaterials, cache_state: PromptCacheState, profile: BudgetProfile, context: AssemblyContext, plan: AllocationPlan,
-    required: dict[Layer, int], about: Sequence[Item], changes: Sequence[Item],
-) -> tuple[tuple[RefreshCause, ...], RemainingBudget]:  # fmt: skip
+    counter: TokenCounter,
+    materials: PromptMaterials,
+    cache_state: PromptCacheState,
+    profile: BudgetProfile,
+    context: AssemblyContext,
+    plan: AllocationPlan,
+    required: dict[Layer, int],
+    about: Sequence[Item],
+    changes: Sequence[Item],
+) -> tuple[tuple[RefreshCause, ...], RemainingBudget]:
     """Why the briefing is rendered anew, nothing when the pinned one stays; and the purse once it is paid for."""
     known = find_refresh_causes(counter, materials, cache_state, context, changes, is_compacted=bool(plan.cut_turns))
     causes = known or (("budget",) if plan.is_briefing_at_floor or plan.dropped_items else ())
@@ -203,13 +210,26 @@ def _check_briefing_due(
 
 
 def find_refresh_causes(
-    counter: TokenCounter, materials: PromptMaterials, cache_state: PromptCacheState, context: AssemblyContext, changes: Sequence[Item], *, is_compacted: bool
-) -> tuple[RefreshCause, ...]:  # fmt: skip
+    counter: TokenCounter,
+    materials: PromptMaterials,
+    cache_state: PromptCacheState,
+    context: AssemblyContext,
+    changes: Sequence[Item],
+    *,
+    is_compacted: bool,
+) -> tuple[RefreshCause, ...]:
     """Why the briefing is rendered anew, as far as that is known before the budget is spent."""
     now = BriefingConditions(
-        context.at, materials.record_handle, context.persona_versions, context.clearance, cache_state.last_asked_at, is_compacted, context.has_restricted_source,
-        context.has_erased_source, sum(counter.count(one.text) for one in changes),
-    )  # fmt: skip
+        context.at,
+        materials.record_handle,
+        context.persona_versions,
+        context.clearance,
+        cache_state.last_asked_at,
+        is_compacted,
+        context.has_restricted_source,
+        context.has_erased_source,
+        sum(counter.count(one.text) for one in changes),
+    )
     return briefing_cache.refresh_causes(cache_state.cached_briefing, now)
 
 
@@ -223,9 +243,14 @@ def _with_reachable_floors(
 
 
 def _render_or_reuse_briefing(
-    filling: Allocation, materials: PromptMaterials, cache_state: PromptCacheState, context: AssemblyContext, plan: AllocationPlan,
-    refresh_causes: Sequence[RefreshCause], about: Sequence[Item],
-) -> CachedBriefing:  # fmt: skip
+    filling: Allocation,
+    materials: PromptMaterials,
+    cache_state: PromptCacheState,
+    context: AssemblyContext,
+    plan: AllocationPlan,
+    refresh_causes: Sequence[RefreshCause],
+    about: Sequence[Item],
+) -> CachedBriefing:
     """The briefing: the pinned one, or a new one with as much around the record as there is room for."""
     if not refresh_causes and cache_state.cached_briefing is not None:
         filling.entries += briefing.entries_of_cached(cache_state.cached_briefing)
@@ -248,8 +273,14 @@ def _render_or_reuse_briefing(
     told = [one.item for one in built.entries if one.reason is None]
     sources = tuple(dict.fromkeys(source for one in told for source in (one.source, *one.further_sources)))
     return CachedBriefing(
-        built.segment, sources, materials.record_handle, context.persona_versions, context.clearance, context.at, briefing.cached_entries(built)
-    )  # fmt: skip
+        built.segment,
+        sources,
+        materials.record_handle,
+        context.persona_versions,
+        context.clearance,
+        context.at,
+        briefing.cached_entries(built),
+    )
 
 
 def _message_segment(filling: Allocation, materials: PromptMaterials) -> Segment:
@@ -326,8 +357,12 @@ def _tail_segments(filling: Allocation) -> list[Segment]:
 
 
 def _next_plan(
-    filling: Allocation, materials: PromptMaterials, plan: AllocationPlan, told: HistorySelection, refresh_causes: Sequence[RefreshCause]
-) -> AllocationPlan | None:  # fmt: skip
+    filling: Allocation,
+    materials: PromptMaterials,
+    plan: AllocationPlan,
+    told: HistorySelection,
+    refresh_causes: Sequence[RefreshCause],
+) -> AllocationPlan | None:
     """Another attempt where history was cut: first with a smaller briefing, if room was all that it lacked and the
     briefing is rendered anew in any case. One that the cache has is worth more than the words of a few turns."""
     if not told.cut_turns:

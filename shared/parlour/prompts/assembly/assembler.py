@@ -79,9 +79,13 @@ class PreparedTurn:
         ordered = tuple(sort_segments([*self.segments, fitted.segment, again]))
         prints = cache_hits.fingerprint_blocks(ordered)
         served = cache_hits.compare_prompts(
-            self.cache_state.fingerprints, prints, last_asked_at=self.cache_state.last_asked_at, at=self.context.at,
-            is_same_model=self.context.model == self.cache_state.model, refresh_causes=self.refresh_causes,
-        )  # fmt: skip
+            self.cache_state.fingerprints,
+            prints,
+            last_asked_at=self.cache_state.last_asked_at,
+            at=self.context.at,
+            is_same_model=self.context.model == self.cache_state.model,
+            refresh_causes=self.refresh_causes,
+        )
         cached = [place for place in self.cache_state.breakpoints if place <= served.block_count]
         marked = choose_cache_breakpoints(
             ordered, self.cache_state.turn_pauses, self.cache_state.steps_per_turn, number, self.context.model, cached
@@ -171,9 +175,15 @@ def _prepared_turn(
         withheld_ids=withheld,
     )
     return PreparedTurn(
-        materials.turn_number, filled.segments, filled.entries, filled.calls_tokens, tuple(materials.reminders), fixed, context,
+        materials.turn_number,
+        filled.segments,
+        filled.entries,
+        filled.calls_tokens,
+        tuple(materials.reminders),
+        fixed,
+        context,
         filled.refresh_causes,
-    )  # fmt: skip
+    )
 
 
 def _result_entries(rounds: Sequence[ToolRound], fitted: FittedRounds) -> tuple[LedgerEntry, ...]:

@@ -40,8 +40,13 @@ def past_attachment_items(rows: Sequence[JsonObject], clearance: int) -> tuple[I
 def image_reference_block(key: str, sha256: str, media_type: str, name: str, size_bytes: int) -> JsonObject:
     """An image's block before its bytes are fetched."""
     source: JsonObject = {
-        "type": "object", "key": key, "sha256": sha256, "media_type": media_type, "name": name, "bytes": size_bytes,
-    }  # fmt: skip
+        "type": "object",
+        "key": key,
+        "sha256": sha256,
+        "media_type": media_type,
+        "name": name,
+        "bytes": size_bytes,
+    }
     return {"type": "image", "source": source}
 
 

@@ -39,19 +39,34 @@ _MAX_TOKENS = {
 
 _REQUIRED = (SourceKind.PULSE, SourceKind.COUNTS, SourceKind.RECORD)
 _OPTIONAL = (
-    SourceKind.CHANGES, SourceKind.SINCE_PULSE, SourceKind.LINKED, SourceKind.TREE, SourceKind.PROJECTS, SourceKind.RECENT, SourceKind.PROJECT_FILES, SourceKind.FILE_SUMMARIES,
+    SourceKind.CHANGES,
+    SourceKind.SINCE_PULSE,
+    SourceKind.LINKED,
+    SourceKind.TREE,
+    SourceKind.PROJECTS,
+    SourceKind.RECENT,
+    SourceKind.PROJECT_FILES,
+    SourceKind.FILE_SUMMARIES,
     SourceKind.NEAREST,
-)  # fmt: skip
+)
 """In the order in which they are given room: the last is the first to go."""
 
 _EVICTED_FIRST = (SourceKind.FILE_SUMMARIES, SourceKind.NEAREST)
 
 _TITLES = {
-    SourceKind.COUNTS: "How many stand where", SourceKind.CHANGES: "Changes, newest first",
-    SourceKind.PULSE: "Pulse: what is going on with it", SourceKind.SINCE_PULSE: "Changed since the Pulse", SourceKind.RECORD: "Record",
-    SourceKind.LINKED: "Linked records", SourceKind.TREE: "Documents", SourceKind.PROJECTS: "Projects", SourceKind.RECENT: "Recent activity",
-    SourceKind.PROJECT_FILES: "Project files, whole", SourceKind.FILE_SUMMARIES: "Files, distilled", SourceKind.NEAREST: "Also near it",
-}  # fmt: skip
+    SourceKind.COUNTS: "How many stand where",
+    SourceKind.CHANGES: "Changes, newest first",
+    SourceKind.PULSE: "Pulse: what is going on with it",
+    SourceKind.SINCE_PULSE: "Changed since the Pulse",
+    SourceKind.RECORD: "Record",
+    SourceKind.LINKED: "Linked records",
+    SourceKind.TREE: "Documents",
+    SourceKind.PROJECTS: "Projects",
+    SourceKind.RECENT: "Recent activity",
+    SourceKind.PROJECT_FILES: "Project files, whole",
+    SourceKind.FILE_SUMMARIES: "Files, distilled",
+    SourceKind.NEAREST: "Also near it",
+}
 
 _RENDER_ORDER = (*_REQUIRED, *_OPTIONAL)
 _TRUNCATION_NOTE = "\n... shortened to fit"
@@ -169,13 +184,14 @@ def _required_entries(counter: TokenCounter, items: Sequence[Item]) -> list[Ledg
     found = [(one, _required_items(counter, [one])) for one in items]
     return [
         LedgerEntry(always, counter.count(always.text), is_shortened=always.text != escape_untrusted(one.text))
-        for one, kept in found for always in kept
-    ]  # fmt: skip
+        for one, kept in found
+        for always in kept
+    ]
 
 
 def _select_items(
     counter: TokenCounter, lot: SourceKind, items: Sequence[Item], room: int, cap: int, pulse: str, told: Sequence[str]
-) -> Selection:  # fmt: skip
+) -> Selection:
     """Project files stay together: some of them would look like all of them."""
     between = counter.count(_SEPARATOR)
     if lot is SourceKind.PROJECT_FILES:
@@ -192,8 +208,10 @@ def _select_items(
 def _required_items(counter: TokenCounter, items: Sequence[Item]) -> tuple[Item, ...]:
     return tuple(
         replace(one, text=_truncate(counter, escape_untrusted(one.text), _MAX_TOKENS[one.kind]), shorter_texts=())
-        for lot in _REQUIRED for one in items if one.kind is lot
-    )  # fmt: skip
+        for lot in _REQUIRED
+        for one in items
+        if one.kind is lot
+    )
 
 
 def _render_segment(counter: TokenCounter, about: str, items: Sequence[Item]) -> Segment:

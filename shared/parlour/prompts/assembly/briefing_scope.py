@@ -12,9 +12,16 @@ from parlour.prompts.assembly.segment import Item, SourceKind
 type BriefingScope = Literal["global", "project", "entity"]
 
 _SINGLE_RECORD_KINDS = (
-    SourceKind.PULSE, SourceKind.SINCE_PULSE, SourceKind.RECORD, SourceKind.LINKED, SourceKind.TREE, SourceKind.PROJECT_FILES, SourceKind.FILE_SUMMARIES, SourceKind.NEAREST,
+    SourceKind.PULSE,
+    SourceKind.SINCE_PULSE,
+    SourceKind.RECORD,
+    SourceKind.LINKED,
+    SourceKind.TREE,
+    SourceKind.PROJECT_FILES,
+    SourceKind.FILE_SUMMARIES,
+    SourceKind.NEAREST,
     SourceKind.RECENT,
-)  # fmt: skip
+)
 
 REQUIRED_KINDS: dict[BriefingScope, frozenset[SourceKind]] = {
     "global": frozenset(),

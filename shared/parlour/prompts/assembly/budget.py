@@ -58,25 +58,53 @@ class BudgetProfile:
 
 
 ENTITY_PROFILE = BudgetProfile(
-    "entity", total_tokens=12_000, config_cap=3_000,
+    "entity",
+    total_tokens=12_000,
+    config_cap=3_000,
     limits_by_layer={
-        Layer.BRIEFING: TokenLimits(1_500, 4_000), Layer.SUMMARY: TokenLimits(0, 1_500), Layer.HISTORY: TokenLimits(1_500, 4_000),
-        Layer.RECALL: TokenLimits(500, 2_000), Layer.MEMORY: TokenLimits(200, 700), Layer.DELTAS: TokenLimits(0, 300),
-        Layer.STATE: TokenLimits(0, 400), Layer.HEARTBEAT: TokenLimits(60, 60), Layer.REMINDER: TokenLimits(80, 80),
+        Layer.BRIEFING: TokenLimits(1_500, 4_000),
+        Layer.SUMMARY: TokenLimits(0, 1_500),
+        Layer.HISTORY: TokenLimits(1_500, 4_000),
+        Layer.RECALL: TokenLimits(500, 2_000),
+        Layer.MEMORY: TokenLimits(200, 700),
+        Layer.DELTAS: TokenLimits(0, 300),
+        Layer.STATE: TokenLimits(0, 400),
+        Layer.HEARTBEAT: TokenLimits(60, 60),
+        Layer.REMINDER: TokenLimits(80, 80),
         Layer.CALLS: TokenLimits(0, 3_000),
     },
-    eviction_order=(SourceKind.OTHER_SESSIONS, SourceKind.NEAREST, SourceKind.EPISODES, SourceKind.FACTS, SourceKind.HISTORY),
-)  # fmt: skip
+    eviction_order=(
+        SourceKind.OTHER_SESSIONS,
+        SourceKind.NEAREST,
+        SourceKind.EPISODES,
+        SourceKind.FACTS,
+        SourceKind.HISTORY,
+    ),
+)
 MESSAGING_PROFILE = BudgetProfile(
-    "messaging", total_tokens=7_700, config_cap=3_500,
+    "messaging",
+    total_tokens=7_700,
+    config_cap=3_500,
     limits_by_layer={
-        Layer.BRIEFING: TokenLimits(0, 1_000), Layer.SUMMARY: TokenLimits(0, 1_500), Layer.HISTORY: TokenLimits(800, 2_000),
-        Layer.RECALL: TokenLimits(200, 800), Layer.MEMORY: TokenLimits(200, 700), Layer.DELTAS: TokenLimits(0, 200),
-        Layer.STATE: TokenLimits(0, 300), Layer.HEARTBEAT: TokenLimits(60, 60), Layer.REMINDER: TokenLimits(80, 80),
+        Layer.BRIEFING: TokenLimits(0, 1_000),
+        Layer.SUMMARY: TokenLimits(0, 1_500),
+        Layer.HISTORY: TokenLimits(800, 2_000),
+        Layer.RECALL: TokenLimits(200, 800),
+        Layer.MEMORY: TokenLimits(200, 700),
+        Layer.DELTAS: TokenLimits(0, 200),
+        Layer.STATE: TokenLimits(0, 300),
+        Layer.HEARTBEAT: TokenLimits(60, 60),
+        Layer.REMINDER: TokenLimits(80, 80),
         Layer.CALLS: TokenLimits(0, 1_500),
     },
-    eviction_order=(SourceKind.HISTORY, SourceKind.OTHER_SESSIONS, SourceKind.RECALL, SourceKind.EPISODES, SourceKind.FACTS),
-)  # fmt: skip
+    eviction_order=(
+        SourceKind.HISTORY,
+        SourceKind.OTHER_SESSIONS,
+        SourceKind.RECALL,
+        SourceKind.EPISODES,
+        SourceKind.FACTS,
+    ),
+)
 """The two profiles of the design, section 7; the totals come from two of its sources (section 16)."""
 
 PROFILES: dict[str, BudgetProfile] = {"entity": ENTITY_PROFILE, "messaging": MESSAGING_PROFILE}
@@ -142,8 +170,15 @@ class RemainingBudget:
 
 
 OVERFLOW_LAYERS = (
-    Layer.TOOLS, Layer.TIERS, Layer.BRIEFING, Layer.SUMMARY, Layer.HEARTBEAT, Layer.REMINDER, Layer.MESSAGE, Layer.CALLS
-)  # fmt: skip
+    Layer.TOOLS,
+    Layer.TIERS,
+    Layer.BRIEFING,
+    Layer.SUMMARY,
+    Layer.HEARTBEAT,
+    Layer.REMINDER,
+    Layer.MESSAGE,
+    Layer.CALLS,
+)
 """The layers that PromptOverflow may name: those that do not give way, and the turn's calls once every result is down
 to a few words."""
 
@@ -206,8 +241,14 @@ def _parse_limits(name: str, given: Json, profile: BudgetProfile) -> TokenLimits
 
 
 _EVICTABLE: Sequence[SourceKind] = (
-    SourceKind.OTHER_SESSIONS, SourceKind.NEAREST, SourceKind.FILE_SUMMARIES, SourceKind.RECALL, SourceKind.EPISODES, SourceKind.FACTS, SourceKind.HISTORY
-)  # fmt: skip
+    SourceKind.OTHER_SESSIONS,
+    SourceKind.NEAREST,
+    SourceKind.FILE_SUMMARIES,
+    SourceKind.RECALL,
+    SourceKind.EPISODES,
+    SourceKind.FACTS,
+    SourceKind.HISTORY,
+)
 
 
 def _parse_eviction_order(given: Json, profile: BudgetProfile) -> tuple[SourceKind, ...]:

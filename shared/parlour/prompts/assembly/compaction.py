@@ -7,6 +7,7 @@ byte, until the next one.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, get_args
 
 from parlour.prompts.assembly import recap
 from parlour.prompts.assembly.ledger_entries import LedgerEntry, OmissionReason
@@ -25,6 +26,11 @@ from parlour.prompts.assembly.stored_text import StoredText
 from parlour.text.similarity import containment
 from parlour.text.token_counter import TokenCounter
 from parlour.text.words import key_terms
+
+type KeyDetailKind = Literal["identifier", "amount", "date", "name", "decision", "approval", "promise"]
+
+#: The kinds of details that a summary must keep word for word, in order of importance.
+KEY_DETAIL_KINDS: tuple[str, ...] = get_args(KeyDetailKind.__value__)
 
 MAX_SUMMARY_TOKENS = 1_000
 """The longest summary; with what stands beside it the 1,500 of a long conversation (design section 7, layer 3)."""
@@ -124,8 +130,13 @@ class CompactionResult:
 
 
 def compact(
-    counter: TokenCounter, compacted_history: CompactedHistory, since_turn: int, cut_turns: Sequence[PastTurn], recent_texts: Sequence[str], compaction_input: CompactionInput
-) -> CompactionResult:  # fmt: skip
+    counter: TokenCounter,
+    compacted_history: CompactedHistory,
+    since_turn: int,
+    cut_turns: Sequence[PastTurn],
+    recent_texts: Sequence[str],
+    compaction_input: CompactionInput,
+) -> CompactionResult:
     """The lead once these turns are `cut` and the one with number `since` is the first that is told; `talk` is what was
     said from there on."""
     summary = _choose_summary(counter, compacted_history.summary, compaction_input)
@@ -142,9 +153,13 @@ def compact(
         compacted_history.pasted_text, recent_texts
     )
     new = CompactedHistory(
-        since_turn, tuple(line for _, line in lines), tuple(number for number, _ in lines), lost, pasted,
+        since_turn,
+        tuple(line for _, line in lines),
+        tuple(number for number, _ in lines),
+        lost,
+        pasted,
         replace(summary, key_details=kept) if summary else None,
-    )  # fmt: skip
+    )
     return CompactionResult(new, out)
 
 
@@ -273,7 +288,7 @@ def _covers_omitted(compacted_history: CompactedHistory, summary: Summary | None
 
 def _select_key_details(
     counter: TokenCounter, summary: Summary, since: int, told: Sequence[str]
-) -> tuple[tuple[KeyDetailLine, ...], tuple[LedgerEntry, ...]]:  # fmt: skip
+) -> tuple[tuple[KeyDetailLine, ...], tuple[LedgerEntry, ...]]:
     """The lines that are kept word for word, of turns that are told no more; and those that are not, and why."""
     chosen: list[KeyDetailLine] = []
     out: list[tuple[KeyDetailLine, OmissionReason]] = []

@@ -68,9 +68,14 @@ class HistorySelection:
 
 
 def select_history(
-    counter: TokenCounter, compacted_history: CompactedHistory, turns: Sequence[PastTurn], max_tokens: int, new_messages: Sequence[Message] = (),
-    max_image_bytes: int = MAX_IMAGE_BYTES, compaction_input: CompactionInput = NO_COMPACTION_INPUT,
-) -> HistorySelection:  # fmt: skip
+    counter: TokenCounter,
+    compacted_history: CompactedHistory,
+    turns: Sequence[PastTurn],
+    max_tokens: int,
+    new_messages: Sequence[Message] = (),
+    max_image_bytes: int = MAX_IMAGE_BYTES,
+    compaction_input: CompactionInput = NO_COMPACTION_INPUT,
+) -> HistorySelection:
     """What of the turns since the lead is told verbatim in `room` tokens and `room_pictured` bytes of pictures, cutting
     where the rules say so; `now` is what the user says in this turn, `given` what may stand for what is cut."""
     kept = tuple(turn for turn in turns if turn.number >= compacted_history.since_turn)

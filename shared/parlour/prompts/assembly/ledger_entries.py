@@ -9,7 +9,7 @@ from parlour.prompts.assembly.segment import Item, Layer, Segment
 
 type OmissionReason = Literal[
     "over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "unreadable", "cut"
-]  # fmt: skip
+]
 """Why a candidate is out: no room; the Pulse says it already, and there was no room for it besides; its score is too
 low to help; another one says the same; its reader may not see it; it alone is larger than its layer may be; it is a
 file of which there is only a name; the history was cut and the recap speaks for it."""

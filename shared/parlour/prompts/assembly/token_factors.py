@@ -14,7 +14,7 @@ _MIN_FACTOR, _MAX_FACTOR = 0.5, 4.0
 
 def learn_token_factor(
     segments: Sequence[Segment], reported_tokens: int, factors: Mapping[str, float]
-) -> tuple[str, float] | None:  # fmt: skip
+) -> tuple[str, float] | None:
     """The script that the prompt is written in and its tokens per plain token, by `reported` input tokens in all; None
     when that says nothing. What little is in other scripts counts by the `factors` known of them."""
     blocks = [block for segment in segments for block in segment.blocks]

@@ -1,6 +1,6 @@
 """A turn's prompts explained: where the tokens went, what was in and what was not and why, what the cache had of it.
 
-Words are named by their hash and read apart (`words`): a picture of a prompt needs few of them.
+Texts are named by their hash and read apart (`read_texts`): a chart of a prompt needs few of them.
 """
 
 import json
@@ -30,21 +30,21 @@ MAX_TEXTS = 100
 def explain_turn(principal: Principal, tx: Transaction, turn_id: UUID, step: int | None = None) -> JsonObject:
     """The prompts of a turn, or of one of its steps, for a viewer of the tenant.
 
-    {"turn": {"id", "session_id", "number", "previous", "next", "steps"}, "profile": {"name", "total", "config"},
-     "gone": [{"table", "id"}],
-     "steps": [{"step", "anew", "at", "model", "hash", "tokens", "layers", "segments", "candidates", "marks", "causes",
-                "briefing", "cached", "miss", "reported"}]}
+    {"turn": {"id", "session_id", "number", "previous_turn_id", "next_turn_id", "steps"}, "profile": {"name", "total", "config"},
+     "deleted_sources": [{"table", "id"}],
+     "steps": [{"step", "restarted", "at", "model", "prompt_hash", "tokens", "layers", "segments", "candidates",
+                "breakpoints", "refresh_causes", "briefing", "cached", "cache_miss", "usage"}]}
 
-    `gone` are sources that were deleted since. `anew`: the turn was begun anew with this step, which has nothing in
-    common with those before. `briefing` says when it was rendered and what it was made of. Tokens are the budget's;
-    `reported` is what the model said. NotFound as `recorded.read`.
+    `deleted_sources` were deleted since. `restarted`: the turn was restarted with this step, which shares nothing with
+    the steps before. `briefing` says when it was rendered and what it was made of. Tokens are the budget's;
+    `usage` is what the model reported. NotFound as `recorded.read`.
     """
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     chosen = found.prompts if step is None else [found.prompt_of_step(step)]
     profile = found.prompts[-1].inputs.profile
     return {
         "turn": turn_json(found),
-        "gone": deleted_sources_json(found),
+        "deleted_sources": deleted_sources_json(found),
         "profile": {"name": profile.name, "total": profile.total_tokens, "config": profile.config_cap},
         "steps": [_step_json(found, one) for one in chosen],
     }
@@ -68,10 +68,13 @@ def turn_json(recorded: RecordedTurn) -> JsonObject:
     """Which turn it is, and its neighbours in the session."""
     place = recorded.position
     return {
-        "id": str(recorded.turn_id), "session_id": str(place.session_id), "number": place.number,
-        "previous": str(place.previous_turn_id) if place.previous_turn_id else None, "next": str(place.next_turn_id) if place.next_turn_id else None,
+        "id": str(recorded.turn_id),
+        "session_id": str(place.session_id),
+        "number": place.number,
+        "previous_turn_id": str(place.previous_turn_id) if place.previous_turn_id else None,
+        "next_turn_id": str(place.next_turn_id) if place.next_turn_id else None,
         "steps": [one.step for one in recorded.prompts],
-    }  # fmt: skip
+    }
 
 
 def deleted_sources_json(recorded: RecordedTurn) -> list[Json]:
@@ -81,16 +84,27 @@ def deleted_sources_json(recorded: RecordedTurn) -> list[Json]:
 
 def _step_json(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonObject:
     return {
-        "step": asked.step, "anew": asked.is_restart, "at": asked.at.isoformat(), "model": asked.model, "hash": asked.prompt_hash,
-        "tokens": asked.tokens, "layers": layers_json(asked.segments, asked.inputs.profile),
+        "step": asked.step,
+        "restarted": asked.is_restart,
+        "at": asked.at.isoformat(),
+        "model": asked.model,
+        "prompt_hash": asked.prompt_hash,
+        "tokens": asked.tokens,
+        "layers": layers_json(asked.segments, asked.inputs.profile),
         "segments": [_segment_json(one, asked, recorded) for one in asked.segments if one.blocks],
         "candidates": [candidate_json(one, recorded.visible_texts) for one in asked.entries],
-        "marks": breakpoints_json(asked.segments, asked.step_record.breakpoints), "causes": list(asked.refresh_causes),
-        "briefing": _briefing_json(asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at),
-        "cached": {"blocks": asked.cached_blocks, "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks)},
-        "miss": _cache_miss_json(asked.step_record.cache_miss, recorded.usage_by_step.get(asked.step)),
-        "reported": _usage_json(recorded.usage_by_step.get(asked.step)),
-    }  # fmt: skip
+        "breakpoints": breakpoints_json(asked.segments, asked.step_record.breakpoints),
+        "refresh_causes": list(asked.refresh_causes),
+        "briefing": _briefing_json(
+            asked.inputs.prepared_turn.cache_state.cached_briefing, asked.inputs.prepared_turn.context.at
+        ),
+        "cached": {
+            "blocks": asked.cached_blocks,
+            "tokens": _tokens_of_first_blocks(asked.segments, asked.cached_blocks),
+        },
+        "cache_miss": _cache_miss_json(asked.step_record.cache_miss, recorded.usage_by_step.get(asked.step)),
+        "usage": _usage_json(recorded.usage_by_step.get(asked.step)),
+    }
 
 
 def layers_json(segments: Sequence[Segment], profile: BudgetProfile) -> list[Json]:
@@ -103,38 +117,56 @@ def layers_json(segments: Sequence[Segment], profile: BudgetProfile) -> list[Jso
 def _layer_json(layer: Layer, tokens: int, total: int, profile: BudgetProfile) -> Json:
     share = profile.limits_by_layer.get(layer)
     return {
-        "layer": layer.name.lower(), "number": int(layer), "tokens": tokens, "share": round(tokens / total, 4),
-        "floor": share.floor if share else None, "cap": share.cap if share else None,
-    }  # fmt: skip
+        "layer": layer.name.lower(),
+        "number": int(layer),
+        "tokens": tokens,
+        "share": round(tokens / total, 4),
+        "floor": share.floor if share else None,
+        "cap": share.cap if share else None,
+    }
 
 
 def _segment_json(segment: Segment, asked: RecordedPrompt, recorded: RecordedTurn) -> JsonObject:
     before = _blocks_before(asked.segments, segment)
     return {
-        "layer": segment.layer.name.lower(), "stability": segment.stability, "placement": segment.placement,
+        "layer": segment.layer.name.lower(),
+        "stability": segment.stability,
+        "placement": segment.placement,
         "tokens": segment.tokens,
         "blocks": [
             {
-                "number": number, "role": block.role, "tokens": block.tokens, "words": list(block.pieces),
-                "is_json": block.is_json, "marked": number in asked.step_record.breakpoints, "cached": number <= asked.cached_blocks,
-                "forgotten": any(one not in recorded.visible_texts for one in block.pieces),
-                "withheld": any(one in recorded.withheld_hashes for one in block.pieces),
+                "number": number,
+                "role": block.role,
+                "tokens": block.tokens,
+                "text_hashes": list(block.pieces),
+                "is_json": block.is_json,
+                "is_breakpoint": number in asked.step_record.breakpoints,
+                "is_cached": number <= asked.cached_blocks,
+                "is_erased": any(one not in recorded.visible_texts for one in block.pieces),
+                "is_withheld": any(one in recorded.withheld_hashes for one in block.pieces),
             }
             for number, block in enumerate(segment.blocks, start=before + 1)
         ],
-    }  # fmt: skip
+    }
 
 
 def candidate_json(entry: LedgerEntry, words: Mapping[str, str]) -> JsonObject:
     """One candidate: what it is, where it comes from, what it takes or would have taken, and why it is out."""
     item = entry.item
     return {
-        "lot": str(item.kind), "layer": item.kind.layer.name.lower(),
+        "kind": str(item.kind),
+        "layer": item.kind.layer.name.lower(),
         "source": {"table": item.source.table, "id": item.source.id, "version": item.source.version},
-        "title": _candidate_title(entry, words), "tokens": entry.tokens, "score": round(item.score, 4), "in": not entry.reason,
-        "reason": entry.reason, "shortened": entry.is_shortened, "words": item.text,
-        "forgotten": item.text not in words, "withheld": words.get(item.text) == source_status.WITHHELD_PLACEHOLDER,
-    }  # fmt: skip
+        "title": _candidate_title(entry, words),
+        "tokens": entry.tokens,
+        "score": round(item.score, 4),
+        "is_included": not entry.reason,
+        "reason": entry.reason,
+        "is_shortened": entry.is_shortened,
+        "text_hash": item.text,
+        "is_erased": item.text not in words,
+        "is_withheld": words.get(item.text) == source_status.WITHHELD_PLACEHOLDER,
+    }
 
 
 def _candidate_title(entry: LedgerEntry, words: Mapping[str, str]) -> str:
@@ -197,8 +229,8 @@ def _briefing_json(cached_briefing: CachedBriefing | None, at: datetime) -> Json
     ]
     return {
         "rendered_at": cached_briefing.rendered_at.isoformat(),
-        "anew": cached_briefing.rendered_at == at,
-        "about": bool(cached_briefing.record_handle),
+        "rendered_in_this_turn": cached_briefing.rendered_at == at,
+        "has_record": bool(cached_briefing.record_handle),
         "sources": sources,
     }
 
@@ -207,7 +239,9 @@ def _usage_json(reported: ReportedUsage | None) -> JsonObject | None:
     if reported is None:
         return None
     return {
-        "input_tokens": reported.input_tokens, "cache_read_tokens": reported.cache_read_tokens,
-        "cache_write_tokens": reported.cache_write_tokens, "output_tokens": reported.output_tokens,
+        "input_tokens": reported.input_tokens,
+        "cache_read_tokens": reported.cache_read_tokens,
+        "cache_write_tokens": reported.cache_write_tokens,
+        "output_tokens": reported.output_tokens,
         "cost_usd": reported.cost_usd,
-    }  # fmt: skip
+    }

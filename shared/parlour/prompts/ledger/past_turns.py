@@ -3,13 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from parlour.conversations import canned_replies
-from parlour.conversations.rows import UserMessage
 from parlour.infra.json_values import Json, JsonObject
 from parlour.prompts.assembly import attachments
 from parlour.prompts.assembly.compaction import KeyDetailLine, Summary
 from parlour.prompts.assembly.past_turn import WITHHELD_TEXT, Message, PastTurn
 from parlour.prompts.assembly.segment import Source
+from parlour.prompts.assembly.user_message import UserMessage, effective_text
 
 MAX_PAST_TURNS = 34
 """Turns that are read at most: a history of more than 30 messages is cut, whatever they hold."""
@@ -41,12 +40,15 @@ def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
     messages = _json_objects(row["messages"])
     said = [(str(one["direction"]), _prompt_message(one)) for one in messages]
     turn = PastTurn(
-        int(str(row["number"])), str(row["id"]),
+        int(str(row["number"])),
+        str(row["id"]),
         user_messages=tuple(one for direction, one in said if direction == "inbound" and one.text.strip()),
         tool_messages=tuple(_json_objects(row["called"])),
         replies=tuple(one for direction, one in said if direction == "outbound" and one.text.strip()),
-        attachments=attachments.past_attachment_items([one for message in messages for one in _json_objects(message["attached"])], clearance),
-    )  # fmt: skip
+        attachments=attachments.past_attachment_items(
+            [one for message in messages for one in _json_objects(message["attached"])], clearance
+        ),
+    )
     dead = [int(str(one)) for one in _json_list(row["dead"])]
     return _withhold_turn(turn) if row["is_closed"] else _withhold_results(turn, dead) if dead else turn
 
@@ -98,4 +100,4 @@ def _prompt_message(row: JsonObject) -> Message:
     if row["direction"] == "outbound":
         return Message(body, source)
     earlier = UserMessage(kind, body, _json_objects(row["attached"]))
-    return Message(canned_replies.effective_text(earlier), source)
+    return Message(effective_text(earlier), source)

@@ -156,9 +156,12 @@ class PromptBuilder:
         """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
         total = sum(assembled.tokens_by_layer.values())
         return {
-            "step": step, "tokens": total, "budget": self.profile.total_tokens,
-            "tokens_by_layer": dict(assembled.tokens_by_layer), "cached_share": round(assembled.cached_tokens / total, 3),
-        }  # fmt: skip
+            "step": step,
+            "tokens": total,
+            "budget": self.profile.total_tokens,
+            "tokens_by_layer": dict(assembled.tokens_by_layer),
+            "cached_share": round(assembled.cached_tokens / total, 3),
+        }
 
     def learned_factor(self, assembled: AssembledPrompt, provider: str, reported: int) -> tuple[str, float] | None:
         """Return the prompt's script and how many tokens the model counts for one of ours; None when not known.
@@ -173,7 +176,7 @@ class PromptBuilder:
         """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
         return call_stubs.history_messages(self.tool_rounds, self.writing_tools)
 
-    def cache_state(self) -> JsonObject | None:
+    def next_cache_state(self) -> JsonObject | None:
         """Return what the session's next prompt continues from once the turn is over; None where nothing was sent.
 
         A cut and a briefing that no model was told are no beginning of what comes next.

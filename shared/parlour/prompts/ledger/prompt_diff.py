@@ -31,21 +31,29 @@ class _ComparedPrompt:
 
     def to_json(self) -> JsonObject:
         return {
-            "turn_id": str(self.recorded.turn_id), "number": self.recorded.position.number, "step": self.prompt.step,
-            "hash": self.prompt.prompt_hash, "tokens": self.prompt.tokens, "anew": self.prompt.is_restart,
-        }  # fmt: skip
+            "turn_id": str(self.recorded.turn_id),
+            "number": self.recorded.position.number,
+            "step": self.prompt.step,
+            "hash": self.prompt.prompt_hash,
+            "tokens": self.prompt.tokens,
+            "restarted": self.prompt.is_restart,
+        }
 
 
 def compare_turn_prompts(
-    principal: Principal, tx: Transaction, turn_id: UUID, before_turn_id: UUID,
-    step: int | None = None, before_step: int | None = None,
-) -> JsonObject:  # fmt: skip
+    principal: Principal,
+    tx: Transaction,
+    turn_id: UUID,
+    before_turn_id: UUID,
+    step: int | None = None,
+    before_step: int | None = None,
+) -> JsonObject:
     """What changed from a prompt of turn `before` to one of `turn_id`, for a viewer of the tenant.
 
     Without steps the turn's first prompt is held against the last of the one before, which is what the provider was
     sent last; inside one turn the last against the one before it.
 
-    {"before", "after": {"turn_id", "number", "step", "anew", "hash", "tokens"}, "same": bool,
+    {"before", "after": {"turn_id", "number", "step", "restarted", "hash", "tokens"}, "is_same": bool,
      "segments": [{"layer", "placement", "change", "before", "after", "delta"}],
      "first_change": {"block", "layer", "byte", "within", "before", "after"} | null,
      "added", "removed", "now_in", "now_out": candidates}
@@ -75,10 +83,13 @@ def _comparison(one: _ComparedPrompt, other: _ComparedPrompt) -> JsonObject:
     if first is not None:
         first = _redact_first_change(first, one, other)
     return {
-        "before": one.to_json(), "after": other.to_json(), "same": one.prompt.prompt_hash == other.prompt.prompt_hash,
-        "segments": _segment_changes(one.prompt.segments, other.prompt.segments), "first_change": first,
+        "before": one.to_json(),
+        "after": other.to_json(),
+        "is_same": one.prompt.prompt_hash == other.prompt.prompt_hash,
+        "segments": _segment_changes(one.prompt.segments, other.prompt.segments),
+        "first_change": first,
         **_candidate_changes(_comparable_entries(one, other), _comparable_entries(other, one), words),
-    }  # fmt: skip
+    }
 
 
 def _comparable_entries(side: _ComparedPrompt, other: _ComparedPrompt) -> list[LedgerEntry]:
@@ -97,10 +108,16 @@ def _segment_changes(one: Sequence[Segment], other: Sequence[Segment]) -> list[J
         )
         if before or after:
             had, has = sum(each.tokens for each in before), sum(each.tokens for each in after)
-            found.append({
-                "layer": layer.name.lower(), "placement": placement, "change": _change_kind(before, after),
-                "before": had, "after": has, "delta": has - had,
-            })  # fmt: skip
+            found.append(
+                {
+                    "layer": layer.name.lower(),
+                    "placement": placement,
+                    "change": _change_kind(before, after),
+                    "before": had,
+                    "after": has,
+                    "delta": has - had,
+                }
+            )
     return found
 
 
@@ -129,10 +146,13 @@ def _first_change(
     layer = (other if same < len(other) else one)[same][0]
     within = len(after[:alike].encode())
     return {
-        "block": same + 1, "layer": layer.name.lower(), "within": within,
+        "block": same + 1,
+        "layer": layer.name.lower(),
+        "within": within,
         "byte": sum(len(_block_text(block, words).encode()) for _, block in other[:same]) + within,
-        "before": before[alike : alike + _EXCERPT_CHARS], "after": after[alike : alike + _EXCERPT_CHARS],
-    }  # fmt: skip
+        "before": before[alike : alike + _EXCERPT_CHARS],
+        "after": after[alike : alike + _EXCERPT_CHARS],
+    }
 
 
 def _redact_first_change(first: JsonObject, one: _ComparedPrompt, other: _ComparedPrompt) -> JsonObject:

@@ -13,34 +13,34 @@ WITH kept AS (
     SELECT t.id, t.number, t.tool_messages,
            (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'direction', m.direction, 'kind', m.kind, 'body',
                                                 CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
-                                                'attached', sent.rows) ORDER BY m.position)
+                                                'attachments', sent.rows) ORDER BY m.position)
               FROM messages m
               LEFT JOIN LATERAL (
                   SELECT jsonb_agg(to_jsonb(a) || jsonb_build_object(
-                             'level', GREATEST(a.classification, COALESCE(f.classification, 0)),
-                             'is_gone', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.position, a.id) AS rows
+                             'current_classification', GREATEST(a.classification, COALESCE(f.classification, 0)),
+                             'is_file_deleted', a.file_id IS NOT NULL AND COALESCE(f.object_key, '') = '') ORDER BY a.position, a.id) AS rows
                     FROM attachments a LEFT JOIN files f ON (f.tenant_id, f.id) = (a.tenant_id, a.file_id)
                    WHERE a.message_id = m.id) sent ON m.direction = 'inbound'
              WHERE m.turn_id = t.id) AS messages
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= (SELECT COALESCE((SELECT (cache_state #>> '{lead,since}')::int FROM kept), 0))
+       AND t.number >= (SELECT COALESCE((SELECT (cache_state #>> '{compacted_history,since_turn}')::int FROM kept), 0))
      ORDER BY t.number DESC
      LIMIT %(most)s
 ), pinned AS (
-    SELECT (cache_state #>> '{lead,summary,version}')::int AS version FROM kept WHERE cache_state #> '{lead,summary}' IS NOT NULL
+    SELECT (cache_state #>> '{compacted_history,summary,version}')::int AS version FROM kept WHERE cache_state #> '{compacted_history,summary}' IS NOT NULL
 ), lines AS MATERIALIZED (
     -- Of each kind the few that were said last.
     SELECT k.*
       FROM unnest(%(kinds)s::text[]) WITH ORDINALITY AS one (kind, rank), LATERAL (
            SELECT k.first_turn, k.from_agent, one.rank, row_number() OVER (ORDER BY k.last_turn DESC, k.id DESC) AS place,
-                  jsonb_build_object('turn', first_turn, 'text', text, 'message_id', message_id, 'ours', from_agent) AS line
+                  jsonb_build_object('turn_number', first_turn, 'text', text, 'message_id', message_id, 'from_agent', from_agent) AS line
              FROM summary_key_details k
             WHERE k.session_id = %(session_id)s AND k.kind = one.kind AND missing_from_summary
             ORDER BY k.last_turn DESC, k.id DESC
             LIMIT %(lines)s) k
 ), summed AS (
-    SELECT jsonb_build_object('version', s.version, 'until', s.until_turn, 'text', s.text) AS summary
+    SELECT jsonb_build_object('version', s.version, 'until_turn', s.until_turn, 'text', s.text) AS summary
       FROM (SELECT * FROM summaries WHERE session_id = %(session_id)s ORDER BY version DESC OFFSET 0) s,
            source_status(s.source_ids) f
      WHERE f.classification <= %(clearance)s AND NOT f.is_deleted
@@ -52,14 +52,14 @@ WITH kept AS (
     SELECT t.id
       FROM turns t
      WHERE t.session_id = %(session_id)s AND t.number < %(before)s
-       AND t.number >= (SELECT COALESCE((SELECT LEAST((cache_state #>> '{lead,turns,0}')::int,
-                                                      (cache_state #>> '{lead,since}')::int) FROM kept),
+       AND t.number >= (SELECT COALESCE((SELECT LEAST((cache_state #>> '{compacted_history,recap_turns,0}')::int,
+                                                      (cache_state #>> '{compacted_history,since_turn}')::int) FROM kept),
                                         %(before)s - %(most)s))
      UNION
     SELECT t.id
       FROM (SELECT first_turn FROM lines WHERE from_agent
              UNION
-            SELECT one::int FROM kept, jsonb_path_query(cache_state, '$.lead.summary.kept[*]?(@.ours==true).turn') one) k,
+            SELECT one::int FROM kept, jsonb_path_query(cache_state, '$.compacted_history.summary.key_details[*]?(@.from_agent==true).turn_number') one) k,
            LATERAL (SELECT id FROM turns WHERE session_id = %(session_id)s AND number = k.first_turn OFFSET 0) t) told
 ), closed AS MATERIALIZED (
     SELECT DISTINCT t.number
@@ -74,11 +74,11 @@ WITH kept AS (
 ), earlier AS MATERIALIZED (
     SELECT (SELECT cache_state FROM kept) AS cache_state,
            (SELECT briefing FROM kept) AS briefing,
-           (SELECT jsonb_agg(to_jsonb(over) || jsonb_build_object('is_closed', over.number IN (SELECT number FROM closed),
-                                                                  'dead', d.numbers) ORDER BY over.number)
+           (SELECT jsonb_agg(to_jsonb(over) || jsonb_build_object('is_restricted', over.number IN (SELECT number FROM closed),
+                                                                  'dead_citation_numbers', d.numbers) ORDER BY over.number)
               FROM over LEFT JOIN dead d USING (number)) AS past_turns,
            (SELECT jsonb_agg(number) FROM closed) AS restricted_turns,
-           (SELECT summary || jsonb_build_object('kept', (SELECT jsonb_agg(line ORDER BY place, rank) FROM lines))
+           (SELECT summary || jsonb_build_object('key_details', (SELECT jsonb_agg(line ORDER BY place, rank) FROM lines))
               FROM summed) AS summary,
            (SELECT s.version IS NULL OR f.classification > %(clearance)s OR f.is_deleted
               FROM pinned p

@@ -23,21 +23,24 @@ def rebuild_turn_prompt(
 ) -> JsonObject:
     """A prompt of the turn, the last for no step, made again.
 
-    Without a budget it is the recorded one: {"turn_id", "step", "recorded_hash", "hash", "matches", "text",
-    "forgotten": [{"layer", "words"}], "withheld": [{"layer", "words"}], "gone": [{"table", "id"}]}. `text` is the
-    canonical JSON of [tools, system, messages], whose SHA-256 the
+    Without a budget it is the recorded one: {"turn_id", "step", "recorded_hash", "hash", "is_identical", "text",
+    "erased": [{"layer", "text_hash"}], "withheld": [{"layer", "text_hash"}], "deleted_sources": [{"table", "id"}]}.
+    `text` is the canonical JSON of [tools, system, messages], whose SHA-256 the
     hash is. Where words of it were forgotten, or are withheld from this reader since their source was deleted or
-    closed, there is no text and no hash, and nothing matches. `gone` are the sources that were deleted since.
+    closed, there is no text and no hash, and nothing matches. `deleted_sources` were deleted since.
 
-    With one it is assembled again from the turn's candidates: `tokens`, `layers`, `causes`, and what is `dropped`,
+    With one it is assembled again from the turn's candidates: `tokens`, `layers`, `refresh_causes`, and what is `dropped`,
     `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Erased when
     candidates are gone or withheld.
     """
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     asked = found.prompt_of_step(step)
     named: JsonObject = {
-        "turn_id": str(turn_id), "step": asked.step, "recorded_hash": asked.prompt_hash, "gone": explanation.deleted_sources_json(found),
-    }  # fmt: skip
+        "turn_id": str(turn_id),
+        "step": asked.step,
+        "recorded_hash": asked.prompt_hash,
+        "deleted_sources": explanation.deleted_sources_json(found),
+    }
     return {**named, **(_rebuild_from_record(found, asked) if budget is None else _reassemble(found, asked, budget))}
 
 
@@ -45,16 +48,21 @@ def _rebuild_from_record(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonO
     pieces = {piece for one in asked.segments for block in one.blocks for piece in block.pieces}
     withheld = [_missing_text_json(asked, one) for one in sorted(pieces & recorded.withheld_hashes)]
     missing = [_missing_text_json(asked, one) for one in sorted(pieces - recorded.stored_texts.keys())]
-    told: JsonObject = {"forgotten": [*missing], "withheld": [*withheld]}
+    told: JsonObject = {"erased": [*missing], "withheld": [*withheld]}
     if withheld or missing:
-        return {"hash": None, "matches": False, "text": None, **told}
+        return {"hash": None, "is_identical": False, "text": None, **told}
     prompt = prompt_record.rebuild_prompt(asked.segments, asked.step_record.breakpoints, recorded.stored_texts)
-    return {"hash": prompt.hash, "matches": prompt.hash == asked.prompt_hash, "text": _canonical_text(prompt), **told}
+    return {
+        "hash": prompt.hash,
+        "is_identical": prompt.hash == asked.prompt_hash,
+        "text": _canonical_text(prompt),
+        **told,
+    }
 
 
 def _missing_text_json(asked: RecordedPrompt, gone: str) -> Json:
     layer = next(one.layer for one in asked.segments if any(gone in block.pieces for block in one.blocks))
-    return {"layer": layer.name.lower(), "words": gone}
+    return {"layer": layer.name.lower(), "text_hash": gone}
 
 
 def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> JsonObject:
@@ -66,17 +74,24 @@ def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> J
     dropped, added = _entries_missing_in(asked.entries, entries), _entries_missing_in(entries, asked.entries)
     whole = {_entry_key(one) for one in asked.entries if not one.reason and not one.is_shortened}
     return {
-        "hash": again.prompt.hash, "matches": again.prompt.hash == asked.prompt_hash, "text": _canonical_text(again.prompt),
-        "forgotten": [], "withheld": [], "budget": budget,
-        "tokens": sum(one.tokens for one in again.ledger.segments), "tokens_before": asked.tokens,
+        "hash": again.prompt.hash,
+        "is_identical": again.prompt.hash == asked.prompt_hash,
+        "text": _canonical_text(again.prompt),
+        "erased": [],
+        "withheld": [],
+        "budget": budget,
+        "tokens": sum(one.tokens for one in again.ledger.segments),
+        "tokens_before": asked.tokens,
         "layers": explanation.layers_json(again.ledger.segments, replace(asked.inputs.profile, total_tokens=budget)),
-        "causes": [again.ledger.refresh_cause] if again.ledger.refresh_cause else [],
+        "refresh_causes": [again.ledger.refresh_cause] if again.ledger.refresh_cause else [],
         "dropped": [explanation.candidate_json(one, words) for one in dropped],
         "shortened": [
-            explanation.candidate_json(one, words) for one in entries if one.is_shortened and not one.reason and _entry_key(one) in whole
+            explanation.candidate_json(one, words)
+            for one in entries
+            if one.is_shortened and not one.reason and _entry_key(one) in whole
         ],
         "added": [explanation.candidate_json(one, words) for one in added],
-    }  # fmt: skip
+    }
 
 
 def _assemble_with_budget(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> AssembledPrompt:

@@ -117,8 +117,15 @@ def read_recorded_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> 
     became = _find_restrictions(principal, tx, place, asked, kept)
     words = {**kept, **dict.fromkeys(became.withheld_hashes, source_status.WITHHELD_PLACEHOLDER)}
     return RecordedTurn(
-        turn_id, place, asked, kept, words, became.withheld_hashes, became.deleted_sources, store.read_reported_usage(tx, turn_id)
-    )  # fmt: skip
+        turn_id,
+        place,
+        asked,
+        kept,
+        words,
+        became.withheld_hashes,
+        became.deleted_sources,
+        store.read_reported_usage(tx, turn_id),
+    )
 
 
 def _read_prompts(
@@ -167,15 +174,30 @@ def _recorded_prompts(
         segments = tuple(sort_segments([*inputs.prepared_turn.segments, *record.segments]))
         prints = cache_hits.fingerprint_blocks([_segment_with_texts(one, words) for one in segments])
         served = cache_hits.compare_prompts(
-            standing.fingerprints, prints, last_asked_at=standing.last_asked_at, at=row.at, is_same_model=row.model == standing.model,
+            standing.fingerprints,
+            prints,
+            last_asked_at=standing.last_asked_at,
+            at=row.at,
+            is_same_model=row.model == standing.model,
             refresh_causes=causes,
-        )  # fmt: skip
+        )
         found.append(
             RecordedPrompt(
-                row.step, row.at, row.model, row.prompt_hash, inputs, tuple(rows[: place + 1]), record, segments,
-                (*inputs.prepared_turn.entries, *record.entries), causes, served, standing.breakpoints, is_anew and place == 0,
+                row.step,
+                row.at,
+                row.model,
+                row.prompt_hash,
+                inputs,
+                tuple(rows[: place + 1]),
+                record,
+                segments,
+                (*inputs.prepared_turn.entries, *record.entries),
+                causes,
+                served,
+                standing.breakpoints,
+                is_anew and place == 0,
             )
-        )  # fmt: skip
+        )
         standing, causes = standing.after_prompt(row.at, row.model, prints, record.breakpoints), ()
     return found
 

@@ -43,9 +43,14 @@ class ViewerRestrictions:
 
 
 def find_restrictions(
-    principal: Principal, tx: Transaction, session_id: UUID, items: Iterable[Item], segments: Iterable[Segment],
-    recap_lines: Sequence[tuple[str, int]], texts_by_hash: Mapping[str, str],
-) -> ViewerRestrictions:  # fmt: skip
+    principal: Principal,
+    tx: Transaction,
+    session_id: UUID,
+    items: Iterable[Item],
+    segments: Iterable[Segment],
+    recap_lines: Sequence[tuple[str, int]],
+    texts_by_hash: Mapping[str, str],
+) -> ViewerRestrictions:
     """What became of the sources of these items and of what calls and their results name; `recap` are lines with the
     numbers of their turns. Texts are named by hash; `words` has them.
 
@@ -69,7 +74,7 @@ def find_restrictions(
 
 def find_restricted_and_deleted(
     tx: Transaction, session_id: UUID, sources: Iterable[Source], clearance: int
-) -> tuple[frozenset[Source], frozenset[Source]]:  # fmt: skip
+) -> tuple[frozenset[Source], frozenset[Source]]:
     """Which of these sources, some of which may be handles or numbers of the session's, are above that clearance by
     now, and which are gone."""
     keys = {one: _source_key(one) for one in sources}

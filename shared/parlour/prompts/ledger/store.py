@@ -9,9 +9,9 @@ from parlour.infra.json_values import JsonObject, from_json, to_json
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
 from parlour.jobs.work_due import SWEEP_DELAY
-from parlour.memory.summaries.key_details import KEY_DETAIL_KINDS
 from parlour.prompts.assembly.briefing_cache import CachedBriefing
 from parlour.prompts.assembly.cache_state import PromptCacheState
+from parlour.prompts.assembly.compaction import KEY_DETAIL_KINDS
 
 SQL = Queries.for_module(__file__)
 
@@ -175,13 +175,22 @@ NO_PREVIOUS_PROMPTS = PreviousPromptsRow(None, None, None, None, None, None, Non
 
 def read_previous_prompts(
     tx: Transaction, session_id: UUID, *, model: str, before_turn: int, limit: int, clearance: int, now: datetime
-) -> PreviousPromptsRow:  # fmt: skip
+) -> PreviousPromptsRow:
     """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
     reader of that clearance, as of `at`."""
     found = tx.first(
-        SQL["read_previous_prompts"], PreviousPromptsRow, session_id=session_id, model=model, before=before_turn, most=limit, clearance=clearance,
-        lines=_KEY_DETAILS_PER_KIND, kinds=list(KEY_DETAIL_KINDS), at=now, awaited=now + SWEEP_DELAY,
-    )  # fmt: skip
+        SQL["read_previous_prompts"],
+        PreviousPromptsRow,
+        session_id=session_id,
+        model=model,
+        before=before_turn,
+        most=limit,
+        clearance=clearance,
+        lines=_KEY_DETAILS_PER_KIND,
+        kinds=list(KEY_DETAIL_KINDS),
+        at=now,
+        awaited=now + SWEEP_DELAY,
+    )
     return found or NO_PREVIOUS_PROMPTS
 
 
@@ -246,11 +255,16 @@ def read_source_status(
     tables = ("entities", "documents", "files", "messages", "facts", "episodes")
     uuids = {name: [*ids_by_table.get(name, ())] for name in tables}
     return tx.all(
-        SQL["read_source_status"], SourceStatus, session_id=session_id, rows=[*ids_by_table.get("context_rows", ())],
-        handles=[*ids_by_table.get("handles", ())], turns=[int(one) for one in ids_by_table.get("turns", ())],
+        SQL["read_source_status"],
+        SourceStatus,
+        session_id=session_id,
+        rows=[*ids_by_table.get("context_rows", ())],
+        handles=[*ids_by_table.get("handles", ())],
+        turns=[int(one) for one in ids_by_table.get("turns", ())],
         numbers=[int(one) for one in ids_by_table.get("sources", ())],
-        summaries=[int(one) for one in ids_by_table.get("summaries", ())], **uuids,
-    )  # fmt: skip
+        summaries=[int(one) for one in ids_by_table.get("summaries", ())],
+        **uuids,
+    )
 
 
 def find_turn_position(tx: Transaction, turn_id: UUID) -> TurnPosition | None:
@@ -271,7 +285,7 @@ def read_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str,
 
 def delete_before(tx: Transaction, before: date, limit: int) -> int:
     """Remove up to `most` ledgers and texts of months before `before`; says how many went."""
-    dropping = ("drop_ledgers", "drop_pulse_ledgers", "drop_blobs")
+    dropping = ("delete_expired_ledgers", "delete_expired_pulse_ledgers", "delete_expired_texts")
     return sum(tx.run(SQL[name], before=before, most=limit) for name in dropping)
 
 

@@ -144,7 +144,12 @@ def record_success(tx: Transaction, record_id: UUID, cost_usd: Decimal | None) -
 def record_failure(tx: Transaction, record_id: UUID, problem: str, level: int | None, now: datetime) -> int:
     """How many tries in a row gave nothing."""
     failures: int = tx.value(
-        SQL["record_failure"], id=record_id, problem=problem, level=level, now=now, given_up=MAX_FAILURES,
+        SQL["record_failure"],
+        id=record_id,
+        problem=problem,
+        level=level,
+        now=now,
+        given_up=MAX_FAILURES,
         outages=sorted(OUTAGE_ERRORS),
-    )  # fmt: skip
+    )
     return failures

@@ -101,9 +101,12 @@ def sweep_tenant(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: i
         dependencies.database.run(tenant_id, lambda tx: staleness.mark_stale_without_parents(tx, old, "age", now))
 
     settled = (
-        dependencies.database.run(tenant_id, lambda tx: store.delete_obsolete_work(tx, [(row.id, row.due_at) for row in gone]))
-        if gone else 0
-    )  # fmt: skip
+        dependencies.database.run(
+            tenant_id, lambda tx: store.delete_obsolete_work(tx, [(row.id, row.due_at) for row in gone])
+        )
+        if gone
+        else 0
+    )
 
     def decide(tx: Transaction) -> tuple[list[UUID], SweepSelection]:
         today = budget.read_budget(tx, dependencies.default_pulse_cap, now, dependencies.default_cap)

@@ -48,9 +48,15 @@ class NumberedSource:
         also = tuple(Source(table, key) for table, _, key in named if table in _ERASABLE_TABLES)
         shorter = tuple(map(self.with_number, self.shorter_texts))
         return Item(
-            self.source_kind, self.with_number(self.text), self.source, shorter, self.score, self.level, self.title,
+            self.source_kind,
+            self.with_number(self.text),
+            self.source,
+            shorter,
+            self.score,
+            self.level,
+            self.title,
             further_sources=also if self.source_kind is not SourceKind.COUNTS else (),
-        )  # fmt: skip
+        )
 
     def with_number(self, text: str) -> str:
         """Its words behind its number."""
@@ -67,13 +73,19 @@ def number_sources(material: SourceMaterial) -> tuple[NumberedSource, ...]:
     drafts = [
         *_counts_source(material.counts, str(about.id)),
         NumberedSource(
-            0, SourceKind.RECORD, f"{about.name}: the record itself ({about.handle})\n{about.text}",
-            Source("entities", str(about.id)), about.name, about.classification, (f"entities/{about.id}",), "record",
+            0,
+            SourceKind.RECORD,
+            f"{about.name}: the record itself ({about.handle})\n{about.text}",
+            Source("entities", str(about.id)),
+            about.name,
+            about.classification,
+            (f"entities/{about.id}",),
+            "record",
         ),
         *(_change_source(one, place) for place, one in enumerate(material.changes)),
         *_linked_source(material),
         *(_row_source(one) for one in sorted(material.rows, key=_row_sort_key)),
-    ]  # fmt: skip
+    ]
     return tuple(_numbered(number, one) for number, one in enumerate(drafts, start=1))
 
 
@@ -117,9 +129,16 @@ def _change_source(change: ChangeRow, position: int) -> NumberedSource:
     )
     when = f"{change.created_at:%Y-%m-%d}"
     return NumberedSource(
-        0, SourceKind.CHANGES, text, Source("context_rows", str(change.id)), change.title, change.classification, told_of,
-        f"change of {when}", score=1 - position / 1_000,
-    )  # fmt: skip
+        0,
+        SourceKind.CHANGES,
+        text,
+        Source("context_rows", str(change.id)),
+        change.title,
+        change.classification,
+        told_of,
+        f"change of {when}",
+        score=1 - position / 1_000,
+    )
 
 
 def _linked_source(material: SourceMaterial) -> Iterator[NumberedSource]:
@@ -131,8 +150,15 @@ def _linked_source(material: SourceMaterial) -> Iterator[NumberedSource]:
         told_of = tuple(dict.fromkeys(material.linked_ids_by_handle.values()))
         source = Source("edges", str(about.id))
         yield NumberedSource(
-            0, SourceKind.LINKED, lines[0], source, "Linked records", material.level, told_of, shorter_texts=tuple(lines[1:])
-        )  # fmt: skip
+            0,
+            SourceKind.LINKED,
+            lines[0],
+            source,
+            "Linked records",
+            material.level,
+            told_of,
+            shorter_texts=tuple(lines[1:]),
+        )
 
 
 def _row_sort_key(row: NearbyRow) -> tuple[bool, int, bool, int]:
@@ -145,7 +171,13 @@ def _row_source(row: NearbyRow) -> NumberedSource:
     where = f" ({found.source_label})" if found.source_label else ""
     place = row.file_rank + row.is_file_summary / 10 if row.file_rank else 0
     return NumberedSource(
-        0, SourceKind.FILE_SUMMARIES if row.file_rank else SourceKind.NEAREST, f"{row.title}{where}\n{found.body}",
-        Source("context_rows", str(row.id)), row.title, row.classification,
-        (f"context_rows/{row.id}", *row.owner_ids), found.locator, score=-place - row.rank / 1_000,
-    )  # fmt: skip
+        0,
+        SourceKind.FILE_SUMMARIES if row.file_rank else SourceKind.NEAREST,
+        f"{row.title}{where}\n{found.body}",
+        Source("context_rows", str(row.id)),
+        row.title,
+        row.classification,
+        (f"context_rows/{row.id}", *row.owner_ids),
+        found.locator,
+        score=-place - row.rank / 1_000,
+    )

@@ -20,9 +20,12 @@ MAX_TOTAL_TOKENS = 8_000
 """Tokens: of the answer, of the material, and of both with the instructions (design section 8)."""
 
 PULSE_PROFILE = BudgetProfile(
-    "pulse", total_tokens=MAX_TOTAL_TOKENS - MAX_ANSWER_TOKENS, config_cap=3_000, limits_by_layer={Layer.BRIEFING: TokenLimits(0, MAX_MATERIAL_TOKENS)},
+    "pulse",
+    total_tokens=MAX_TOTAL_TOKENS - MAX_ANSWER_TOKENS,
+    config_cap=3_000,
+    limits_by_layer={Layer.BRIEFING: TokenLimits(0, MAX_MATERIAL_TOKENS)},
     eviction_order=(SourceKind.NEAREST, SourceKind.FILE_SUMMARIES),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +47,25 @@ class PulsePrompt:
 
 
 def assemble_prompt(
-    record_label: str, system_prompt: str, user_text: str, candidates: Sequence[NumberedSource], level: int, model: str, now: datetime
-) -> PulsePrompt:  # fmt: skip
+    record_label: str,
+    system_prompt: str,
+    user_text: str,
+    candidates: Sequence[NumberedSource],
+    level: int,
+    model: str,
+    now: datetime,
+) -> PulsePrompt:
     """The prompt for `model` (provider/model) with as much of the documents as there is room for. PromptOverflow when
     the instructions leave no room for the record itself."""
     materials = PromptMaterials(
-        turn_number=1, tools=(), tiers=[Item(SourceKind.AGENT, system_prompt, Source("entity_types", record_label))],
-        turn_metadata=f"Today is {now:%Y-%m-%d}.", user_messages=[Message(user_text, Source("pulses", record_label))], record_handle=record_label,
+        turn_number=1,
+        tools=(),
+        tiers=[Item(SourceKind.AGENT, system_prompt, Source("entity_types", record_label))],
+        turn_metadata=f"Today is {now:%Y-%m-%d}.",
+        user_messages=[Message(user_text, Source("pulses", record_label))],
+        record_handle=record_label,
         briefing_candidates=[one.to_item() for one in candidates],
-    )  # fmt: skip
+    )
     # A Pulse's prompt is sent once: as after long pauses and single steps, no cache breakpoint is set.
     standing = PromptCacheState(turn_pauses=(86_400.0, 86_400.0), steps_per_turn=(1,))
     begun = assembler.prepare_turn(materials, standing, PULSE_PROFILE, AssemblyContext(now, level, model, {}))

@@ -99,14 +99,26 @@ def read_material(tx: Transaction, subject: PulseSubject, level: int, now: datet
     return SourceMaterial(
         subject,
         level,
-        store.count_values(tx, subject.id, level, status, named=_MAX_COUNTED_IDS, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS),
-        store.list_changes(tx, subject.id, level, most=MAX_CHANGES, pack=PACK_ORIGIN, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS),
+        store.count_values(
+            tx, subject.id, level, status, named=_MAX_COUNTED_IDS, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS
+        ),
+        store.list_changes(
+            tx, subject.id, level, most=MAX_CHANGES, pack=PACK_ORIGIN, **_CLOSED_CONVERSATIONS, **_PART_RELATIONS
+        ),
         found,
         store.find_source_ids(tx, [one.handle for one in found.records]) if found else {},
         store.find_nearby_rows(
-            tx, subject.id, level, most=MAX_NEAREST_ROWS, fresh=MAX_UNEMBEDDED_ROWS, files=MAX_NEWEST_FILES, of_file=MAX_ROWS_PER_FILE, **_CLOSED_CONVERSATIONS, **_SCRATCH_DOCUMENTS
+            tx,
+            subject.id,
+            level,
+            most=MAX_NEAREST_ROWS,
+            fresh=MAX_UNEMBEDDED_ROWS,
+            files=MAX_NEWEST_FILES,
+            of_file=MAX_ROWS_PER_FILE,
+            **_CLOSED_CONVERSATIONS,
+            **_SCRATCH_DOCUMENTS,
         ),
-    )  # fmt: skip
+    )
 
 
 def _subject_from_row(row: SubjectRow) -> PulseSubject:

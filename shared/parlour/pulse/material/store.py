@@ -109,7 +109,7 @@ def count_values(
 ) -> list[ValueCount]:
     return tx.all(
         SQL["count_values"], ValueCount, id=record_id, level=level, status=jsonb(list(status)), named=named, **fixed
-    )  # fmt: skip
+    )
 
 
 def list_changes(tx: Transaction, record_id: UUID, level: int, *, most: int, **fixed: object) -> list[ChangeRow]:

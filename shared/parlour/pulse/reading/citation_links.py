@@ -31,6 +31,6 @@ def _quote(part: str) -> str:
     return quote(part, safe="")
 
 
-def _with_query(address: str, **where: str | None) -> str:
+def _with_query(address: str, **parameters: str | None) -> str:
     given = {name: value for name, value in parameters.items() if value}
     return f"{address}?{urlencode(given)}" if given else address

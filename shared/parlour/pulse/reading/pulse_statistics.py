@@ -20,49 +20,71 @@ def read_statistics(
     principal: Principal, tx: Transaction, days: int, default_cap: Decimal, now: datetime
 ) -> JsonObject:
     """The tenant's Pulses of the last `days` days (UTC). Needs the role viewer. What single records cost tells
-    of what is closed around them: `dearest` is [] for who may not see everything.
+    of what is closed around them: `most_expensive` is [] for who may not see everything.
 
-    {"now": {"spent_usd", "cap_usd", "own_cap", "kept", "due", "due_since", "over_budget", "backing_off", "dead"},
-     "total": DAY, "days": [{"day", **DAY}], "dearest": [{"record", "name", "regenerated", "skipped", "reads",
-     "cost_usd"}]} with DAY = {"records", "regenerated", "skipped", "coalesced", "failed", "reads", "stale_reads",
-     "freshness_seconds", "freshness_seconds_most", "cost_usd"}.
+    {"now": {"spent_usd", "cap_usd", "has_own_cap", "record_count", "due_count", "due_since",
+     "over_budget_count", "backing_off_count", "given_up_count"},
+     "total": DAY, "days": [{"day", **DAY}], "most_expensive": [{"record", "name", "regenerated", "skipped", "reads",
+     "cost_usd"}]} with DAY = {"record_count", "regenerated", "skipped", "coalesced", "failed", "reads", "stale_reads",
+     "average_staleness_seconds", "max_staleness_seconds", "cost_usd"}.
 
-    coalesced  changes that needed no writing of their own. freshness_seconds: the age of the oldest change that was not
+    coalesced  changes that needed no writing of their own. average_staleness_seconds: the age of the oldest change that was not
                told of when somebody looked, over all looks; 0 when nothing was. Amounts are US dollars as text.
     """
     require_role(principal, "viewer")
     today = now.astimezone(UTC).date()
     rows = store.list_days(tx, today, days)
-    told: list[Json] = [{"day": row.day.isoformat(), "records": row.record_count, **_day_totals([row])} for row in rows]
+    told: list[Json] = [
+        {"day": row.day.isoformat(), "record_count": row.record_count, **_day_totals([row])} for row in rows
+    ]
     dear: list[Json] = [
         {
-            "record": one.handle, "name": one.name, "regenerated": one.regenerated, "skipped": one.skipped,
-            "reads": one.reads, "cost_usd": f"{one.cost_usd:f}",
+            "record": one.handle,
+            "name": one.name,
+            "regenerated": one.regenerated,
+            "skipped": one.skipped,
+            "reads": one.reads,
+            "cost_usd": f"{one.cost_usd:f}",
         }
-        for one in (store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ())
-    ]  # fmt: skip
-    return {"now": _current_statistics(tx, default_cap, now), "total": _day_totals(rows), "days": told, "dearest": dear}
+        for one in (
+            store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ()
+        )
+    ]
+    return {
+        "now": _current_statistics(tx, default_cap, now),
+        "total": _day_totals(rows),
+        "days": told,
+        "most_expensive": dear,
+    }
 
 
 def _current_statistics(tx: Transaction, default_cap: Decimal, now: datetime) -> JsonObject:
     found = store.read_current_statistics(tx, now.astimezone(UTC).date(), now)
     cap = default_cap if found.own_cap_usd is None else found.own_cap_usd
     return {
-        "spent_usd": f"{found.spent_usd:f}", "cap_usd": f"{cap:f}", "own_cap": found.own_cap_usd is not None,
-        "kept": found.record_count, "due": found.due_count,
-        "due_since": found.due_since.isoformat() if found.due_since else None, "over_budget": found.over_budget_count,
-        "backing_off": found.backing_off_count, "dead": found.given_up_count,
-    }  # fmt: skip
+        "spent_usd": f"{found.spent_usd:f}",
+        "cap_usd": f"{cap:f}",
+        "has_own_cap": found.own_cap_usd is not None,
+        "record_count": found.record_count,
+        "due_count": found.due_count,
+        "due_since": found.due_since.isoformat() if found.due_since else None,
+        "over_budget_count": found.over_budget_count,
+        "backing_off_count": found.backing_off_count,
+        "given_up_count": found.given_up_count,
+    }
 
 
 def _day_totals(rows: Sequence[DayRow]) -> JsonObject:
     reads = sum(row.reads for row in rows)
     waited = sum(row.stale_seconds for row in rows)
     return {
-        "regenerated": sum(row.regenerated for row in rows), "skipped": sum(row.skipped for row in rows),
-        "coalesced": int(sum(row.coalesced for row in rows)), "failed": sum(row.failed for row in rows),
-        "reads": reads, "stale_reads": sum(row.stale_reads for row in rows),
-        "freshness_seconds": round(waited / reads, 1) if reads else 0.0,
-        "freshness_seconds_most": round(max((row.max_stale_seconds for row in rows), default=0.0), 1),
+        "regenerated": sum(row.regenerated for row in rows),
+        "skipped": sum(row.skipped for row in rows),
+        "coalesced": int(sum(row.coalesced for row in rows)),
+        "failed": sum(row.failed for row in rows),
+        "reads": reads,
+        "stale_reads": sum(row.stale_reads for row in rows),
+        "average_staleness_seconds": round(waited / reads, 1) if reads else 0.0,
+        "max_staleness_seconds": round(max((row.max_stale_seconds for row in rows), default=0.0), 1),
         "cost_usd": f"{sum((row.cost_usd for row in rows), Decimal()):f}",
-    }  # fmt: skip
+    }

@@ -19,8 +19,13 @@ from parlour.records import crud, staleness
 from parlour.records.record import RecordRef
 
 _HIDDEN_STATE: dict[str, Any] = {
-    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False,
-}  # fmt: skip
+    "due_at": None,
+    "waiting_for": None,
+    "problem": None,
+    "problem_at": None,
+    "failures": 0,
+    "is_given_up": False,
+}
 """What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
 _HIDDEN_PROBLEM: dict[str, Any] = {
@@ -28,7 +33,7 @@ _HIDDEN_PROBLEM: dict[str, Any] = {
     "problem": None,
     "problem_at": None,
     "failures": 0,
-    "dead": False,
+    "is_given_up": False,
 }
 """What somebody hears whose own text was written, while one of a higher level could not be."""
 
@@ -86,12 +91,21 @@ class PulseView:
         """As the API tells it."""
         causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.stale_marks]
         return {
-            "record": self.handle, "name": self.name, "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
-            "withheld": self.is_withheld, "stale_since": _iso_time(self.stale_since), "causes": causes, "since": self.changes_text,
-            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {}, "due_at": _iso_time(self.due_at),
-            "waiting_for": self.waiting_for, "problem": self.problem, "problem_at": _iso_time(self.problem_at),
-            "failures": self.failures, "dead": self.is_given_up,
-        }  # fmt: skip
+            "record": self.handle,
+            "name": self.name,
+            "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
+            "is_withheld": self.is_withheld,
+            "stale_since": _iso_time(self.stale_since),
+            "causes": causes,
+            "changes_text": self.changes_text,
+            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {},
+            "due_at": _iso_time(self.due_at),
+            "waiting_for": self.waiting_for,
+            "problem": self.problem,
+            "problem_at": _iso_time(self.problem_at),
+            "failures": self.failures,
+            "is_given_up": self.is_given_up,
+        }
 
 
 def read_pulse(
@@ -126,9 +140,21 @@ def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> P
     if pulse and was_written:
         marks = [one for one in marks if one.since > pulse.checked_at]
     found = PulseView(
-        row.id, row.handle, row.name, pulse, row.is_withheld, row.has_restricted_level, tuple(marks), tuple(changes), row.due_at,
-        row.waiting_for, row.problem, row.problem_at if row.problem else None, row.failures, row.given_up_at is not None,
-    )  # fmt: skip
+        row.id,
+        row.handle,
+        row.name,
+        pulse,
+        row.is_withheld,
+        row.has_restricted_level,
+        tuple(marks),
+        tuple(changes),
+        row.due_at,
+        row.waiting_for,
+        row.problem,
+        row.problem_at if row.problem else None,
+        row.failures,
+        row.given_up_at is not None,
+    )
     if was_written:
         found = replace(found, **_HIDDEN_PROBLEM)
     return _hide_check_time(found if marks or row.is_withheld else replace(found, **_HIDDEN_STATE), principal.clearance)
@@ -155,9 +181,14 @@ def _hide_check_time(view: PulseView, clearance: int) -> PulseView:
 
 
 def _visible_changes(
-    tx: Transaction, row: PulseViewRow, stale_since: datetime | None, pulse: Pulse | None, clearance: int, *,
+    tx: Transaction,
+    row: PulseViewRow,
+    stale_since: datetime | None,
+    pulse: Pulse | None,
+    clearance: int,
+    *,
     is_own_level_current: bool,
-) -> list[ChangeSincePulse]:  # fmt: skip
+) -> list[ChangeSincePulse]:
     """What came after the Pulse. A change that was committed after the reading for it, and is older, is unreflected all
     the same: the mark that it left says so, unless it is there for a higher level's text alone."""
     if stale_since is None:
@@ -187,12 +218,18 @@ def _parse_pulse(row: PulseViewRow) -> Pulse:
     moments = (datetime.fromisoformat(str(kept[name])) for name in ("read_at", "generated_at", "checked_at"))
     told = kept["told_of"]
     return Pulse(
-        row.id, int(str(kept["level"])), int(str(kept["version"])), str(kept["markdown"]),
+        row.id,
+        int(str(kept["level"])),
+        int(str(kept["version"])),
+        str(kept["markdown"]),
         tuple(map(Statement.from_json, _json_objects(kept["statements"]))),
         tuple(map(Citation.from_json, _json_objects(kept["citations"]))),
         tuple(map(str, told)) if isinstance(told, list) else (),
-        str(kept["fingerprint"]), str(kept["model"]), Decimal(str(kept["cost_usd"])), *moments,
-    )  # fmt: skip
+        str(kept["fingerprint"]),
+        str(kept["model"]),
+        Decimal(str(kept["cost_usd"])),
+        *moments,
+    )
 
 
 def _json_objects(value: Json) -> list[JsonObject]:
@@ -201,13 +238,18 @@ def _json_objects(value: Json) -> list[JsonObject]:
 
 def _pulse_json(pulse: Pulse, links: Mapping[str, str]) -> JsonObject:
     return {
-        "level": pulse.level, "version": pulse.version, "markdown": pulse.markdown,
+        "level": pulse.level,
+        "version": pulse.version,
+        "markdown": pulse.markdown,
         "statements": [one.to_json() for one in pulse.statements],
         "citations": [{**one.to_json(), "link": links.get(one.source_id)} for one in pulse.citations],
         "generated_at": _iso_time(pulse.generated_at),
-        "read_at": _iso_time(pulse.sources_read_at), "checked_at": _iso_time(pulse.checked_at), "model": pulse.model,
-        "cost_usd": f"{pulse.cost_usd:f}", "fingerprint": pulse.fingerprint,
-    }  # fmt: skip
+        "sources_read_at": _iso_time(pulse.sources_read_at),
+        "checked_at": _iso_time(pulse.checked_at),
+        "model": pulse.model,
+        "cost_usd": f"{pulse.cost_usd:f}",
+        "fingerprint": pulse.fingerprint,
+    }
 
 
 def _iso_time(moment: datetime | None) -> str | None:

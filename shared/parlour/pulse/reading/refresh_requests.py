@@ -48,7 +48,7 @@ def request_refresh(
 def read_answer(principal: Principal, tx: Transaction, ref: RecordRef, question_id: UUID) -> JsonObject:
     """A question that the principal asked, and its answer once it has one.
 
-    {"id", "question", "asked_at", "answered_at", "markdown", "citations", "model", "cost_usd", "problem", "withheld"}.
+    {"id", "question", "asked_at", "answered_at", "markdown", "citations", "model", "cost_usd", "problem", "is_withheld"}.
     NotFound for anybody else's.
     """
     entity = crud.get_record(principal, tx, ref)
@@ -59,8 +59,14 @@ def read_answer(principal: Principal, tx: Transaction, ref: RecordRef, question_
     links = pulse_view.citation_links(principal, tx, cited)
     told: list[Json] = [{**one.to_json(), "link": links.get(one.source_id)} for one in cited]
     return {
-        "id": str(row.id), "question": row.question, "asked_at": row.asked_at.isoformat(),
-        "answered_at": row.answered_at.isoformat() if row.answered_at else None, "markdown": row.markdown,
-        "citations": told, "model": row.model, "cost_usd": f"{row.cost_usd:f}", "problem": row.problem,
-        "withheld": not row.is_visible,
-    }  # fmt: skip
+        "id": str(row.id),
+        "question": row.question,
+        "asked_at": row.asked_at.isoformat(),
+        "answered_at": row.answered_at.isoformat() if row.answered_at else None,
+        "markdown": row.markdown,
+        "citations": told,
+        "model": row.model,
+        "cost_usd": f"{row.cost_usd:f}",
+        "problem": row.problem,
+        "is_withheld": not row.is_visible,
+    }

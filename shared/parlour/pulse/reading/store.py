@@ -132,9 +132,17 @@ def list_changes_since(
 ) -> list[ChangeSincePulse]:
     """The newest `each` of every cause; `told`: the files that the Pulse was written from."""
     return tx.all(
-        SQL["list_changes_since"], ChangeSincePulse, id=entity_id, since=since, clearance=clearance, told=list(file_ids), each=limit_per_cause,
-        said_by_the_whole=PARENT_TO_CHILD_RELATIONS, between_equals=PEER_RELATIONS, finding=FINDING_TYPE,
-    )  # fmt: skip
+        SQL["list_changes_since"],
+        ChangeSincePulse,
+        id=entity_id,
+        since=since,
+        clearance=clearance,
+        told=list(file_ids),
+        each=limit_per_cause,
+        said_by_the_whole=PARENT_TO_CHILD_RELATIONS,
+        between_equals=PEER_RELATIONS,
+        finding=FINDING_TYPE,
+    )
 
 
 def find_citation_targets(tx: Transaction, source_ids: Sequence[str], clearance: int) -> list[CitationTarget]:
@@ -146,9 +154,14 @@ def record_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> N
 
 
 def list_versions(
-    tx: Transaction, entity_id: UUID, level: int, *, numbers: Sequence[int] | None = None, before_version: int | None = None,
+    tx: Transaction,
+    entity_id: UUID,
+    level: int,
+    *,
+    numbers: Sequence[int] | None = None,
+    before_version: int | None = None,
     limit: int,
-) -> list[VersionRow]:  # fmt: skip
+) -> list[VersionRow]:
     asked = None if numbers is None else list(numbers)
     return tx.all(
         SQL["list_versions"], VersionRow, id=entity_id, level=level, versions=asked, before=before_version, most=limit
@@ -159,8 +172,14 @@ def add_question(
     tx: Transaction, entity_id: UUID, question_id: UUID, question: str, *, asked_by: str, clearance: int, now: datetime
 ) -> None:
     tx.run(
-        SQL["add_question"], entity_id=entity_id, question_id=question_id, question=question, by=asked_by, clearance=clearance, now=now
-    )  # fmt: skip
+        SQL["add_question"],
+        entity_id=entity_id,
+        question_id=question_id,
+        question=question,
+        by=asked_by,
+        clearance=clearance,
+        now=now,
+    )
 
 
 def find_answer(
@@ -168,7 +187,7 @@ def find_answer(
 ) -> AnswerRow | None:
     return tx.first(
         SQL["find_answer"], AnswerRow, entity_id=entity_id, question_id=question_id, by=asked_by, clearance=clearance
-    )  # fmt: skip
+    )
 
 
 def list_days(tx: Transaction, day: date, day_count: int) -> list[DayRow]:

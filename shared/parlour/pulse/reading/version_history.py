@@ -24,7 +24,7 @@ def list_versions(
     """The texts of the Pulse that this reader sees, the newest first, from behind the version `before` on.
 
     {"record", "level", "versions": [{"version", "generated_at", "markdown", "citations", "model", "cost_usd", "causes",
-    "marks"}], "next": version | None}. What a text was written for is told only to those who see everything: marks have
+    "mark_count"}], "next": version | None}. What a text was written for is told only to those who see everything: marks have
     no levels. A text that was written from something above its level by now is not there. NotFound as `read`.
     """
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
@@ -47,7 +47,7 @@ def diff_versions(
 ) -> JsonObject:
     """What changed between two texts; without `after` the newest, without `before` the one before that.
 
-    {"record", "before": {"version", "generated_at"} | None, "after", "added", "removed", "changed", "kept"}. The first
+    {"record", "before": {"version", "generated_at"} | None, "after", "added", "removed", "changed", "unchanged"}. The first
     text is new altogether. NotFound when there is no such text for this reader.
     """
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
@@ -61,8 +61,11 @@ def diff_versions(
     )
     found = diff_statements(_parse_statements(older) if older else [], _parse_statements(newer))
     return {
-        "record": handle, "before": _version_reference(older) if older else None, "after": _version_reference(newer), **found.to_json()
-    }  # fmt: skip
+        "record": handle,
+        "before": _version_reference(older) if older else None,
+        "after": _version_reference(newer),
+        **found.to_json(),
+    }
 
 
 def _visible_pulse(principal: Principal, tx: Transaction, ref: RecordRef) -> tuple[UUID, str, int | None]:
@@ -93,10 +96,14 @@ def _parse_statements(row: VersionRow) -> list[Statement]:
 def _version_json(row: VersionRow, clearance: int) -> JsonObject:
     sees_all = clearance >= RESTRICTED
     return {
-        **_version_reference(row), "markdown": row.markdown, "citations": [*row.citations], "model": row.model,
-        "cost_usd": f"{row.cost_usd:f}", "causes": [*row.causes] if sees_all else None,
-        "marks": row.mark_count if sees_all else None,
-    }  # fmt: skip
+        **_version_reference(row),
+        "markdown": row.markdown,
+        "citations": [*row.citations],
+        "model": row.model,
+        "cost_usd": f"{row.cost_usd:f}",
+        "causes": [*row.causes] if sees_all else None,
+        "mark_count": row.mark_count if sees_all else None,
+    }
 
 
 def _version_reference(row: VersionRow) -> JsonObject:

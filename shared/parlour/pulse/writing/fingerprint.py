@@ -11,9 +11,14 @@ from parlour.pulse.material.numbered_sources import NumberedSource
 
 
 def fingerprint(
-    documents: Sequence[NumberedSource], properties: JsonObject, *, prompt_version: str, model: str, level: int,
+    documents: Sequence[NumberedSource],
+    properties: JsonObject,
+    *,
+    prompt_version: str,
+    model: str,
+    level: int,
     question: str = "",
-) -> str:  # fmt: skip
+) -> str:
     """The SHA-256 of the result set (which rows, their words as they stand in the prompt, and their order), counts
     included, of the record's properties, the prompt's version, the model (provider/model), the level and the question.
 

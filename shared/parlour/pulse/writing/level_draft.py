@@ -96,10 +96,18 @@ class LevelOutcome:
         basis, words = prompt_record.serialize_part(draft.pulse_prompt.inputs)
         told_of = dict.fromkeys(one for document in draft.candidates for one in document.source_ids)
         return NewPulseLedger(
-            ledger_id, draft.subject.id, draft.level, self.ended_at, _model_name(self.model_choice or draft.model_choices[0]),
-            draft.pulse_prompt.assembled.prompt.hash, basis, words, tuple(told_of), self.problem or "written",
+            ledger_id,
+            draft.subject.id,
+            draft.level,
+            self.ended_at,
+            _model_name(self.model_choice or draft.model_choices[0]),
+            draft.pulse_prompt.assembled.prompt.hash,
+            basis,
+            words,
+            tuple(told_of),
+            self.problem or "written",
             draft.question_id,
-        )  # fmt: skip
+        )
 
 
 def model_choices(subject: PulseSubject, purpose: str, models: Mapping[str, Model]) -> list[ModelChoice]:
@@ -165,9 +173,14 @@ def write_draft(
     )
     read = sum(level_draft.pulse_prompt.assembled.tokens_by_layer.values())
     asking = CompletionRequest(
-        request, read, level_draft.model_choices, models, budget.PULSE_PURPOSE, min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS),
+        request,
+        read,
+        level_draft.model_choices,
+        models,
+        budget.PULSE_PURPOSE,
+        min(_MODEL_TIMEOUT_SECONDS, seconds_left() - _COMMIT_SECONDS),
         lambda tx, amount, reservation, now: _check_budget(dependencies, tx, amount, reservation, now),
-    )  # fmt: skip
+    )
     answer = _background_completion(dependencies).ask(principal, asking)
     at = dependencies.clock()
     if answer.problem is not None or answer.completion is None or answer.choice is None:

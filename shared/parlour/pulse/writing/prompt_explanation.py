@@ -21,12 +21,12 @@ def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, versio
     """The prompt that the Pulse of this reader came of, or the newest one that came to nothing.
 
     {"record", "level", "version", "at", "model", "outcome", "prompt_hash", "matches", "tokens", "budget",
-     "layers": [{"layer", "tokens"}], "candidates": [{"title", "source", "lot", "level", "tokens", "score", "reason",
-     "shortened", "text"}], "forgotten", "prompt"}
+     "layers": [{"layer", "tokens"}], "candidates": [{"title", "source", "source_kind", "level", "tokens", "score", "reason",
+     "shortened", "text"}], "is_erased", "prompt"}
 
     reason     why a candidate is out; None: it is in.
     matches    whether the prompt that was made again is the one that was sent; `prompt` is its canonical JSON.
-    forgotten  words of it are gone: nothing matches, and candidates are told as far as they are left.
+    is_erased  words of it are gone: nothing matches, and candidates are told as far as they are left.
 
     Needs the role viewer. NotFound when there is no such record, Pulse or prompt for the reader.
     """
@@ -43,9 +43,13 @@ def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, versio
 
 def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObject:
     named: JsonObject = {
-        "level": row.level, "version": row.version, "at": row.created_at.isoformat(), "model": row.model,
-        "outcome": row.outcome, "prompt_hash": row.prompt_hash,
-    }  # fmt: skip
+        "level": row.level,
+        "version": row.version,
+        "at": row.created_at.isoformat(),
+        "model": row.model,
+        "outcome": row.outcome,
+        "prompt_hash": row.prompt_hash,
+    }
     inputs, missing = deserialize_part(PromptInputs, row.prompt_inputs, texts)
     candidates: list[Json] = [_candidate_json(one) for one in inputs.prepared_turn.entries if _is_pulse_source(one)]
     layers: dict[Layer, int] = {}
@@ -53,9 +57,14 @@ def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObje
         layers[segment.layer] = layers.get(segment.layer, 0) + segment.tokens
     listed: list[Json] = [{"layer": one.name.lower(), "tokens": layers[one]} for one in sorted(layers) if layers[one]]
     return {
-        **named, "tokens": sum(layers.values()), "budget": inputs.profile.total_tokens, "layers": listed,
-        "candidates": candidates, "forgotten": bool(missing), **_rebuild_prompt(row, inputs, has_erased_text=bool(missing)),
-    }  # fmt: skip
+        **named,
+        "tokens": sum(layers.values()),
+        "budget": inputs.profile.total_tokens,
+        "layers": listed,
+        "candidates": candidates,
+        "is_erased": bool(missing),
+        **_rebuild_prompt(row, inputs, has_erased_text=bool(missing)),
+    }
 
 
 def _rebuild_prompt(row: PulseLedgerRow, inputs: PromptInputs, *, has_erased_text: bool) -> JsonObject:
@@ -76,7 +85,7 @@ def _candidate_json(entry: LedgerEntry) -> Json:
     return {
         "title": item.title,
         "source": f"{item.source.table}/{item.source.id}",
-        "lot": str(item.kind),
+        "source_kind": str(item.kind),
         "level": item.classification,
         "tokens": entry.tokens,
         "score": round(item.score, 4),

@@ -124,12 +124,24 @@ def read_fingerprints(tx: Transaction, record_id: UUID) -> dict[int, str]:
 def add_pulse_text(tx: Transaction, record_id: UUID, text: NewPulseText) -> int:
     """The version that the text is."""
     version: int = tx.value(
-        SQL["add_pulse_text"], id=record_id, level=text.level, markdown=text.markdown, statements=jsonb(text.statements),
-        citations=jsonb(text.citations), told_of=list(text.source_ids), dropped=text.rejected_statements,
-        fingerprint=text.fingerprint, prompt_version=text.prompt_version, provider=text.provider, model=text.model,
-        cost_usd=text.cost_usd, causes=jsonb(text.causes), marks=text.mark_count, read_at=text.sources_read_at,
+        SQL["add_pulse_text"],
+        id=record_id,
+        level=text.level,
+        markdown=text.markdown,
+        statements=jsonb(text.statements),
+        citations=jsonb(text.citations),
+        told_of=list(text.source_ids),
+        dropped=text.rejected_statements,
+        fingerprint=text.fingerprint,
+        prompt_version=text.prompt_version,
+        provider=text.provider,
+        model=text.model,
+        cost_usd=text.cost_usd,
+        causes=jsonb(text.causes),
+        marks=text.mark_count,
+        read_at=text.sources_read_at,
         generated_at=text.generated_at,
-    )  # fmt: skip
+    )
     return version
 
 
@@ -144,19 +156,35 @@ def delete_other_levels(tx: Transaction, record_id: UUID, levels: Sequence[int])
 
 def add_to_day(tx: Transaction, record_id: UUID, day: PulseDayDelta) -> None:
     tx.run(
-        SQL["add_to_day"], id=record_id, day=day.day, regenerated=day.regenerated, skipped=day.skipped,
-        coalesced=day.coalesced, failed=day.failed, cost_usd=day.cost_usd,
-    )  # fmt: skip
+        SQL["add_to_day"],
+        id=record_id,
+        day=day.day,
+        regenerated=day.regenerated,
+        skipped=day.skipped,
+        coalesced=day.coalesced,
+        failed=day.failed,
+        cost_usd=day.cost_usd,
+    )
 
 
 def add_ledger(tx: Transaction, row: NewPulseLedger, version: int | None) -> None:
     """Texts are kept in the order of their hashes, so that two who keep the same ones do not wait for each other."""
     tx.run(
-        SQL["add_ledger"], id=row.id, entity_id=row.entity_id, level=row.level, version=version, at=row.created_at,
-        model=row.model, prompt_hash=row.prompt_hash, basis=row.prompt_inputs, told_of=list(row.source_ids),
-        question_id=row.question_id, outcome=row.outcome, hashes=sorted(row.texts_by_hash),
+        SQL["add_ledger"],
+        id=row.id,
+        entity_id=row.entity_id,
+        level=row.level,
+        version=version,
+        at=row.created_at,
+        model=row.model,
+        prompt_hash=row.prompt_hash,
+        basis=row.prompt_inputs,
+        told_of=list(row.source_ids),
+        question_id=row.question_id,
+        outcome=row.outcome,
+        hashes=sorted(row.texts_by_hash),
         texts=[row.texts_by_hash[one] for one in sorted(row.texts_by_hash)],
-    )  # fmt: skip
+    )
 
 
 def find_ledger(tx: Transaction, record_id: UUID, level: int, version: int | None) -> PulseLedgerRow | None:
@@ -175,18 +203,40 @@ def find_open_question(tx: Transaction, question_id: UUID) -> QuestionRow | None
 
 def find_previous_answer(tx: Transaction, pulse_question: QuestionRow, fingerprint: str) -> AnswerContent | None:
     return tx.first(
-        SQL["find_previous_answer"], AnswerContent, entity_id=pulse_question.entity_id, by=pulse_question.asked_by, level=pulse_question.level,
+        SQL["find_previous_answer"],
+        AnswerContent,
+        entity_id=pulse_question.entity_id,
+        by=pulse_question.asked_by,
+        level=pulse_question.level,
         fingerprint=fingerprint,
-    )  # fmt: skip
+    )
 
 
 def complete_question(
-    tx: Transaction, question_id: UUID, answer: AnswerContent, *, source_ids: Sequence[str], fingerprint: str,
-    cost_usd: Decimal, problem: str | None, now: datetime,
-) -> bool:  # fmt: skip
+    tx: Transaction,
+    question_id: UUID,
+    answer: AnswerContent,
+    *,
+    source_ids: Sequence[str],
+    fingerprint: str,
+    cost_usd: Decimal,
+    problem: str | None,
+    now: datetime,
+) -> bool:
     """False when it has its answer already."""
-    return tx.run(
-        SQL["complete_question"], id=question_id, markdown=answer.markdown, statements=jsonb(answer.statements),
-        citations=jsonb(answer.citations), model=answer.model, told_of=list(source_ids), fingerprint=fingerprint,
-        cost_usd=cost_usd, problem=problem, now=now,
-    ) > 0  # fmt: skip
+    return (
+        tx.run(
+            SQL["complete_question"],
+            id=question_id,
+            markdown=answer.markdown,
+            statements=jsonb(answer.statements),
+            citations=jsonb(answer.citations),
+            model=answer.model,
+            told_of=list(source_ids),
+            fingerprint=fingerprint,
+            cost_usd=cost_usd,
+            problem=problem,
+            now=now,
+        )
+        > 0
+    )

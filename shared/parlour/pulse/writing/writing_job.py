@@ -177,13 +177,13 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
             return attempts.record_failure(tx, record_id, result.problem, self.leased_until, now, result.failed_level)
         return 0
 
-    def report(self, _loaded: _WritingInput, result: _WritingResult, failures: int) -> bool:
+    def report(self, _loaded: _WritingInput, answer: _WritingResult, failures: int) -> bool:
         """Log what became of it. There is no further round."""
-        if not result.problem:
-            log.info("pulse_written", levels=len(result.levels), asked=len(result.outcomes), **self._log_ids())
-        elif not result.is_over_budget:
-            log.warning("pulse_writing_failed", code=result.problem, **self._log_ids())
-            self.report_failure(result.problem, failures)
+        if not answer.problem:
+            log.info("pulse_written", levels=len(answer.levels), asked=len(answer.outcomes), **self._log_ids())
+        elif not answer.is_over_budget:
+            log.warning("pulse_writing_failed", code=answer.problem, **self._log_ids())
+            self.report_failure(answer.problem, failures)
         return False
 
     def fail(self, tx: Transaction, code: str) -> int:

@@ -108,9 +108,14 @@ class RelatedRecord:
 
     def to_json(self) -> JsonObject:
         return {
-            "handle": self.handle, "type": self.type, "type_name": self.type_name, "name": self.name,
-            "icon": self.icon, "colour": self.colour, "relations": [*self.relations[:MAX_RELATIONS]],
-        }  # fmt: skip
+            "handle": self.handle,
+            "type": self.type,
+            "type_name": self.type_name,
+            "name": self.name,
+            "icon": self.icon,
+            "colour": self.colour,
+            "relations": [*self.relations[:MAX_RELATIONS]],
+        }
 
 
 def make_card(found: SearchResult, origin: ResultOrigin, query: str, best_score: float) -> SearchCard:

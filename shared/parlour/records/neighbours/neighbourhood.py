@@ -11,7 +11,7 @@ from parlour.records.neighbours import store
 from parlour.records.neighbours.store import Neighbour
 from parlour.search.hybrid_search import MAX_EXACT_VECTORS
 
-__all__ = ["Near", "Since", "around", "projects", "since"]
+__all__ = ["ChangesSince", "Neighbour", "find_changes_since", "find_neighbours", "list_newest_projects"]
 
 MAX_NEAREST = 8
 """Rows near a record that may go into its briefing: the best few; what is asked for is searched."""
@@ -36,9 +36,17 @@ def find_neighbours(
     """What its newest files say in short, 40 at most, the rows nearest to it by its own vector and, around a project,
     its files whole while they are short, and what changed in it lately; what the principal may not see is not there."""
     return store.find_neighbours(
-        tx, entity_id, clearance=principal.clearance, team_id=team_id, is_project=is_project, nearest=MAX_NEAREST,
-        recent=_MAX_RECENT, file_summaries=_MAX_FILE_SUMMARIES, file_tokens=MAX_FILE_TOKENS, max_exact_vectors=MAX_EXACT_VECTORS,
-    )  # fmt: skip
+        tx,
+        entity_id,
+        clearance=principal.clearance,
+        team_id=team_id,
+        is_project=is_project,
+        nearest=MAX_NEAREST,
+        recent=_MAX_RECENT,
+        file_summaries=_MAX_FILE_SUMMARIES,
+        file_tokens=MAX_FILE_TOKENS,
+        max_exact_vectors=MAX_EXACT_VECTORS,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +74,17 @@ def find_changes_since(
     if not any(asked.values()):
         return ChangesSince((), frozenset())
     found = store.find_changes_since(
-        tx, since, clearance=principal.clearance, limit=_MOST_CHANGES, includes_changes=includes_changes, entities=asked["entities"],
-        handles=asked["handles"], rows=asked[_ROW_TABLE], files=asked["files"], documents=asked["documents"],
-    )  # fmt: skip
+        tx,
+        since,
+        clearance=principal.clearance,
+        limit=_MOST_CHANGES,
+        includes_changes=includes_changes,
+        entities=asked["entities"],
+        handles=asked["handles"],
+        rows=asked[_ROW_TABLE],
+        files=asked["files"],
+        documents=asked["documents"],
+    )
     seen, hidden = (
         {name for one in found if one.category == part for name in one.owners} for part in ("seen", "hidden")
     )

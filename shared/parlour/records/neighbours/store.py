@@ -35,27 +35,63 @@ class Neighbour:
 
 
 def find_neighbours(
-    tx: Transaction, entity_id: UUID, *, clearance: int, team_id: UUID, is_project: bool, nearest: int, recent: int,
-    file_summaries: int, file_tokens: int, max_exact_vectors: int,
-) -> list[Neighbour]:  # fmt: skip
+    tx: Transaction,
+    entity_id: UUID,
+    *,
+    clearance: int,
+    team_id: UUID,
+    is_project: bool,
+    nearest: int,
+    recent: int,
+    file_summaries: int,
+    file_tokens: int,
+    max_exact_vectors: int,
+) -> list[Neighbour]:
     """Everything around the record, in no order."""
     return tx.all(
-        SQL["find_neighbours"], Neighbour, entity_id=entity_id, clearance=clearance, team_id=team_id, is_project=is_project,
-        nearest=nearest, recent=recent, distilled=file_summaries,
-        file_tokens=file_tokens, few=max_exact_vectors, pack=PACK_ORIGIN,
-    )  # fmt: skip
+        SQL["find_neighbours"],
+        Neighbour,
+        entity_id=entity_id,
+        clearance=clearance,
+        team_id=team_id,
+        is_project=is_project,
+        nearest=nearest,
+        recent=recent,
+        distilled=file_summaries,
+        file_tokens=file_tokens,
+        few=max_exact_vectors,
+        pack=PACK_ORIGIN,
+    )
 
 
 def find_changes_since(
-    tx: Transaction, since: datetime, *, clearance: int, limit: int, includes_changes: bool, entities: Sequence[str],
-    handles: Sequence[str], rows: Sequence[str], files: Sequence[str], documents: Sequence[str],
-) -> list[Neighbour]:  # fmt: skip
+    tx: Transaction,
+    since: datetime,
+    *,
+    clearance: int,
+    limit: int,
+    includes_changes: bool,
+    entities: Sequence[str],
+    handles: Sequence[str],
+    rows: Sequence[str],
+    files: Sequence[str],
+    documents: Sequence[str],
+) -> list[Neighbour]:
     """What changed on these records if it `follows` them, newest first; in `seen` those of all these that are there, in
     `hidden` those of the rows that the reader may not see."""
     return tx.all(
-        SQL["find_changes_since"], Neighbour, clearance=clearance, since=since, most=limit, follows=includes_changes, entities=list(entities),
-        handles=list(handles), rows=list(rows), files=list(files), documents=list(documents),
-    )  # fmt: skip
+        SQL["find_changes_since"],
+        Neighbour,
+        clearance=clearance,
+        since=since,
+        most=limit,
+        follows=includes_changes,
+        entities=list(entities),
+        handles=list(handles),
+        rows=list(rows),
+        files=list(files),
+        documents=list(documents),
+    )
 
 
 def list_newest_projects(tx: Transaction, *, clearance: int, limit: int) -> list[Neighbour]:

@@ -65,8 +65,12 @@ def settle_batch(tx: Transaction, purse: EmbeddingBudget, bought: EmbeddedBatch)
     if bought.reserved_call is not None:
         background_calls.record_call(tx, bought.reserved_call)
         spend.settle(
-            tx, [bought.reserved_call.id], bought.reserved_call.cost_usd, default_cap=purse.default_cap, now=purse.clock()
-        )  # fmt: skip
+            tx,
+            [bought.reserved_call.id],
+            bought.reserved_call.cost_usd,
+            default_cap=purse.default_cap,
+            now=purse.clock(),
+        )
 
 
 def _reserve(
@@ -84,9 +88,15 @@ def _reserve(
         purse.new_id(now), EMBEDDING_PURPOSE, offer.provider, model, amount_of, cost, 0, now
     )
     spend.reserve_in_transaction(
-        purse.database, purse.principal, reservation_id=call.id, amount=cost, purpose=EMBEDDING_PURPOSE,
-        default_cap=purse.default_cap, expires_at=purse.reservation_expires_at, now=now,
-    )  # fmt: skip
+        purse.database,
+        purse.principal,
+        reservation_id=call.id,
+        amount=cost,
+        purpose=EMBEDDING_PURPOSE,
+        default_cap=purse.default_cap,
+        expires_at=purse.reservation_expires_at,
+        now=now,
+    )
     return call
 
 

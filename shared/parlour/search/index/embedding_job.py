@@ -212,9 +212,7 @@ def _backfill_types(work: EmbeddingJob) -> None:
     """Records whose type is described in other words now get their rows anew."""
     services, tenant_id = work.dependencies, work.principal.tenant_id
     for type_id in services.database.run(work.principal, store.find_types_to_backfill):
-        services.backfill(
-            services.database, tenant_id, type_id, services.clock(), services.new_id, work.seconds_left
-        )  # fmt: skip
+        services.backfill(services.database, tenant_id, type_id, services.clock(), services.new_id, work.seconds_left)
 
 
 def _budget(work: EmbeddingJob) -> embedding_budget.EmbeddingBudget:
@@ -230,4 +228,10 @@ def _reembedding_run(work: EmbeddingJob) -> reembedding.ReembeddingRun:
     )
 
 
-__all__ = ["BATCH", "Backfill", "Said", "Services", "read_message", "run"]
+__all__ = [
+    "BATCH_ROWS",
+    "BackfillFunction",
+    "EmbeddingDependencies",
+    "embed_tenant",
+    "parse_message",
+]

@@ -40,7 +40,7 @@ class ReembeddingRun:
 
 def start_reembedding(
     principal: Principal, tx: Transaction, spaces: EmbeddingSpaces, model: str, now: datetime, new_id: NewId
-) -> Reembedding:  # fmt: skip
+) -> Reembedding:
     """Begin to move the tenant to `model`, a model's name or its space; asked again, it is the same move.
 
     Moving to where the tenant is mends what has no vector there. Whoever calls this nudges the embedder once it is

@@ -66,10 +66,17 @@ def _parse_request(entry: JsonObject, at: int, of: int) -> CreateRequest:
     kind, name, project, text, parent = (str(entry.get(field) or "").strip() for field in _TEXTS)
     properties = entry.get("properties")
     return CreateRequest(
-        kind, name, properties if isinstance(properties, dict) else {}, project, text, parent,
+        kind,
+        name,
+        properties if isinstance(properties, dict) else {},
+        project,
+        text,
+        parent,
         sources=tuple(dict.fromkeys(int(str(number)) for number in _list(entry.get("sources")))),
-        links=tuple(_parse_link(link, f"{place}links[{n}]", at, of) for n, link in enumerate(_list(entry.get("links")))),
-    )  # fmt: skip
+        links=tuple(
+            _parse_link(link, f"{place}links[{n}]", at, of) for n, link in enumerate(_list(entry.get("links")))
+        ),
+    )
 
 
 def _problems(entry: JsonObject) -> Iterator[str]:

@@ -29,8 +29,11 @@ def read_operations(tool: Tool, result: JsonObject) -> list[RecordOperation]:
     if tool.endpoint == UPDATE_ENTITY.endpoint:
         return list(_updated_records(result))
     if tool.endpoint in (CREATE_ENTITY.endpoint, LINK_ENTITIES.endpoint):
-        return [*_created_records(result), *_link_operations("link", result.get("edges_created")),
-                *_link_operations("unlink", result.get("edges_removed"))]  # fmt: skip
+        return [
+            *_created_records(result),
+            *_link_operations("link", result.get("edges_created")),
+            *_link_operations("unlink", result.get("edges_removed")),
+        ]
     return []
 
 

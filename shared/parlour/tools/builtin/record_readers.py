@@ -25,9 +25,15 @@ def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
         if project:
             require_records(context.principal, tx, [project], "project")
         return crud.list_records(
-            context.principal, tx, type=kind or None, project=project or None, where=where,
-            text=text_argument(arguments, "text"), cursor=text_argument(arguments, "cursor"), limit=MAX_LISTED,
-        )  # fmt: skip
+            context.principal,
+            tx,
+            type=kind or None,
+            project=project or None,
+            where=where,
+            text=text_argument(arguments, "text"),
+            cursor=text_argument(arguments, "cursor"),
+            limit=MAX_LISTED,
+        )
 
     with translate_errors():
         page = context.database.run(context.principal, look)

@@ -139,8 +139,10 @@ def _create_all(context: ToolContext, tx: Transaction, drafts: Sequence[CreateRe
         except (InvalidRequest, NotFound) as error:
             raise InvalidArguments(f"{place}{argument_message(error)}") from error
     for at, draft in enumerate(drafts):
-        targets = [(link.relation, made.requested[link.target].handle if isinstance(link.target, int) else link.target)
-                   for link in draft.links]  # fmt: skip
+        targets = [
+            (link.relation, made.requested[link.target].handle if isinstance(link.target, int) else link.target)
+            for link in draft.links
+        ]
         targets += [(REFERENCES_RELATION, handle) for handle in sources[at].handles]
         _link_to_targets(context, tx, made, at, targets)
     return made
@@ -171,12 +173,20 @@ def _create_one(
         made.link(entity.handle, _CONTAINS, context_document.handle)
     elif draft.type == authored_documents.DOCUMENT_TYPE:
         document = authored_documents.create_document(
-            principal, tx, project=project or None, title=draft.name, content=draft.text,
-            description=text_argument(properties, "description"), state=text_argument(properties, "state") or "draft",
-            parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None, classification=level, origin=origin, now=now,
+            principal,
+            tx,
+            project=project or None,
+            title=draft.name,
+            content=draft.text,
+            description=text_argument(properties, "description"),
+            state=text_argument(properties, "state") or "draft",
+            parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None,
+            classification=level,
+            origin=origin,
+            now=now,
             properties={name: value for name, value in properties.items() if name not in _DOCUMENT_FIELDS},
             new_id=new_id,
-        )  # fmt: skip
+        )
         entity = crud.get_record(principal, tx, document.handle)
         made.entity_json.append(record_json.record_reference(entity))
         if project:

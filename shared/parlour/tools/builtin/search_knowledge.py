@@ -42,9 +42,16 @@ def search_knowledge(embedder: Embedder) -> BuiltinTool:
         def look(tx: Transaction) -> tuple[list[SearchResult], Mapping[UUID, int]]:
             scope = _scope(context, tx, arguments)
             found = search(
-                context.principal, tx, query=query, vector=vectors.get(wanted), unexpanded_vector=vectors.get(query), scope=scope,
-                previous=previous, limit=limit, team_id=context.team_id,
-            )  # fmt: skip
+                context.principal,
+                tx,
+                query=query,
+                vector=vectors.get(wanted),
+                unexpanded_vector=vectors.get(query),
+                scope=scope,
+                previous=previous,
+                limit=limit,
+                team_id=context.team_id,
+            )
             return found, assign_numbers(tx, context.session_id, found, context.fencing_token)
 
         with translate_errors("of"):

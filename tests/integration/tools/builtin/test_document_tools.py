@@ -39,16 +39,28 @@ def tower(library: KnowledgeTenant) -> KnowledgeTenant:
 def write(library: KnowledgeTenant, title: str, content: str, **more: object) -> Document:
     with library.database.transaction(library.principal) as tx:
         return authored_documents.create_document(
-            library.principal, tx, project="project/tower", title=title, content=content, now=library.now,
-            new_id=uuid7, **more,  # type: ignore[arg-type]
-        )  # fmt: skip
+            library.principal,
+            tx,
+            project="project/tower",
+            title=title,
+            content=content,
+            now=library.now,
+            new_id=uuid7,
+            **more,  # type: ignore[arg-type]
+        )
 
 
 def call(library: KnowledgeTenant, name: str, about: Document | None = None, **arguments: Json) -> ToolResult:
     context = ToolContext(
-        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE_TOKEN,
+        library.principal,
+        library.database,
+        library.session_id,
+        uuid7(library.now),
+        library.now,
+        uuid7,
+        LEASE_TOKEN,
         entity_id=about.own_entity_id if about else None,
-    )  # fmt: skip
+    )
     (tool,) = [tool for tool in DOCUMENT_TOOLS if tool.name == name]
     return run_tool(context, tool, {**arguments}, {"python": PythonEndpoint(document_tools(library.embedder))})
 

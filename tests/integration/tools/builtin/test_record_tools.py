@@ -59,10 +59,16 @@ class Room:
 
     def context(self) -> ToolContext:
         return ToolContext(
-            self.principal, self.library.database, self.library.session_id, uuid7(self.library.now),
-            self.library.now, uuid7, LEASE_TOKEN, idempotency_key=self.key or str(uuid7(self.library.now)),
+            self.principal,
+            self.library.database,
+            self.library.session_id,
+            uuid7(self.library.now),
+            self.library.now,
+            uuid7,
+            LEASE_TOKEN,
+            idempotency_key=self.key or str(uuid7(self.library.now)),
             entity_id=self.about,
-        )  # fmt: skip
+        )
 
     def call(self, tool: str, /, **arguments: Any) -> ToolResult:
         (one,) = (one for one in builtin_tools.BUILTIN_TOOLS if one.name == tool)

@@ -113,11 +113,13 @@ def test_what_is_settled_gives_way_first() -> None:
 
 def test_a_refuted_assumption_is_told_as_one() -> None:
     updates: JsonObject = {
-        "assumptions": [{"id": "a1", "hypothesis": "It is May", "confidence": 0.75, "evidence": ["the permit"]},
-                        {"id": "a2", "hypothesis": "It is June", "confidence": 0}],
+        "assumptions": [
+            {"id": "a1", "hypothesis": "It is May", "confidence": 0.75, "evidence": ["the permit"]},
+            {"id": "a2", "hypothesis": "It is June", "confidence": 0},
+        ],
         "expectations": [{"action": "Order", "expected_outcome": "two come", "invariant": "never three"}],
         "tentative_hypotheses": [{"id": "h1", "hypothesis": "It leaks", "reason": "the floor is wet"}],
-    }  # fmt: skip
+    }
     state = state_updates.apply_updates(EMPTY_STATE, [], updates, known_handles=(), summary_version=1, now=NOW).state
     assert texts(state) == [
         "- assumed a1, 75%: It is May (since the permit)",

@@ -121,9 +121,13 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
         full = after(full, adds(f"Step number {number}")).state
     assert reasons(after(full, adds("One more"))) == ["full"]
     settled = state_updates.apply_updates(
-        full, [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}], {}, known_handles=KNOWN, summary_version=1,
+        full,
+        [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}],
+        {},
+        known_handles=KNOWN,
+        summary_version=1,
         now=NOW + timedelta(hours=1),
-    ).state  # fmt: skip
+    ).state
     names = {one.title for one in after(settled, adds("One more")).state.items}
     assert "One more" in names
     assert "Step number 4" not in names  # i5 is the fifth
@@ -132,9 +136,11 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
 def test_only_records_that_the_reader_sees_are_named() -> None:
     understood: Json = {
         "entities": [{"id": "plan/pumps", "kind": "plan", "name": "The pumps"}, {"id": "plan/secret"}],
-        "dependencies": [{"from": "plan/pumps", "to": "task/cellar", "rel": "needs"},
-                         {"from": "plan/pumps", "to": "plan/secret"}],
-    }  # fmt: skip
+        "dependencies": [
+            {"from": "plan/pumps", "to": "task/cellar", "rel": "needs"},
+            {"from": "plan/pumps", "to": "plan/secret"},
+        ],
+    }
     applied = after(EMPTY_STATE, current_understanding=understood)
     assert applied.state.handles == KNOWN
     assert reasons(applied) == ["unknown_record", "unknown_record"]
@@ -226,15 +232,37 @@ _VALUES: st.SearchStrategy[Any] = st.recursive(
         st.lists(inner, max_size=4),
         st.dictionaries(
             st.sampled_from(
-                ["op", "id", "item", "patch", "kind", "title", "status", "details", "hypothesis", "confidence",
-                 "action", "relatedEntityIds", "current_understanding", "entities", "dependencies", "assumptions",
-                 "items",
-                 "expected_outcome", "expectations", "tentative_hypotheses", "from", "to"]
-            ), inner, max_size=5,
+                [
+                    "op",
+                    "id",
+                    "item",
+                    "patch",
+                    "kind",
+                    "title",
+                    "status",
+                    "details",
+                    "hypothesis",
+                    "confidence",
+                    "action",
+                    "relatedEntityIds",
+                    "current_understanding",
+                    "entities",
+                    "dependencies",
+                    "assumptions",
+                    "items",
+                    "expected_outcome",
+                    "expectations",
+                    "tentative_hypotheses",
+                    "from",
+                    "to",
+                ]
+            ),
+            inner,
+            max_size=5,
         ),
     ),
     max_leaves=20,
-)  # fmt: skip
+)
 
 
 @given(st.lists(st.tuples(_VALUES, _VALUES), max_size=4))

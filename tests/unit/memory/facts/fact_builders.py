@@ -19,9 +19,14 @@ def message_id(number: int) -> UUID:
 
 
 def make_candidate(
-    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said", *,
+    value: str,
+    minute: int = 0,
+    key: str = "city",
+    confidence: float = 0.9,
+    origin: Origin = "said",
+    *,
     is_retraction: bool = False,
-) -> FactCandidate:  # fmt: skip
+) -> FactCandidate:
     """Said in a message of its own, the minute's."""
     return FactCandidate(
         key, value, confidence, origin, at_minute(minute), (message_id(minute),), is_retraction=is_retraction
@@ -33,9 +38,17 @@ def make_known_fact(
 ) -> KnownFact:
     """Live, and said in a message of its own."""
     return KnownFact(
-        message_id(10_000 + minute), key, value, confidence, origin, at_minute(minute), at_minute(minute), None, None,
+        message_id(10_000 + minute),
+        key,
+        value,
+        confidence,
+        origin,
+        at_minute(minute),
+        at_minute(minute),
+        None,
+        None,
         (message_id(minute),),
-    )  # fmt: skip
+    )
 
 
 def find_facts(text: str, minute: int = 0) -> list[FactCandidate]:
@@ -85,13 +98,27 @@ class FactMemory:
     def _apply(self, one: FactCandidate, verdict: MergeVerdict, latest: KnownFact | None) -> None:
         match verdict.decision:
             case "same" if latest:
-                self._put(latest, latest.value, verdict.confidence, min(latest.valid_from, one.stated_at),
-                          max(latest.last_confirmed_at, one.stated_at), (*latest.message_ids, *one.message_ids))  # fmt: skip
+                self._put(
+                    latest,
+                    latest.value,
+                    verdict.confidence,
+                    min(latest.valid_from, one.stated_at),
+                    max(latest.last_confirmed_at, one.stated_at),
+                    (*latest.message_ids, *one.message_ids),
+                )
             case "new" | "refines" | "contradicts":
                 if latest and latest.is_live:
                     self._close(latest, one.stated_at)
-                row = KnownFact(UUID(int=len(self.rows) + 50_000), one.key, verdict.value, verdict.confidence, one.origin,
-                            one.stated_at, one.stated_at, message_ids=one.message_ids)  # fmt: skip
+                row = KnownFact(
+                    UUID(int=len(self.rows) + 50_000),
+                    one.key,
+                    verdict.value,
+                    verdict.confidence,
+                    one.origin,
+                    one.stated_at,
+                    one.stated_at,
+                    message_ids=one.message_ids,
+                )
                 self.rows.append(row)
             case "retracted" if latest:
                 self._close(latest, one.stated_at)
@@ -103,8 +130,18 @@ class FactMemory:
         self.rows[self.rows.index(row)] = changed
 
     def _close(self, row: KnownFact, when: datetime) -> None:
-        ended = KnownFact(row.id, row.key, row.value, row.confidence, row.origin, row.valid_from, row.last_confirmed_at,
-                      max(row.valid_from, when), row.session_id, row.message_ids)  # fmt: skip
+        ended = KnownFact(
+            row.id,
+            row.key,
+            row.value,
+            row.confidence,
+            row.origin,
+            row.valid_from,
+            row.last_confirmed_at,
+            max(row.valid_from, when),
+            row.session_id,
+            row.message_ids,
+        )
         self.rows[self.rows.index(row)] = ended
 
 

@@ -13,8 +13,10 @@ STATED = [
     ("Hi, this is Kavya speaking.", [("name", "Kavya")]),
     ("You can call me Raj.", [("called", "Raj")]),
     ("I prefer to be called Frau Keller", [("called", "Frau Keller")]),
-    ("Hi! My name is Ana, call me Annie, and reply in Spanish.",
-     [("name", "Ana"), ("called", "Annie"), ("language", "Spanish")]),
+    (
+        "Hi! My name is Ana, call me Annie, and reply in Spanish.",
+        [("name", "Ana"), ("called", "Annie"), ("language", "Spanish")],
+    ),
     ("Please reply in Hindi from now on.", [("language", "Hindi")]),
     ("From now on, please answer in English only.", [("language", "English")]),
     ("I only speak Tamil", [("language", "Tamil")]),
@@ -44,7 +46,7 @@ STATED = [
     ("என் பெயர் சுரேஷ் குமார்.", [("name", "சுரேஷ் குமார்")]),
     ("My name is Ravi. Please write an email to the bank.", []),
     ("My name is Bob. No, my name is Rob.", [("name", "Rob")]),
-]  # fmt: skip
+]
 
 NOT_STATED = """
 My name is wrong on the invoice

@@ -13,8 +13,9 @@ from parlour.prompts.assembly.segment import Item, Source, SourceKind
 from tests.conftest import NOW
 
 DIET = RecalledFact(UUID(int=1), "user", "preference.food", "vegetarian, no onions", 0.9, 0.0)
-EPISODE = RecalledEpisode(UUID(int=2), "Priya asked for the crane permit KX-4471 and was promised it by Friday.", NOW,
-                  UUID(int=3), 1, 0.6)  # fmt: skip
+EPISODE = RecalledEpisode(
+    UUID(int=2), "Priya asked for the crane permit KX-4471 and was promised it by Friday.", NOW, UUID(int=3), 1, 0.6
+)
 
 
 def of(value: str, **changes: object) -> Item:

@@ -118,10 +118,35 @@ def test_what_a_summary_lacks_or_has_otherwise_is_not_told(text: str, summary: s
 
 
 PIECES = (
-    "PX-48213", "Rs 45,000", "14 March", "2026-03-14", "10:30", "Friday", "Dr. Meera Nair", "we decided", "approved",
-    "I'll call", "मंज़ूर", "तय हुआ", "\u0966\u096a", "塔吊", "+91 98765 43210", "a@b.co", "24 bags", "2.4M", "?", ".", "\n",
-    "!", ",", "may 5", "#17", "\u0130", "\u017f", "½",
-)  # fmt: skip
+    "PX-48213",
+    "Rs 45,000",
+    "14 March",
+    "2026-03-14",
+    "10:30",
+    "Friday",
+    "Dr. Meera Nair",
+    "we decided",
+    "approved",
+    "I'll call",
+    "मंज़ूर",
+    "तय हुआ",
+    "\u0966\u096a",
+    "塔吊",
+    "+91 98765 43210",
+    "a@b.co",
+    "24 bags",
+    "2.4M",
+    "?",
+    ".",
+    "\n",
+    "!",
+    ",",
+    "may 5",
+    "#17",
+    "\u0130",
+    "\u017f",
+    "½",
+)
 
 
 @settings(max_examples=400, deadline=None)

@@ -41,8 +41,14 @@ def crowded() -> SourceMaterial:
 def test_counts_come_first_then_the_record_changes_links_files_and_what_is_near() -> None:
     lots = [one.source_kind for one in number_sources(make_material())]
     assert lots == [
-        SourceKind.COUNTS, SourceKind.RECORD, SourceKind.CHANGES, SourceKind.LINKED, SourceKind.FILE_SUMMARIES, SourceKind.FILE_SUMMARIES, SourceKind.NEAREST
-    ]  # fmt: skip
+        SourceKind.COUNTS,
+        SourceKind.RECORD,
+        SourceKind.CHANGES,
+        SourceKind.LINKED,
+        SourceKind.FILE_SUMMARIES,
+        SourceKind.FILE_SUMMARIES,
+        SourceKind.NEAREST,
+    ]
     system = str(prompted(make_material()).assembled.prompt.system[-1]["text"])
     places = [system.index(f"\n[{number}] ") for number in range(1, 8)]
     assert places == sorted(places)
@@ -124,11 +130,14 @@ def test_a_candidate_that_did_not_get_in_does_not_change_it() -> None:
 def test_every_other_part_changes_it() -> None:
     made = prompted(make_material())
     others = [
-        print_of(made, prompt_version="w"), print_of(made, model="anthropic/other"), print_of(made, level=1),
-        print_of(made, question="What are the risks?"), print_of(prompted(make_material(counts=[make_count("open", 4)]))),
+        print_of(made, prompt_version="w"),
+        print_of(made, model="anthropic/other"),
+        print_of(made, level=1),
+        print_of(made, question="What are the risks?"),
+        print_of(prompted(make_material(counts=[make_count("open", 4)]))),
         print_of(prompted(make_material(changes=[make_change(2)]))),
         fingerprint(made.documents, {"status": "done"}, prompt_version="v", model=MODEL, level=0),
-    ]  # fmt: skip
+    ]
     assert len({print_of(made), *others}) == len(others) + 1
 
 
@@ -145,9 +154,12 @@ def test_a_kinds_own_prompt_says_what_matters() -> None:
 
 def test_a_kind_without_one_has_it_derived_from_template_and_properties() -> None:
     properties: JsonObject = {
-        "amount": {"type": "number", "unit": "GBP", "label": "contract sum"}, "due": {"type": "date"},
-        "state": {"type": "choice"}, "subject": {"type": "text"}, "note": {"type": "text"},
-    }  # fmt: skip
+        "amount": {"type": "number", "unit": "GBP", "label": "contract sum"},
+        "due": {"type": "date"},
+        "state": {"type": "choice"},
+        "subject": {"type": "text"},
+        "note": {"type": "text"},
+    }
     rag: JsonObject = {"semantic": "{{name}}: {{subject}}", "status_properties": ["state"]}
     told = prompt.focus_text(RecordType("contract", "Contract", properties, rag))
     for said in ("state of this contract", "stands: state.", "due", "contract sum (GBP)", "subject"):

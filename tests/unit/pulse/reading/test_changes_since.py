@@ -42,7 +42,7 @@ def test_what_is_not_told_is_counted() -> None:
     found = [change("file_ingested", f"Report {number}.pdf", total=7) for number in range(3)]
     assert render_changes(found, ["file_ingested"]) == (
         "Since then: 7 new files (Report 0.pdf; Report 1.pdf; Report 2.pdf; ...)."
-    )  # fmt: skip
+    )
     assert count_by_cause(found) == {"file_ingested": 7}
 
 

@@ -81,9 +81,15 @@ def test_a_fence_around_it_is_let_pass() -> None:
 
 @pytest.mark.parametrize(
     "one",
-    ["text", {"text": "x"}, {"text": 3, "sources": [2]}, {"text": "x", "sources": ["2"]}, {"text": " ", "sources": [2]},
-     {"text": "x", "sources": [True]}],
-)  # fmt: skip
+    [
+        "text",
+        {"text": "x"},
+        {"text": 3, "sources": [2]},
+        {"text": "x", "sources": ["2"]},
+        {"text": " ", "sources": [2]},
+        {"text": "x", "sources": [True]},
+    ],
+)
 def test_what_is_no_statement_is_counted(one: object) -> None:
     checked = check_statements(json.dumps({"statements": [one, says("It is on site.", 2)]}), DOCUMENTS)
     assert len(checked.statements) == 1

@@ -26,8 +26,17 @@ def test_each_can_be_used_as_it_is(tool: Tool) -> None:
 
 def test_what_is_needed_is_there() -> None:
     assert {tool.name for tool in BUILTIN_TOOLS} == {
-        "search_knowledge", "list_entities", "get_entity", "create_entity", "update_entity", "link_entities",
-        "get_linked_entities", "list_documents", "search_documents", "get_document", "get_document_metadata",
-    }  # fmt: skip
+        "search_knowledge",
+        "list_entities",
+        "get_entity",
+        "create_entity",
+        "update_entity",
+        "link_entities",
+        "get_linked_entities",
+        "list_documents",
+        "search_documents",
+        "get_document",
+        "get_document_metadata",
+    }
     assert {tool.name for tool in BUILTIN_TOOLS if tool.writes} == {"create_entity", "update_entity", "link_entities"}
     assert {tool.name for tool in BUILTIN_TOOLS if tool.lookup} == BUILTIN_LOOKUPS.keys()

@@ -31,6 +31,6 @@ LINK = RecordOperation("link", "risk/R-1", "references", "contract/C-1")
         (LIST_ENTITIES, {"entities_created": [{"entity": "risk/R-1"}]}, []),
         (replace(CREATE_ENTITY, endpoint="https://example.com"), {"entities_created": [{"entity": "risk/R-1"}]}, []),
     ],
-)  # fmt: skip
+)
 def test_what_was_done_is_read_from_the_result(tool: Tool, result: JsonObject, done: list[RecordOperation]) -> None:
     assert read_operations(tool, result) == done

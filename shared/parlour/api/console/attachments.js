@@ -3,7 +3,7 @@
 import { Problem, call } from "./api.js";
 import { h } from "./dom.js";
 import { glyph } from "./icons.js";
-import { size } from "./said.js";
+import { size } from "./formatting.js";
 import { post } from "./upload.js";
 
 const MOST = 5;

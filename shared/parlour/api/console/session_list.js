@@ -4,10 +4,10 @@
 import { call } from "./api.js";
 import { byId, h } from "./dom.js";
 import { glyph } from "./icons.js";
-import { joining } from "./joining.js";
-import { forgetVisitor, visitor } from "./kept.js";
-import { remembrance } from "./remembering.js";
-import { ago } from "./said.js";
+import { joining } from "./phone_link.js";
+import { forgetVisitor, visitor } from "./browser_storage.js";
+import { remembrance } from "./memory_list.js";
+import { ago } from "./formatting.js";
 
 const MOST = 100;
 const READERS = { private: "Private", role_gated: "Visible to editors", shared: "Visible to all members" };

@@ -1,11 +1,11 @@
 // A record's form, for a new one and to change one. Nothing typed is lost: not by a refusal, and not when somebody else
 // saved the record meanwhile, whose changes are taken over where this form was left alone, and shown where it was not.
 
-import { asking } from "./asking.js";
+import { asking } from "./confirm.js";
 import { h } from "./dom.js";
 import { choice, field, propertyFields, typed } from "./fields.js";
-import { recordField } from "./recordfield.js";
-import { level, path } from "./said.js";
+import { recordField } from "./record_field.js";
+import { level, path } from "./formatting.js";
 
 const CONFLICT = 409;
 

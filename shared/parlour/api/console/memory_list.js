@@ -1,9 +1,9 @@
 // What is remembered of somebody, drawn: each fact with the words that it came from and what it said before, to be put
 // right or forgotten; and what came of earlier conversations.
 
-import { asking } from "./asking.js";
+import { asking } from "./confirm.js";
 import { h } from "./dom.js";
-import { ago, sentence, spaced } from "./said.js";
+import { ago, sentence, spaced } from "./formatting.js";
 
 const CHANNELS = { web: "on the web", whatsapp: "on WhatsApp" };
 const ORIGINS = { said: "stated", extracted: "extracted from the conversation", consolidated: "consolidated from older conversations" };

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import long_conversations, prompt_assembly
+from bench import context, long_conversations
 from local import temporary_database
 from local.database import Cluster
 from parlour.infra.postgres import Database
@@ -20,10 +20,10 @@ def figures(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     """On the tests' own server, which is there already."""
     file = tmp_path / "figures.json"
     monkeypatch.setattr(temporary_database, "cluster", lambda: nullcontext(cluster))
-    monkeypatch.setattr(prompt_assembly, "WARM_UP", 1)
+    monkeypatch.setattr(context, "WARM_UP", 1)
     sizes = ["--messages", "10", "40", "--rounds", "2"]
-    monkeypatch.setattr("sys.argv", ["bench.prompt_assembly", *sizes, "--json", str(file)])
-    prompt_assembly.main()
+    monkeypatch.setattr("sys.argv", ["bench.context", *sizes, "--json", str(file)])
+    context.main()
     logging.disable(logging.NOTSET)  # it keeps the product's lines off its own screen, and its process is ours
     yield json.loads(file.read_text("utf-8"))
     cluster.drop("scratch")

@@ -1,7 +1,7 @@
 // Writing a document: its text in a box, kept whatever happens to it elsewhere meanwhile.
 
 import { h } from "./dom.js";
-import { path } from "./said.js";
+import { path } from "./formatting.js";
 
 /** The form of a document's text; `done()` leads back to what is read. `found` is the document as GET gave it. */
 export function writing(room, found, done) {

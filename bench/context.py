@@ -113,23 +113,32 @@ def _round(
     desk.clock.now = datetime.now(UTC)
     question = f"{said} When was that?"
     return Round(
-        desk, one.session_id, lambda: desk.send_web(one.visitor, one.session_id, question), recalls, links,
+        desk,
+        one.session_id,
+        lambda: desk.send_web(one.visitor, one.session_id, question),
+        recalls,
+        links,
         lambda: embedder.took,
-    )  # fmt: skip
+    )
 
 
 def _row(one: Talk, recalls: str, measured: Measured) -> dict[str, report.Cell]:
     return {
-        "messages": one.messages, "recall": recalls, "p50 ms": measured.milliseconds(50),
-        "p95 ms": measured.milliseconds(95), "statements": measured.statements_a_turn,
-    }  # fmt: skip
+        "messages": one.messages,
+        "recall": recalls,
+        "p50 ms": measured.milliseconds(50),
+        "p95 ms": measured.milliseconds(95),
+        "statements": measured.statements_a_turn,
+    }
 
 
 def _figures(talks: list[Talk], with_recall: list[Measured], without: list[Measured]) -> JsonObject:
     return {
         "sessions": [
             {
-                "messages": one.messages, "p50_ms": measured.milliseconds(50), "p95_ms": measured.milliseconds(95),
+                "messages": one.messages,
+                "p50_ms": measured.milliseconds(50),
+                "p95_ms": measured.milliseconds(95),
                 "statements": measured.statements_a_turn,
             }
             for one, measured in zip(talks, with_recall, strict=True)
@@ -137,7 +146,7 @@ def _figures(talks: list[Talk], with_recall: list[Measured], without: list[Measu
         "ratio_10000_to_10": _ratio(with_recall),
         "ratio_without_recall": _ratio(without),
         "ledger_bytes_per_turn": round(with_recall[-1].kept / len(with_recall[-1].seconds)),
-    }  # fmt: skip
+    }
 
 
 def _ratios(figures: JsonObject) -> dict[str, report.Cell]:

@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { LAYERS, REASONS, STAYS, count, room, spaced } from "./layers.js";
-import { size } from "./said.js";
+import { size } from "./formatting.js";
 
 const WHO = { user: "to the model", assistant: "by the model" };
 const SHOWN = 20_000;

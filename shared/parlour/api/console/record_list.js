@@ -2,7 +2,7 @@
 
 import { h } from "./dom.js";
 import { sign } from "./icons.js";
-import { ago, path, said } from "./said.js";
+import { ago, path, said } from "./formatting.js";
 
 const MOST = 30;
 const FEW = 4; // properties that a line shows

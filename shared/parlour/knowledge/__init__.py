@@ -1,1 +1,0 @@
-"""Records, documents, and finding the right words in them."""
