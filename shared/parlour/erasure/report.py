@@ -105,7 +105,11 @@ class ErasureReport:
 
 def count_by_action(rows: Sequence[RowOutcome]) -> dict[str, Json]:
     """Rows by their fate."""
-    return {action: total for action in get_args(RowAction.__value__) if (total := sum(one.action == action for one in rows))}
+    return {
+        action: total
+        for action in get_args(RowAction.__value__)
+        if (total := sum(one.action == action for one in rows))
+    }
 
 
 def merge_saved_report(saved: Mapping[str, Any], report: ErasureReport) -> None:

@@ -49,7 +49,12 @@ def _rebuild_from_record(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonO
     if withheld or missing:
         return {"hash": None, "is_identical": False, "text": None, **told}
     prompt = prompt_record.rebuild_prompt(asked.segments, asked.step_record.breakpoints, recorded.stored_texts)
-    return {"hash": prompt.hash, "is_identical": prompt.hash == asked.prompt_hash, "text": _canonical_text(prompt), **told}
+    return {
+        "hash": prompt.hash,
+        "is_identical": prompt.hash == asked.prompt_hash,
+        "text": _canonical_text(prompt),
+        **told,
+    }
 
 
 def _missing_text_json(asked: RecordedPrompt, gone: str) -> Json:

@@ -34,7 +34,9 @@ def read_statistics(
     require_role(principal, "viewer")
     today = now.astimezone(UTC).date()
     rows = store.list_days(tx, today, days)
-    told: list[Json] = [{"day": row.day.isoformat(), "record_count": row.record_count, **_day_totals([row])} for row in rows]
+    told: list[Json] = [
+        {"day": row.day.isoformat(), "record_count": row.record_count, **_day_totals([row])} for row in rows
+    ]
     dear: list[Json] = [
         {
             "record": one.handle, "name": one.name, "regenerated": one.regenerated, "skipped": one.skipped,
@@ -42,7 +44,12 @@ def read_statistics(
         }
         for one in (store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ())
     ]  # fmt: skip
-    return {"now": _current_statistics(tx, default_cap, now), "total": _day_totals(rows), "days": told, "most_expensive": dear}
+    return {
+        "now": _current_statistics(tx, default_cap, now),
+        "total": _day_totals(rows),
+        "days": told,
+        "most_expensive": dear,
+    }
 
 
 def _current_statistics(tx: Transaction, default_cap: Decimal, now: datetime) -> JsonObject:
