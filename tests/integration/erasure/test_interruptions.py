@@ -144,10 +144,10 @@ def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObjec
     assert aviary.canaries_by_table() == {}
     assert named(dry) <= named(told)
     assert told["finished"]
-    assert told["objects"] == dry["objects"]
+    assert told["object_keys"] == dry["object_keys"]
     assert desk.query("SELECT count(*) FROM messages WHERE body = 'On Monday, then.'") == [(1,)]
     assert desk.query("SELECT id::text, state FROM forgettings") == [(told["id"], "done")]
-    assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.forgotten'") == [(1,)]
+    assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.erased'") == [(1,)]
     kind = cast("Kind", told["kind"])
     assert scene.forget(kind)["id"] == told["id"]
     if kind == "user":

@@ -20,11 +20,11 @@ RECORD: dict[str, Any] = {
 LINKS: dict[str, Any] = {
     "links": [
         {
-            "handle": "task/T-1", "name": "Measure", "kind": "task", "state": "open", "due": "2026-12-04",
+            "handle": "task/T-1", "name": "Measure", "type": "task", "state": "open", "due": "2026-12-04",
             "relations": [{"relation": "depends_on", "direction": "incoming"}],
         },
         {
-            "handle": "plan/P-1", "name": "Plan", "kind": "plan",
+            "handle": "plan/P-1", "name": "Plan", "type": "plan",
             "relations": [{"relation": "x", "direction": "outgoing"}],
         },
     ]
