@@ -83,8 +83,8 @@ def _wait_for_turn(talk: StackClient, asked: str, *, sent: bool) -> dict[str, An
 
     def look() -> dict[str, Any] | None:
         for turn in talk.list_turns(limit=20):
-            if turn["state"] == "answered" and any(message["text"] == asked for message in turn["inputs"]):
-                delivered = (turn["sending"] or {}).get("state") in {"delivered", "read"}
+            if turn["state"] == "answered" and any(message["text"] == asked for message in turn["input_messages"]):
+                delivered = (turn["delivery"] or {}).get("state") in {"delivered", "read"}
                 return turn if delivered or not sent else None
         return None
 
@@ -95,7 +95,7 @@ def _wait_for_turn(talk: StackClient, asked: str, *, sent: bool) -> dict[str, An
 
 def _render_turn(channel: str, turn: dict[str, Any]) -> Panel:
     reply = turn["reply"]
-    talk = [f"[bold cyan]{escape(message['text'])}[/]" for message in turn["inputs"]]
+    talk = [f"[bold cyan]{escape(message['text'])}[/]" for message in turn["input_messages"]]
     sources = [
         f"  [yellow]\\[{source['number']}][/] {escape(source['title'])}[dim], {escape(source['locator'])}[/]"
         for source in reply["citations"]
@@ -105,10 +105,10 @@ def _render_turn(channel: str, turn: dict[str, Any]) -> Panel:
 
 
 def _render_figures(turn: dict[str, Any]) -> Table:
-    calls = turn["calls"]
+    calls = turn["model_calls"]
     models = ", ".join(sorted({f"{call['provider']}/{call['model']}" for call in calls}))
     table = Table.grid(padding=(0, 2))
-    table.add_row("[dim]model[/]", f"{models}, {len(calls)} calls, {len(turn['tools'])} tool calls")
+    table.add_row("[dim]model[/]", f"{models}, {len(calls)} calls, {len(turn['tool_calls'])} tool calls")
     table.add_row("[dim]tokens by layer[/]", _format_pairs(turn["tokens_by_layer"]))
     table.add_row("[dim]tokens out[/]", str(sum(call["output_tokens"] for call in calls)))
     table.add_row("[dim]cost[/]", _format_cost(turn["cost_usd"]))

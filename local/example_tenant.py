@@ -32,7 +32,7 @@ def apply_example_pack(url: str, operator_key: str) -> int:
         answer = _check_response(
             client.put("/v1/pack", json={"files": folder.read_folder(PACK_FOLDER)}), "the example pack"
         )
-    return sum(tally["created"] + tally["changed"] for tally in answer["kinds"].values())
+    return sum(tally["created"] + tally["changed"] for tally in answer["counts"].values())
 
 
 def add_developer(url: str, operator_key: str, issuer: str) -> None:

@@ -84,7 +84,7 @@ class StackClient:
 
     def list_turns(self, limit: int = 50, session_id: str = "") -> list[dict[str, Any]]:
         """The tenant's or one session's newest turns as an operator sees them, newest first."""
-        wanted = {"most": str(limit), **({"session_id": session_id} if session_id else {})}
+        wanted = {"limit": str(limit), **({"session_id": session_id} if session_id else {})}
         answer = self._request_json("GET", f"{self._at.console}/v1/turns", params=wanted, headers=self._operator)
         found: list[dict[str, Any]] = answer["turns"]
         return found

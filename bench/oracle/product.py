@@ -550,15 +550,15 @@ class World:
         again: Any = rebuild_turn_prompt(self.admin, tx, turn, step["step"])
         numbers = {layer["layer"]: layer["number"] for layer in step["layers"]}
         blocks = [numbers[segment["layer"]] for segment in step["segments"] for _ in segment["blocks"]]
-        candidates = [(one["lot"], one["reason"] or "in", one["shortened"]) for one in step["candidates"]]
+        candidates = [(one["kind"], one["reason"] or "in", one["is_shortened"]) for one in step["candidates"]]
         return Step(
             step["step"],
             blocks,
             step["tokens"],
             again["text"] or "",
-            again["matches"],
-            step["causes"],
-            step["miss"]["cause"] if step["miss"] else "",
+            again["is_identical"],
+            step["refresh_causes"],
+            step["cache_miss"]["cause"] if step["cache_miss"] else "",
             candidates,
         )
 

@@ -9,12 +9,12 @@ from tests.chaos.chaos_environment import OPERATOR_KEY, ChaosEnvironment, ChaosT
 
 def redrive_turn(desk: ChaosTenant, turn_id: object) -> dict[str, Any]:
     """Have a parked turn's messages answered after all."""
-    return operator_request("POST", f"/v1/attention/turns/{turn_id}", {"how": "redrive"}, desk)
+    return operator_request("POST", f"/v1/attention/turns/{turn_id}", {"resolution": "redrive"}, desk)
 
 
 def mark_arrived(desk: ChaosTenant, outbox_id: object) -> dict[str, Any]:
     """Say that a reply of which nobody knew did arrive."""
-    return operator_request("POST", f"/v1/attention/sends/{outbox_id}", {"how": "arrived"}, desk)
+    return operator_request("POST", f"/v1/attention/replies/{outbox_id}", {"resolution": "arrived"}, desk)
 
 
 def operator_request(method: str, path: str, body: object, desk: ChaosTenant | None = None) -> dict[str, Any]:
@@ -32,4 +32,4 @@ def send_request(world: ChaosEnvironment, wanted: dict[str, Any]) -> bool:
 
 def redrive_dead_letters(queue: str) -> dict[str, Any]:
     """Move a queue's dead letters back to it."""
-    return operator_request("POST", "/v1/operations/redrive", {"queue": queue, "most": 100})
+    return operator_request("POST", "/v1/operations/redrive", {"queue": queue, "limit": 100})

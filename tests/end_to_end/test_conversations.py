@@ -46,7 +46,7 @@ def test_the_same_webhook_a_thousand_times_is_one_message_one_turn_one_reply(wor
     world.settle()
     (turn,) = turns_of(world, number)
     stored = world.value(_STORED, number)
-    assert (stored, len(turn["inputs"]), len(world.talk.phone_messages(number))) == (1, 1, 1)
+    assert (stored, len(turn["input_messages"]), len(world.talk.phone_messages(number))) == (1, 1, 1)
 
 
 def again(world: World, payload: dict[str, Any], times: int) -> None:
@@ -75,7 +75,7 @@ def test_twenty_sessions_with_ten_messages_each_are_answered_in_order(world: Wor
     world.settle(240)
     for number in numbers:
         turns = turns_of(world, number)
-        assert [message["text"] for turn in turns for message in turn["inputs"]] == written
+        assert [message["text"] for turn in turns for message in turn["input_messages"]] == written
         assert {turn["state"] for turn in turns} == {"answered"}
         assert len(world.talk.phone_messages(number)) == len(turns)
 

@@ -65,7 +65,9 @@ def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(
     assert replies[:2] == ["I see.", "I see."]
 
     facts = wait_until(lambda: extracted(world, token), "the fact", _SECONDS)
-    assert {one["key"]: (one["value"], one["origin"], [said["text"] for said in one["said"]]) for one in facts} == {
+    assert {
+        one["key"]: (one["value"], one["origin"], [said["text"] for said in one["evidence_messages"]]) for one in facts
+    } == {
         "name": ("Brunhild Quasnitz", "said", [OPENING]),
         "about.deliveries": (VALUE, "extracted", [GATE]),
     }
@@ -121,10 +123,10 @@ def extracted(world: World, token: str) -> list[dict[str, Any]]:
 
 
 def forget(world: World, user: str) -> dict[str, Any]:
-    """`parlour forget user`, as somebody has it done from a terminal."""
+    """`parlour erase user`, as somebody has it done from a terminal."""
     parlour, at = Path(sys.executable).with_name("parlour"), world.stack.addresses.console
     where = ["--url", at, "--tenant", example_tenant.TENANT_SLUG, "--key", world.stack.keys.operator_key]
-    command = [str(parlour), *where, "forget", "user", user, "--yes", "--json"]
+    command = [str(parlour), *where, "erase", "user", user, "--yes", "--json"]
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
     assert ran.returncode == 0, ran.stderr
     report: dict[str, Any] = json.loads(ran.stdout)

@@ -53,7 +53,7 @@ def written(world: World, after: str = "") -> dict[str, Any]:
     """The Pulse once it was written after that moment."""
 
     def newer() -> dict[str, Any] | None:
-        found = look(world, watching="true")
+        found = look(world, poll="true")
         is_new = found["pulse"] and found["pulse"]["generated_at"] > after
         return found if is_new and found["stale_since"] is None else None
 
@@ -79,16 +79,16 @@ def test_three_changes_make_one_new_text_that_cites_the_page(world: World, first
     change(world, TASK, state="done")
     assert state(world, file_id)["state"] == "ready"
 
-    between = look(world, watching="true")
+    between = look(world, poll="true")
     assert between["pulse"]["markdown"] == first["pulse"]["markdown"]
     for word in ("2027-03-05", "Read the gauge", "morning-round.pdf"):
-        assert word in between["since"], between["since"]
+        assert word in between["changes_text"], between["changes_text"]
     assert {one["cause"] for one in between["causes"]} == {"changed", "child_changed", "file_ingested"}, between
 
     after = written(world, first["pulse"]["generated_at"])
     for word in (*NEWS, "0.61 mm"):
         assert word in after["pulse"]["markdown"]
-    assert after["since"] == ""
+    assert after["changes_text"] == ""
     (told,) = [one for one in after["pulse"]["statements"] if "footing moved" in one["text"]]
     (cited,) = [one for one in after["pulse"]["citations"] if one["number"] in told["sources"]]
     assert (cited["title"], cited["locator"]) == ("morning-round.pdf", "Gauges · page 2")

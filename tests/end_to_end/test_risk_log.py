@@ -112,19 +112,19 @@ def noted(quoted: str, phone: Phone, browser: Browser) -> tuple[str, str]:
 
 def risks(world: World) -> dict[str, dict[str, Any]]:
     """The risks that say what they were taken from, by name."""
-    found = operate(world, "GET", "/v1/entities", params={"type": "risk", "most": 50}).json()["entities"]
+    found = operate(world, "GET", "/v1/entities", params={"type": "risk", "limit": 50}).json()["entities"]
     return {one["name"]: one for one in found if "sources" in one["properties"]}
 
 
 def linked(world: World, risk: dict[str, Any]) -> dict[str, set[str]]:
     """The contracts that a risk is linked to, each with the relations."""
-    found = operate(world, "GET", f"/v1/entities/{risk['handle']}/links", params={"kind": "contract"}).json()["links"]
+    found = operate(world, "GET", f"/v1/entities/{risk['handle']}/links", params={"type": "contract"}).json()["links"]
     return {one["handle"]: {relation["relation"] for relation in one["relations"]} for one in found}
 
 
 def test_the_clauses_are_told_on_the_web_with_their_pages(world: World, contracts: dict[str, str]) -> None:
     turn = Browser(world, world.talk.open_session("contract-desk")).says(ABOUT.format("Kestrel Dock"))
-    assert {(call["provider"], call["outcome"]) for call in turn["calls"]} == {("anthropic", "ok")}
+    assert {(call["provider"], call["outcome"]) for call in turn["model_calls"]} == {("anthropic", "ok")}
     assert citation_problem(turn["reply"]) == ""
     assert "3,250,000" in turn["reply"]["text"]
     assert [(one["title"], one["locator"]) for one in turn["reply"]["citations"]] == [

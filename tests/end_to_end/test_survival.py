@@ -25,13 +25,13 @@ def test_a_call_that_an_operator_runs_again_is_done_once_and_resumes_the_convers
     call_id = _leave_in_doubt(world, number, {"subject": subject, "question": "May we backfill at C4 on Monday?"})
     listed = operate(world, "GET", "/v1/attention").json()
     assert call_id in json.dumps(listed)
-    assert operate(world, "POST", f"/v1/attention/tool-calls/{call_id}", json={"how": "run_again"}).is_success
+    assert operate(world, "POST", f"/v1/attention/tool-calls/{call_id}", json={"resolution": "run_again"}).is_success
     wait_until(lambda: len(world.talk.phone_messages(number)) == 2, "the second reply", 60)
     world.settle()
     done = world.talk.client.get(f"{world.stack.addresses.office}/done").json()
     assert json.dumps(done).count(subject) == 1
     assert world.value("SELECT state FROM tool_calls WHERE id = %s", uuid.UUID(call_id)) == "done"
-    assert operate(world, "POST", f"/v1/attention/tool-calls/{call_id}", json={"how": "done"}).status_code == 409
+    assert operate(world, "POST", f"/v1/attention/tool-calls/{call_id}", json={"resolution": "done"}).status_code == 409
 
 
 def test_a_session_that_nobody_woke_is_woken_by_the_sweep(world: World) -> None:

@@ -34,4 +34,4 @@ def inspect_prompts(desk: ConversationHarness) -> None:
         assert step
         assert read_texts(desk.admin, tx, second, ["nothing"]) == {}
         assert compare_turn_prompts(desk.admin, tx, second, first)["segments"]
-        assert rebuild_turn_prompt(desk.admin, tx, second, 3)["matches"]
+        assert rebuild_turn_prompt(desk.admin, tx, second, 3)["is_identical"]

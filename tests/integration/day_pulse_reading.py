@@ -33,7 +33,7 @@ def read_pulses(desk: ConversationHarness) -> None:
         assert refresh_requests.read_answer(admin, tx, project, question)["answered_at"]
         assert version_history.list_versions(admin, tx, project)["versions"]
         told = pulse_statistics.read_statistics(admin, tx, 1, Decimal(5), desk.clock())
-    assert told["dearest"]
+    assert told["most_expensive"]
 
 
 def make_pulse_dependencies(desk: ConversationHarness) -> PulseDependencies:

@@ -130,7 +130,7 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
     "GET /v1/entities": [
         ("/v1/entities", {}),
         ("/v1/entities", {"params": {"type": "risk"}}),
-        ("/v1/entities", {"params": {"type": "risk", "most": 1}}),
+        ("/v1/entities", {"params": {"type": "risk", "limit": 1}}),
         ("/v1/entities", {"params": {"text": "zeppelin"}}),
         ("/v1/entities", {"params": {"project": "project/site"}}),
         ("/v1/entities", {"params": {"project": CLOSED}}),
@@ -143,7 +143,7 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
     "GET /v1/entities/{type_key}/{key}/links": [
         ("/v1/entities/risk/closed/links", {}),
         ("/v1/entities/task/open/links", {}),
-        ("/v1/entities/task/open/links", {"params": {"kind": "risk", "most": 1}}),
+        ("/v1/entities/task/open/links", {"params": {"type": "risk", "limit": 1}}),
         ("/v1/entities/project/site/links", {}),
     ],
     **{
@@ -157,7 +157,7 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/projects/project/site/documents", {}),
         (f"/v1/projects/{CLOSED}/documents", {}),
     ],
-    "GET /v1/documents": [("/v1/documents", {}), ("/v1/documents", {"params": {"most": 1}})],
+    "GET /v1/documents": [("/v1/documents", {}), ("/v1/documents", {"params": {"limit": 1}})],
     "GET /v1/documents/{ref}": [(f"/v1/documents/{DOCUMENT}", {}), ("/v1/documents/closed-doc", {})],
     "GET /v1/files": [
         ("/v1/files", {}),
@@ -165,8 +165,8 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/files", {"params": {"about": CLOSED}}),
     ],
     "GET /v1/search": [
-        ("/v1/search", {"params": {"q": WORDS, "most": 50}}),
-        ("/v1/search", {"params": {"q": "the slab", "most": 50}}),
+        ("/v1/search", {"params": {"q": WORDS, "limit": 50}}),
+        ("/v1/search", {"params": {"q": "the slab", "limit": 50}}),
         ("/v1/search", {"params": {"q": WORDS, "scope": "type", "in": "risk"}}),
         ("/v1/search", {"params": {"q": WORDS, "scope": "record", "in": "task/open"}}),
         ("/v1/search", {"params": {"q": WORDS, "scope": "record", "in": "task/was"}}),
@@ -180,8 +180,8 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/sessions", {"params": {"entity": "task/open"}}),
     ],
     "GET /v1/turns": [("/v1/turns", {}), ("/v1/turns", {"params": {"session_id": str(SESSION)}})],
-    "GET /v1/turns/{turn_id}/prompt/words": [
-        (f"/v1/turns/{TURN}/prompt/words", {"params": {"hash": [text_hash(one) for one in QUESTIONS]}}),
+    "GET /v1/turns/{turn_id}/prompt/texts": [
+        (f"/v1/turns/{TURN}/prompt/texts", {"params": {"hash": [text_hash(one) for one in QUESTIONS]}}),
     ],
     "GET /v1/turns/{turn_id}/prompt/diff": [
         (f"/v1/turns/{NEXT_TURN}/prompt/diff", {"params": {"with": str(TURN)}}),
@@ -194,12 +194,12 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
     ],
     "PATCH /v1/entities/{record_id}": [(f"/v1/entities/{RISK}", {"json": {"name": "A"}})],
     "PATCH /v1/entities/{type_key}/{key}": [("/v1/entities/risk/closed", {"json": {"name": "A"}})],
-    "POST /v1/edges": [
-        ("/v1/edges", {"json": {"source": "task/open", "target": CLOSED, "relation": "relates_to"}}),
-        ("/v1/edges", {"json": {"source": str(RISK), "target": "task/open", "relation": "relates_to"}}),
+    "POST /v1/links": [
+        ("/v1/links", {"json": {"source": "task/open", "target": CLOSED, "relation": "relates_to"}}),
+        ("/v1/links", {"json": {"source": str(RISK), "target": "task/open", "relation": "relates_to"}}),
     ],
-    "DELETE /v1/edges": [
-        ("/v1/edges", {"params": {"source": "task/open", "target": CLOSED, "relation": "relates_to"}}),
+    "DELETE /v1/links": [
+        ("/v1/links", {"params": {"source": "task/open", "target": CLOSED, "relation": "relates_to"}}),
     ],
     "POST /v1/documents": [
         ("/v1/documents", {"json": {"title": "A", "project": CLOSED}}),
@@ -212,14 +212,15 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
     "PATCH /v1/documents/{ref}": [(f"/v1/documents/{DOCUMENT}", {"json": {"title": "A"}})],
     "POST /v1/files": [("/v1/files", {"json": {"name": "a.txt", "size_bytes": 3, "about": CLOSED}})],
     "POST /v1/files/{file_id}/versions": [(f"/v1/files/{FILE}/versions", {"json": {"size_bytes": 3}})],
-    "POST /v1/attention/tool-calls/{call_id}": [(f"/v1/attention/tool-calls/{TURN}", {"json": {"how": "done"}})],
-    "POST /v1/attention/sends/{outbox_id}": [(f"/v1/attention/sends/{TURN}", {"json": {"how": "arrived"}})],
-    "POST /v1/attention/turns/{turn_id}": [(f"/v1/attention/turns/{TURN}", {"json": {"how": "dismiss"}})],
+    "POST /v1/attention/tool-calls/{call_id}": [(f"/v1/attention/tool-calls/{TURN}", {"json": {"resolution": "done"}})],
+    "POST /v1/attention/replies/{outbox_id}": [(f"/v1/attention/replies/{TURN}", {"json": {"resolution": "arrived"}})],
+    "POST /v1/attention/turns/{turn_id}": [(f"/v1/attention/turns/{TURN}", {"json": {"resolution": "dismiss"}})],
 }
 """What is asked of a route besides, or in place of, its path about what is restricted."""
 
 NOT_ABOUT_RECORDS = {
     "PUT /v1/pack": "it writes what the caller sends",
+<<<<<<< HEAD
     "PUT /v1/costs/cap": "money",
     "POST /v1/costs/stop": "money",
     "POST /v1/costs/resume": "money",
@@ -230,6 +231,13 @@ NOT_ABOUT_RECORDS = {
     "PUT /v1/tenant/status": "the tenant itself",
     "POST /v1/forgettings": "an administrator has something forgotten, whatever it is",
     "PUT /v1/memory/common": "it writes what the caller sends",
+=======
+    "PUT /v1/costs/cap": "money", "POST /v1/costs/stop": "money", "POST /v1/costs/resume": "money",
+    "POST /v1/keys": "access", "POST /v1/members": "access", "PUT /v1/members/{member_id}": "access",
+    "GET /v1/keys": "access, with the time of its last use", "PUT /v1/tenant/status": "the tenant itself",
+    "POST /v1/erasures": "an administrator has something forgotten, whatever it is",
+    "PUT /v1/memory/shared-facts": "it writes what the caller sends",
+>>>>>>> surface
     "DELETE /v1/users/{user_id}": "an administrator has somebody forgotten, whoever it is",
     "DELETE /v1/messages/{message_id}": "an administrator has a message forgotten, whatever it says",
     "POST /v1/reembedding": "every row is embedded anew",
@@ -349,6 +357,7 @@ def _texts(asked: object) -> Iterator[str]:
 
 
 SILENT = {
+<<<<<<< HEAD
     "GET /v1/entity-types",
     "GET /v1/relations",
     "GET /v1/health",
@@ -367,6 +376,12 @@ SILENT = {
     "GET /v1/memory/common",
     "GET /v1/forgettings",
     "GET /v1/forgettings/{report_id}",
+=======
+    "GET /v1/entity-types", "GET /v1/relations", "GET /v1/health", "GET /console/settings.json", "GET /v1/bindings",
+    "GET /v1/tenant", "GET /v1/me", "GET /v1/members", "GET /v1/audit", "GET /v1/reembedding", "GET /v1/attention",
+    "GET /v1/attention/failed-replies", "GET /v1/operations/dead-letters", "GET /v1/sessions/{session_id}/events",
+    "GET /v1/memory", "GET /v1/memory/shared-facts", "GET /v1/erasures", "GET /v1/erasures/{report_id}",
+>>>>>>> surface
     "GET /v1/entities/{record_id}/pulse/questions/{question_id}",
     "GET /v1/entities/{type_key}/{key}/pulse/questions/{question_id}",
 }

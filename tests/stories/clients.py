@@ -70,7 +70,7 @@ class Api:
 
     def turns(self, session_id: str) -> list[dict[str, Any]]:
         """Return a session's turns, oldest first."""
-        found: list[dict[str, Any]] = self.get("/v1/turns", session_id=session_id, most=100)["turns"]
+        found: list[dict[str, Any]] = self.get("/v1/turns", session_id=session_id, limit=100)["turns"]
         return found[::-1]
 
     def prompt(self, turn_id: str) -> str:

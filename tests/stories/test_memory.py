@@ -95,7 +95,7 @@ def test_user_is_erased_after_a_dry_run_that_changes_nothing(
     assert [operator.status("GET", path) for path in gone] == [404, 404, 404]
     assert operator.get("/v1/users", text="Quasnitz")["users"] == []
     assert canaries.search(json.dumps(operator.get("/v1/search", q="Brunhild Quasnitz ZX-88213")["cards"])) is None
-    assert canaries.search(json.dumps(operator.get("/v1/turns", most=100))) is None
+    assert canaries.search(json.dumps(operator.get("/v1/turns", limit=100))) is None
     assert user in [one["target_id"] for one in operator.get(words.ERASURES)[words.ERASURE_LIST]]
 
 

@@ -38,7 +38,7 @@ def test_prompt_is_explained_and_rebuilt_byte_for_byte(
     explained = command.print("explain", second)
     assert [layer in explained for layer in ("tools", "tiers", "history", "message")] == [True] * 4
     found = command.json("rebuild", second)
-    assert found["matches"] is True
+    assert found["is_identical"] is True
     assert hashlib.sha256(found["text"].encode()).hexdigest() == found["hash"]
     assert ["When does the crane come?" in found["text"], "Up to which wind" in found["text"]] == [True, True]
     rebuilt = command.run("rebuild", second)
@@ -85,7 +85,7 @@ def test_wrong_arguments_exit_with_2_and_one_line(command: Command) -> None:
         ("nonsense",),
         ("turn", "not-an-id"),
         ("turn",),
-        ("turns", "--most", "0"),
+        ("turns", "--limit", "0"),
         (words.ERASE, "cat", _NOBODY),
         ("show", "abc"),
         ("search", "crane", "--in", "project/NRS", "--type", "task"),

@@ -10,7 +10,7 @@ _PARTIES = {"client": "Kestrel Dock Trust", "contractor": "Fennimore Build", "st
 
 
 def _pulse(api: Api, handle: str) -> dict[str, Any]:
-    found: dict[str, Any] = api.get(f"{words.ENTITIES}/{handle}/pulse", watching="true")
+    found: dict[str, Any] = api.get(f"{words.ENTITIES}/{handle}/pulse", poll="true")
     return found
 
 
@@ -76,8 +76,8 @@ def test_pulse_commands_print_text_history_difference_and_reason(operator: Api, 
     difference = command.print("pulse", "show", handle, "--diff")
     assert any(line.startswith("-") and "2027-02-12" in line for line in difference.splitlines())
     assert any(line.startswith("+") and "2027-03-05" in line for line in difference.splitlines())
-    assert words.SAME_BYTES in command.print("pulse", "why", handle)
-    assert handle in command.print("pulse", "numbers")
+    assert words.SAME_BYTES in command.print("pulse", "explain", handle)
+    assert handle in command.print("pulse", "stats")
 
 
 def test_question_about_a_record_is_answered_for_its_asker_alone(operator: Api, command: Command) -> None:

@@ -55,7 +55,7 @@ def test_restricted_record_gives_nothing_to_a_low_member(operator: Api, visit: C
     seen = []
     for reader in (low, high):
         found = reader.get("/v1/search", q="petrel eggs behind the pump house")
-        listed = reader.get(words.ENTITIES, type="finding", most=50)["entities"]
+        listed = reader.get(words.ENTITIES, type="finding", limit=50)["entities"]
         seen.append(
             (
                 reader.status("GET", f"{words.ENTITIES}/{handle}"),

@@ -66,7 +66,7 @@ def test_same_client_id_twice_makes_one_message(operator: Api, visit: Callable[.
     assert visitor.say("When does the crane come?", client_message_id="once") == first
     until(lambda: visitor.turns_done() == 1, "the reply")
     visitor.ask("Up to which wind may we lift?")
-    assert [len(turn["inputs"]) for turn in operator.turns(visitor.session_id)] == [1, 1]
+    assert [len(turn["input_messages"]) for turn in operator.turns(visitor.session_id)] == [1, 1]
 
 
 def test_session_is_closed_to_strangers(visit: Callable[..., Visitor]) -> None:

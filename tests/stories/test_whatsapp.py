@@ -52,7 +52,7 @@ def test_same_webhook_ten_times_makes_one_turn(running_stack: Stack, operator: A
     assert deliver(running_stack, payload) == 200
     phone.ask("Up to which wind may we lift?")  # in order: whatever the copies made is there before this reply
     (session,) = operator.sessions_of(phone.number)
-    inputs = [[message["text"] for message in turn["inputs"]] for turn in operator.turns(session["id"])]
+    inputs = [[message["text"] for message in turn["input_messages"]] for turn in operator.turns(session["id"])]
     assert inputs == [["When does the crane come?"], ["Up to which wind may we lift?"]]
     assert len(phone.received()) == 2
 
@@ -64,7 +64,7 @@ def test_burst_of_messages_gets_one_reply(operator: Api, phone: Phone) -> None:
     phone.reply()
     (session,) = operator.sessions_of(phone.number)
     (turn,) = operator.turns(session["id"])
-    assert {message["text"] for message in turn["inputs"]} == set(questions)
+    assert {message["text"] for message in turn["input_messages"]} == set(questions)
     assert len(phone.received()) == 1
 
 
@@ -80,7 +80,7 @@ def test_webhook_with_a_wrong_token_or_signature_is_refused(running_stack: Stack
     assert deliver_cloud(running_stack, text) == 200
     until(phone.received, "the reply to the signed one")
     (session,) = operator.sessions_of(phone.number)
-    assert [len(turn["inputs"]) for turn in operator.turns(session["id"])] == [1]
+    assert [len(turn["input_messages"]) for turn in operator.turns(session["id"])] == [1]
 
 
 def test_malformed_webhook_is_refused_and_makes_no_dead_letter(running_stack: Stack, operator: Api) -> None:
@@ -198,8 +198,8 @@ def test_reply_of_unknown_fate_waits_until_a_person_settles_it(
     (session,) = operator.sessions_of(phone.number)
 
     def waiting() -> list[str]:
-        sends = operator.get("/v1/attention")["sends"]
-        return [one["id"] for one in sends if (one["session_id"], one["state"]) == (session["id"], words.UNKNOWN)]
+        replies = operator.get("/v1/attention")["replies"]
+        return [one["id"] for one in replies if (one["session_id"], one["state"]) == (session["id"], words.UNKNOWN)]
 
     (reply,) = until(waiting, "the reply among what needs a person")
     assert reply in command.print(words.ATTENTION)
@@ -216,8 +216,8 @@ def test_reply_to_a_message_of_yesterday_is_held_until_dismissed(
     assert deliver(running_stack, phone.payload("When does the crane come?", sent_at=yesterday)) == 200
 
     def held() -> list[str]:
-        sends = operator.get("/v1/attention")["sends"]
-        found = [one for one in sends if one["recipient"].endswith(phone.number[-4:])]
+        replies = operator.get("/v1/attention")["replies"]
+        found = [one for one in replies if one["recipient"].endswith(phone.number[-4:])]
         return [one["id"] for one in found if one["state"] == words.HELD]
 
     (reply,) = until(held, "the reply among what needs a person")

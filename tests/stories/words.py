@@ -36,15 +36,15 @@ CLOUD_SIGNATURE = "X-Hub-Signature-256"
 
 # Paths and fields of the API
 
-ENTITIES, LINKS = "/v1/entities", "/v1/edges"
-ERASURES, ERASURE_LIST = "/v1/forgettings", "forgettings"
-SHARED_FACTS = "/v1/memory/common"
+ENTITIES, LINKS = "/v1/entities", "/v1/links"
+ERASURES, ERASURE_LIST = "/v1/erasures", "erasures"
+SHARED_FACTS = "/v1/memory/shared-facts"
 REBUILT_PROMPT = "/v1/turns/{}/prompt/rebuilt"
 DEAD_LETTERS = "/v1/operations/dead-letters"
 #: Fields of a turn's record, of a fact, of a Pulse, of the report of an erasure.
-DELIVERY, ANSWERED = "sending", "answered"
-SAID_IN, FORMER_VALUES = "said", "earlier"
-CHANGES_SINCE, STALE_SINCE = "since", "stale_since"
+DELIVERY, ANSWERED = "delivery", "answered"
+SAID_IN, FORMER_VALUES = "evidence_messages", "previous_values"
+CHANGES_SINCE, STALE_SINCE = "changes_text", "stale_since"
 ERASED_ROWS, ERASED_TABLE, OUT_OF_REACH = "rows", "table", "out_of_reach"
 ROWS_WITH_PERSONAL_DATA = {"facts", "messages", "sessions", "users"}
 FACT_NAME = "name"
@@ -53,10 +53,10 @@ HELD, UNKNOWN = "held", "unknown"
 
 # The command
 
-ERASE, ATTENTION, REDRIVE = "forget", "attention", "redrive"
+ERASE, ATTENTION, REDRIVE = "erase", "attention", "redrive"
 MARK_ARRIVED, DISMISS = "arrived", "dismiss"
-NOTHING_NEEDS_A_PERSON = "nothing needs a person"
-NOTHING_CHANGED = "nothing to change"
+NOTHING_NEEDS_A_PERSON = "nothing needs attention"
+NOTHING_CHANGED = "no changes"
 SAME_BYTES = "identical bytes"
 
 # What people read (patterns, letter case ignored)

@@ -25,7 +25,7 @@ class NewRecord(RequestModel):
 
     key             unique among its kind; left out, it is made from the name.
     classification  0 to 3; left out, what its kind says or its project has, whichever is higher.
-    words           of a project: what it is for, in the words of whoever asks for it; its context document says them.
+    context_text    for a project: its purpose, in the words of the person who asks; it becomes the context document.
     """
 
     type: TypeKey
@@ -86,8 +86,8 @@ class RecordPageView(ResponseModel):
 class RecordTypeView(ResponseModel):
     """A kind of record: its properties, and how its records are shown.
 
-    talk  through which binding one talks about its records to the kind's own `chat_agent`; null when it names none,
-          or none of the agent's bindings is open on the web.
+    chat_binding  the web binding of `chat_agent` for conversations about its records; null when the type names no
+                  agent, or none of the agent's bindings has a web channel.
     """
 
     key: str

@@ -85,7 +85,7 @@ def audit(
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number, newest first.")] = 30,
 ) -> None:
     """List administrative actions, newest first: time, actor, action and target."""
-    found = get_api_client(context).request("GET", "v1/audit", most=limit)["entries"]
+    found = get_api_client(context).request("GET", "v1/audit", limit=limit)["entries"]
     rows = ((rendering.format_time(one["at"]), one["actor"], one["action"], one["target"]) for one in found)
     terminal.print_renderable(rendering.make_table(("at", "actor", "action", "target"), rows))
 

@@ -103,11 +103,11 @@ def apply(
     """Apply a pack. A second time changes nothing. Documents and records that left the pack are kept and listed."""
     target = get_api_client(context)
     done = target.request("PUT", "v1/pack", {"files": pack_folder.read_folder(pack)})
-    rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["kinds"].items()]
+    rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["counts"].items()]
     terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
-    if done["left"]:
+    if done["not_in_pack"]:
         terminal.print_line(
-            f"Not in the pack any more (kept): {', '.join(done['left'])}. To delete: parlour documents delete HANDLE"
+            f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}. To delete: parlour documents delete HANDLE"
         )
     terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
 
@@ -154,7 +154,7 @@ def turns(
     as_json: JsonOption = False,
 ) -> None:
     """List the newest turns: time, duration, tokens and cost."""
-    found = get_api_client(context).request("GET", "v1/turns", session_id=session, most=limit)["turns"]
+    found = get_api_client(context).request("GET", "v1/turns", session_id=session, limit=limit)["turns"]
     if as_json:
         terminal.print_json(found)
     else:
@@ -202,7 +202,7 @@ app.command()(records.records)
 app.command()(records.show)
 app.command()(files.upload)
 app.command()(files.files)
-app.command(name="forget")(erase.erase)
+app.command()(erase.erase)
 app.command()(reembedding.reembed)
 app.command()(attention.redrive)
 app.command()(attention.cancel)

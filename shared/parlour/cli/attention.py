@@ -19,8 +19,8 @@ _ID_CHARS = 36
 _MAX_TEXT_CHARS = 120
 """Characters of what somebody wrote, in a list."""
 
-_PATHS_BY_LIST = {"tool_calls": "tool-calls", "sends": "sends", "turns": "turns"}
-_FAILED_REPLIES_PATH = "v1/attention/failed-sends"
+_PATHS_BY_LIST = {"tool_calls": "tool-calls", "replies": "replies", "turns": "turns"}
+_FAILED_REPLIES_PATH = "v1/attention/failed-replies"
 
 ItemId = Annotated[
     str,
@@ -57,19 +57,19 @@ def run_again(context: typer.Context, item: ItemId) -> None:
 @app.command()
 def arrived(context: typer.Context, item: ItemId) -> None:
     """Mark a reply with unknown delivery as arrived."""
-    _resolve(context, item, "arrived", ("sends",))
+    _resolve(context, item, "arrived", ("replies",))
 
 
 @app.command("send-again")
 def send_again(context: typer.Context, item: ItemId) -> None:
     """Send a reply again that did not arrive."""
-    _resolve(context, item, "send_again", ("sends",))
+    _resolve(context, item, "send_again", ("replies",))
 
 
 @app.command()
 def dismiss(context: typer.Context, item: ItemId) -> None:
     """Dismiss a reply or a failed turn. It will not be sent or answered."""
-    _resolve(context, item, "dismiss", ("sends", "turns"))
+    _resolve(context, item, "dismiss", ("replies", "turns"))
 
 
 def cancel(
@@ -100,7 +100,7 @@ def redrive(
             _post_resolution(target, "turns", _find_item(_get_items(target), turn, ("turns",))[1], "redrive")
         )
     elif reply:
-        one = _find_item(target.request("GET", _FAILED_REPLIES_PATH), reply, ("sends",))[1]
+        one = _find_item(target.request("GET", _FAILED_REPLIES_PATH), reply, ("replies",))[1]
         terminal.print_line(
             rendering.strip_control_codes(
                 target.request("POST", f"{_FAILED_REPLIES_PATH}/{one['id']}/redrive")["message"]
@@ -144,8 +144,8 @@ def _redrive_queue(target: ApiClient, queue: str, limit: int, *, yes: bool) -> N
         return
     wanted = min(limit, waiting[queue])
     _confirm(f"Move {_pluralize(wanted, 'dead letter')} back to {queue}?", yes=yes or wanted == 1)
-    moved = target.request("POST", "v1/operations/redrive", {"queue": queue, "most": limit})
-    terminal.print_line(f"{queue}: {moved['moved']} moved, {moved['left']} left")
+    moved = target.request("POST", "v1/operations/redrive", {"queue": queue, "limit": limit})
+    terminal.print_line(f"{queue}: {moved['moved']} moved, {moved['remaining']} left")
     if not moved["moved"]:
         raise typer.Exit(1)
 
@@ -153,7 +153,7 @@ def _redrive_queue(target: ApiClient, queue: str, limit: int, *, yes: bool) -> N
 def _print_redrivable(target: ApiClient) -> None:
     turns = _get_items(target)["turns"]
     parts = [*_titled("Failed turns", _turn_table(turns))] if turns else [Text("No failed turns")]
-    if failed := target.request("GET", _FAILED_REPLIES_PATH)["sends"]:
+    if failed := target.request("GET", _FAILED_REPLIES_PATH)["replies"]:
         parts += _titled("Failed replies: `--reply`", _reply_table(failed))
     try:
         waiting = target.request("GET", "v1/operations/dead-letters")["dead_letters"]
@@ -177,7 +177,7 @@ def _resolve(context: typer.Context, item: str, resolution: str, lists: Sequence
 
 
 def _post_resolution(target: ApiClient, kind: str, one: Mapping[str, Any], resolution: str) -> str:
-    answer = target.request("POST", f"v1/attention/{_PATHS_BY_LIST[kind]}/{one['id']}", {"how": resolution})
+    answer = target.request("POST", f"v1/attention/{_PATHS_BY_LIST[kind]}/{one['id']}", {"resolution": resolution})
     return rendering.strip_control_codes(answer["message"])
 
 
@@ -206,15 +206,17 @@ def _render(found: Mapping[str, Any]) -> Group | str:
     parts: list[RenderableType] = []
     if found["tool_calls"]:
         parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(found["tool_calls"]))
-    if found["sends"]:
-        parts += _titled("Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(found["sends"]))
+    if found["replies"]:
+        parts += _titled(
+            "Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(found["replies"])
+        )
     if found["turns"]:
         parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(found["turns"]))
     spend = found["spend"]
     if spend["problem"]:
         ends = "Run `parlour cost resume`." if spend["stopped"] else "Run `parlour cost cap`."
         parts += [Text(f"\n{rendering.strip_control_codes(spend['problem'])} {ends}", style="bold")]
-    if found["more"]:
+    if found["has_more"]:
         parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
     return Group(*parts) if parts else "Nothing needs attention"
 
@@ -234,7 +236,7 @@ def _reply_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
             one["recipient"],
             one["state"],
             _shorten(one["text"]),
-            _shorten(one["why"]),
+            _shorten(one["problem"]),
             one["id"],
         )
         for one in found

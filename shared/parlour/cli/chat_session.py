@@ -74,7 +74,7 @@ class ChatSession:
 
     def _print_sources(self) -> None:
         self._end_line()
-        messages = self._call("GET", "messages", most=1)["messages"]
+        messages = self._call("GET", "messages", limit=1)["messages"]
         citations = messages[-1]["citations"] if messages else []
         if citations:
             self.console.print(Text("\n") + rendering.render_sources(citations), style="dim")

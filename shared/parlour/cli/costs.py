@@ -86,7 +86,7 @@ def render_costs(found: Mapping[str, Any]) -> Group:
 def _render_today(today: Mapping[str, Any]) -> Group:
     spent, reserved, limit = (Decimal(today[name]) for name in ("spent_usd", "reserved_usd", "cap_usd"))
     share = f", {spent / limit:.0%}" if limit else ""
-    whose = "" if today["own_cap"] else " (deployment default)"
+    whose = "" if today["has_own_cap"] else " (deployment default)"
     line = Text.assemble(("today  ", "bold"), f"{_format_dollars(spent)} of {_format_dollars(limit)}{whose}{share}")
     if reserved:
         line.append(f", plus {_format_dollars(reserved)} reserved for running calls")
@@ -129,7 +129,7 @@ def _render_bars(rows: Sequence[tuple[str, str, Decimal]]) -> Table:
 
 
 def _day_text(day: Mapping[str, Any]) -> str:
-    degraded = f", {day['degraded']} turns without a model" if day["degraded"] else ""
+    degraded = f", {day['degraded_turns']} turns without a model" if day["degraded_turns"] else ""
     unsettled = Decimal(day["unsettled_usd"])
     besides = f", at most {_format_dollars(unsettled)} unsettled" if unsettled else ""
     return f"{_usage_text(day)}{degraded}{besides}" if day["calls"] or besides or degraded else ""
@@ -137,21 +137,21 @@ def _day_text(day: Mapping[str, Any]) -> str:
 
 def _usage_text(one: Mapping[str, Any]) -> str:
     tokens = sum(one[name] for name in ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens"))
-    return f"{one['calls']:,} calls, {tokens:,} tokens, {one['cache_hits']}% cached"
+    return f"{one['calls']:,} calls, {tokens:,} tokens, {one['cache_hit_percent']}% cached"
 
 
 def _summary_text(total: Mapping[str, Any], days: int) -> str:
     span = "today" if days == 1 else f"{days} days"
     told = [
         f"{span}: {_format_dollars(Decimal(total['spent_usd']))} counted against the cap",
-        f"{total['failed']} calls failed",
+        f"{total['failed_calls']} calls failed",
     ]
     if unsettled := Decimal(total["unsettled_usd"]):
         told.append(f"up to {_format_dollars(unsettled)} more, unsettled (calls whose worker died)")
-    if total["unpriced"]:
-        told.append(f"{total['unpriced']} calls of unknown price, counted at the highest price")
-    if total["degraded"]:
-        told.append(f"{total['degraded']} turns answered without a model because of the cap")
+    if total["unpriced_calls"]:
+        told.append(f"{total['unpriced_calls']} calls of unknown price, counted at the highest price")
+    if total["degraded_turns"]:
+        told.append(f"{total['degraded_turns']} turns answered without a model because of the cap")
     return "; ".join(told)
 
 

@@ -53,7 +53,7 @@ def erase(
         typer.confirm(f"Erase {kind} {target_id} permanently?", abort=True, err=True)
     body = {"kind": kind, "id": str(target_id), "dry_run": dry_run, "keep_records": keep_records}
     target = get_api_client(context)
-    found = target.request("POST", "v1/forgettings", body) if dry_run else _run_until_finished(target, body)
+    found = target.request("POST", "v1/erasures", body) if dry_run else _run_until_finished(target, body)
     if as_json:
         terminal.print_json(found)
     else:
@@ -65,7 +65,7 @@ def _run_until_finished(target: ApiClient, body: Mapping[str, object]) -> Any:
     in_vain, is_under_way = 0, False
     for _ in range(_MAX_REQUESTS):
         try:
-            return target.request("POST", "v1/forgettings", body)
+            return target.request("POST", "v1/erasures", body)
         except ErasureUnfinished as problem:
             in_vain, is_under_way = 0, True
             terminal.print_note(f"not done yet: {str(problem).partition('; ')[0]}")
@@ -84,16 +84,17 @@ def render_report(found: Mapping[str, Any]) -> RenderableType:
     """The report as a table, and below it what is out of reach."""
     said = _DRY_RUN_TEXTS if found["dry_run"] else _RESULT_TEXTS
     rows = [
-        (one["table"], said[one["fate"]], one["count"], _shorten_ids(one["ids"]), one["why"]) for one in found["rows"]
+        (one["table"], said[one["action"]], one["count"], _shorten_ids(one["ids"]), one["reason"])
+        for one in found["rows"]
     ]
     parts: list[RenderableType] = [rendering.make_table(("table", "result", "rows", "ids", "reason"), rows)]
-    if found["objects"]:
-        parts.append(Text(f"files: {len(found['objects'])}"))
+    if found["object_keys"]:
+        parts.append(Text(f"files: {len(found['object_keys'])}"))
     parts += [Text(f"dead letters of {name}: {gone}") for name, gone in found["dead_letters"].items()]
-    if found["anew"]:
-        parts.append(Text(f"rewritten from the remaining sources: {_shorten_ids(found['anew'])}"))
+    if found["recreated"]:
+        parts.append(Text(f"rewritten from the remaining sources: {_shorten_ids(found['recreated'])}"))
     parts.append(Text("out of reach:"))
-    parts += [Text(f"  {one['where']}: {one['what']}") for one in found["out_of_reach"]]
+    parts += [Text(f"  {one['where']}: {one['explanation']}") for one in found["out_of_reach"]]
     return Group(*parts)
 
 

@@ -74,7 +74,7 @@ def files(
         target.request("DELETE", f"v1/files/{delete}")
         terminal.print_line(f"Deleted {delete} and everything derived from it")
         return
-    found = target.request("GET", "v1/files", about=about or None, team=team or None, most=200)["files"]
+    found = target.request("GET", "v1/files", about=about or None, team=team or None, limit=200)["files"]
     if as_json:
         terminal.print_json(found)
     elif found:
@@ -126,7 +126,7 @@ def _existing_file_ids(target: ApiClient, to: str, team: str) -> dict[str, str]:
     """Ids of what is there about the record or of the team, by name; without either every upload is a new file."""
     if not to and not team:
         return {}
-    found = target.request("GET", "v1/files", about=to or None, team=team or None, most=200)["files"]
+    found = target.request("GET", "v1/files", about=to or None, team=team or None, limit=200)["files"]
     return {file["name"]: file["id"] for file in found}
 
 

@@ -78,7 +78,7 @@ def rebuild(
     found = get_api_client(context).request("GET", f"v1/turns/{turn}/prompt/rebuilt", step=step, budget=budget)
     text: str | None = found["text"]
     if text is not None and hashlib.sha256(text.encode()).hexdigest() != found["hash"]:
-        found["matches"] = False
+        found["is_identical"] = False
     if out is not None and text is not None:
         _write_prompt(out, text)
     if as_json:
@@ -87,7 +87,7 @@ def rebuild(
         terminal.print_renderable_to_stderr(render_rebuilt(found))
         if text is not None and out is None:
             sys.stdout.write(text)
-    if budget is None and not found["matches"]:
+    if budget is None and not found["is_identical"]:
         raise typer.Exit(_EXIT_DIFFERENT)
 
 
@@ -97,7 +97,7 @@ def render_explanation(found: Mapping[str, Any]) -> Group:
     head = (
         f"turn {turn['number']}, {len(turn['steps'])} prompts; budget {profile['total']:,} tokens ({profile['name']})"
     )
-    parts: list[RenderableType] = [Text(head, style="bold"), *_deleted_sources(found["gone"])]
+    parts: list[RenderableType] = [Text(head, style="bold"), *_deleted_sources(found["deleted_sources"])]
     for step in found["steps"]:
         parts += _render_step(step, profile["total"])
     return Group(*parts)
@@ -121,7 +121,7 @@ def render_diff(found: Mapping[str, Any]) -> Group:
         )
     else:
         parts += _heading("no change")
-    if other["anew"]:
+    if other["restarted"]:
         parts += _heading(f"{_RESTARTED}: the two prompts have little in common")
     for name, said in (
         ("added", "added"),
@@ -141,15 +141,15 @@ def render_rebuilt(found: Mapping[str, Any]) -> Group:
         many = len(found["withheld"])
         line = f"{many} parts are withheld, because their sources were restricted or deleted since ({layers})"
         return Group(Text(recorded), Text(line, style="bold red"))
-    if found["forgotten"]:
-        gone = ", ".join(sorted({one["layer"] for one in found["forgotten"]}))
-        many = len(found["forgotten"])
+    if found["erased"]:
+        gone = ", ".join(sorted({one["layer"] for one in found["erased"]}))
+        many = len(found["erased"])
         parts_gone = "1 part was" if many == 1 else f"{many} parts were"
         line = f"{parts_gone} erased ({gone}): the prompt cannot be rebuilt byte for byte"
         return Group(Text(recorded), Text(line, style="bold red"))
-    same = "identical bytes" if found["matches"] else "DIFFERENT from the bytes that were sent"
+    same = "identical bytes" if found["is_identical"] else "DIFFERENT from the bytes that were sent"
     parts: list[RenderableType] = [Text(recorded), Text(f"     rebuilt {found['hash']}: {same}", style="bold")]
-    parts += _deleted_sources(found["gone"])
+    parts += _deleted_sources(found["deleted_sources"])
     if "budget" not in found:
         return Group(*parts)
     parts[1] = Text(f"{found['tokens']:,} of {found['budget']:,} tokens; sent with {found['tokens_before']:,}")
@@ -168,26 +168,33 @@ def _deleted_sources(sources: Sequence[Mapping[str, Any]]) -> list[RenderableTyp
 
 
 def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
-    anew = f"; {_RESTARTED}" if step["anew"] else ""
-    parts = _heading(f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['hash'][:12]}{anew}")
+    restarted = f"; {_RESTARTED}" if step["restarted"] else ""
+    parts = _heading(
+        f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['prompt_hash'][:12]}{restarted}"
+    )
     parts += [_budget_bar(step["layers"], budget), _layer_table(step["layers"], step["tokens"])]
+<<<<<<< HEAD
     said = [
         f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens"
         if step["marks"]
         else "no cache breakpoint"
     ]
+=======
+    said = [f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens" if step["breakpoints"]
+            else "no cache breakpoint"]
+>>>>>>> surface
     if step["cached"]["tokens"]:
         said.append(f"the first {step['cached']['tokens']:,} tokens were cached")
-    if step["causes"]:
-        said.append(f"briefing rebuilt: {', '.join(step['causes'])}")
+    if step["refresh_causes"]:
+        said.append(f"briefing rebuilt: {', '.join(step['refresh_causes'])}")
     parts.append(Text("; ".join(said), style="dim"))
-    if miss := step["miss"]:
+    if miss := step["cache_miss"]:
         cost = f", ${miss['cost_usd']}" if miss["cost_usd"] else ""
         line = f"cache miss from {miss['layer']} on, because of {miss['cause']}: {miss['tokens']:,} tokens{cost}"
         parts.append(Text(line, style="bold red"))
     entries = step["candidates"]
-    parts += _candidate_section("out", [one for one in entries if not one["in"]])
-    parts += _candidate_section("in", [one for one in entries if one["in"]])
+    parts += _candidate_section("out", [one for one in entries if not one["is_included"]])
+    parts += _candidate_section("in", [one for one in entries if one["is_included"]])
     return parts
 
 
@@ -223,6 +230,7 @@ def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list
     if not entries:
         return []
     rows = [
+<<<<<<< HEAD
         (
             one["lot"],
             "(erased)" if one["forgotten"] and not one["title"] else one["title"],
@@ -231,6 +239,10 @@ def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list
             f"{one['score']:.2f}" if one["score"] else "",
             _source_text(one["source"]),
         )
+=======
+        (one["kind"], "(erased)" if one["is_erased"] and not one["title"] else one["title"], _candidate_status(one),
+         f"{one['tokens']:,}", f"{one['score']:.2f}" if one["score"] else "", _source_text(one["source"]))
+>>>>>>> surface
         for one in entries
     ]
     return [
@@ -242,7 +254,7 @@ def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list
 def _candidate_status(one: Mapping[str, Any]) -> str:
     if one["reason"]:
         return str(one["reason"]).replace("_", " ")
-    return "shortened" if one["shortened"] else ""
+    return "shortened" if one["is_shortened"] else ""
 
 
 def _source_text(source: Mapping[str, Any]) -> str:

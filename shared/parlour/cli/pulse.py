@@ -55,12 +55,12 @@ def refresh(
 ) -> None:
     """Refresh a record's Pulse now, or ask a question about the record, and show the result."""
     target, path = get_api_client(context), _pulse_path(handle)
-    before = target.request("GET", path, watching=True)
+    before = target.request("GET", path, poll=True)
     asked = target.request("POST", f"{path}/refresh", {"question": question})
     if asked["question_id"]:
         found = _poll_until(target, f"{path}/questions/{asked['question_id']}", _is_answered)
     else:
-        found = _poll_until(target, path, lambda now: _is_refreshed(before, now), watching=True)
+        found = _poll_until(target, path, lambda now: _is_refreshed(before, now), poll=True)
     if as_json:
         terminal.print_json(found)
     else:
@@ -78,7 +78,7 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Explain the prompt of a record's Pulse: what was included, what was left out and why, and the result."""
-    found = get_api_client(context).request("GET", f"{_pulse_path(handle)}/why", version=version)
+    found = get_api_client(context).request("GET", f"{_pulse_path(handle)}/prompt", version=version)
     if as_json:
         terminal.print_json(found)
     elif prompt:
@@ -126,7 +126,9 @@ def render_pulse(found: Mapping[str, Any]) -> Group:
     if pulse is None:
         parts.append(
             Text(
-                "hidden until it is rewritten, because a source was restricted" if found["withheld"] else "no Pulse yet"
+                "hidden until it is rewritten, because a source was restricted"
+                if found["is_withheld"]
+                else "no Pulse yet"
             )
         )
     else:
@@ -180,7 +182,7 @@ def render_diff(found: Mapping[str, Any]) -> Group:
             Text(rendering.strip_control_codes(f"+ {one['after']}")),
         ]
     parts += [Text(rendering.strip_control_codes(f"+ {one}"), style="green") for one in found["added"]]
-    parts.append(Text(f"{len(found['kept'])} statements unchanged", style="dim"))
+    parts.append(Text(f"{len(found['unchanged'])} statements unchanged", style="dim"))
     return Group(*parts)
 
 
@@ -192,7 +194,7 @@ def render_explanation(found: Mapping[str, Any]) -> Group:
         else rendering.strip_control_codes(found["outcome"]).replace("_", " ")
     )
     head = f"{found['record']}, visible at: {_LEVELS[found['level']]}: {text}, {rendering.format_time(found['at'])}"
-    same = "parts were erased" if found["forgotten"] else "identical bytes" if found["matches"] else "DIFFERENT bytes"
+    same = "parts were erased" if found["is_erased"] else "identical bytes" if found["matches"] else "DIFFERENT bytes"
     layers = ", ".join(f"{one['layer']} {one['tokens']:,}" for one in found["layers"])
     facts = f"{found['tokens']:,} of {found['budget']:,} tokens ({layers}); {found['model']}; rebuilt: {same}"
     parts: list[RenderableType] = [
@@ -214,7 +216,7 @@ def render_explanation(found: Mapping[str, Any]) -> Group:
 def _candidate_row(one: Mapping[str, Any]) -> Sequence[object]:
     why = (one["reason"] or ("shortened" if one["shortened"] else "")).replace("_", " ")
     return (
-        one["lot"],
+        one["source_kind"],
         one["title"],
         why,
         _LEVELS[one["level"]],
@@ -235,10 +237,10 @@ def render_stats(found: Mapping[str, Any]) -> Group:
             rendering.make_table(("", *_STAT_COLUMNS), rows),
             Text(_COLUMN_NOTES, style="dim"),
         ]
-    if found["dearest"]:
+    if found["most_expensive"]:
         dear = [
             (*(one[name] for name in _TOP_RECORD_FIELDS), _format_dollars(one["cost_usd"]), one["record"])
-            for one in found["dearest"]
+            for one in found["most_expensive"]
         ]
         heads = ("", "written", "skipped", "reads", "cost", "")
         parts += [Text("\nby record", style="dim"), rendering.make_table(heads, dear)]
@@ -252,20 +254,20 @@ _COLUMN_NOTES = "merged: changes without a version of their own; age: of the old
 
 def _stat_row(one: Mapping[str, Any]) -> Sequence[object]:
     names = ("regenerated", "skipped", "coalesced", "failed", "reads", "stale_reads")
-    ages = (f"{one['freshness_seconds']:.1f}", f"{one['freshness_seconds_most']:.1f}")
+    ages = (f"{one['average_staleness_seconds']:.1f}", f"{one['max_staleness_seconds']:.1f}")
     return (*(one[name] for name in names), *ages, _format_dollars(one["cost_usd"]))
 
 
 def _today_text(now: Mapping[str, Any]) -> Text:
-    whose = "" if now["own_cap"] else " (deployment default)"
+    whose = "" if now["has_own_cap"] else " (deployment default)"
     told = [
         f"today {_format_dollars(now['spent_usd'])} of {_format_dollars(now['cap_usd'])}{whose}",
-        f"{now['kept']} records have a Pulse" if now["kept"] != 1 else "1 record has a Pulse",
+        f"{now['record_count']} records have a Pulse" if now["record_count"] != 1 else "1 record has a Pulse",
     ]
-    told += [f"{now['due']} are due, since {rendering.format_time(now['due_since'])}"] if now["due"] else []
-    told += [f"{now['over_budget']} wait for the budget"] if now["over_budget"] else []
-    told += [f"{now['backing_off']} wait for a retry"] if now["backing_off"] else []
-    told += [f"{now['dead']} were given up"] if now["dead"] else []
+    told += [f"{now['due_count']} are due, since {rendering.format_time(now['due_since'])}"] if now["due_count"] else []
+    told += [f"{now['over_budget_count']} wait for the budget"] if now["over_budget_count"] else []
+    told += [f"{now['backing_off_count']} wait for a retry"] if now["backing_off_count"] else []
+    told += [f"{now['given_up_count']} were given up"] if now["given_up_count"] else []
     return Text("; ".join(told))
 
 
@@ -277,14 +279,14 @@ def _render_staleness(found: Mapping[str, Any]) -> list[RenderableType]:
     parts: list[RenderableType] = [
         Text(f"\nstale since {rendering.format_time(found['stale_since'])}: {causes}", style="yellow")
     ]
-    parts += [Text(rendering.strip_control_codes(found["since"]))] if found["since"] else []
+    parts += [Text(rendering.strip_control_codes(found["changes_text"]))] if found["changes_text"] else []
     if found["waiting_for"]:
         parts.append(
             Text(f"waiting for: {found['waiting_for']}, until {rendering.format_time(found['due_at'])}", style="yellow")
         )
     if found["problem"]:
         tries = f"{found['failures']} attempts" if found["failures"] != 1 else "1 attempt"
-        given_up = "; given up: retried once a day until somebody refreshes it" if found["dead"] else ""
+        given_up = "; given up: retried once a day until somebody refreshes it" if found["is_given_up"] else ""
         parts.append(Text(f"{tries} failed: {found['problem']}{given_up}", style="bold red"))
     return parts
 

@@ -32,7 +32,7 @@ def search(
     as_json: JsonOption = False,
 ) -> None:
     """Search records, documents and files."""
-    found = get_api_client(context).request("GET", "v1/search", q=words, most=limit, **_scope_query(inside, type_key))
+    found = get_api_client(context).request("GET", "v1/search", q=words, limit=limit, **_scope_query(inside, type_key))
     if as_json:
         terminal.print_json(found)
         return
@@ -89,7 +89,7 @@ def _get_record(target: ApiClient, path: str) -> tuple[dict[str, Any] | None, di
         return None, None
     try:
         record = target.request("GET", f"v1/entities/{path}")
-        return record, target.request("GET", f"v1/entities/{path}/links", most=_MAX_LINKS)
+        return record, target.request("GET", f"v1/entities/{path}/links", limit=_MAX_LINKS)
     except NotFound:
         if not path.startswith("document/"):
             raise
@@ -118,7 +118,7 @@ def _read_pages(target: ApiClient, most: int, wanted: Mapping[str, str]) -> list
     cursor = ""
     while len(found) < most:
         more = {"cursor": cursor} if cursor else {}
-        page = target.request("GET", "v1/entities", most=min(_PAGE_SIZE, most - len(found)), **asked, **more)
+        page = target.request("GET", "v1/entities", limit=min(_PAGE_SIZE, most - len(found)), **asked, **more)
         found += page["entities"]
         cursor = page["next_cursor"]
         if not cursor:

@@ -57,9 +57,12 @@ def render_turn(found: Mapping[str, Any]) -> Group:
     parts += _titled("time by stage, ms", _render_bars(_ordered(found["stage_ms"], _STAGES), "green"))
     parts += _titled("tokens by layer", _render_bars(_ordered(found["tokens_by_layer"], _LAYERS), "yellow"))
     parts += _titled(
-        "model calls", make_table(_CALL_HEADINGS, map(_call_row, found["calls"])) if found["calls"] else None
+        "model calls",
+        make_table(_CALL_HEADINGS, map(_call_row, found["model_calls"])) if found["model_calls"] else None,
     )
-    parts += _titled("tools", make_table(_TOOL_HEADINGS, map(_tool_row, found["tools"])) if found["tools"] else None)
+    parts += _titled(
+        "tools", make_table(_TOOL_HEADINGS, map(_tool_row, found["tool_calls"])) if found["tool_calls"] else None
+    )
     reply = found["reply"]
     parts += _titled("reply", Text(strip_control_codes(reply["text"])) if reply else None)
     parts += _titled("sources", render_sources(reply["citations"]) if reply and reply["citations"] else None)
@@ -82,8 +85,8 @@ _CALL_HEADINGS = ("model", "outcome", "in", "cached", "written", "out", "first m
 
 
 def _turn_heading(found: Mapping[str, Any]) -> tuple[str | tuple[str, str], ...]:
-    asked = " / ".join(one["text"] for one in found["inputs"]) or "(no text)"
-    tokens = sum(sum(call[name] for name in _TOKEN_FIELDS) for call in found["calls"])
+    asked = " / ".join(one["text"] for one in found["input_messages"]) or "(no text)"
+    tokens = sum(sum(call[name] for name in _TOKEN_FIELDS) for call in found["model_calls"])
     short = asked if len(asked) <= _MAX_QUESTION_CELLS else asked[: _MAX_QUESTION_CELLS - 1] + "…"
     facts = (
         format_time(found["frozen_at"]),

@@ -30,7 +30,9 @@ def _is_visible(one: RecordOperation, stored: Mapping[str, Record]) -> bool:
 
 def _operation_payload(one: RecordOperation, stored: Mapping[str, Record]) -> JsonObject:
     told: JsonObject = {"action": one.action, "status": "done", **_record_identity(stored[one.handle])}
-    return {**told, "relation": one.relation, "other": _record_identity(stored[one.target])} if one.target else told
+    return (
+        {**told, "relation": one.relation, "other_record": _record_identity(stored[one.target])} if one.target else told
+    )
 
 
 def _record_identity(entity: Record) -> JsonObject:

@@ -357,7 +357,7 @@ class _Erasure:
         store.execute(tx, "delete_users", ids=users)
         told = self._final_report()
         store.finish_erasure(tx, self.row.id, told.to_json(), self.now)
-        action, target = f"{self.target.kind}.forgotten", f"{self.target.kind}:{self.target.id}"
+        action, target = f"{self.target.kind}.erased", f"{self.target.kind}:{self.target.id}"
         audit.add_entry(
             self.principal, tx, action, target, report.count_by_action(told.rows), self.now, lambda _: self.act_id
         )

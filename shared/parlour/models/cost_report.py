@@ -17,8 +17,8 @@ MAX_DAYS = 92
 
 _COUNT_FIELDS = (
     "calls",
-    "failed",
-    "unpriced",
+    "failed_calls",
+    "unpriced_calls",
     "input_tokens",
     "cache_read_tokens",
     "cache_write_tokens",

@@ -92,7 +92,7 @@ class ImageResolver:
             return self._open_store().get(key, max_bytes)
         except (AccessRefused, ObjectsUnavailable) as problem:
             log.warning("images_unavailable", code=problem.code)
-            log.count("PictureUnavailable")
+            log.count("ImageUnavailable")
             raise _StoreUnavailable from problem
 
 

@@ -36,10 +36,10 @@ def trouble(feed: EventFeed) -> AttentionItems:
 
 @pytest.fixture
 def settle(client: TestClient, acme: str) -> Settle:
-    """Decides as the operator: `settle("sends", id, "arrived")`."""
+    """Decides as the operator: `settle("replies", id, "arrived")`."""
 
     def post(kind: str, item: UUID, how: str) -> Any:
-        return client.post(f"/v1/attention/{kind}/{item}", json={"how": how}, headers=operator_headers(acme))
+        return client.post(f"/v1/attention/{kind}/{item}", json={"resolution": how}, headers=operator_headers(acme))
 
     return post
 
@@ -57,9 +57,10 @@ def refused(answer: Any) -> str:
 
 def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> None:
     found = listed(client)
-    assert found["counts"] == {"tool_calls": 0, "sends": 0, "turns": 0, "spend": 0, "total": 0}
-    assert found["tool_calls"] == found["sends"] == found["turns"] == []
+    assert found["counts"] == {"tool_calls": 0, "replies": 0, "turns": 0, "spend": 0, "total": 0}
+    assert found["tool_calls"] == found["replies"] == found["turns"] == []
     assert found["spend"] == {
+<<<<<<< HEAD
         "spent_usd": "0",
         "reserved_usd": "0",
         "cap_usd": "20",
@@ -68,6 +69,11 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
         "problem": "",
     }
     assert found["more"] is False
+=======
+        "spent_usd": "0", "reserved_usd": "0", "cap_usd": "20", "stopped": False, "cap_reached": False, "problem": ""
+    }
+    assert found["has_more"] is False
+>>>>>>> surface
 
 
 def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
@@ -80,14 +86,14 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
         trouble.add_failed_turn(),
     )
     found = listed(client)
-    assert found["counts"] == {"tool_calls": 1, "sends": 2, "turns": 1, "spend": 0, "total": 4}
+    assert found["counts"] == {"tool_calls": 1, "replies": 2, "turns": 1, "spend": 0, "total": 4}
     (shown,) = found["tool_calls"]
     assert (shown["id"], shown["tool"], shown["arguments"]) == (str(call), "book_crane", ARGUMENTS)
     assert shown["session_id"] == str(trouble.session_id)
     assert client.get(f"/v1/turns/{shown['turn_id']}", headers=operator_headers("acme")).status_code == 200
-    assert [(one["id"], one["state"]) for one in found["sends"]] == [(str(unknown), "unknown"), (str(held), "held")]
-    assert found["sends"][0]["text"] == "The crane is booked."
-    assert found["sends"][0]["why"] == "the provider did not answer in time"
+    assert [(one["id"], one["state"]) for one in found["replies"]] == [(str(unknown), "unknown"), (str(held), "held")]
+    assert found["replies"][0]["text"] == "The crane is booked."
+    assert found["replies"][0]["problem"] == "the provider did not answer in time"
     (parked,) = found["turns"]
     assert (parked["id"], parked["texts"], parked["attempts"]) == (str(turn), ["When is the pour?"], 3)
     assert parked["problem"] == "ProviderUnavailable"
@@ -96,7 +102,7 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
 def test_of_a_phone_number_only_the_last_digits_are_shown(client: TestClient, trouble: AttentionItems) -> None:
     trouble.add_reply()
     answer = client.get("/v1/attention", headers=operator_headers("acme"))
-    assert answer.json()["sends"][0]["recipient"] == "…0001"
+    assert answer.json()["replies"][0]["recipient"] == "…0001"
     assert PHONE[1:-4] not in answer.text
 
 
@@ -115,19 +121,19 @@ def test_a_viewer_looks_and_an_admin_decides(
     assert client.get("/v1/attention", headers=viewer).json()["counts"]["total"] == 3
     decisions = {
         f"/v1/attention/tool-calls/{call}": "done",
-        f"/v1/attention/sends/{send}": "arrived",
+        f"/v1/attention/replies/{send}": "arrived",
         f"/v1/attention/turns/{turn}": "redrive",
         f"/v1/tool-calls/{call}/cancel": None,
     }
     for path, how in decisions.items():
-        body = {"how": how} if how else None
+        body = {"resolution": how} if how else None
         assert client.post(path, json=body, headers=viewer).status_code == 403
         assert client.post(path, json=body, headers=visit.headers).status_code == 403
         assert client.post(path, json=body).status_code == 401
     assert client.get("/v1/attention", headers=visit.headers).status_code == 403
     assert client.get("/v1/attention", headers=create_key_headers(client, acme)).status_code == 403
     for path, how in list(decisions.items())[:3]:
-        assert client.post(path, json={"how": how}, headers=admin).status_code == 200
+        assert client.post(path, json={"resolution": how}, headers=admin).status_code == 200
 
 
 def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
@@ -143,13 +149,19 @@ def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
     headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
     decisions = {
+<<<<<<< HEAD
         f"attention/turns/{turn}": "redrive",
         f"attention/tool-calls/{call}": "done",
         f"attention/sends/{send}": "send_again",
         f"tool-calls/{running}/cancel": "",
     }
+=======
+        f"attention/turns/{turn}": "redrive", f"attention/tool-calls/{call}": "done",
+        f"attention/replies/{send}": "send_again", f"tool-calls/{running}/cancel": "",
+    }
+>>>>>>> surface
     for path, how in decisions.items():
-        answer = client.post(f"/v1/{path}", json={"how": how} if how else None, headers=headers)
+        answer = client.post(f"/v1/{path}", json={"resolution": how} if how else None, headers=headers)
         assert answer.status_code == 404, path
     assert listed(client)["counts"]["total"] == 3
 
@@ -165,7 +177,7 @@ def test_what_was_asked_by_somebody_of_more_clearance_is_not_listed(
     headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
     for path in (f"attention/turns/{turn}", f"sessions/{trouble.session_id}/cancel"):
-        assert client.post(f"/v1/{path}", json={"how": "redrive"}, headers=headers).status_code == 404, path
+        assert client.post(f"/v1/{path}", json={"resolution": "redrive"}, headers=headers).status_code == 404, path
     assert client.get(f"/v1/sessions/{trouble.session_id}/messages", headers=headers).status_code == 404
     assert trouble.query(f"SELECT cancelled_at FROM tool_calls WHERE id = '{running}'") == [(None,)]
     assert listed(client)["counts"]["total"] == 3
@@ -199,7 +211,7 @@ def test_a_call_that_was_done_goes_on_in_its_conversation(
 ) -> None:
     call = trouble.add_tool_call()
     answer = settle("tool-calls", call, "done")
-    assert answer.json()["woken"] is True
+    assert answer.json()["queued"] is True
     assert "was done" in answer.json()["message"]
     assert trouble.query("SELECT state, resolved_by FROM tool_calls") == [("done", "operator")]
     ((body,),) = trouble.query("SELECT body FROM messages WHERE kind = 'tool_result' AND state = 'unanswered'")
@@ -217,7 +229,7 @@ def test_a_call_that_was_not_done_is_run_again_by_the_dispatcher(
     call = trouble.add_tool_call()
     assert settle("tool-calls", call, "run_again").json() == {
         "message": "The tool call is running again.",
-        "woken": True,
+        "queued": True,
     }
     (message,) = queues.tools.messages
     assert message.body == {"tenant_id": str(trouble.tenant_id), "tool_call_id": str(call)}
@@ -231,9 +243,9 @@ def test_a_reply_that_arrived_is_not_sent_again(
     client: TestClient, trouble: AttentionItems, settle: Settle, queues: FakeQueues
 ) -> None:
     send = trouble.add_reply()
-    assert settle("sends", send, "arrived").json() == {"message": "Marked as sent.", "woken": True}
+    assert settle("replies", send, "arrived").json() == {"message": "Marked as sent.", "queued": True}
     assert queues.outbox.messages == []
-    assert settle("sends", send, "send_again").status_code == 409
+    assert settle("replies", send, "send_again").status_code == 409
     assert listed(client)["counts"]["total"] == 0
 
 
@@ -242,7 +254,7 @@ def test_a_reply_is_sent_again_when_somebody_says_so(
     trouble: AttentionItems, settle: Settle, queues: FakeQueues, state: str
 ) -> None:
     send = trouble.add_reply(state)
-    assert settle("sends", send, "send_again").status_code == 200
+    assert settle("replies", send, "send_again").status_code == 200
     (message,) = queues.outbox.messages
     assert message.body == {"tenant_id": str(trouble.tenant_id), "outbox_id": str(send)}
     assert message.group_id == str(trouble.session_id)
@@ -255,7 +267,7 @@ def test_a_held_reply_is_woken_although_its_queue_has_just_seen_it(
     send = trouble.add_reply("held")
     trouble.query("UPDATE outbox SET attempts = 0 RETURNING 1")  # the window was closed before anything was tried
     for _ in range(2):
-        assert settle("sends", send, "send_again").json()["woken"]
+        assert settle("replies", send, "send_again").json()["queued"]
         trouble.query("UPDATE outbox SET state = 'held' RETURNING 1")
         clock.now += timedelta(seconds=30)
     told = [message.deduplication_id for message in queues.outbox.messages]
@@ -266,8 +278,8 @@ def test_a_reply_that_is_dismissed_stays_unsent(
     client: TestClient, trouble: AttentionItems, settle: Settle, queues: FakeQueues
 ) -> None:
     send = trouble.add_reply("held")
-    assert settle("sends", send, "arrived").status_code == 409, "what was held cannot have arrived"
-    assert settle("sends", send, "dismiss").status_code == 200
+    assert settle("replies", send, "arrived").status_code == 409, "what was held cannot have arrived"
+    assert settle("replies", send, "dismiss").status_code == 200
     assert queues.outbox.messages == []
     assert listed(client)["counts"]["total"] == 0
 
@@ -280,15 +292,15 @@ def test_a_failed_reply_is_sent_after_all_and_who_said_so_is_kept(
         [trouble.add_reply(state) for state in ("unknown", "held", "sent", "pending")],
     )
     trouble.query("UPDATE outbox SET attempts = 7 RETURNING id")
-    headers, path = operator_headers(acme), "/v1/attention/failed-sends"
-    assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)]
+    headers, path = operator_headers(acme), "/v1/attention/failed-replies"
+    assert [one["id"] for one in client.get(path, headers=headers).json()["replies"]] == [str(failed)]
     assert client.get(path, headers=create_key_headers(client, acme)).status_code == 403
     assert (
         client.post(f"{path}/{failed}/redrive", headers=create_key_headers(client, acme, "viewer")).status_code == 403
     )
 
     answer = client.post(f"{path}/{failed}/redrive", headers=headers)
-    assert answer.json() == {"message": "The reply is being sent again.", "woken": True}
+    assert answer.json() == {"message": "The reply is being sent again.", "queued": True}
     assert [message.body["outbox_id"] for message in queues.outbox.messages] == [str(failed)]
     assert trouble.query(f"SELECT state, attempts, resolved_by FROM outbox WHERE id = '{failed}'") == [
         ("pending", 0, "operator")
@@ -305,10 +317,10 @@ def test_a_failed_reply_is_sent_after_all_and_who_said_so_is_kept(
 def test_a_failed_reply_of_more_clearance_is_neither_listed_nor_sent(
     client: TestClient, acme: str, trouble: AttentionItems, queues: FakeQueues, table: str
 ) -> None:
-    failed, path = trouble.add_reply("failed"), "/v1/attention/failed-sends"
+    failed, path = trouble.add_reply("failed"), "/v1/attention/failed-replies"
     trouble.query(f"UPDATE {table} SET clearance = 3 RETURNING id")
     headers = create_key_headers(client, acme, "admin")
-    assert client.get(path, headers=headers).json()["sends"] == []
+    assert client.get(path, headers=headers).json()["replies"] == []
     assert client.post(f"{path}/{failed}/redrive", headers=headers).status_code == 404
     assert queues.outbox.messages == []
 
@@ -317,19 +329,19 @@ def test_a_reply_that_somebody_let_be_is_not_redriven(
     client: TestClient, acme: str, trouble: AttentionItems, settle: Settle, clock: ManualClock
 ) -> None:
     dull, failed = trouble.add_reply("held"), trouble.add_reply("failed")
-    assert settle("sends", dull, "dismiss").status_code == 200
-    headers, path = operator_headers(acme), "/v1/attention/failed-sends"
+    assert settle("replies", dull, "dismiss").status_code == 200
+    headers, path = operator_headers(acme), "/v1/attention/failed-replies"
     assert client.post(f"{path}/{dull}/redrive", headers=headers).status_code == 409
     assert client.post(f"{path}/{failed}/redrive", headers=headers).status_code == 200
     trouble.query(f"UPDATE outbox SET state = 'failed', status_at = now() WHERE id = '{failed}' RETURNING id")
-    assert [one["id"] for one in client.get(path, headers=headers).json()["sends"]] == [str(failed)], "failed anew"
+    assert [one["id"] for one in client.get(path, headers=headers).json()["replies"]] == [str(failed)], "failed anew"
 
 
 def test_a_failed_turn_is_answered_after_all(
     client: TestClient, trouble: AttentionItems, settle: Settle, queue: RecordingQueue
 ) -> None:
     turn = trouble.add_failed_turn()
-    assert settle("turns", turn, "redrive").json() == {"message": "The message is being answered.", "woken": True}
+    assert settle("turns", turn, "redrive").json() == {"message": "The message is being answered.", "queued": True}
     assert [message.body["session_id"] for message in queue.messages] == [str(trouble.session_id)]
     assert trouble.query("SELECT state FROM messages") == [("taken",)]
     late = settle("turns", turn, "dismiss")
@@ -360,14 +372,20 @@ def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
         trouble.add_failed_turn(),
     )
     answers = [
+<<<<<<< HEAD
         settle("tool-calls", done, "done"),
         settle("tool-calls", again, "run_again"),
         settle("sends", send, "send_again"),
         settle("turns", turn, "redrive"),
     ]
+=======
+        settle("tool-calls", done, "done"), settle("tool-calls", again, "run_again"),
+        settle("replies", send, "send_again"), settle("turns", turn, "redrive"),
+    ]
+>>>>>>> surface
     for answer in answers:
         assert answer.status_code == 200
-        assert answer.json()["woken"] is False
+        assert answer.json()["queued"] is False
         assert "where the database pauses within a day" in answer.json()["message"]
     assert listed(client)["counts"]["total"] == 0
     due = {kind for (kind,) in trouble.query("SELECT kind FROM work_due WHERE kind <> 'archive'")}
@@ -386,14 +404,14 @@ def test_who_decided_what_is_kept(
     heavy = trouble.add_tool_call("reserved", heavy=True)
     for decide in (
         lambda: settle("tool-calls", call, "run_again"),
-        lambda: settle("sends", send, "dismiss"),
+        lambda: settle("replies", send, "dismiss"),
         lambda: settle("turns", turn, "redrive"),
         lambda: settle("turns", other, "dismiss"),
         lambda: client.post(f"/v1/tool-calls/{heavy}/cancel", headers=operator_headers(acme)),
     ):
         clock.advance(seconds=1)
         assert decide().status_code == 200
-    entries = client.get("/v1/audit?most=5", headers=operator_headers(acme)).json()["entries"]
+    entries = client.get("/v1/audit?limit=5", headers=operator_headers(acme)).json()["entries"]
     assert [(one["action"], one["target"]) for one in entries[::-1]] == [
         ("tool_call.resolved", f"tool_call:{call}"),
         ("reply.resolved", f"outbox:{send}"),
@@ -406,7 +424,7 @@ def test_who_decided_what_is_kept(
 
 @pytest.mark.parametrize(
     ("kind", "hows"),
-    [("tool-calls", ("done", "run_again")), ("sends", ("arrived", "send_again")), ("turns", ("redrive", "dismiss"))],
+    [("tool-calls", ("done", "run_again")), ("replies", ("arrived", "send_again")), ("turns", ("redrive", "dismiss"))],
 )
 def test_of_two_clicks_at_once_one_wins(
     trouble: AttentionItems,
@@ -419,7 +437,7 @@ def test_of_two_clicks_at_once_one_wins(
 ) -> None:
     clock.tick = timedelta(microseconds=1)
     for _ in range(3):
-        item = {"tool-calls": trouble.add_tool_call, "sends": trouble.add_reply, "turns": trouble.add_failed_turn}[
+        item = {"tool-calls": trouble.add_tool_call, "replies": trouble.add_reply, "turns": trouble.add_failed_turn}[
             kind
         ]()
         with ThreadPoolExecutor(4) as pool:
@@ -438,9 +456,9 @@ def test_another_tenants_troubles_are_neither_seen_nor_settled(
     assert listed(client, brick)["counts"]["total"] == 0
     headers = operator_headers(brick)
     for path, body in (
-        (f"attention/tool-calls/{call}", {"how": "done"}),
-        (f"attention/sends/{send}", {"how": "dismiss"}),
-        (f"attention/turns/{turn}", {"how": "redrive"}),
+        (f"attention/tool-calls/{call}", {"resolution": "done"}),
+        (f"attention/replies/{send}", {"resolution": "dismiss"}),
+        (f"attention/turns/{turn}", {"resolution": "redrive"}),
         (f"tool-calls/{heavy}/cancel", None),
         (f"sessions/{trouble.session_id}/cancel", None),
     ):
@@ -448,21 +466,21 @@ def test_another_tenants_troubles_are_neither_seen_nor_settled(
     assert listed(client)["counts"]["total"] == 3
 
 
-@pytest.mark.parametrize("kind", ["tool-calls", "sends", "turns"])
+@pytest.mark.parametrize("kind", ["tool-calls", "replies", "turns"])
 def test_bad_input_is_refused_in_a_sentence(client: TestClient, acme: str, settle: Settle, kind: str) -> None:
-    right = {"tool-calls": "done", "sends": "arrived", "turns": "redrive"}[kind]
+    right = {"tool-calls": "done", "replies": "arrived", "turns": "redrive"}[kind]
     nothing = settle(kind, uuid4(), right)
     assert nothing.status_code == 404
     assert refused(nothing).startswith("there is no such")
     for wrong in ("maybe", "", "DONE"):
         answer = settle(kind, uuid4(), wrong)
         assert answer.status_code == 422
-        assert refused(answer).startswith("how: ")
-    for body in ({}, {"how": right, "why": "x"}, [right], None):
+        assert refused(answer).startswith("resolution: ")
+    for body in ({}, {"resolution": right, "why": "x"}, [right], None):
         answer = client.post(f"/v1/attention/{kind}/{uuid4()}", json=body, headers=operator_headers(acme))
         assert answer.status_code == 422
     assert (
-        client.post(f"/v1/attention/{kind}/nobody", json={"how": right}, headers=operator_headers(acme)).status_code
+        client.post(f"/v1/attention/{kind}/nobody", json={"resolution": right}, headers=operator_headers(acme)).status_code
         == 422
     )
 
@@ -472,7 +490,7 @@ def test_a_heavy_call_is_cancelled_and_the_conversation_hears_of_it(
 ) -> None:
     call = trouble.add_tool_call("reserved", heavy=True)
     answer = client.post(f"/v1/tool-calls/{call}/cancel", headers=operator_headers(acme))
-    assert answer.json() == {"message": "Cancelled.", "woken": True}
+    assert answer.json() == {"message": "Cancelled.", "queued": True}
     assert trouble.query("SELECT state, code FROM tool_calls") == [("failed", "cancelled")]
     assert len(queue.messages) == 1
     assert client.post(f"/v1/tool-calls/{call}/cancel", headers=operator_headers(acme)).status_code == 409
@@ -501,7 +519,7 @@ def test_visitors_stop_what_they_asked_for_and_nothing_else(
     assert client.post(path).status_code == 401
     assert client.post(path, headers=create_key_headers(client, acme, "viewer")).status_code == 403
     answer = client.post(path, headers=visit.headers)
-    assert answer.json() == {"message": "3 are being stopped.", "woken": True, "tool_calls": 3}
+    assert answer.json() == {"message": "3 are being stopped.", "queued": True, "tool_calls": 3}
     assert len(queue.messages) == 2, "the third is told when whoever runs it has stopped"
     assert client.post(f"/v1/sessions/{stranger.session_id}/cancel", headers=stranger.headers).json()["tool_calls"] == 0
 
@@ -521,7 +539,7 @@ def test_a_cap_that_is_reached_needs_a_person_until_it_is_raised(
         f"VALUES (current_tenant(), '{clock.now.date()}', 19.5, 100) RETURNING day"
     )
     spend = listed(client)["spend"]
-    assert (spend["reached"], spend["cap_usd"]) == (True, "20")
+    assert (spend["cap_reached"], spend["cap_usd"]) == (True, "20")
     assert spend["problem"].startswith("Today's cap is reached")
     trouble.query("UPDATE tenants SET daily_cap_usd = 100 RETURNING tenant_id")
     assert listed(client)["spend"]["problem"] == ""
@@ -536,4 +554,4 @@ def test_no_more_than_a_hundred_of_each_are_listed(
     for _ in range(101):
         trouble.add_failed_turn()
     found = listed(client)
-    assert (len(found["turns"]), found["counts"]["turns"], found["more"]) == (100, 100, True)
+    assert (len(found["turns"]), found["counts"]["turns"], found["has_more"]) == (100, 100, True)

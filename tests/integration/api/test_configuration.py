@@ -151,7 +151,7 @@ def test_administrative_acts_leave_a_trail(client: TestClient, acme: str) -> Non
     client.put("/v1/tenant/status", json={"status": "paused"}, headers=operator_headers(acme))
     entries = client.get("/v1/audit", headers=create_key_headers(client, acme, "viewer")).json()["entries"]
     assert {"key.created", "tenant.paused", "tenant.created"} <= {entry["action"] for entry in entries}
-    assert client.get("/v1/audit", params={"most": 201}, headers=operator_headers(acme)).status_code == 422
+    assert client.get("/v1/audit", params={"limit": 201}, headers=operator_headers(acme)).status_code == 422
 
 
 def test_a_visitor_of_a_paused_tenant_may_still_write(client: TestClient, acme: str, visit: VisitorSession) -> None:

@@ -62,6 +62,7 @@ def test_a_tenant_that_called_nobody_spent_nothing(client: TestClient, acme: str
     found = shown(client, days=2)
 
     assert found["today"] == {
+<<<<<<< HEAD
         "spent_usd": "0",
         "reserved_usd": "0",
         "cap_usd": "20",
@@ -71,6 +72,11 @@ def test_a_tenant_that_called_nobody_spent_nothing(client: TestClient, acme: str
         "stopped_at": None,
         "stopped_by": None,
     }
+=======
+        "spent_usd": "0", "reserved_usd": "0", "cap_usd": "20", "has_own_cap": False, "warned_percent": 0,
+        "stopped": False, "stopped_at": None, "stopped_by": None,
+    }
+>>>>>>> surface
     assert [day["day"] for day in found["days"]] == ["2026-03-02", "2026-03-01"]
     assert found["total"]["calls"] == 0
     assert found["total"]["by_binding"] == {}
@@ -91,7 +97,7 @@ def test_costs_are_told_by_day_agent_purpose_and_model(client: TestClient, feed:
     assert (found["total"]["spent_usd"], len(found["days"])) == ("0.76", 7)
     assert list(found["total"]["by_model"]) == ["anthropic sonnet", "anthropic haiku"]
     assert found["total"]["by_model"]["anthropic sonnet"]["cache_read_tokens"] == 600
-    assert found["total"]["cache_hits"] == 75
+    assert found["total"]["cache_hit_percent"] == 75
     assert shown(client, days=10)["total"]["spent_usd"] == "7.76"
 
 
@@ -101,7 +107,7 @@ def test_a_call_of_unknown_price_counts_against_the_cap_and_is_said_to_be_unpric
     called(feed, "mystery", None)
 
     total = shown(client)["total"]
-    assert (total["spent_usd"], total["cost_usd"], total["unpriced"]) == ("1", "0", 1)
+    assert (total["spent_usd"], total["cost_usd"], total["unpriced_calls"]) == ("1", "0", 1)
 
 
 def test_what_was_reserved_and_never_settled_is_told_as_perhaps_spent(client: TestClient, feed: EventFeed) -> None:
@@ -128,14 +134,14 @@ def test_turns_that_were_degraded_for_lack_of_money_are_counted(client: TestClie
         tx.run(Query("test.refused", "-", _REFUSED), now=feed.now)
 
     found = shown(client)
-    assert (found["days"][0]["degraded"], found["total"]["degraded"]) == (1, 1)
+    assert (found["days"][0]["degraded_turns"], found["total"]["degraded_turns"]) == (1, 1)
 
 
 def test_the_cap_is_changed_and_taken_back(client: TestClient, acme: str) -> None:
     for given, cap, own in (("5.5", "5.5000", True), (0, "0.0000", True), (None, "20", False)):
         answer = client.put("/v1/costs/cap", json={"daily_cap_usd": given}, headers=operator_headers(acme))
         assert answer.status_code == 200, answer.text
-        assert (answer.json()["today"]["cap_usd"], answer.json()["today"]["own_cap"]) == (cap, own)
+        assert (answer.json()["today"]["cap_usd"], answer.json()["today"]["has_own_cap"]) == (cap, own)
 
 
 @pytest.mark.parametrize("cap", [-1, "NaN", "1e30", 0.00001, "much", True, [5], {"usd": 5}])

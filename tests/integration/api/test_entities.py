@@ -69,8 +69,8 @@ def test_only_editors_write_and_visitors_do_not_even_read(client: TestClient, ac
         assert client.patch("/v1/entities/risk/R-1", json={"name": "x"}, headers=headers).status_code == write
         assert client.delete("/v1/entities/risk/R-1", headers=headers).status_code == write
         link = {"source": "risk/R-1", "target": "risk/R-2", "relation": "relates_to"}
-        assert client.post("/v1/edges", json=link, headers=headers).status_code == write
-        assert client.delete("/v1/edges", params=link, headers=headers).status_code == write
+        assert client.post("/v1/links", json=link, headers=headers).status_code == write
+        assert client.delete("/v1/links", params=link, headers=headers).status_code == write
 
 
 def test_a_record_above_the_clearance_is_not_there(client: TestClient, acme: str, editor: dict[str, str]) -> None:
@@ -106,8 +106,8 @@ def test_records_are_listed_by_kind_words_and_properties(client: TestClient, edi
 
     assert len(listed("type=risk&where.severity=high")["entities"]) == 2
     assert [one["handle"] for one in listed("text=order")["entities"]] == ["task/T-1"]
-    first = listed("type=risk&most=3")
-    second = listed(f"type=risk&most=3&cursor={first['next_cursor']}")
+    first = listed("type=risk&limit=3")
+    second = listed(f"type=risk&limit=3&cursor={first['next_cursor']}")
     handles = [one["handle"] for one in first["entities"] + second["entities"]]
     assert (sorted(handles), second["next_cursor"]) == ([f"risk/R-{number}" for number in range(5)], "")
 
@@ -118,7 +118,7 @@ def test_records_are_listed_by_kind_words_and_properties(client: TestClient, edi
         ("type=riks", "did you mean 'risk'"),
         ("type=risk&where.severty=high", "did you mean 'severity'"),
         ("cursor=x", "cursor: use the"),
-        ("most=1000", "most"),
+        ("limit=1000", "limit"),
     ],
 )
 def test_a_wrong_list_says_what_is_right(client: TestClient, editor: dict[str, str], query: str, message: str) -> None:
@@ -139,7 +139,7 @@ def test_a_wrong_list_says_what_is_right(client: TestClient, editor: dict[str, s
         {"type": "risk", "name": "x", "properties": {"version": 3}},
         {"type": "risk", "name": "x", "properties": {"owner": {"a": 1}}},
         {"type": "risk", "name": "x", "classification": 9},
-        {"type": "risk", "name": "x", "words": "only projects have them"},
+        {"type": "risk", "name": "x", "context_text": "only projects have them"},
         {"type": "contract", "name": "x", "properties": {"amount": 1e300}},
     ],
 )
@@ -163,12 +163,12 @@ def test_links_are_made_and_taken_away(client: TestClient, editor: dict[str, str
     made(client, editor)
     made(client, editor, type="task", key="T-1", properties={})
     link = {"source": "task/T-1", "target": "risk/R-1", "relation": "relates_to"}
-    first = client.post("/v1/edges", json=link, headers=editor)
+    first = client.post("/v1/links", json=link, headers=editor)
     assert (first.status_code, first.json()) == (201, {**link, "is_new": True})
-    assert client.post("/v1/edges", json=link, headers=editor).json()["is_new"] is False
-    assert client.delete("/v1/edges", params=link, headers=editor).status_code == 204
-    assert client.delete("/v1/edges", params=link, headers=editor).status_code == 404
-    wrong = client.post("/v1/edges", json={**link, "relation": "relatesto"}, headers=editor)
+    assert client.post("/v1/links", json=link, headers=editor).json()["is_new"] is False
+    assert client.delete("/v1/links", params=link, headers=editor).status_code == 204
+    assert client.delete("/v1/links", params=link, headers=editor).status_code == 404
+    wrong = client.post("/v1/links", json={**link, "relation": "relatesto"}, headers=editor)
     assert (wrong.status_code, "did you mean 'relates_to'" in wrong.text) == (422, True)
 
 
@@ -189,12 +189,17 @@ def test_every_kind_is_listed_as_it_is_shown(client: TestClient, editor: dict[st
         "conversation",
     } <= types.keys()
     risk = types["risk"]
-    assert (risk["name"], risk["icon"], risk["colour"], risk["pulse"]) == ("Risk", "warning", "red", True)
+    assert (risk["name"], risk["icon"], risk["colour"], risk["has_pulses"]) == ("Risk", "warning", "red", True)
     assert {"kind", "severity", "status"} <= types["finding"]["properties"].keys()
 
 
 def test_a_project_is_made_with_its_context_document(client: TestClient, editor: dict[str, str]) -> None:
-    body = {"type": "project", "name": "Northbank", "key": "NRS", "words": "Dry by May, whatever the river does."}
+    body = {
+        "type": "project",
+        "name": "Northbank",
+        "key": "NRS",
+        "context_text": "Dry by May, whatever the river does.",
+    }
     assert client.post("/v1/entities", json=body, headers=editor).status_code == 201
     found = client.get("/v1/entities?type=document&project=project/NRS", headers=editor).json()["entities"]
     assert len(found) == 1

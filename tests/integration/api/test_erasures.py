@@ -25,14 +25,14 @@ def test_a_dry_run_names_every_row_and_changes_nothing(
 ) -> None:
     turn = feed.add_turn(("text_delta", {"text": "hello"}))
     body = {"kind": "user", "id": user_of(feed), "dry_run": True}
-    told = client.post("/v1/forgettings", json=body, headers=operator_headers(acme)).json()
+    told = client.post("/v1/erasures", json=body, headers=operator_headers(acme)).json()
     assert told["dry_run"]
     rows = {one["table"]: one for one in told["rows"]}
     assert rows["turns"]["ids"] == [str(turn)]
     assert rows["sessions"]["ids"] == [visit.session_id]
     assert {"users", "channel_identities", "events"} <= rows.keys()
     assert users(feed) == 1
-    assert client.get("/v1/forgettings", headers=operator_headers(acme)).json() == {"forgettings": []}
+    assert client.get("/v1/erasures", headers=operator_headers(acme)).json() == {"erasures": []}
 
 
 def test_a_user_is_gone_and_the_report_can_be_read_later(
@@ -44,9 +44,9 @@ def test_a_user_is_gone_and_the_report_can_be_read_later(
     assert told["counts"]["removed"] >= 3
     assert told["dead_letters"] == {"turns-web": 1}
     assert users(feed) == 0
-    (one,) = client.get("/v1/forgettings", headers=operator_headers(acme)).json()["forgettings"]
+    (one,) = client.get("/v1/erasures", headers=operator_headers(acme)).json()["erasures"]
     assert (one["kind"], one["target_id"], one["id"]) == ("user", user, told["id"])
-    assert client.get(f"/v1/forgettings/{told['id']}", headers=operator_headers(acme)).json() == told
+    assert client.get(f"/v1/erasures/{told['id']}", headers=operator_headers(acme)).json() == told
     assert client.delete(f"/v1/users/{user}", headers=operator_headers(acme)).json()["id"] == told["id"]
 
 
@@ -67,7 +67,7 @@ def test_only_administrators_forget_and_only_their_own_tenants(
 def test_what_is_not_there_or_no_kind_is_refused(client: TestClient, acme: str) -> None:
     for kind in ("user", "message", "file", "fact"):
         body = {"kind": kind, "id": str(uuid4())}
-        assert client.post("/v1/forgettings", json=body, headers=operator_headers(acme)).status_code == 404
+        assert client.post("/v1/erasures", json=body, headers=operator_headers(acme)).status_code == 404
     body = {"kind": "tenant", "id": str(uuid4())}
-    assert client.post("/v1/forgettings", json=body, headers=operator_headers(acme)).status_code == 422
-    assert client.get(f"/v1/forgettings/{uuid4()}", headers=operator_headers(acme)).status_code == 404
+    assert client.post("/v1/erasures", json=body, headers=operator_headers(acme)).status_code == 422
+    assert client.get(f"/v1/erasures/{uuid4()}", headers=operator_headers(acme)).status_code == 404

@@ -90,6 +90,7 @@ def test_a_visitor_reads_what_is_remembered_and_from_which_words(
     told = own(someone)
     (fact,) = told["facts"]
     assert (fact["id"], fact["key"], fact["value"], fact["origin"], fact["agent"]) == (
+<<<<<<< HEAD
         made,
         "city",
         "Pune",
@@ -97,9 +98,14 @@ def test_a_visitor_reads_what_is_remembered_and_from_which_words(
         "Site desk",
     )
     assert [(one["text"], one["session_id"], one["channel"]) for one in fact["said"]] == [
+=======
+        made, "city", "Pune", "said", "Site desk",
+    )
+    assert [(one["text"], one["session_id"], one["channel"]) for one in fact["evidence_messages"]] == [
+>>>>>>> surface
         ("I live in Pune.", session, "web")
     ]
-    assert [(one["value"], one["ended"]) for one in fact["earlier"]] == [("Mumbai", "contradicted")]
+    assert [(one["value"], one["ended"]) for one in fact["previous_values"]] == [("Mumbai", "contradicted")]
     assert [one["text"] for one in told["episodes"]] == ["They asked for the crane."]
     assert told["user"] is None
 
@@ -112,6 +118,7 @@ def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
     assert client.patch(path, json={"value": "Pune"}, headers=someone.headers).json() == {"id": made}
     changed = client.patch(path, json={"value": " Goa \n west"}, headers=someone.headers).json()["id"]
     (fact,) = own(someone)["facts"]
+<<<<<<< HEAD
     assert (fact["id"], fact["value"], fact["origin"], fact["by_person"], fact["confidence"]) == (
         changed,
         "Goa west",
@@ -120,6 +127,12 @@ def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
         1,
     )
     assert [(one["value"], one["ended"]) for one in fact["earlier"]] == [("Pune", "edited")]
+=======
+    assert (fact["id"], fact["value"], fact["origin"], fact["edited_by"], fact["confidence"]) == (
+        changed, "Goa west", "edited", "user", 1,
+    )
+    assert [(one["value"], one["ended"]) for one in fact["previous_values"]] == [("Pune", "edited")]
+>>>>>>> surface
     assert client.patch(path, json={"value": "Delhi"}, headers=someone.headers).status_code == 404
 
 
@@ -141,7 +154,7 @@ def test_a_fact_is_forgotten_with_what_was_known_before_it(
     kept = memory.add_fact(session, "plan", "Basic")
     answer = client.delete(f"/v1/memory/facts/{made}", headers=someone.headers)
     assert answer.status_code == 200, answer.text
-    assert len(answer.json()["forgotten"]) == 2
+    assert len(answer.json()["erased"]) == 2
     with database.transaction(memory.tenant_id) as tx:
         assert tx.value(Query("test.left", "-", "SELECT string_agg(id::text, ',') FROM facts")) == kept
     assert client.delete(f"/v1/memory/facts/{made}", headers=someone.headers).status_code == 404
@@ -169,7 +182,7 @@ def test_viewers_see_everybodys_as_far_as_they_are_cleared(
     memory.add_fact(session, "city", "Pune")
     viewer = create_key_headers(client, acme, "viewer")
     (user,) = client.get("/v1/users", headers=viewer).json()["users"]
-    assert (user["facts"], user["episodes"], user["sessions"], user["channels"]) == (1, 0, 1, ["web"])
+    assert (user["fact_count"], user["episode_count"], user["session_count"], user["channels"]) == (1, 0, 1, ["web"])
     path = f"/v1/users/{user['id']}/memory"
     assert client.get(path, headers=viewer).json()["facts"][0]["value"] == "Pune"
     assert client.get(path, headers=create_key_headers(client, acme, "editor")).status_code == 403
@@ -195,7 +208,7 @@ def test_editors_put_right_and_administrators_forget_what_they_may_see(
     assert client.patch(path, json={"value": "Goa"}, headers=editor).status_code == 404
     memory.set_clearance(session, 1)
     changed = client.patch(path, json={"value": "Goa"}, headers=editor).json()["id"]
-    assert own(someone)["facts"][0]["by_person"] == "key"
+    assert own(someone)["facts"][0]["edited_by"] == "key"
     acts = client.get("/v1/audit", headers=operator_headers(acme)).json()["entries"]
     assert [act["target"] for act in acts if act["action"] == "fact.edited"] == [f"fact:{made}"]
     assert client.delete(f"/v1/memory/facts/{changed}", headers=editor).status_code == 403

@@ -26,9 +26,9 @@ def test_dead_letters_are_counted_without_naming_a_tenant(client: TestClient, qu
 def test_a_redrive_says_how_many_were_moved_and_how_many_are_left(client: TestClient, queues: FakeQueues) -> None:
     queues.dead_letters["outbox"].amount = 107
     answer = client.post("/v1/operations/redrive", json={"queue": "outbox"}, headers=OPERATED)
-    assert answer.json() == {"queue": "outbox", "moved": 100, "left": 7}
-    answer = client.post("/v1/operations/redrive", json={"queue": "outbox", "most": 5}, headers=OPERATED)
-    assert answer.json() == {"queue": "outbox", "moved": 5, "left": 2}
+    assert answer.json() == {"queue": "outbox", "moved": 100, "remaining": 7}
+    answer = client.post("/v1/operations/redrive", json={"queue": "outbox", "limit": 5}, headers=OPERATED)
+    assert answer.json() == {"queue": "outbox", "moved": 5, "remaining": 2}
 
 
 def test_nobody_but_the_operator_redrives(client: TestClient, acme: str, visit: VisitorSession) -> None:
@@ -42,7 +42,7 @@ def test_nobody_but_the_operator_redrives(client: TestClient, acme: str, visit: 
     assert client.get("/v1/operations/dead-letters", headers=wrong).status_code == 401
 
 
-@pytest.mark.parametrize("body", [{}, {"queue": "wakeups"}, {"queue": "tools", "most": 0}, {"queue": "tools", "x": 1}])
+@pytest.mark.parametrize("body", [{}, {"queue": "wakeups"}, {"queue": "tools", "limit": 0}, {"queue": "tools", "x": 1}])
 def test_what_cannot_be_redriven_is_said_plainly(client: TestClient, body: dict[str, object]) -> None:
     answer = client.post("/v1/operations/redrive", json=body, headers=OPERATED)
     assert answer.status_code == 422

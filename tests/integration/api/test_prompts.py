@@ -20,11 +20,11 @@ def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk:
     by, path = operator_headers("northbank"), f"/v1/turns/{talk[1]}/prompt"
     steps = client.get(path, headers=by).json()["steps"]
     block = steps[-1]["segments"][0]["blocks"][0]
-    told = client.get(f"{path}/words", params={"hash": block["words"]}, headers=by).json()["words"]
-    assert set(told) == set(block["words"])
+    told = client.get(f"{path}/texts", params={"hash": block["text_hashes"]}, headers=by).json()["texts"]
+    assert set(told) == set(block["text_hashes"])
     assert all(told.values())
     assert client.get(f"{path}/diff", params={"with": str(talk[0])}, headers=by).json()["first_change"]
-    assert client.get(f"{path}/rebuilt", params={"step": 2}, headers=by).json()["matches"] is True
+    assert client.get(f"{path}/rebuilt", params={"step": 2}, headers=by).json()["is_identical"] is True
     assert client.get(f"{path}/rebuilt", params={"budget": 5_000}, headers=by).json()["tokens"] <= 5_000
 
 

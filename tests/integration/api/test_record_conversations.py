@@ -42,9 +42,9 @@ def test_a_kind_names_the_agent_that_talks_about_its_records(client: TestClient)
         (_COUNTER + "door: private\n" + web, None),
     ):
         assert applied(client, **files, bindings__counter=binding).status_code == 200
-        assert (permits(client)["chat_agent"], permits(client)["talk"]) == ("clerk", talk)
+        assert (permits(client)["chat_agent"], permits(client)["chat_binding"]) == ("clerk", talk)
     assert applied(client, entity_types__permit=kind("")).status_code == 200
-    assert permits(client)["talk"] is None
+    assert permits(client)["chat_binding"] is None
 
 
 def test_an_agent_that_is_not_there_is_refused_with_the_pack(client: TestClient) -> None:
@@ -122,7 +122,7 @@ def test_relations_are_told_as_they_read_from_both_ends(client: TestClient, acme
     ]
     for target, relation in ((1, "waits_upon"), (2, "bribed_by")):
         link = {"source": handles[0], "target": handles[target], "relation": relation}
-        assert client.post("/v1/edges", json=link, headers=boss).status_code == 201
+        assert client.post("/v1/links", json=link, headers=boss).status_code == 201
     told = client.get("/v1/relations", headers=viewer).json()["relations"]
     assert {"name": "depends_on", "outgoing": "needs first", "incoming": "is needed first by"} in told
     assert "bribed_by" not in {one["name"] for one in told}

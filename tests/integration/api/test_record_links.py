@@ -38,14 +38,18 @@ def begin(client: TestClient, about: object, **headers: str) -> tuple[int, dict[
 def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: str) -> None:
     told = client.get("/v1/entities/task/T-1/links", headers=operator_headers(yard)).json()
     assert (told["record"], told["name"], told["pages"]) == ("task/T-1", "Pour the slab", 1)
-    assert told["kinds"] == [{"kind": "task", "name": "Task", "total": 2}]
+    assert told["types"] == [{"type": "task", "name": "Task", "total": 2}]
     (second,) = [link for link in told["links"] if link["handle"] == "task/T-2"]
     assert second == {
+<<<<<<< HEAD
         "handle": "task/T-2",
         "name": "Order the concrete",
         "kind": "task",
         "kind_name": "Task",
         "state": "done",
+=======
+        "handle": "task/T-2", "name": "Order the concrete", "type": "task", "type_name": "Task", "state": "done",
+>>>>>>> surface
         "relations": [
             {"relation": "depends_on", "direction": "outgoing", "reads": "needs first"},
             {"relation": "depends_on", "direction": "incoming", "reads": "is needed first by"},
@@ -64,7 +68,7 @@ def test_links_are_read_by_page_and_kind(client: TestClient, yard: str) -> None:
         answer = client.get(f"/v1/entities/task/T-1/links?{query}", headers=operator_headers(yard))
         return dict(answer.json())
 
-    first, second = read("most=1"), read("most=1&page=2")
+    first, second = read("limit=1"), read("limit=1&page=2")
     assert (first["pages"], second["page"]) == (2, 2)
     assert first["links"] != second["links"]
     assert read("kind=risk")["links"] == []
@@ -74,7 +78,7 @@ def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClien
     headers = create_key_headers(client, yard, "viewer")
     told = client.get("/v1/entities/task/T-1/links", headers=headers).json()
     assert [link["handle"] for link in told["links"]] == ["task/T-2"]
-    assert told["kinds"][0]["total"] == 1
+    assert told["types"][0]["total"] == 1
     assert client.get("/v1/entities/task/T-3/links", headers=headers).status_code == 404
 
 

@@ -34,7 +34,7 @@ def yard(client: TestClient) -> str:
         made = client.post("/v1/entities", json=body, headers=operator_headers("yard"))
         assert made.status_code == 201, made.text
         link = {"source": "project/NRS", "target": made.json()["handle"], "relation": "contains"}
-        assert client.post("/v1/edges", json=link, headers=operator_headers("yard")).status_code == 201
+        assert client.post("/v1/links", json=link, headers=operator_headers("yard")).status_code == 201
     return "yard"
 
 
@@ -76,7 +76,7 @@ def test_what_is_linked_to_the_results_is_offered_beside_them(client: TestClient
     assert {card["handle"] for card in found["cards"]} == {"risk/R-1"}
     assert [one["handle"] for one in found["related"]] == ["project/NRS"]
     assert (found["related"][0]["name"], found["related"][0]["type_name"]) == ("River station", "Project")
-    assert found["related"][0]["relations"] == [{"relation": "contains", "direction": "incoming", "of": "risk/R-1"}]
+    assert found["related"][0]["relations"] == [{"relation": "contains", "direction": "incoming", "record": "risk/R-1"}]
 
 
 def test_what_is_above_the_clearance_is_on_no_card(client: TestClient, clerk: dict[str, str], yard: str) -> None:
@@ -133,7 +133,7 @@ def test_words_alone_are_searched_while_the_embedding_service_is_away(
         ({"q": "crack", "scope": "type", "in": "rsik"}, 422, "risk"),
         ({"q": "crack", "scope": "conversation", "in": "that one"}, 422, "session's id"),
         ({"q": "crack", "scope": "conversation", "in": "00000000-0000-7000-8000-000000000000"}, 404, ""),
-        ({"q": "crack", "most": 1000}, 422, "most"),
+        ({"q": "crack", "limit": 1000}, 422, "limit"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_with_what_to_do(

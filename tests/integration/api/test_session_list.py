@@ -61,7 +61,7 @@ def test_conversations_are_named_after_what_was_said_first_and_listed_the_latest
     someone: VisitorClient, clock: ManualClock
 ) -> None:
     (first,) = someone.list()
-    assert (first["title"], first["last"]) == ("", "")
+    assert (first["title"], first["last_message_preview"]) == ("", "")
     for text in ("Hello!", "When is the pour?", "And the crane?"):
         clock.advance(minutes=1)
         someone.say(first["id"], text)
@@ -69,7 +69,7 @@ def test_conversations_are_named_after_what_was_said_first_and_listed_the_latest
     second = someone.open()["session_id"]
     someone.say(second, "Good morning, who is on site? It is urgent.")
     found = someone.list()
-    assert [(one["id"], one["title"], one["last"]) for one in found] == [
+    assert [(one["id"], one["title"], one["last_message_preview"]) for one in found] == [
         (second, "Who is on site?", "Good morning, who is on site? It is urgent."),
         (first["id"], "When is the pour?", "And the crane?"),
     ]

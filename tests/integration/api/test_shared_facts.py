@@ -11,14 +11,16 @@ _HOURS = {"scope": "team", "slug": "site", "key": "Opening hours", "value": "9 t
 
 
 def put(client: TestClient, status: int = 200, headers: dict[str, str] | None = None, **changes: str) -> Any:
-    answer = client.put("/v1/memory/common", json={**_HOURS, **changes}, headers=headers or operator_headers("acme"))
+    answer = client.put(
+        "/v1/memory/shared-facts", json={**_HOURS, **changes}, headers=headers or operator_headers("acme")
+    )
     assert answer.status_code == status, answer.text
     return answer.json()
 
 
 def known(client: TestClient) -> list[tuple[str, str, str, str]]:
-    found = client.get("/v1/memory/common", headers=operator_headers("acme")).json()["facts"]
-    return [(one["scope"], one["whose"], one["key"], one["value"]) for one in found]
+    found = client.get("/v1/memory/shared-facts", headers=operator_headers("acme")).json()["facts"]
+    return [(one["scope"], one["owner_name"], one["key"], one["value"]) for one in found]
 
 
 @pytest.mark.usefixtures("acme")

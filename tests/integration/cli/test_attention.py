@@ -183,7 +183,7 @@ def test_a_redrive_that_is_not_understood_is_status_2(parlour: RunCommand, acme:
     assert parlour("redrive", "--queue", "wakeups") == 2
     assert "use one of intake, turns-messaging" in capsys.readouterr().err
     assert parlour("redrive", "--all", "--queue", "tools") == 2
-    assert parlour("redrive", "--queue", "tools", "--most", "0") == 2
+    assert parlour("redrive", "--queue", "tools", "--limit", "0") == 2
 
 
 def test_a_heavy_call_is_cancelled(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:

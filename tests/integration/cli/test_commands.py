@@ -176,7 +176,7 @@ def test_invoke_runs_our_own_launcher_in_a_checkout(
 
 
 def test_what_is_not_a_command_is_status_2(parlour: RunCommand, capsys: pytest.CaptureFixture[str]) -> None:
-    for wrong in (["dance"], ["keys"], ["turns", "--most", "500"], ["turn", "\x1b[2J\n"], ["apply"]):
+    for wrong in (["dance"], ["keys"], ["turns", "--limit", "500"], ["turn", "\x1b[2J\n"], ["apply"]):
         assert parlour(*wrong) == 2
         told = capsys.readouterr().err
         assert told.startswith("parlour: ")

@@ -1,4 +1,4 @@
-"""`parlour forget`, against the real API."""
+"""`parlour erase`, against the real API."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def user(feed: EventFeed) -> UUID:
 def test_a_dry_run_says_what_would_go_and_what_is_out_of_reach(
     parlour: RunCommand, user: UUID, feed: EventFeed, capsys: Output
 ) -> None:
-    assert parlour("forget", "user", str(user), "--dry-run") == 0
+    assert parlour("erase", "user", str(user), "--dry-run") == 0
     told = capsys.readouterr().out
     assert "would be deleted" in told
     assert "sessions" in told
@@ -40,10 +40,10 @@ def test_a_dry_run_says_what_would_go_and_what_is_out_of_reach(
 def test_who_is_sure_forgets_and_gets_the_report(
     parlour: RunCommand, user: UUID, feed: EventFeed, capsys: Output
 ) -> None:
-    assert parlour("forget", "user", str(user), "--yes") == 0
+    assert parlour("erase", "user", str(user), "--yes") == 0
     assert "gone" in capsys.readouterr().out
     assert users(feed) == 0
-    assert parlour("forget", "user", str(user), "--json", "--yes") == 0
+    assert parlour("erase", "user", str(user), "--json", "--yes") == 0
     assert json.loads(capsys.readouterr().out)["target_id"] == str(user)
 
 
@@ -57,15 +57,15 @@ def test_who_is_not_sure_is_asked_and_nothing_goes(
     how: tuple[str, ...],
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
-    assert parlour("forget", "user", str(user), *how) == 1
+    assert parlour("erase", "user", str(user), *how) == 1
     assert f"Forget user {user} for good?" in capsys.readouterr().err
     assert users(feed) == 1
 
 
 def test_what_cannot_be_forgotten_is_refused(parlour: RunCommand, user: UUID, capsys: Output) -> None:
-    assert parlour("forget", "tenant", str(user), "--yes") == 2
+    assert parlour("erase", "tenant", str(user), "--yes") == 2
     assert "name one of user, message, file, fact" in capsys.readouterr().err
-    assert parlour("forget", "fact", str(uuid4()), "--yes") == 1
+    assert parlour("erase", "fact", str(uuid4()), "--yes") == 1
 
 
 def gone(status: int = 0, told: object = None) -> object:
@@ -106,7 +106,7 @@ def test_what_takes_longer_than_one_answer_is_asked_for_until_it_is_done(
     parlour: RunCommand, user: UUID, feed: EventFeed, client: TestClient, clock: ManualClock, capsys: Output, away: Away
 ) -> None:
     clock.tick, waiting = timedelta(seconds=2), Waiting(client, 1, 3, away)
-    assert parlour("forget", "user", str(user), "--yes", "--json", sleep=waiting) == 0
+    assert parlour("erase", "user", str(user), "--yes", "--json", sleep=waiting) == 0
     told = capsys.readouterr()
     assert waiting.waits >= 3
     assert "not done yet: what was said is gone, and dead letters of" in told.err
@@ -119,12 +119,12 @@ def test_who_is_answered_no_more_is_told_that_the_same_command_goes_on(
     parlour: RunCommand, user: UUID, feed: EventFeed, client: TestClient, clock: ManualClock, capsys: Output
 ) -> None:
     clock.tick, waiting = timedelta(seconds=2), Waiting(client, 1, 99)
-    assert parlour("forget", "user", str(user), "--yes", sleep=waiting) == 1
+    assert parlour("erase", "user", str(user), "--yes", sleep=waiting) == 1
     assert "the same command goes on with it" in capsys.readouterr().err
     assert waiting.waits == 7
     del vars(client)["request"]
     clock.tick = timedelta()
-    assert parlour("forget", "user", str(user), "--yes") == 0
+    assert parlour("erase", "user", str(user), "--yes") == 0
     assert users(feed) == 0
 
 
@@ -134,7 +134,7 @@ def test_where_nothing_was_begun_nothing_is_said_to_be_kept(
 ) -> None:
     waiting = Waiting(client, 0, 99, away)
     vars(client)["request"] = waiting.nobody
-    assert parlour("forget", "user", str(user), "--yes", sleep=waiting) in {1, 2}
+    assert parlour("erase", "user", str(user), "--yes", sleep=waiting) in {1, 2}
     assert not waiting.waits
     assert "what was begun" not in capsys.readouterr().err
     assert users(feed) == 1

@@ -75,18 +75,18 @@ def test_what_it_said_before_and_what_changed_are_shown(
 
 def test_why_shows_the_prompt_by_candidate(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     works.write()
-    assert parlour("pulse", "why", "project/NRS") == 0
+    assert parlour("pulse", "explain", "project/NRS") == 0
     told = capsys.readouterr().out
     assert "identical bytes" in told
     assert "counts" in told
-    assert parlour("pulse", "why", "project/NRS", "--prompt") == 0
+    assert parlour("pulse", "explain", "project/NRS", "--prompt") == 0
     assert "River station" in capsys.readouterr().out
 
 
 def test_the_operators_numbers_and_the_budget(parlour: RunCommand, works: PulseApiHarness, capsys: Output) -> None:
     works.write()
     works.get()
-    assert parlour("pulse", "numbers") == 0
+    assert parlour("pulse", "stats") == 0
     told = capsys.readouterr().out
     assert "merged: changes" in told
     assert "project/NRS" in told

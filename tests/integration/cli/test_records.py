@@ -27,7 +27,7 @@ def risks(client: TestClient, acme: str) -> None:
     write("/v1/entities", type="risk", key="R-1", name="Crack in the footing", project="project/NRS", properties=crack)
     write("/v1/entities", type="risk", key="R-2", name="Crack in the dam", classification=3, properties={})
     write("/v1/entities", type="task", key="T-1", name="Measure the crack", properties={"state": "open"})
-    write("/v1/edges", source="risk/R-1", target="task/T-1", relation="depends_on")
+    write("/v1/links", source="risk/R-1", target="task/T-1", relation="depends_on")
 
 
 @pytest.mark.usefixtures("risks")
@@ -73,7 +73,7 @@ def test_records_are_read_page_after_page(parlour: RunCommand, capsys: Output, m
     handles = [one["handle"] for one in json.loads(capsys.readouterr().out)]
     assert {"project/NRS", "risk/R-1", "risk/R-2", "task/T-1"} <= set(handles)
     assert len(handles) == len(set(handles))
-    assert parlour("records", "--most", "2", "--json") == 0
+    assert parlour("records", "--limit", "2", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)) == 2
 
 

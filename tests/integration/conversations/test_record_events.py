@@ -60,7 +60,7 @@ def test_a_new_record_is_told_by_its_name_and_as_it_is_stored(writing: Conversat
     named = {"entity_type": "risk", "entity_name": "Scour at the pier", "entity_id": str(stored)}
     assert {**named, "action": "create", "status": "done"}.items() <= made.items()
     assert {**named, "action": "link", "relation": "relates_to"}.items() <= linked.items()
-    assert linked["other"]["handle"] == "milestone/M1"
+    assert linked["other_record"]["handle"] == "milestone/M1"
     (patch,) = told(writing, "entity_patch")
     assert patch["properties"] == RISK
     assert (patch["entity_id"], patch["version"]) == (str(stored), version)

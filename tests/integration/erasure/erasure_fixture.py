@@ -280,5 +280,5 @@ def _actions_by_row(report: JsonObject) -> dict[Named, set[str]]:
     for row in cast("list[dict[str, Any]]", report["rows"]):
         for one in row["ids"]:
             name = one.partition("/")[0] if row["table"] in {"entities", "sessions"} else one
-            found.setdefault((row["table"], name), set()).add(row["fate"])
+            found.setdefault((row["table"], name), set()).add(row["action"])
     return found

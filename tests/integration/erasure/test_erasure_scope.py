@@ -62,10 +62,10 @@ def test_the_record_of_a_prompt_says_what_of_it_was_forgotten(aviary: ErasureFix
     told = talk.say(f"My gate code is {CODE}, if you please.", text_answer("Good."))
     for text in ("Thanks.", "And the wind?"):
         talk.say(text, text_answer("Not at all."))
-    assert rebuilt(aviary.desk, 2)["matches"]
+    assert rebuilt(aviary.desk, 2)["is_identical"]
     aviary.forget("message", told)
     again = rebuilt(aviary.desk, 2)
-    assert again["forgotten"]
+    assert again["erased"]
     assert again["text"] is None
 
 
@@ -123,7 +123,7 @@ def test_summaries_that_tell_of_it_go_and_are_written_anew_and_earlier_ones_stay
         talk.add_summary(f"Up to {until}", until, version)
     report = aviary.forget("message", told)
     assert left(aviary.desk, "summaries", "version") == [1]
-    assert report["anew"] == [f"summary/{talk.session}"]
+    assert report["recreated"] == [f"summary/{talk.session}"]
     assert aviary.desk.query(f"SELECT kind FROM work_due WHERE id = '{talk.session}' AND kind = 'summary'")
 
 
@@ -147,9 +147,13 @@ def test_what_its_calls_did_to_records_goes_or_stays_as_the_tenant_wants(
     report = aviary.forget("message", told, keep_records=True)
     ((record, name),) = desk.query("SELECT id, name FROM entities WHERE properties->>'owner' = 'Asha'")
     assert name == "Gate"
-    assert {"table": "entities", "fate": "kept", "why": "your records are kept", "count": 1, "ids": [str(record)]} in (
-        kept := [one for one in _rows(report) if one["fate"] == "kept"]
-    )
+    assert {
+        "table": "entities",
+        "action": "kept",
+        "reason": "your records are kept",
+        "count": 1,
+        "ids": [str(record)],
+    } in (kept := [one for one in _rows(report) if one["action"] == "kept"])
     assert {one["table"] for one in kept} >= {"entities", "context_rows"}
     aviary.forget("message", told)
     assert aviary.canaries_by_table() == {}
@@ -161,7 +165,7 @@ def test_what_its_calls_changed_of_a_record_and_stays_is_listed(aviary: ErasureF
     told = talk.say("Change it, please.", change, text_answer("Done."))
     ((record,),) = aviary.desk.query("SELECT id FROM entities WHERE key = 'R-03'")
     report = aviary.forget("message", told, keep_records=True)
-    kept = {str(one["table"]): one["ids"] for one in _rows(report) if one["fate"] == "kept"}
+    kept = {str(one["table"]): one["ids"] for one in _rows(report) if one["action"] == "kept"}
     assert kept["entities"] == [f"{record}/response"]
     assert len(kept["context_rows"]) == 1  # type: ignore[arg-type]
 

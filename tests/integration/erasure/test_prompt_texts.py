@@ -38,11 +38,11 @@ def test_a_short_text_that_others_say_too_is_kept_anew_by_their_next_prompt(
     kept = other.say("Thanks.", text_answer("Not at all."))
     told = talk.say("Thanks.", text_answer("Not at all."))
     assert kept != told
-    assert again(other)["matches"]
+    assert again(other)["is_identical"]
     aviary.forget("message", told)
     for one in (other, talk):
         one.say("And who pours on Monday?", text_answer("The night shift."))
-        assert again(one)["matches"]
+        assert again(one)["is_identical"]
     assert "Thanks." in other.next_prompt()
     assert "Thanks." not in talk.next_prompt()
 
@@ -55,9 +55,15 @@ def test_a_long_one_is_named_as_forgotten_by_the_prompts_of_who_says_it_too(
     aviary.forget("message", told)
     for one in (other, talk):
         one.say("And who pours on Monday?", text_answer("The night shift."))
+<<<<<<< HEAD
     assert again(talk)["matches"]
     assert again(other)["forgotten"]
     assert aviary.desk.query("SELECT count(*) FROM ledger_texts WHERE words IS NULL") > [(0,)]
+=======
+    assert again(talk)["is_identical"]
+    assert again(other)["erased"]
+    assert aviary.desk.query("SELECT count(*) FROM ledger_blobs WHERE words IS NULL") > [(0,)]
+>>>>>>> surface
     assert LINE in other.next_prompt()
 
 
@@ -77,8 +83,13 @@ def test_where_not_all_records_were_looked_through_what_others_count_on_is_known
     assert "went unseen" in str(report["out_of_reach"])
     other.say("And who pours on Monday?", text_answer("The night shift."))
     made_again = again(other)
-    layers = made_again["forgotten"]
+    layers = made_again["erased"]
     assert isinstance(layers, list)
+<<<<<<< HEAD
     named = {str(one["words"]) for one in layers if isinstance(one, dict)}
     assert named <= {str(key) for (key,) in desk.query("SELECT hash FROM ledger_texts WHERE words IS NULL")}
+=======
+    named = {str(one["text_hash"]) for one in layers if isinstance(one, dict)}
+    assert named <= {str(key) for (key,) in desk.query("SELECT hash FROM ledger_blobs WHERE words IS NULL")}
+>>>>>>> surface
     assert len(named) == 1  # the line; the other was said in the last turn and stood in no prompt

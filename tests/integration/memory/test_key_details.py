@@ -105,7 +105,7 @@ def test_an_anchor_is_found_by_what_its_messages_dealt_with(talk: LongConversati
             talk.run_summary_job(*[summary_answer("They talk.")] * 2)
     embed(talk.desk)
     talk.ask("Which scaffold ties did we go through?")
-    recalled = [one for one in talk.explain_prompt()["candidates"] if one["lot"] == "recall" and one["in"]]
+    recalled = [one for one in talk.explain_prompt()["candidates"] if one["kind"] == "recall" and one["is_included"]]
     anchors = talk.desk.query("SELECT id FROM context_rows WHERE kind = 'summary_anchor' AND NOT pending")
     assert anchors
     assert {str(one) for (one,) in anchors} & {one["source"]["id"] for one in recalled}

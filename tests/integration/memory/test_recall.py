@@ -37,7 +37,7 @@ def explained(desk: ConversationHarness, lot: str) -> list[dict[str, Json]]:
     turn = latest(desk)
     with desk.database.transaction(desk.admin) as tx:
         step: Any = explain_turn(desk.admin, tx, turn)["steps"]
-    return [one for one in step[0]["candidates"] if one["lot"] == lot]
+    return [one for one in step[0]["candidates"] if one["kind"] == lot]
 
 
 def recalls(desk: ConversationHarness) -> list[tuple[object, ...]]:
@@ -56,10 +56,10 @@ def test_what_is_known_of_the_user_stands_in_the_prompt_and_is_explained(
     assert "- preference.food: vegetarian" in ask(desk, *talk, "What is for lunch?")
     (candidate,) = explained(desk, "facts")
     assert candidate["source"] == {"table": "facts", "id": str(known), "version": 0}
-    assert (candidate["in"], candidate["title"], candidate["layer"]) == (True, "preference.food", "memory")
+    assert (candidate["is_included"], candidate["title"], candidate["layer"]) == (True, "preference.food", "memory")
     turn = latest(desk)
     with desk.database.transaction(desk.admin) as tx:
-        assert rebuild_turn_prompt(desk.admin, tx, turn)["matches"]
+        assert rebuild_turn_prompt(desk.admin, tx, turn)["is_identical"]
 
 
 def test_what_is_known_of_the_persona_and_its_team_is_told_to_everybody_they_talk_to(
@@ -192,7 +192,7 @@ def test_a_fact_that_was_deleted_is_shown_to_administrators_alone(
     turn = latest(desk)
     with desk.database.transaction(viewer) as tx:
         told = explain_turn(viewer, tx, turn)
-    assert {"table": "facts", "id": str(known)} in told["gone"]  # type: ignore[operator]
+    assert {"table": "facts", "id": str(known)} in told["deleted_sources"]  # type: ignore[operator]
     assert "diet" not in canonical_json(told)
 
 

@@ -42,7 +42,7 @@ def test_it_is_there_for_the_cut_and_stays_until_the_next_one(talk: LongConversa
     assert "What of tower 7?" in cut
     talk.run_summary_job(summary_answer("Another one."))
     assert TEXT in talk.run_turns(1, first=13), "its bytes change at a cut alone"
-    assert talk.explain_prompt()["miss"] is None
+    assert talk.explain_prompt()["cache_miss"] is None
 
 
 def test_it_goes_on_from_the_last_one_and_reads_only_what_is_new(talk: LongConversation) -> None:
@@ -128,7 +128,7 @@ def test_it_rests_on_what_its_turns_were_drawn_from_and_goes_with_it(talk: LongC
     closed = talk.run_turns(1, first=13)
     assert "0.35 mm" not in closed
     assert WITHHELD_TEXT in closed
-    assert talk.explain_prompt()["causes"] == ["classification"]
+    assert talk.explain_prompt()["refresh_causes"] == ["classification"]
     assert talk.due_rows(), "another one is wanted"
     talk.run_summary_job(summary_answer("The user asked how wide the crack at C4 is."))
     assert "0.35 mm" not in talk.summariser_prompt()
@@ -143,9 +143,9 @@ def test_an_operator_sees_where_it_comes_from(talk: LongConversation) -> None:
     talk.run_turns(8, first=2)
     talk.run_summary_job(summary_answer(TEXT))
     talk.run_turns(3, first=10)
-    told = [one for one in talk.explain_prompt()["candidates"] if one["lot"] == "summary"]
+    told = [one for one in talk.explain_prompt()["candidates"] if one["kind"] == "summary"]
     assert {"summaries", "messages"} == {one["source"]["table"] for one in told}
-    assert all(one["in"] for one in told)
+    assert all(one["is_included"] for one in told)
 
 
 def test_it_changes_the_notes_of_the_agent(talk: LongConversation) -> None:

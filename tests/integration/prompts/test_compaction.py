@@ -26,7 +26,7 @@ def _told(desk: ConversationHarness) -> dict[str, Any]:
 
 
 def _around(told: dict[str, Any]) -> set[str]:
-    return {one["lot"] for one in told["candidates"]} & _AROUND
+    return {one["kind"] for one in told["candidates"]} & _AROUND
 
 
 @pytest.mark.parametrize("profile", ["entity", "messaging"])
@@ -50,9 +50,9 @@ def test_also_when_it_was_cut_for_want_of_room(desk: ConversationHarness, profil
     assert _around(first)
     for number in range(8):
         told = ask(f"Question {number}?", f"Answer {number}: " + "the slab was poured on a Monday and it stands. " * 24)
-        if told["causes"]:
+        if told["refresh_causes"]:
             break
-    assert told["causes"][0] == "cut"
+    assert told["refresh_causes"][0] == "cut"
     assert _around(told) == _around(first)
 
 

@@ -48,7 +48,7 @@ def rewrite(desk: ConversationHarness, change: Callable[[PromptInputs], PromptIn
 
 def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarness, talk: list[UUID]) -> None:
     told = asked(desk, explain_turn, talk[1])
-    assert (told["turn"]["number"], told["turn"]["previous"], told["turn"]["next"]) == (2, str(talk[0]), None)
+    assert (told["turn"]["number"], told["turn"]["previous_turn_id"], told["turn"]["next_turn_id"]) == (2, str(talk[0]), None)
     assert [one["step"] for one in told["steps"]] == [1, 2, 3]
     budgeted = desk.query(f"SELECT tokens_by_layer FROM llm_calls WHERE turn_id = '{talk[1]}' ORDER BY step")
     for step, (by_layer,) in zip(told["steps"], budgeted, strict=True):
@@ -56,10 +56,10 @@ def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarn
         assert sum(one["tokens"] for one in step["layers"]) == step["tokens"] <= told["profile"]["total"]
         assert sum(block["tokens"] for one in step["segments"] for block in one["blocks"]) == step["tokens"]
         assert sum(one["share"] for one in step["layers"]) == pytest.approx(1, abs=0.001)
-        assert all(one["in"] is (one["reason"] is None) for one in step["candidates"])
+        assert all(one["is_included"] is (one["reason"] is None) for one in step["candidates"])
         assert {one["reason"] for one in step["candidates"]} <= {None, *OMISSION_REASONS}
-        assert not any(one["forgotten"] for one in step["candidates"])
-        assert step["reported"]["input_tokens"] == 100
+        assert not any(one["is_erased"] for one in step["candidates"])
+        assert step["usage"]["input_tokens"] == 100
     history = next(one for one in told["steps"][0]["layers"] if one["layer"] == "history")
     assert (history["floor"], history["cap"]) == (800, 2_000)
 
@@ -67,10 +67,15 @@ def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarn
 def test_the_results_of_the_calls_are_candidates_of_the_step_that_was_told_of_them(
     desk: ConversationHarness, talk: list[UUID]
 ) -> None:
+<<<<<<< HEAD
     lots = [
         [one["source"]["id"] for one in step["candidates"] if one["lot"] == "calls"]
         for step in asked(desk, explain_turn, talk[1])["steps"]
     ]
+=======
+    lots = [[one["source"]["id"] for one in step["candidates"] if one["kind"] == "calls"]
+            for step in asked(desk, explain_turn, talk[1])["steps"]]
+>>>>>>> surface
     assert lots == [[], ["call_1"], ["call_1", "call_2"]]
     only = asked(desk, explain_turn, talk[1], 2)["steps"]
     assert [one["step"] for one in only] == [2]
@@ -80,13 +85,13 @@ def test_what_the_cache_was_to_serve_ends_at_a_mark_of_the_prompt_before(
     desk: ConversationHarness, talk: list[UUID]
 ) -> None:
     first = asked(desk, explain_turn, talk[0])["steps"][0]
-    assert (first["cached"]["tokens"], first["causes"]) == (0, ["first"])
+    assert (first["cached"]["tokens"], first["refresh_causes"]) == (0, ["first"])
     second = asked(desk, explain_turn, talk[1])["steps"][0]
-    assert second["cached"]["tokens"] in {one["tokens"] for one in first["marks"]}
+    assert second["cached"]["tokens"] in {one["tokens"] for one in first["breakpoints"]}
     assert second["cached"]["tokens"] > 1_000
     blocks = [block for one in second["segments"] for block in one["blocks"]]
-    assert [one["number"] for one in blocks if one["cached"]] == [*range(1, second["cached"]["blocks"] + 1)]
-    assert second["miss"] is None
+    assert [one["number"] for one in blocks if one["is_cached"]] == [*range(1, second["cached"]["blocks"] + 1)]
+    assert second["cache_miss"] is None
 
 
 def test_a_miss_is_told_with_its_cause_and_its_cost(desk: ConversationHarness, talk: list[UUID]) -> None:
@@ -96,16 +101,16 @@ def test_a_miss_is_told_with_its_cause_and_its_cost(desk: ConversationHarness, t
     desk.run_turn()
     ((third,),) = desk.query("SELECT id FROM turns WHERE number = 3")
     step = asked(desk, explain_turn, third)["steps"][0]
-    assert (step["causes"][0], step["miss"]["layer"], step["miss"]["cause"]) == ("cold", "tools", "cold")
-    assert step["miss"]["tokens"] > 1_000
-    assert float(step["miss"]["cost_usd"]) > 0
+    assert (step["refresh_causes"][0], step["cache_miss"]["layer"], step["cache_miss"]["cause"]) == ("cold", "tools", "cold")
+    assert step["cache_miss"]["tokens"] > 1_000
+    assert float(step["cache_miss"]["cost_usd"]) > 0
     assert step["cached"] == {"blocks": 0, "tokens": 0}
 
 
 def test_words_are_read_by_the_hashes_that_the_turn_names(desk: ConversationHarness, talk: list[UUID]) -> None:
     step = asked(desk, explain_turn, talk[1])["steps"][0]
     message = next(one for one in step["segments"] if one["layer"] == "message")
-    named = [one for block in message["blocks"] for one in block["words"]]
+    named = [one for block in message["blocks"] for one in block["text_hashes"]]
     assert "How wide is the crack at C4" in "".join(asked(desk, read_texts, talk[1], named).values())
     assert asked(desk, read_texts, talk[0], named) == {}
     about = text_hash("Priya")  # the record of the turn names it, no prompt or candidate does
@@ -119,7 +124,7 @@ def test_every_step_is_rebuilt_byte_for_byte(desk: ConversationHarness, talk: li
     sent = desk.model.requests[1:]
     for number, request in enumerate(sent, start=1):
         made = asked(desk, rebuild_turn_prompt, talk[1], number)
-        assert made["matches"] is True
+        assert made["is_identical"] is True
         assert hashlib.sha256(made["text"].encode()).hexdigest() == made["hash"] == made["recorded_hash"]
         assert made["text"] == canonical_json([list(request.tools), list(request.system), list(request.messages)])
     assert asked(desk, rebuild_turn_prompt, talk[1])["step"] == 3
@@ -128,20 +133,20 @@ def test_every_step_is_rebuilt_byte_for_byte(desk: ConversationHarness, talk: li
 def test_a_record_that_was_tampered_with_does_not_match(desk: ConversationHarness, talk: list[UUID]) -> None:
     desk.query("UPDATE ledger_texts SET words = 'Hello' WHERE words LIKE 'Good morning, who%' RETURNING 1")
     made = asked(desk, rebuild_turn_prompt, talk[0])
-    assert (made["matches"], made["forgotten"]) == (False, [])
+    assert (made["is_identical"], made["erased"]) == (False, [])
     assert made["hash"] not in {None, made["recorded_hash"]}
 
 
 def test_what_was_forgotten_leaves_a_tombstone(desk: ConversationHarness, talk: list[UUID]) -> None:
     desk.query("UPDATE ledger_texts SET words = NULL WHERE words LIKE 'Good morning, who%' RETURNING 1")
     made = asked(desk, rebuild_turn_prompt, talk[1], 1)
-    assert (made["text"], made["hash"], made["matches"]) == (None, None, False)
-    assert [one["layer"] for one in made["forgotten"]] == ["history"]
+    assert (made["text"], made["hash"], made["is_identical"]) == (None, None, False)
+    assert [one["layer"] for one in made["erased"]] == ["history"]
     step = asked(desk, explain_turn, talk[1], 1)["steps"][0]
-    (gone,) = [block for one in step["segments"] for block in one["blocks"] if block["forgotten"]]
-    (told,) = [one for one in step["candidates"] if one["forgotten"]]
-    assert (told["lot"], told["title"]) == ("history", "")
-    assert None in asked(desk, read_texts, talk[1], gone["words"]).values()
+    (gone,) = [block for one in step["segments"] for block in one["blocks"] if block["is_erased"]]
+    (told,) = [one for one in step["candidates"] if one["is_erased"]]
+    assert (told["kind"], told["title"]) == ("history", "")
+    assert None in asked(desk, read_texts, talk[1], gone["text_hashes"]).values()
     with pytest.raises(NotFound, match="texts of this prompt were erased"):
         asked(desk, rebuild_turn_prompt, talk[1], 1, 6_000)
 
@@ -158,9 +163,9 @@ def test_two_turns_are_compared_by_segment_byte_and_candidate(desk: Conversation
     first = told["first_change"]
     assert first["layer"] == "history" or first["before"] != first["after"]
     assert first["byte"] > first["within"] >= 0
-    assert told["same"] is False
-    assert {one["lot"] for one in told["added"]} == {"history", "words", "heartbeat"}
-    assert {one["lot"] for one in told["removed"]} == {"words", "heartbeat"}
+    assert told["is_same"] is False
+    assert {one["kind"] for one in told["added"]} == {"history", "words", "heartbeat"}
+    assert {one["kind"] for one in told["removed"]} == {"words", "heartbeat"}
 
 
 def test_the_steps_of_a_turn_only_grow(desk: ConversationHarness, talk: list[UUID]) -> None:
@@ -175,12 +180,12 @@ def test_the_steps_of_a_turn_only_grow(desk: ConversationHarness, talk: list[UUI
 def test_another_budget_fits_and_says_what_went(desk: ConversationHarness, talk: list[UUID]) -> None:
     total = asked(desk, explain_turn, talk[1])["profile"]["total"]
     same = asked(desk, rebuild_turn_prompt, talk[1], 3, total)
-    assert (same["matches"], same["dropped"], same["added"]) == (True, [], [])
+    assert (same["is_identical"], same["dropped"], same["added"]) == (True, [], [])
     before = asked(desk, explain_turn, talk[1], 3)["steps"][0]["tokens"]
     small = asked(desk, rebuild_turn_prompt, talk[1], 3, before - 300)
     assert small["tokens"] <= before - 300 < small["tokens_before"] == before
     assert small["dropped"] or small["shortened"]
-    assert small["matches"] is False
+    assert small["is_identical"] is False
     with pytest.raises(InvalidRequest, match="500 tokens cannot hold this prompt: layer"):
         asked(desk, rebuild_turn_prompt, talk[1], 3, 500)
 
@@ -197,12 +202,12 @@ def test_what_a_smaller_budget_cuts_is_named_with_its_reason(desk: ConversationH
     history = next(one["tokens"] for one in sent["layers"] if one["layer"] == "history")
     small = asked(desk, rebuild_turn_prompt, last, 1, sent["tokens"] - history + 300)
     assert small["tokens"] <= sent["tokens"] - history + 300
-    dropped = {(one["lot"], one["reason"], one["title"]) for one in small["dropped"]}
+    dropped = {(one["kind"], one["reason"], one["title"]) for one in small["dropped"]}
     assert ("history", "cut", "And what of axis 3?") in dropped
     calls = [one["title"] for one in small["dropped"] if one["source"]["table"] == "turns"]
     assert len(calls) == len(set(calls)) == 4
-    assert {one["lot"] for one in small["added"]} == {"summary"}
-    assert small["causes"] == ["cut"]
+    assert {one["kind"] for one in small["added"]} == {"summary"}
+    assert small["refresh_causes"] == ["cut"]
 
 
 def test_a_reader_of_less_clearance_sees_nothing_of_it(desk: ConversationHarness, talk: list[UUID]) -> None:

@@ -139,7 +139,7 @@ class TestStability:
         assert briefing(first) == briefing(second)
         (changes,) = [one for one in blocks(second) if "<parlour:changes>" in one]
         assert "name: Northbank, phase two" in changes
-        assert talk.told()["causes"] == []
+        assert talk.told()["refresh_causes"] == []
         ((layers,),) = talk.desk.query("SELECT tokens_by_layer FROM llm_calls ORDER BY at DESC LIMIT 1")
         assert isinstance(layers, dict)
         assert layers["deltas"] > 0
@@ -219,12 +219,12 @@ class TestCauses:
         talk.change("permit/P-22", RecordPatch(name="Hush Harbour", classification=2))
         talk.ask("Where do we stand?")
         assert "Hush Harbour" in briefing(talk.sent()[-1])
-        assert talk.told()["causes"] == ["first"]
+        assert talk.told()["refresh_causes"] == ["first"]
         talk.ask("Indeed?")
-        assert talk.told()["causes"] == []
+        assert talk.told()["refresh_causes"] == []
         happens(talk)
         talk.ask("And now?")
-        assert talk.told()["causes"][0] == cause
+        assert talk.told()["refresh_causes"][0] == cause
         assert ("Hush Harbour" not in whole(talk.sent()[-1])) is is_gone
         ((miss,),) = talk.desk.query("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1")
         assert isinstance(miss, dict)
@@ -238,7 +238,7 @@ class TestCauses:
         talk.ask("Where do we stand?")
         talk.change("permit/P-22", RecordPatch(name="Permit in hand"))
         talk.ask("And now?")
-        assert talk.told()["causes"] == []
+        assert talk.told()["refresh_causes"] == []
         assert "name: Permit in hand" in whole(talk.sent()[-1])
 
 
@@ -292,7 +292,7 @@ class TestRecords:
             with talk.desk.database.transaction(talk.desk.admin) as tx:
                 again = rebuild_turn_prompt(talk.desk.admin, tx, UUID(str(turn)), int(str(step)))
             assert again["text"] == whole(request)
-            assert (again["hash"], again["matches"]) == (hashed, True)
+            assert (again["hash"], again["is_identical"]) == (hashed, True)
 
     def test_two_tenants_never_share_a_text(self, database: Database, now: datetime) -> None:
         talks = [Talk(open_conversation_harness(database, now)), Talk(open_elsewhere(database, now))]
@@ -302,8 +302,13 @@ class TestRecords:
         assert len({one for _, one in held[0]} & {one for _, one in held[1]}) > 10
         assert not held[0] & held[1]
         first, second = talks
+<<<<<<< HEAD
         first.desk.query("UPDATE ledger_texts SET words = NULL RETURNING 1")
         assert not _again(first)["matches"]
+=======
+        first.desk.query("UPDATE ledger_blobs SET words = NULL RETURNING 1")
+        assert not _again(first)["is_identical"]
+>>>>>>> surface
         assert _again(second)["text"] == whole(second.sent()[-1])
 
     def test_what_is_old_enough_goes_and_what_is_not_stays(self, talk: Talk) -> None:
@@ -318,7 +323,7 @@ class TestRecords:
         assert over - at < 32 * day
         assert talk.desk.query("SELECT FROM ledgers") == talk.desk.query("SELECT FROM ledger_texts") == []
         talk.ask("And now?")
-        assert talk.told()["causes"] == []
+        assert talk.told()["refresh_causes"] == []
 
 
 def open_elsewhere(database: Database, now: datetime) -> ConversationHarness:

@@ -116,7 +116,7 @@ def test_a_record_shows_neither_words_nor_name_of_a_file_that_was_closed(desk: C
         assert LIMIT not in shown
         assert WITHHELD_PLACEHOLDER in shown
         with desk.database.transaction(desk.admin) as tx:
-            assert rebuild_turn_prompt(desk.admin, tx, turn)["matches"] is True
+            assert rebuild_turn_prompt(desk.admin, tx, turn)["is_identical"] is True
 
 
 def _read(desk: ConversationHarness, turn: UUID, reader: Principal) -> str:
@@ -125,7 +125,9 @@ def _read(desk: ConversationHarness, turn: UUID, reader: Principal) -> str:
         step: Any = explain_turn(reader, tx, turn)["steps"]
         blocks = [block for one in step[0]["segments"] for block in one["blocks"]]
         chosen = step[0]["candidates"]
-        hashes = sorted({*(word for block in blocks for word in block["words"]), *(one["words"] for one in chosen)})
+        hashes = sorted(
+            {*(word for block in blocks for word in block["text_hashes"]), *(one["text_hash"] for one in chosen)}
+        )
         told = read_texts(reader, tx, turn, hashes[:100])
         assert len(hashes) <= 100
     return "\n".join([*(str(one["title"]) for one in chosen), *map(str, told.values())])

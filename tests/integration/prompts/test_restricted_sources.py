@@ -34,7 +34,7 @@ class Talk:
         ((turn,),) = self.desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
         with self.desk.database.transaction(self.desk.admin) as tx:
             step: Any = explain_turn(self.desk.admin, tx, UUID(str(turn)))["steps"]
-        return step[0]["causes"], step[0]["miss"]
+        return step[0]["refresh_causes"], step[0]["cache_miss"]
 
 
 @pytest.fixture

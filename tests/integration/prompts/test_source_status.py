@@ -55,7 +55,9 @@ def read(desk: ConversationHarness, turn: UUID, by: Principal | None = None, lay
     for step in asked(desk, explain_turn, turn, by=by)["steps"]:
         blocks = [block for one in step["segments"] if layer in ("", one["layer"]) for block in one["blocks"]]
         chosen = [one for one in step["candidates"] if layer in ("", one["layer"])]
-        hashes = sorted({*(word for block in blocks for word in block["words"]), *(one["words"] for one in chosen)})
+        hashes = sorted(
+            {*(word for block in blocks for word in block["text_hashes"]), *(one["text_hash"] for one in chosen)}
+        )
         told += [one["title"] for one in chosen]
         for first in range(0, len(hashes), 100):
             told += map(str, asked(desk, read_texts, turn, hashes[first : first + 100], by=by).values())
@@ -86,9 +88,9 @@ def test_words_of_a_document_that_was_lifted_above_the_viewer_are_not_shown(
     assert WITHHELD_PLACEHOLDER in shown
     assert told in read(desk, turn), "an operator may see it"
     made = asked(desk, rebuild_turn_prompt, turn, by=modest)
-    assert (made["text"], made["hash"], made["matches"], made["forgotten"]) == (None, None, False, [])
+    assert (made["text"], made["hash"], made["is_identical"], made["forgotten"]) == (None, None, False, [])
     assert {each["layer"] for each in made["withheld"]} == {place, "briefing"}, "near the record"
-    assert asked(desk, rebuild_turn_prompt, turn)["matches"] is True
+    assert asked(desk, rebuild_turn_prompt, turn)["is_identical"] is True
     with pytest.raises(NotFound):
         asked(desk, rebuild_turn_prompt, turn, by=modest, budget=6_000)
 
@@ -101,10 +103,10 @@ def test_words_of_a_record_that_was_closed_are_not_shown_nor_compared(
     desk.query("UPDATE entities SET classification = 3 WHERE key = 'NRS' RETURNING 1")
     assert "Contract value" not in read(desk, turns[0], modest, "briefing")
     (step,) = asked(desk, explain_turn, turns[0], by=modest)["steps"]
-    record = next(one for one in step["candidates"] if one["lot"] == "record")
-    assert (record["title"], record["withheld"], record["forgotten"]) == (WITHHELD_PLACEHOLDER, True, False)
+    record = next(one for one in step["candidates"] if one["kind"] == "record")
+    assert (record["title"], record["is_withheld"], record["is_erased"]) == (WITHHELD_PLACEHOLDER, True, False)
     told = asked(desk, compare_turn_prompts, turns[2], turns[0], by=modest)
-    assert all(one["title"] == WITHHELD_PLACEHOLDER for one in told["added"] if one["lot"] == "record")
+    assert all(one["title"] == WITHHELD_PLACEHOLDER for one in told["added"] if one["kind"] == "record")
 
 
 def test_what_was_deleted_is_shown_to_administrators_alone_and_said_to_be_gone(
@@ -115,30 +117,30 @@ def test_what_was_deleted_is_shown_to_administrators_alone_and_said_to_be_gone(
     record = next(
         one
         for one in asked(desk, explain_turn, turns[0], by=viewer(desk))["steps"][0]["candidates"]
-        if one["lot"] == "record"
+        if one["kind"] == "record"
     )
     assert record["withheld"] is True
     assert asked(desk, rebuild_turn_prompt, turns[0], by=viewer(desk))["text"] is None
     for told in (asked(desk, explain_turn, turns[0]), asked(desk, rebuild_turn_prompt, turns[0])):
-        assert {"table": "entities", "id": str(entity)} in told["gone"]
-    assert asked(desk, rebuild_turn_prompt, turns[0])["matches"] is True
-    assert not any(one["withheld"] for one in asked(desk, explain_turn, turns[0])["steps"][0]["candidates"])
+        assert {"table": "entities", "id": str(entity)} in told["deleted_sources"]
+    assert asked(desk, rebuild_turn_prompt, turns[0])["is_identical"] is True
+    assert not any(one["is_withheld"] for one in asked(desk, explain_turn, turns[0])["steps"][0]["candidates"])
 
 
 def test_what_nobody_closed_is_withheld_from_nobody(desk: ConversationHarness, turns: list[UUID]) -> None:
     for turn in turns:
         told = asked(desk, explain_turn, turn, by=viewer(desk))
-        assert told["gone"] == []
-        assert not any(one["withheld"] for step in told["steps"] for one in step["candidates"])
-        assert asked(desk, rebuild_turn_prompt, turn, by=viewer(desk))["matches"] is True
+        assert told["deleted_sources"] == []
+        assert not any(one["is_withheld"] for step in told["steps"] for one in step["candidates"])
+        assert asked(desk, rebuild_turn_prompt, turn, by=viewer(desk))["is_identical"] is True
 
 
 def test_every_turn_lists_what_its_pinned_briefing_holds(desk: ConversationHarness, turns: list[UUID]) -> None:
     first, *later = [asked(desk, explain_turn, turn)["steps"][0] for turn in turns]
-    inside = [one for one in first["candidates"] if one["layer"] == "briefing" and one["in"]]
-    assert {one["lot"] for one in inside} >= {"record", "linked"}
+    inside = [one for one in first["candidates"] if one["layer"] == "briefing" and one["is_included"]]
+    assert {one["kind"] for one in inside} >= {"record", "linked"}
     for step in later:
-        assert step["causes"] == []
+        assert step["refresh_causes"] == []
         assert [one for one in step["candidates"] if one["layer"] == "briefing"] == inside
     told = asked(desk, compare_turn_prompts, turns[1], turns[0])
     assert not [one for name in ("added", "removed") for one in told[name] if one["layer"] == "briefing"]
@@ -158,11 +160,14 @@ def test_a_turn_that_was_begun_anew_tells_of_all_its_steps(desk: ConversationHar
     desk.model.script = [text_answer("0.35 mm.")]
     desk.run_turn()
     told = asked(desk, explain_turn, turn_id)
-    assert [(one["step"], one["anew"]) for one in told["steps"]] == [(1, False), (2, True)]
-    assert not any(block["forgotten"] for step in told["steps"] for one in step["segments"] for block in one["blocks"])
+    assert [(one["step"], one["restarted"]) for one in told["steps"]] == [(1, False), (2, True)]
+    assert not any(block["is_erased"] for step in told["steps"] for one in step["segments"] for block in one["blocks"])
     for step in (1, 2):
-        assert asked(desk, rebuild_turn_prompt, turn_id, step)["matches"] is True
+        assert asked(desk, rebuild_turn_prompt, turn_id, step)["is_identical"] is True
         assert asked(desk, rebuild_turn_prompt, turn_id, step, 6_000)["tokens"] > 0
     compared = asked(desk, compare_turn_prompts, turn_id, turn_id)
-    assert [(compared[side]["step"], compared[side]["anew"]) for side in ("before", "after")] == [(1, False), (2, True)]
+    assert [(compared[side]["step"], compared[side]["restarted"]) for side in ("before", "after")] == [
+        (1, False),
+        (2, True),
+    ]
     assert asked(desk, compare_turn_prompts, turn_id, turn_id, 1)["first_change"] is None

@@ -191,9 +191,9 @@ def test_a_level_whose_text_cannot_be_written_holds_up_no_other_and_is_no_news_b
     below, above = look(site, 0), look(site, 3)
     assert (below["stale_since"], below["problem"], below["failures"], below["due_at"]) == (None, None, 0, None)
     assert (above["problem"], above["failures"]) == ("bad_json", 2)
-    assert "the east quay" in str(above["since"])
+    assert "the east quay" in str(above["changes_text"])
     site.change("site/harbour", place="the dry dock")
-    assert "the dry dock" in str(look(site, 0)["since"])
+    assert "the dry dock" in str(look(site, 0)["changes_text"])
     assert look(site, 0)["problem"] is None
 
 

@@ -15,15 +15,21 @@ NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
 
 def test_before_the_first_there_is_none_and_why_one_is_due(works: PulseApiHarness) -> None:
     found = works.get()
+<<<<<<< HEAD
     assert (found["record"], found["name"], found["pulse"], found["withheld"]) == (
         "project/NRS",
         "River station",
         None,
         False,
     )
+=======
+    assert (found["record"], found["name"], found["pulse"], found["is_withheld"]) == (
+        "project/NRS", "River station", None, False,
+    )
+>>>>>>> surface
     assert "changed" in [one["cause"] for one in found["causes"]]
     assert found["stale_since"]
-    assert found["since"] == ""
+    assert found["changes_text"] == ""
 
 
 def test_it_is_written_when_asked_for_and_read_with_its_sources(works: PulseApiHarness, client: TestClient) -> None:
@@ -49,14 +55,14 @@ def test_what_changed_is_told_at_once_and_the_text_stays_until_it_is_written_ane
     works.change("task/T-1", properties={"state": "done"})
     found = works.get()
     assert found["pulse"] == before
-    assert found["since"] == (
+    assert found["changes_text"] == (
         "Since then: 1 change of it (state: done (was open));"
         " 1 change of what belongs to it (Pour the slab: state: done (was open))."
     )
     assert found["changes"] == {"changed": 1, "child_changed": 1}
     assert datetime.fromisoformat(found["stale_since"]) == works.clock.now
     works.write()
-    assert works.get()["since"] == ""
+    assert works.get()["changes_text"] == ""
     assert works.get()["pulse"]["version"] == 2
 
 
@@ -74,9 +80,9 @@ def test_a_reader_hears_nothing_of_what_is_above_them(works: PulseApiHarness) ->
     )
     reader = works.reader()
     found = works.get("", reader)
-    assert (found["stale_since"], found["causes"], found["since"], found["changes"]) == (None, [], "", {})
+    assert (found["stale_since"], found["causes"], found["changes_text"], found["changes"]) == (None, [], "", {})
     assert works.get()["stale_since"]
-    assert "Agree the secret price" in works.get()["since"]
+    assert "Agree the secret price" in works.get()["changes_text"]
     works.write()
     low, high = works.get("", reader)["pulse"], works.get()["pulse"]
     assert (low["level"], high["level"]) == (0, 3)
@@ -96,14 +102,14 @@ def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is
     works.clock.advance(minutes=1)
     works.change("task/T-1", classification=3)
     found = works.get("", reader)
-    assert (found["pulse"], found["withheld"]) == (None, True)
+    assert (found["pulse"], found["is_withheld"]) == (None, True)
     assert "Pour the slab" not in str(found)
     assert works.get("/history", reader)["versions"] == []
     works.get("/diff", reader, status=404)
     works.get("/why", reader, status=404)
     works.write()
     found = works.get("", reader)
-    assert found["withheld"] is False
+    assert found["is_withheld"] is False
     assert "Pour the slab" not in str(found)
     assert len(works.get("/history", reader)["versions"]) == 1
 
@@ -121,13 +127,13 @@ def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(works: PulseA
     works.change("project/NRS", properties={"budget": 6000})
     works.clock.advance(seconds=20)
     works.get()
-    works.get(watching=True)
+    works.get(poll=True)
     found = client.get("/v1/pulses", headers=works.all).json()
     total = found["total"]
     assert (total["reads"], total["stale_reads"], total["regenerated"]) == (2, 1, 1)
-    assert (total["freshness_seconds"], total["freshness_seconds_most"]) == (10.0, 20.0)
-    assert found["dearest"][0]["record"] == "project/NRS"
-    assert (found["now"]["kept"], found["now"]["cap_usd"], found["now"]["own_cap"]) == (1, "2", False)
+    assert (total["average_staleness_seconds"], total["max_staleness_seconds"]) == (10.0, 20.0)
+    assert found["most_expensive"][0]["record"] == "project/NRS"
+    assert (found["now"]["record_count"], found["now"]["cap_usd"], found["now"]["has_own_cap"]) == (1, "2", False)
 
 
 def test_the_same_again_is_no_new_text_and_says_so(works: PulseApiHarness, client: TestClient) -> None:
@@ -150,9 +156,9 @@ def test_what_it_said_before_is_kept_and_compared(works: PulseApiHarness) -> Non
     found = works.get("/history")
     assert [one["version"] for one in found["versions"]] == [2, 1]
     assert "changed" in [one["cause"] for one in found["versions"][0]["causes"]]
-    first = works.get("/history", most=1)
+    first = works.get("/history", limit=1)
     assert first["next"] == 2
-    assert [one["version"] for one in works.get("/history", most=1, before=2)["versions"]] == [1]
+    assert [one["version"] for one in works.get("/history", limit=1, before=2)["versions"]] == [1]
     changed = works.get("/diff")
     assert (changed["before"]["version"], changed["after"]["version"]) == (1, 2)
     assert "7000" in str(changed["changed"]) + str(changed["added"])
@@ -169,14 +175,14 @@ def test_an_answer_is_its_askers_alone_and_leaves_the_pulse_as_it_was(works: Pul
     assert works.get(path, reader)["answered_at"] is None
     works.deliver()
     found = works.get(path, reader)
-    assert (found["question"], found["problem"], found["withheld"]) == ("What is open?", None, False)
+    assert (found["question"], found["problem"], found["is_withheld"]) == ("What is open?", None, False)
     assert found["markdown"]
     works.get(path, other, status=404)
     works.get(path, status=404)
     assert works.get()["pulse"] == before
     works.change("task/T-1", classification=3)
     closed = works.get(path, reader)
-    assert (closed["markdown"], closed["citations"], closed["withheld"]) == ("", [], True)
+    assert (closed["markdown"], closed["citations"], closed["is_withheld"]) == ("", [], True)
 
 
 def test_a_refresh_is_ordered_and_waits_for_no_window(works: PulseApiHarness) -> None:
@@ -238,16 +244,16 @@ def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(
     reader = works.reader()
     assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=reader).status_code == 403
     answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=works.all)
-    assert (answer.json()["now"]["cap_usd"], answer.json()["now"]["own_cap"]) == ("0.5000", True)
+    assert (answer.json()["now"]["cap_usd"], answer.json()["now"]["has_own_cap"]) == ("0.5000", True)
     assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "-1"}, headers=works.all).status_code == 422
     answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": None}, headers=works.all)
-    assert answer.json()["now"]["own_cap"] is False
+    assert answer.json()["now"]["has_own_cap"] is False
 
 
 def test_the_prompt_that_it_came_of_is_explained(works: PulseApiHarness) -> None:
     works.write()
     found = works.get("/why")
-    assert (found["record"], found["matches"], found["forgotten"]) == ("project/NRS", True, False)
-    assert {one["lot"] for one in found["candidates"]} >= {"counts", "record"}
+    assert (found["record"], found["matches"], found["is_erased"]) == ("project/NRS", True, False)
+    assert {one["source_kind"] for one in found["candidates"]} >= {"counts", "record"}
     assert found["tokens"] <= found["budget"]
     works.get("/why", version=9, status=404)

@@ -210,10 +210,10 @@ def test_its_prompt_is_accounted_for_and_made_again_byte_for_byte(site: PulseHar
     site.refresh()
     with site.desk.database.transaction(site.admin) as tx:
         told = explain_prompt(site.admin, tx, "site/harbour")
-    assert (told["outcome"], told["version"], told["matches"], told["forgotten"]) == ("written", 1, True, False)
+    assert (told["outcome"], told["version"], told["matches"], told["is_erased"]) == ("written", 1, True, False)
     assert told["budget"] == 7_000
     assert int(str(told["tokens"])) <= 7_000
-    lots = {str(one["lot"]) for one in object_items(told["candidates"])}
+    lots = {str(one["source_kind"]) for one in object_items(told["candidates"])}
     assert lots >= {"counts", "record", "changes", "linked", "distillations"}
     assert str(site.model.requests[0].system[-1]["text"])[:200] in str(told["prompt"]).replace("\\n", "\n")
 

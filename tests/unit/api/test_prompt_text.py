@@ -18,7 +18,7 @@ class Element {
 globalThis.document = { createElement: (name) => new Element(name), getElementById: () => null };
 const { reading } = await import(process.argv[1]);
 const block = (number, withheld) =>
-  ({ number, role: "user", tokens: 1, words: [`hash${number}`], is_json: true, withheld });
+  ({ number, role: "user", tokens: 1, text_hashes: [`hash${number}`], is_json: true, is_withheld: withheld });
 const segment = { layer: "history", tokens: 2, stability: "append_only", blocks: [block(1, true), block(2, false)] };
 const words = new Map([
   ["hash1", "(closed or deleted since)"],

@@ -71,8 +71,8 @@ def test_a_stages_prefix_stays_in_front_of_the_path(tmp_path: Path) -> None:
         return httpx2.Response(200, json={"turns": []})
 
     target = ApiClient(outside(tmp_path, answer), "https://x.example/Prod", "acme", "k")
-    assert target.request("GET", "v1/turns", most=5, session_id=None) == {"turns": []}
-    assert str(asked[0].url) == "https://x.example/Prod/v1/turns?most=5"
+    assert target.request("GET", "v1/turns", limit=5, session_id=None) == {"turns": []}
+    assert str(asked[0].url) == "https://x.example/Prod/v1/turns?limit=5"
     assert (asked[0].headers["authorization"], asked[0].headers["parlour-tenant"]) == ("Bearer k", "acme")
 
 

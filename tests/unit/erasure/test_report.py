@@ -18,9 +18,9 @@ def test_rows_of_one_table_and_fate_are_told_together_and_each_once() -> None:
     said = told.to_json()
     assert said["counts"] == {"removed": 2, "emptied": 1, "kept": 1}
     assert said["rows"] == [
-        {"table": "entities", "fate": "kept", "why": "its kind requires it", "count": 1, "ids": ["r"]},
-        {"table": "messages", "fate": "emptied", "why": "", "count": 1, "ids": ["c"]},
-        {"table": "messages", "fate": "removed", "why": "", "count": 2, "ids": ["a", "b"]},
+        {"table": "entities", "action": "kept", "reason": "its kind requires it", "count": 1, "ids": ["r"]},
+        {"table": "messages", "action": "emptied", "reason": "", "count": 1, "ids": ["c"]},
+        {"table": "messages", "action": "removed", "reason": "", "count": 2, "ids": ["a", "b"]},
     ]
 
 

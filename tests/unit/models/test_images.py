@@ -71,7 +71,7 @@ def test_a_store_that_does_not_give_them_keeps_nobody_from_an_answer_and_is_aske
     given = asked(named("k"), named("l", PNG + b"l"))
     assert [block["type"] for block in shown(ImageResolver(lambda: shelf).resolve_images(given))] == ["text", "text"]
     assert shelf.asked == 1
-    assert "PictureUnavailable" in capsys.readouterr().out
+    assert "ImageUnavailable" in capsys.readouterr().out
 
 
 def test_a_picture_is_fetched_once_for_all_steps() -> None:

@@ -7,7 +7,7 @@ const NEAR = 20_000; // between two looks while the list is open
 const FAR = 90_000; // and while only its number is shown
 const IDLE = 10 * 60_000; // nobody touched the page: a database that pauses is left to pause
 
-/** Per list: its path, and what can be done: label, `how`, what confirming says, and the confirming button. */
+/** Per list: its path, and what can be done: label, `resolution`, what confirming says, and the confirming button. */
 const KINDS = {
   spend: {
     draw: spending,
@@ -19,32 +19,32 @@ const KINDS = {
     path: "tool-calls",
     draw: toolCall,
     actions: [
-      { how: "done", label: "Done", confirm: "Marks the call as done. The agent continues the conversation.", yes: "Mark as done" },
-      { how: "run_again", label: "Run again", confirm: "Runs the call once more with the same arguments. If the first call succeeded, it is done twice.", yes: "Run again" },
+      { resolution: "done", label: "Done", confirm: "Marks the call as done. The agent continues the conversation.", yes: "Mark as done" },
+      { resolution: "run_again", label: "Run again", confirm: "Runs the call once more with the same arguments. If the first call succeeded, it is done twice.", yes: "Run again" },
     ],
   },
-  sends: {
-    path: "sends",
+  replies: {
+    path: "replies",
     draw: send,
     actions: [
-      { how: "arrived", label: "It arrived", confirm: "Marks the reply as sent. Nothing is sent again.", yes: "Mark as arrived", only: "unknown" },
-      { how: "send_again", label: "Send again", confirm: "Sends the reply once more. If the first one arrived, the user gets it twice.", yes: "Send again", only: "unknown" },
-      { how: "send_again", label: "Send now", confirm: "Sends the reply now, unchanged. If the channel refuses it again, it returns to this list.", yes: "Send now", only: "held" },
-      { how: "dismiss", label: "Dismiss", confirm: "The reply will not be sent. This item is removed from the list.", yes: "Dismiss" },
+      { resolution: "arrived", label: "It arrived", confirm: "Marks the reply as sent. Nothing is sent again.", yes: "Mark as arrived", only: "unknown" },
+      { resolution: "send_again", label: "Send again", confirm: "Sends the reply once more. If the first one arrived, the user gets it twice.", yes: "Send again", only: "unknown" },
+      { resolution: "send_again", label: "Send now", confirm: "Sends the reply now, unchanged. If the channel refuses it again, it returns to this list.", yes: "Send now", only: "held" },
+      { resolution: "dismiss", label: "Dismiss", confirm: "The reply will not be sent. This item is removed from the list.", yes: "Dismiss" },
     ],
   },
   failed: {
     draw: failed,
     actions: [
-      { path: "v1/attention/failed-sends/{id}/redrive", label: "Send now", confirm: "Retry sending. Fix the cause first.", yes: "Send now" },
+      { path: "v1/attention/failed-replies/{id}/redrive", label: "Send now", confirm: "Retry sending. Fix the cause first.", yes: "Send now" },
     ],
   },
   turns: {
     path: "turns",
     draw: turn,
     actions: [
-      { how: "redrive", label: "Answer now", confirm: "Resumes where it stopped; completed steps are not repeated.", yes: "Answer now" },
-      { how: "dismiss", label: "Dismiss", confirm: "The message stays unanswered. This item is removed from the list.", yes: "Dismiss" },
+      { resolution: "redrive", label: "Answer now", confirm: "Resumes where it stopped; completed steps are not repeated.", yes: "Answer now" },
+      { resolution: "dismiss", label: "Dismiss", confirm: "The message stays unanswered. This item is removed from the list.", yes: "Dismiss" },
     ],
   },
 };
@@ -94,8 +94,8 @@ export class Attention {
     this.looking = true;
     if (asked) this.forget();
     try {
-      const [found, { sends, more }] = await Promise.all([this.ask("GET", "v1/attention"), this.ask("GET", "v1/attention/failed-sends")]);
-      this.draw({ ...found, failed: sends, more: found.more || more });
+      const [found, { replies, has_more: more }] = await Promise.all([this.ask("GET", "v1/attention"), this.ask("GET", "v1/attention/failed-replies")]);
+      this.draw({ ...found, failed: replies, has_more: found.has_more || more });
       notice(byId("attention-notice"), "");
     } catch (error) {
       if (this.open || error.status !== 0) notice(byId("attention-notice"), error.message);
@@ -114,7 +114,7 @@ export class Attention {
     const rank = ({ failed: late, item: { at } }) => (late ? 1e15 - Date.parse(at) / 1e3 : Date.parse(at));
     const cards = [...this.cards.values()].sort((one, other) => rank(one) - rank(other));
     const list = byId("attention-list");
-    const wanted = [...cards.map(({ element }) => element), cards.length ? null : blank(), found.more ? more() : null].filter(Boolean);
+    const wanted = [...cards.map(({ element }) => element), cards.length ? null : blank(), found.has_more ? more() : null].filter(Boolean);
     keep(list, wanted);
     byId("attention-spend").textContent = spent(found.spend);
     this.count(found.counts.total);
@@ -166,7 +166,7 @@ class Card {
     working[0].textContent = "Working…";
     try {
       const path = action.path?.replace("{id}", this.item.id) ?? `v1/attention/${this.kind.path}/${this.item.id}`;
-      const { message } = await this.list.ask("POST", path, action.how && { how: action.how });
+      const { message } = await this.list.ask("POST", path, action.resolution && { resolution: action.resolution });
       this.settle(action.told ?? message);
     } catch (error) {
       // 409: somebody was quicker; 404: it is gone. Neither is to be tried again.
@@ -201,18 +201,18 @@ function toolCall({ tool, arguments: given, at, runs }) {
   ];
 }
 
-function send({ state, text, recipient, why, at }) {
+function send({ state, text, recipient, problem, at }) {
   const held = state === "held";
   const sentence = held ? "This reply is on hold until you decide." : "It is unknown whether this reply arrived. Check with the provider or ask the user.";
-  return [head(held ? "Reply on hold" : "Delivery unknown", at), h("p", { class: "happened" }, sentence), h("blockquote", {}, text), h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : "")];
+  return [head(held ? "Reply on hold" : "Delivery unknown", at), h("p", { class: "happened" }, sentence), h("blockquote", {}, text), h("p", { class: "detail" }, `To ${recipient}`, problem ? ` · ${problem}` : "")];
 }
 
-function failed({ text, recipient, why, at }) {
+function failed({ text, recipient, problem, at }) {
   return [
     head("Reply not sent", at),
     h("p", { class: "happened" }, "This reply could not be sent and is not retried automatically."),
     h("blockquote", {}, text),
-    h("p", { class: "detail" }, `To ${recipient}`, why ? ` · ${why}` : ""),
+    h("p", { class: "detail" }, `To ${recipient}`, problem ? ` · ${problem}` : ""),
   ];
 }
 

@@ -11,7 +11,7 @@ export async function conversation(room, [id], asked) {
   const chosen = asked.get("message");
   room.record = null;
   const path = `v1/sessions/${encodeURIComponent(id)}`;
-  const [{ entity: about, visibility, title, user_id: user }, { messages }] = await Promise.all([room.ask("GET", path), room.ask("GET", `${path}/messages?most=200`)]);
+  const [{ entity: about, visibility, title, user_id: user }, { messages }] = await Promise.all([room.ask("GET", path), room.ask("GET", `${path}/messages?limit=200`)]);
   room.offerScopes(`conversation=${id}`);
   return [
     h("h3", { class: "page-title" }, title || "Conversation"),

@@ -56,7 +56,7 @@ export class Inspector {
   async refresh() {
     if (!this.credentials) return false;
     try {
-      const { turns } = await this.ask("GET", `v1/turns?most=${MOST}`);
+      const { turns } = await this.ask("GET", `v1/turns?limit=${MOST}`);
       notice(byId("turns-notice"), "");
       this.draw(turns);
       return true;
@@ -69,7 +69,7 @@ export class Inspector {
   /** Show one turn, opened, also when it is not among the latest: by its id, or as the last of its session. */
   async reveal({ turn_id: id, session_id: session }) {
     try {
-      const turn = id ? await this.ask("GET", `v1/turns/${id}`) : (await this.ask("GET", `v1/turns?most=1&session_id=${session}`)).turns[0];
+      const turn = id ? await this.ask("GET", `v1/turns/${id}`) : (await this.ask("GET", `v1/turns?limit=1&session_id=${session}`)).turns[0];
       if (!turn) return;
       this.found = turn;
       this.revealing = true;
@@ -103,7 +103,7 @@ function blank() {
 }
 
 function summary(turn) {
-  const asked = turn.inputs.map((input) => input.text.trim() || `(${input.kind ?? "no text"})`).join(" / ") || "(no text)";
+  const asked = turn.input_messages.map((input) => input.text.trim() || `(${input.kind ?? "no text"})`).join(" / ") || "(no text)";
   const took = turn.finished_at ? milliseconds(Date.parse(turn.finished_at) - Date.parse(turn.frozen_at)) : "";
   const state = turn.degraded ? "degraded" : turn.state;
   const words = { answered: "", open: "running", failed: "failed", degraded: "degraded" };
@@ -115,22 +115,22 @@ function summary(turn) {
 function body(turn, seePrompt) {
   const stages = inOrder(turn.stage_ms, STAGES);
   const layers = inOrder(turn.tokens_by_layer, Object.keys(LAYERS));
-  const output = sum(turn.calls.map((one) => one.output_tokens));
-  const input = sum(turn.calls.map((one) => one.input_tokens + one.cache_read_tokens + one.cache_write_tokens));
+  const output = sum(turn.model_calls.map((one) => one.output_tokens));
+  const input = sum(turn.model_calls.map((one) => one.input_tokens + one.cache_read_tokens + one.cache_write_tokens));
   return h("div", { class: "turn-body" },
     turn.problem ? h("p", { class: "bad" }, turn.problem) : null,
     h("dl", { class: "facts" }, fact("Cost", cost(turn.cost_usd)), fact("Tokens in", count(input)), fact("Tokens out", count(output))),
     chart("Time by stage", stages, milliseconds, "time"),
     chart("Budgeted tokens by layer", layers, count, "tokens"),
-    turn.calls.length ? h("button", { type: "button", class: "quiet see-prompt", on: { click: seePrompt } }, "Show prompt") : null,
-    list("Model", turn.calls.map(inference), `${turn.calls.length} ${turn.calls.length === 1 ? "call" : "calls"}`),
-    list("Tools", turn.tools.map(tool)),
-    list("Sent", turn.sending ? [h("li", {}, h("span", {}, turn.sending.state), h("span", {}, turn.sending.sent_at ? at(turn.sending.sent_at) : ""))] : []),
+    turn.model_calls.length ? h("button", { type: "button", class: "quiet see-prompt", on: { click: seePrompt } }, "Show prompt") : null,
+    list("Model", turn.model_calls.map(inference), `${turn.model_calls.length} ${turn.model_calls.length === 1 ? "call" : "calls"}`),
+    list("Tools", turn.tool_calls.map(tool)),
+    list("Sent", turn.delivery ? [h("li", {}, h("span", {}, turn.delivery.state), h("span", {}, turn.delivery.sent_at ? at(turn.delivery.sent_at) : ""))] : []),
     list("Cited", (turn.reply?.citations ?? []).map(cited)));
 }
 
-function channel({ reply, sending }) {
-  const name = reply?.channel ?? (sending ? "whatsapp" : "");
+function channel({ reply, delivery }) {
+  const name = reply?.channel ?? (delivery ? "whatsapp" : "");
   return CHANNELS[name] ?? name;
 }
 

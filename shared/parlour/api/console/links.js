@@ -31,11 +31,11 @@ class Links {
 
   /** The links from the first page on; each further page is put under those that are there. */
   async look(number = 1) {
-    const found = await this.room.ask("GET", `v1/entities/${path(this.record.handle)}/links?most=${MOST}&page=${number}`);
+    const found = await this.room.ask("GET", `v1/entities/${path(this.record.handle)}/links?limit=${MOST}&page=${number}`);
     const records = number === 1 ? found.links : [...this.records, ...found.links];
     this.records = records;
-    this.total = found.kinds.reduce((sum, { total }) => sum + total, 0);
-    const groups = found.kinds.map(({ kind, name, total }) => this.group(kind, name, records.filter((one) => one.kind === kind), total));
+    this.total = found.types.reduce((sum, { total }) => sum + total, 0);
+    const groups = found.types.map(({ type, name, total }) => this.group(type, name, records.filter((one) => one.type === type), total));
     const more = number < found.pages ? h("button", { class: "quiet", type: "button", on: { click: () => this.look(number + 1).catch((error) => this.say(error.message)) } }, "Show more") : "";
     this.list.replaceChildren(...(this.total ? groups : [h("p", { class: "soft" }, "No links yet.")]), more);
   }
@@ -49,7 +49,7 @@ class Links {
   line(one, { icon, colour }) {
     const how = (one.relations ?? []).map(({ reads }) => reads).join(", ");
     const state = [one.state, one.due ? `due ${said(one.due)}` : ""].filter(Boolean).join(" · ");
-    const there = h("a", { class: "record-line", href: `#/records/${path(one.handle)}` }, sign({ type: one.kind, icon, colour }),
+    const there = h("a", { class: "record-line", href: `#/records/${path(one.handle)}` }, sign({ type: one.type, icon, colour }),
       h("span", { class: "record-name" }, one.name, one.is_context ? h("span", { class: "kind" }, "context document") : null),
       h("span", { class: "detail" }, [how, state].filter(Boolean).join(" · ")));
     if (!this.edits) return there;
@@ -60,7 +60,7 @@ class Links {
     const [source, target] = direction === "incoming" ? [other.handle, this.record.handle] : [this.record.handle, other.handle];
     const label = `Remove link: ${reads} ${other.name}`;
     return asking("×", `${this.record.name} ${reads} ${other.name}: remove this link?`, "Remove link", async () => {
-      await this.room.ask("DELETE", `v1/edges?${new URLSearchParams({ source, target, relation })}`);
+      await this.room.ask("DELETE", `v1/links?${new URLSearchParams({ source, target, relation })}`);
       await this.look();
       this.foot.querySelector("button")?.focus();
     }, { class: "cross", "aria-label": label, title: label });
@@ -101,7 +101,7 @@ class Links {
 
   async link({ name, outgoing }, other) {
     const [source, target] = outgoing ? [this.record.handle, other] : [other, this.record.handle];
-    await this.room.ask("POST", "v1/edges", { source, target, relation: name });
+    await this.room.ask("POST", "v1/links", { source, target, relation: name });
     await this.look();
   }
 

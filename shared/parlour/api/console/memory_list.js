@@ -44,7 +44,7 @@ class Fact {
     this.element.replaceChildren(
       h("p", { class: "fact-said" }, h("span", { class: "fact-key" }, this.label), h("b", {}, one.value)),
       h("p", { class: "detail" }, about(one, context.mine)),
-      ...(one.said.length || one.earlier.length ? [this.from()] : []),
+      ...(one.evidence_messages.length || one.previous_values.length ? [this.from()] : []),
       context.edits ? h("div", { class: "fact-acts" },
         h("button", { class: "link", type: "button", "aria-label": `Edit: ${this.label}`, on: { click: () => this.edit() } }, "Edit"),
         asking("Erase", `Erase “${this.label}: ${one.value}” and everything derived from it? This cannot be undone.`, "Erase", () => this.forget(), { class: "link", "aria-label": `Erase: ${this.label}` })) : "");
@@ -53,10 +53,10 @@ class Fact {
   from() {
     const { one, context } = this;
     return h("details", {}, h("summary", {}, "Source"),
-      ...one.said.map((said) => h("blockquote", {}, said.text || (said.is_archived ? "(archived)" : "(no text)"),
+      ...one.evidence_messages.map((said) => h("blockquote", {}, said.text || (said.is_archived ? "(archived)" : "(no text)"),
         h("span", { class: "detail" }, [`${ago(said.at)} ${CHANNELS[said.channel] ?? said.channel}`].join(""), " ", way(context, said.session_id, said.id)))),
-      one.earlier.length ? h("p", { class: "detail" }, "Previous values") : "",
-      one.earlier.length ? h("ul", { class: "plain" }, ...one.earlier.map((was) => h("li", {}, h("del", {}, was.value), h("span", { class: "detail" }, ` ${ago(was.from)} to ${ago(was.until)}, ${ENDS[was.ended] ?? was.ended}`)))) : "");
+      one.previous_values.length ? h("p", { class: "detail" }, "Previous values") : "",
+      one.previous_values.length ? h("ul", { class: "plain" }, ...one.previous_values.map((was) => h("li", {}, h("del", {}, was.value), h("span", { class: "detail" }, ` ${ago(was.from)} to ${ago(was.until)}, ${ENDS[was.ended] ?? was.ended}`)))) : "");
   }
 
   edit() {
@@ -85,7 +85,7 @@ class Fact {
   }
 }
 
-function about({ origin, by_person: editor, sure_at: at, confidence, recalled, used }, mine) {
+function about({ origin, edited_by: editor, last_confirmed_at: at, confidence, recall_count: recalled, use_count: used }, mine) {
   const how = origin === "edited" ? (mine && editor === "user" ? "edited by you" : EDITORS[editor] ?? "edited") : ORIGINS[origin] ?? origin;
   const sure = confidence < 1 ? `${Math.round(confidence * 100)}% confidence` : "";
   const use = recalled ? `recalled ${times(recalled)}, used in ${used === 1 ? "one reply" : `${used} replies`}` : "never recalled";
@@ -96,7 +96,7 @@ const times = (number) => (number === 1 ? "once" : `${number} times`);
 
 function episode(one, context) {
   const when = ago(one.from) === ago(one.until) ? ago(one.from) : `${ago(one.from)} to ${ago(one.until)}`;
-  return h("li", { class: "fact" }, h("p", {}, one.text), h("p", { class: "detail" }, when, one.folded ? `, repeated ${times(one.folded)} ` : " ", way(context, one.session_id)));
+  return h("li", { class: "fact" }, h("p", {}, one.text), h("p", { class: "detail" }, when, one.merged_count ? `, repeated ${times(one.merged_count)} ` : " ", way(context, one.session_id)));
 }
 
 /** The way to the conversation. */

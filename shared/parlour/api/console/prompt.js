@@ -13,7 +13,7 @@ export class PromptInspector {
     this.page = byId("prompt-page");
     byId("prompt-close").addEventListener("click", () => this.dialog.close());
     this.dialog.addEventListener("click", (event) => { if (event.target === this.dialog) this.dialog.close(); });
-    for (const way of ["previous", "next"]) byId(`prompt-${way}`).addEventListener("click", () => this.turn(this.found?.turn[way]));
+    for (const way of ["previous", "next"]) byId(`prompt-${way}`).addEventListener("click", () => this.turn(this.found?.turn[`${way}_turn_id`]));
     for (const view of ["prompt", "changes"]) byId(`prompt-view-${view}`).addEventListener("click", () => { this.view = view; this.draw(); });
     this.view = "prompt";
   }
@@ -61,7 +61,7 @@ export class PromptInspector {
     const { turn, profile } = found;
     byId("prompt-title").textContent = `Prompt of turn ${turn.number}`;
     byId("prompt-facts").textContent = [`${count(step.tokens)} of ${count(profile.total)} tokens`, step.model.split("/").at(-1), new Date(step.at).toLocaleString([], { dateStyle: "medium", timeStyle: "short" })].join(" · ");
-    for (const way of ["previous", "next"]) byId(`prompt-${way}`).disabled = !turn[way];
+    for (const way of ["previous", "next"]) byId(`prompt-${way}`).disabled = !turn[`${way}_turn_id`];
     for (const view of ["prompt", "changes"]) byId(`prompt-view-${view}`).setAttribute("aria-pressed", String(view === this.view));
     byId("prompt-steps").replaceChildren(...(found.steps.length > 1 ? found.steps.map((one) => this.tab(one)) : []));
     this.page.replaceChildren(...(this.view === "prompt" ? this.drawn() : [h("p", { class: "soft" }, "Comparing …")]));
@@ -88,12 +88,12 @@ export class PromptInspector {
   async read() {
     const { step, chosen, reader, words } = this;
     const segment = step.segments[chosen];
-    const missing = [...new Set(segment.blocks.flatMap((block) => block.words))].filter((hash) => !words.has(hash));
+    const missing = [...new Set(segment.blocks.flatMap((block) => block.text_hashes))].filter((hash) => !words.has(hash));
     try {
       for (let place = 0; place < missing.length; place += 50) {
         const query = missing.slice(place, place + 50).map((hash) => `hash=${hash}`).join("&");
-        const told = await this.ask("GET", `v1/turns/${this.found.turn.id}/prompt/words?${query}`);
-        for (const [hash, text] of Object.entries(told.words)) words.set(hash, text);
+        const told = await this.ask("GET", `v1/turns/${this.found.turn.id}/prompt/texts?${query}`);
+        for (const [hash, text] of Object.entries(told.texts)) words.set(hash, text);
       }
       if (reader === this.reader && chosen === this.chosen) reader.replaceChildren(...reading(step, segment, words));
     } catch (error) {
@@ -105,11 +105,11 @@ export class PromptInspector {
   async compare() {
     const { found: { turn }, step } = this;
     const first = step.step === turn.steps[0];
-    if (first && !turn.previous) {
+    if (first && !turn.previous_turn_id) {
       this.page.replaceChildren(h("p", { class: "blank" }, h("b", {}, "First prompt of the session"), "There is no earlier prompt to compare with."));
       return;
     }
-    const before = first ? `with=${turn.previous}` : `with=${turn.id}`;
+    const before = first ? `with=${turn.previous_turn_id}` : `with=${turn.id}`;
     try {
       const told = await this.ask("GET", `v1/turns/${turn.id}/prompt/diff?${before}&step=${step.step}`);
       if (this.step === step && this.view === "changes") this.page.replaceChildren(...changes(told));
@@ -120,17 +120,17 @@ export class PromptInspector {
 }
 
 /** What is to be said of the cache and of the briefing. */
-function remarks({ anew, miss, causes, cached, reported, briefing, marks, candidates }) {
+function remarks({ restarted, cache_miss: miss, refresh_causes: causes, cached, usage, briefing, breakpoints, candidates }) {
   const said = [];
-  if (anew) said.push(h("p", { class: "prompt-remark" }, "The turn restarted with this step: it was redriven, or one of its sources was restricted meanwhile."));
+  if (restarted) said.push(h("p", { class: "prompt-remark" }, "The turn restarted with this step: it was redriven, or one of its sources was restricted meanwhile."));
   if (miss) said.push(h("p", { class: "miss" }, h("b", {}, "Cache miss"), ` from the layer ${miss.layer} on: ${CAUSES[miss.cause] ?? miss.cause}. ${count(miss.tokens)} tokens were processed again${miss.cost_usd ? `, ${dollars(miss.cost_usd)} more than from the cache` : ""}.`));
   const about = [];
-  if (cached.tokens) about.push(`The first ${count(cached.tokens)} tokens were cached${reported?.cache_read_tokens ? `; the provider reports ${count(reported.cache_read_tokens)}` : ""}.`);
+  if (cached.tokens) about.push(`The first ${count(cached.tokens)} tokens were cached${usage?.cache_read_tokens ? `; the provider reports ${count(usage.cache_read_tokens)}` : ""}.`);
   else if (!miss) about.push("Nothing was cached yet.");
-  if (!marks.length) about.push("No cache breakpoint was set, because caching would not have saved money.");
+  if (!breakpoints.length) about.push("No cache breakpoint was set, because caching would not have saved money.");
   if (causes.length) about.push(`The briefing was rebuilt: ${causes.map((one) => CAUSES[one] ?? one).join("; ")}.`);
   else if (briefing) about.push(`The briefing from ${new Date(briefing.rendered_at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" })} was reused; it has ${briefing.sources.length} ${briefing.sources.length === 1 ? "source" : "sources"}.`);
-  const out = candidates.filter((one) => !one.in).length;
+  const out = candidates.filter((one) => !one.is_included).length;
   about.push(out ? `${out} of ${candidates.length} candidates were left out.` : "Every candidate fits.");
   return [...said, h("p", { class: "prompt-remark" }, about.join(" "))];
 }

@@ -65,12 +65,12 @@ function cached({ cached: { tokens } }, place) {
 }
 
 function marks(step, place) {
-  if (!step.marks.length) return null;
-  return h("div", { class: "marks" }, ...step.marks.map(({ tokens }) => {
+  if (!step.breakpoints.length) return null;
+  return h("div", { class: "marks" }, ...step.breakpoints.map(({ tokens }) => {
     const mark = h("i", { title: `cache breakpoint after ${count(tokens)} tokens` });
     mark.style.setProperty("--part", String(place.until(tokens)));
     return mark;
-  }), h("span", { class: "hidden-label" }, `Cache breakpoints after ${step.marks.map(({ tokens }) => count(tokens)).join(", ")} tokens`));
+  }), h("span", { class: "hidden-label" }, `Cache breakpoints after ${step.breakpoints.map(({ tokens }) => count(tokens)).join(", ")} tokens`));
 }
 
 /** All layers with their tokens, their share, floor and cap; those that are in the prompt can be read. */

@@ -10,7 +10,7 @@ const SHOWN = 20_000;
 /** One segment's words, block by block, and the candidates that are in it. */
 export function reading(step, segment, words) {
   const limits = step.layers.find(({ layer }) => layer === segment.layer);
-  const inside = step.candidates.filter((one) => one.layer === segment.layer && one.in);
+  const inside = step.candidates.filter((one) => one.layer === segment.layer && one.is_included);
   return [
     h("h3", {}, h("i", { class: "swatch", data: { layer: segment.layer }, "aria-hidden": "true" }), sentence(segment.layer)),
     h("p", { class: "detail" }, [sentence(LAYERS[segment.layer] ?? ""), `${count(segment.tokens)} tokens`, room(limits), STAYS[segment.stability]].filter(Boolean).join(" · ")),
@@ -20,8 +20,8 @@ export function reading(step, segment, words) {
 }
 
 function said(block, words) {
-  const about = [WHO[block.role], `${count(block.tokens)} tokens`, block.cached ? "cached" : "", block.marked ? "cache breakpoint" : ""].filter(Boolean).join(" · ");
-  return h("div", { class: block.marked ? "block marked" : "block" }, h("p", { class: "detail" }, about), block.is_json ? whole(block, words) : h("pre", {}, ...block.words.map((hash) => piece(words.get(hash)))));
+  const about = [WHO[block.role], `${count(block.tokens)} tokens`, block.is_cached ? "cached" : "", block.is_breakpoint ? "cache breakpoint" : ""].filter(Boolean).join(" · ");
+  return h("div", { class: block.is_breakpoint ? "block marked" : "block" }, h("p", { class: "detail" }, about), block.is_json ? whole(block, words) : h("pre", {}, ...block.text_hashes.map((hash) => piece(words.get(hash)))));
 }
 
 function piece(text) {
@@ -29,7 +29,7 @@ function piece(text) {
 }
 
 /** A tool's definition, a call, a result or an image; what is withheld has plain words in its place. */
-function whole({ words: [hash], withheld }, words) {
+function whole({ text_hashes: [hash], is_withheld: withheld }, words) {
   const text = words.get(hash);
   if (typeof text !== "string" || withheld) return h("pre", {}, piece(text));
   const value = JSON.parse(text);
@@ -54,9 +54,9 @@ const shortened = (text) => (text.length <= SHOWN ? text : `${text.slice(0, SHOW
 
 /** What was left out, by reason, and what is in with fewer words. */
 export function dropped({ candidates }) {
-  const out = candidates.filter((one) => !one.in);
+  const out = candidates.filter((one) => !one.is_included);
   const groups = Object.keys(REASONS).map((reason) => [reason, out.filter((one) => one.reason === reason)]).filter(([, some]) => some.length);
-  const less = candidates.filter((one) => one.in && one.shortened);
+  const less = candidates.filter((one) => one.is_included && one.is_shortened);
   return h("section", { class: "dropped" },
     h("h3", {}, "Left out", h("span", {}, `${out.length} of ${candidates.length}`)),
     out.length ? null : h("p", { class: "soft" }, "None: every candidate fits."),
@@ -69,10 +69,10 @@ function group(title, some) {
 }
 
 function candidate(one) {
-  const title = one.title || (one.forgotten ? "erased" : spaced(one.lot));
-  const about = [spaced(one.lot), one.score ? `score ${one.score.toFixed(2)}` : "", `${spaced(one.source.table)} ${one.source.id.slice(0, 13)}`].filter(Boolean).join(" · ");
+  const title = one.title || (one.is_erased ? "erased" : spaced(one.kind));
+  const about = [spaced(one.kind), one.score ? `score ${one.score.toFixed(2)}` : "", `${spaced(one.source.table)} ${one.source.id.slice(0, 13)}`].filter(Boolean).join(" · ");
   return h("li", {}, h("i", { class: "swatch", data: { layer: one.layer }, "aria-hidden": "true" }),
-    h("span", { class: one.withheld || (one.forgotten && !one.title) ? "name tombstone" : "name" }, title, h("span", { class: "detail" }, about)),
+    h("span", { class: one.is_withheld || (one.is_erased && !one.title) ? "name tombstone" : "name" }, title, h("span", { class: "detail" }, about)),
     h("span", { class: "amount" }, count(one.tokens)));
 }
 

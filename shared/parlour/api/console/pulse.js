@@ -13,7 +13,7 @@ const WAITS = { budget: "for the daily Pulse budget, which resets at midnight UT
 
 /** The panel of a record's Pulse; none where its kind has none. */
 export async function pulse(room, record, definition) {
-  if (record.document || !definition.pulse) return "";
+  if (record.document || !definition.has_pulses) return "";
   const panel = new Pulse(room, record);
   try {
     await panel.look();
@@ -39,7 +39,7 @@ class Pulse {
   /** Read it, and again as long as the page is in view; only the first look counts as somebody's. */
   async look() {
     clearTimeout(this.timer);
-    const found = await this.room.ask("GET", `${this.at}?watching=${this.found ? "true" : "false"}`);
+    const found = await this.room.ask("GET", `${this.at}?poll=${this.found ? "true" : "false"}`);
     const changed = JSON.stringify(found) !== JSON.stringify(this.found);
     this.found = found;
     if (changed) this.draw(found);
@@ -56,7 +56,7 @@ class Pulse {
   }
 
   draw(found) {
-    this.body.replaceChildren(...(found.pulse ? cited(found.pulse) : [h("p", { class: "soft" }, found.withheld ? "One of its sources was restricted. The Pulse is hidden until it is rewritten." : "No Pulse yet.")]));
+    this.body.replaceChildren(...(found.pulse ? cited(found.pulse) : [h("p", { class: "soft" }, found.is_withheld ? "One of its sources was restricted. The Pulse is hidden until it is rewritten." : "No Pulse yet.")]));
     this.state.replaceChildren(...states(found));
     this.history.hidden = !found.pulse || found.pulse.version < 2;
     if (this.history.open) this.tried(() => this.compare());
@@ -75,13 +75,13 @@ class Pulse {
   }
 
   async compare() {
-    const { added, removed, changed, kept } = await this.room.ask("GET", `${this.at}/diff`);
+    const { added, removed, changed, unchanged } = await this.room.ask("GET", `${this.at}/diff`);
     const lines = [
       ...removed.map((text) => h("li", {}, h("del", {}, text))),
       ...changed.flatMap((one) => [h("li", {}, h("del", {}, one.before)), h("li", {}, h("ins", {}, one.after))]),
       ...added.map((text) => h("li", {}, h("ins", {}, text))),
     ];
-    this.changes.replaceChildren(h("ul", { class: "plain" }, ...lines), h("p", { class: "detail" }, `${kept.length} ${kept.length === 1 ? "statement" : "statements"} unchanged`));
+    this.changes.replaceChildren(h("ul", { class: "plain" }, ...lines), h("p", { class: "detail" }, `${unchanged.length} ${unchanged.length === 1 ? "statement" : "statements"} unchanged`));
   }
 
   asking() {
@@ -149,7 +149,7 @@ function cited({ markdown, citations }) {
 }
 
 /** When it was written and for whom; since when it is stale, what changed since, what it waits for. */
-function states({ pulse: text, stale_since: stale, causes, since, waiting_for: waits, problem, failures, dead }) {
+function states({ pulse: text, stale_since: stale, causes, changes_text: since, waiting_for: waits, problem, failures, is_given_up: dead }) {
   const why = causes.map(({ cause }) => spaced(cause)).join(", ");
   const lines = [
     text ? h("p", { class: "detail" }, `Updated ${ago(text.generated_at)} · visible at: ${level(text.level)}`) : null,

@@ -67,7 +67,7 @@ function head(room, found, definition, edit) {
 }
 
 /** Open a talk about the record, with the agent that its kind names, if it names one. */
-function discuss(room, found, { name, chat_agent: agent, talk }) {
+function discuss(room, found, { name, chat_agent: agent, chat_binding: talk }) {
   if (agent && !talk) {
     const told = `Conversations about ${name} records use the agent “${agent}”, but none of its bindings has a web channel. Add one in the tenant's pack.`;
     return notice(byId("records-notice"), told);

@@ -19,7 +19,7 @@ export function recordField(room, { id, value = "", type = "", placeholder = "Na
     if (!HANDLE.test(input.value)) timer = setTimeout(() => offer().catch(() => {}), PAUSE);
   });
   const found = async () => {
-    const asked = new URLSearchParams({ text: input.value.trim(), most: OFFERED, ...(type ? { type } : {}) });
+    const asked = new URLSearchParams({ text: input.value.trim(), limit: OFFERED, ...(type ? { type } : {}) });
     return (await room.ask("GET", `v1/entities?${asked}`)).entities;
   };
   const offer = async () => list.replaceChildren(...(await found()).map((one) => h("option", { value: one.handle }, `${one.name} (${one.type_name})`)));

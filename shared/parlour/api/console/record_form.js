@@ -55,7 +55,7 @@ class Editor {
     return [
       field({ name: "name", label: "Name", required: true, wide: true, ...typed(h("input", { type: "text", maxlength: 300, autocomplete: "off" }), name) }),
       isNew ? field({ name: "key", label: "Key", hint: "Optional; generated from the name", ...typed(h("input", { type: "text", maxlength: 100, autocomplete: "off", spellcheck: "false" }), "") }) : null,
-      isNew && kind === "project" ? field({ name: "words", label: "Purpose (in your words)", ...typed(h("textarea", { rows: 3, maxlength: 100000 }), "") }) : null,
+      isNew && kind === "project" ? field({ name: "context_text", label: "Purpose (in your words)", ...typed(h("textarea", { rows: 3, maxlength: 100000 }), "") }) : null,
       ...propertyFields(this.definition, properties),
       kind === "project" ? null : this.projectField(project ?? ""),
       field({ name: "classification", label: "Visible at", ...seen }),

@@ -24,7 +24,7 @@ export async function listing(room, asked) {
 
 /** One page of records more, under those that are there. */
 async function more(room, wanted, rows, foot, types, cursor = "") {
-  const given = Object.entries({ ...wanted, cursor, most: MOST }).filter(([, value]) => value);
+  const given = Object.entries({ ...wanted, cursor, limit: MOST }).filter(([, value]) => value);
   const found = await room.ask("GET", `v1/entities?${new URLSearchParams(given)}`);
   const known = new Map(types.map((one) => [one.key, one]));
   rows.append(...found.entities.map((one) => h("li", {}, line(one, known.get(one.type)))));

@@ -32,7 +32,7 @@ export class Reply {
   }
 
   /** Say what was done to a record. */
-  did({ action, entity_type: type, entity_name: name, other }) {
+  did({ action, entity_type: type, entity_name: name, other_record: other }) {
     const line = `${DID[action] ?? action} ${type.replaceAll("_", " ")}: ${name}${other ? ` and ${other.entity_name}` : ""}`;
     this.element.append(h("p", { class: "byline" }, line));
   }

@@ -65,7 +65,7 @@ function related(records) {
 
 /** By which links a related record is there: "risk/R-1 ← contains". */
 function why({ relations = [] }) {
-  return relations.map(({ relation, direction, of }) => `${of} ${direction === "outgoing" ? "→" : "←"} ${relation.replaceAll("_", " ")}`).join("\n");
+  return relations.map(({ relation, direction, record }) => `${record} ${direction === "outgoing" ? "→" : "←"} ${relation.replaceAll("_", " ")}`).join("\n");
 }
 
 /** A record as a small link with its sign. */

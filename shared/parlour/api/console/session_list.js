@@ -70,14 +70,14 @@ export class Threads {
   /** The latest conversation about a record that is not put away, if the visitor had one. */
   async latest(handle) {
     if (!this.token) return null;
-    const { sessions } = await this.ask("GET", `v1/sessions?entity=${encodeURIComponent(handle)}&most=${MOST}`);
+    const { sessions } = await this.ask("GET", `v1/sessions?entity=${encodeURIComponent(handle)}&limit=${MOST}`);
     return sessions.reduce((best, one) => (!best || one.last_active_at > best.last_active_at ? one : best), null);
   }
 
   async list() {
     const mine = this.chat.binding;
     try {
-      const { sessions } = await this.ask("GET", `v1/sessions?most=${MOST}${this.archived ? "&archived=true" : ""}`);
+      const { sessions } = await this.ask("GET", `v1/sessions?limit=${MOST}${this.archived ? "&archived=true" : ""}`);
       if (mine !== this.chat.binding || this.page.hidden) return;
       this.draw(sessions);
     } catch (error) {
@@ -142,7 +142,7 @@ class Thread {
   }
 
   get name() {
-    return this.one.title || (this.one.is_main ? "WhatsApp" : this.one.last ? "Conversation" : "Empty conversation"); // a greeting makes no title
+    return this.one.title || (this.one.is_main ? "WhatsApp" : this.one.last_message_preview ? "Conversation" : "Empty conversation"); // a greeting makes no title
   }
 
   draw() {
@@ -152,7 +152,7 @@ class Thread {
       h("span", { class: "thread-name" }, one.pinned ? h("span", { class: "pin", "aria-label": "Pinned" }, glyph("pin")) : null, this.name),
       h("time", { datetime: one.last_active_at }, ago(one.last_active_at)),
       about ? h("span", { class: "thread-about" }, about) : null,
-      h("span", { class: "thread-last" }, one.last));
+      h("span", { class: "thread-last" }, one.last_message_preview));
     this.element.replaceChildren(open, h("div", { class: "thread-acts" },
       this.act(one.pinned ? "Unpin" : "Pin", "pin", () => this.change({ pinned: !one.pinned })),
       this.act("Rename or share", "pen", () => this.edit()),

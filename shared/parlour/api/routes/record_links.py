@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query
 from parlour.api.authorization import Caller, Reader
 from parlour.infra.json_values import Json, JsonObject
 from parlour.records import linked_records
+from parlour.records.linked_records_text import LinkedRecord
 
 router = APIRouter(prefix="/v1/entities", tags=["entities"])
 
@@ -47,7 +48,7 @@ def _links_json(caller: Caller, ref: UUID | str, type_filter: str | None, page_n
             caller.principal, tx, ref, type_key=type_filter, page_number=page_number, limit=limit
         )
     types: list[Json] = [{"type": one.key, "name": one.name, "total": one.total} for one in page.linked.types]
-    links: list[Json] = [one.to_json() | {"type_name": one.type_name} for one in page.linked.records]
+    links: list[Json] = [_link_json(one) for one in page.linked.records]
     return {
         "record": page.linked.handle,
         "name": page.linked.name,
@@ -55,4 +56,14 @@ def _links_json(caller: Caller, ref: UUID | str, type_filter: str | None, page_n
         "links": links,
         "page": page.page_number,
         "pages": page.page_count,
+<<<<<<< HEAD
     }
+=======
+    }
+
+
+def _link_json(linked: LinkedRecord) -> JsonObject:
+    """Tools say `kind` to models; the API says type and subtype, as everywhere else."""
+    names = {"kind": "type", "type_key": "subtype"}
+    return {names.get(name, name): value for name, value in linked.to_json().items()} | {"type_name": linked.type_name}
+>>>>>>> surface

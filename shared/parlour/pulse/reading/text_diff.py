@@ -23,7 +23,7 @@ class TextDiff:
     def to_json(self) -> JsonObject:
         """As the API tells it."""
         changed: list[Json] = [{"before": before, "after": after} for before, after in self.changed]
-        return {"added": [*self.added], "removed": [*self.removed], "changed": changed, "kept": [*self.unchanged]}
+        return {"added": [*self.added], "removed": [*self.removed], "changed": changed, "unchanged": [*self.unchanged]}
 
 
 def diff_statements(older: Sequence[Statement], newer: Sequence[Statement]) -> TextDiff:

@@ -91,7 +91,7 @@ class SearchCard:
 
 @dataclass(frozen=True, slots=True)
 class RelatedRecord:
-    """A record that what was found is linked to. `relations`: `{"relation", "direction", "of"}` for each link, the best
+    """A record that what was found is linked to. `relations`: `{"relation", "direction", "record"}` for each link, the best
     first: of which record found, and whether it runs from that one (outgoing) or to it (incoming)."""
 
     type: str

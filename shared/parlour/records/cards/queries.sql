@@ -30,7 +30,7 @@ WITH hits AS (
 )
 SELECT t.key AS type, t.display_name AS type_name, e.key, e.name, t.rag ->> 'icon' AS icon,
        t.rag ->> 'colour' AS colour,
-       jsonb_agg(jsonb_build_object('relation', n.relation, 'direction', n.direction, 'of', n.handle)
+       jsonb_agg(jsonb_build_object('relation', n.relation, 'direction', n.direction, 'record', n.handle)
                  ORDER BY n.score DESC, n.handle, n.relation) AS relations
   FROM ends n
   JOIN entities e ON e.id = n.id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
