@@ -220,7 +220,6 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
 
 NOT_ABOUT_RECORDS = {
     "PUT /v1/pack": "it writes what the caller sends",
-<<<<<<< HEAD
     "PUT /v1/costs/cap": "money",
     "POST /v1/costs/stop": "money",
     "POST /v1/costs/resume": "money",
@@ -229,15 +228,8 @@ NOT_ABOUT_RECORDS = {
     "PUT /v1/members/{member_id}": "access",
     "GET /v1/keys": "access, with the time of its last use",
     "PUT /v1/tenant/status": "the tenant itself",
-    "POST /v1/forgettings": "an administrator has something forgotten, whatever it is",
-    "PUT /v1/memory/common": "it writes what the caller sends",
-=======
-    "PUT /v1/costs/cap": "money", "POST /v1/costs/stop": "money", "POST /v1/costs/resume": "money",
-    "POST /v1/keys": "access", "POST /v1/members": "access", "PUT /v1/members/{member_id}": "access",
-    "GET /v1/keys": "access, with the time of its last use", "PUT /v1/tenant/status": "the tenant itself",
     "POST /v1/erasures": "an administrator has something forgotten, whatever it is",
     "PUT /v1/memory/shared-facts": "it writes what the caller sends",
->>>>>>> surface
     "DELETE /v1/users/{user_id}": "an administrator has somebody forgotten, whoever it is",
     "DELETE /v1/messages/{message_id}": "an administrator has a message forgotten, whatever it says",
     "POST /v1/reembedding": "every row is embedded anew",
@@ -357,7 +349,6 @@ def _texts(asked: object) -> Iterator[str]:
 
 
 SILENT = {
-<<<<<<< HEAD
     "GET /v1/entity-types",
     "GET /v1/relations",
     "GET /v1/health",
@@ -369,19 +360,13 @@ SILENT = {
     "GET /v1/audit",
     "GET /v1/reembedding",
     "GET /v1/attention",
-    "GET /v1/attention/failed-sends",
+    "GET /v1/attention/failed-replies",
     "GET /v1/operations/dead-letters",
     "GET /v1/sessions/{session_id}/events",
     "GET /v1/memory",
-    "GET /v1/memory/common",
-    "GET /v1/forgettings",
-    "GET /v1/forgettings/{report_id}",
-=======
-    "GET /v1/entity-types", "GET /v1/relations", "GET /v1/health", "GET /console/settings.json", "GET /v1/bindings",
-    "GET /v1/tenant", "GET /v1/me", "GET /v1/members", "GET /v1/audit", "GET /v1/reembedding", "GET /v1/attention",
-    "GET /v1/attention/failed-replies", "GET /v1/operations/dead-letters", "GET /v1/sessions/{session_id}/events",
-    "GET /v1/memory", "GET /v1/memory/shared-facts", "GET /v1/erasures", "GET /v1/erasures/{report_id}",
->>>>>>> surface
+    "GET /v1/memory/shared-facts",
+    "GET /v1/erasures",
+    "GET /v1/erasures/{report_id}",
     "GET /v1/entities/{record_id}/pulse/questions/{question_id}",
     "GET /v1/entities/{type_key}/{key}/pulse/questions/{question_id}",
 }

@@ -173,16 +173,11 @@ def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
         f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['prompt_hash'][:12]}{restarted}"
     )
     parts += [_budget_bar(step["layers"], budget), _layer_table(step["layers"], step["tokens"])]
-<<<<<<< HEAD
     said = [
         f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens"
-        if step["marks"]
+        if step["breakpoints"]
         else "no cache breakpoint"
     ]
-=======
-    said = [f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens" if step["breakpoints"]
-            else "no cache breakpoint"]
->>>>>>> surface
     if step["cached"]["tokens"]:
         said.append(f"the first {step['cached']['tokens']:,} tokens were cached")
     if step["refresh_causes"]:
@@ -230,19 +225,14 @@ def _candidate_section(title: str, entries: Sequence[Mapping[str, Any]]) -> list
     if not entries:
         return []
     rows = [
-<<<<<<< HEAD
         (
-            one["lot"],
-            "(erased)" if one["forgotten"] and not one["title"] else one["title"],
+            one["kind"],
+            "(erased)" if one["is_erased"] and not one["title"] else one["title"],
             _candidate_status(one),
             f"{one['tokens']:,}",
             f"{one['score']:.2f}" if one["score"] else "",
             _source_text(one["source"]),
         )
-=======
-        (one["kind"], "(erased)" if one["is_erased"] and not one["title"] else one["title"], _candidate_status(one),
-         f"{one['tokens']:,}", f"{one['score']:.2f}" if one["score"] else "", _source_text(one["source"]))
->>>>>>> surface
         for one in entries
     ]
     return [

@@ -60,20 +60,14 @@ def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> No
     assert found["counts"] == {"tool_calls": 0, "replies": 0, "turns": 0, "spend": 0, "total": 0}
     assert found["tool_calls"] == found["replies"] == found["turns"] == []
     assert found["spend"] == {
-<<<<<<< HEAD
         "spent_usd": "0",
         "reserved_usd": "0",
         "cap_usd": "20",
         "stopped": False,
-        "reached": False,
+        "cap_reached": False,
         "problem": "",
     }
-    assert found["more"] is False
-=======
-        "spent_usd": "0", "reserved_usd": "0", "cap_usd": "20", "stopped": False, "cap_reached": False, "problem": ""
-    }
     assert found["has_more"] is False
->>>>>>> surface
 
 
 def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
@@ -149,17 +143,11 @@ def test_what_went_through_a_binding_of_more_clearance_is_not_listed(
     headers = create_key_headers(client, acme, "admin")
     assert client.get("/v1/attention", headers=headers).json()["counts"]["total"] == 0
     decisions = {
-<<<<<<< HEAD
         f"attention/turns/{turn}": "redrive",
         f"attention/tool-calls/{call}": "done",
-        f"attention/sends/{send}": "send_again",
+        f"attention/replies/{send}": "send_again",
         f"tool-calls/{running}/cancel": "",
     }
-=======
-        f"attention/turns/{turn}": "redrive", f"attention/tool-calls/{call}": "done",
-        f"attention/replies/{send}": "send_again", f"tool-calls/{running}/cancel": "",
-    }
->>>>>>> surface
     for path, how in decisions.items():
         answer = client.post(f"/v1/{path}", json={"resolution": how} if how else None, headers=headers)
         assert answer.status_code == 404, path
@@ -372,17 +360,11 @@ def test_a_queue_that_is_away_delays_a_decision_and_loses_none(
         trouble.add_failed_turn(),
     )
     answers = [
-<<<<<<< HEAD
         settle("tool-calls", done, "done"),
         settle("tool-calls", again, "run_again"),
-        settle("sends", send, "send_again"),
+        settle("replies", send, "send_again"),
         settle("turns", turn, "redrive"),
     ]
-=======
-        settle("tool-calls", done, "done"), settle("tool-calls", again, "run_again"),
-        settle("replies", send, "send_again"), settle("turns", turn, "redrive"),
-    ]
->>>>>>> surface
     for answer in answers:
         assert answer.status_code == 200
         assert answer.json()["queued"] is False
@@ -480,7 +462,9 @@ def test_bad_input_is_refused_in_a_sentence(client: TestClient, acme: str, settl
         answer = client.post(f"/v1/attention/{kind}/{uuid4()}", json=body, headers=operator_headers(acme))
         assert answer.status_code == 422
     assert (
-        client.post(f"/v1/attention/{kind}/nobody", json={"resolution": right}, headers=operator_headers(acme)).status_code
+        client.post(
+            f"/v1/attention/{kind}/nobody", json={"resolution": right}, headers=operator_headers(acme)
+        ).status_code
         == 422
     )
 

@@ -62,21 +62,15 @@ def test_a_tenant_that_called_nobody_spent_nothing(client: TestClient, acme: str
     found = shown(client, days=2)
 
     assert found["today"] == {
-<<<<<<< HEAD
         "spent_usd": "0",
         "reserved_usd": "0",
         "cap_usd": "20",
-        "own_cap": False,
+        "has_own_cap": False,
         "warned_percent": 0,
         "stopped": False,
         "stopped_at": None,
         "stopped_by": None,
     }
-=======
-        "spent_usd": "0", "reserved_usd": "0", "cap_usd": "20", "has_own_cap": False, "warned_percent": 0,
-        "stopped": False, "stopped_at": None, "stopped_by": None,
-    }
->>>>>>> surface
     assert [day["day"] for day in found["days"]] == ["2026-03-02", "2026-03-01"]
     assert found["total"]["calls"] == 0
     assert found["total"]["by_binding"] == {}

@@ -120,12 +120,8 @@ def test_what_cannot_be_is_refused(
 
 def test_a_project_made_over_the_api_comes_with_its_context_document(client: TestClient, yard: dict[str, str]) -> None:
     made = client.post(
-<<<<<<< HEAD
         "/v1/entities",
-        json={"type": "project", "name": "Bridge", "key": "BR", "words": "A bridge by May."},
-=======
-        "/v1/entities", json={"type": "project", "name": "Bridge", "key": "BR", "context_text": "A bridge by May."},
->>>>>>> surface
+        json={"type": "project", "name": "Bridge", "key": "BR", "context_text": "A bridge by May."},
         headers=yard,
     )
     assert made.status_code == 201, made.text

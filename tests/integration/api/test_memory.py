@@ -90,19 +90,13 @@ def test_a_visitor_reads_what_is_remembered_and_from_which_words(
     told = own(someone)
     (fact,) = told["facts"]
     assert (fact["id"], fact["key"], fact["value"], fact["origin"], fact["agent"]) == (
-<<<<<<< HEAD
         made,
         "city",
         "Pune",
         "said",
         "Site desk",
     )
-    assert [(one["text"], one["session_id"], one["channel"]) for one in fact["said"]] == [
-=======
-        made, "city", "Pune", "said", "Site desk",
-    )
     assert [(one["text"], one["session_id"], one["channel"]) for one in fact["evidence_messages"]] == [
->>>>>>> surface
         ("I live in Pune.", session, "web")
     ]
     assert [(one["value"], one["ended"]) for one in fact["previous_values"]] == [("Mumbai", "contradicted")]
@@ -118,21 +112,14 @@ def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
     assert client.patch(path, json={"value": "Pune"}, headers=someone.headers).json() == {"id": made}
     changed = client.patch(path, json={"value": " Goa \n west"}, headers=someone.headers).json()["id"]
     (fact,) = own(someone)["facts"]
-<<<<<<< HEAD
-    assert (fact["id"], fact["value"], fact["origin"], fact["by_person"], fact["confidence"]) == (
+    assert (fact["id"], fact["value"], fact["origin"], fact["edited_by"], fact["confidence"]) == (
         changed,
         "Goa west",
         "edited",
         "user",
         1,
     )
-    assert [(one["value"], one["ended"]) for one in fact["earlier"]] == [("Pune", "edited")]
-=======
-    assert (fact["id"], fact["value"], fact["origin"], fact["edited_by"], fact["confidence"]) == (
-        changed, "Goa west", "edited", "user", 1,
-    )
     assert [(one["value"], one["ended"]) for one in fact["previous_values"]] == [("Pune", "edited")]
->>>>>>> surface
     assert client.patch(path, json={"value": "Delhi"}, headers=someone.headers).status_code == 404
 
 

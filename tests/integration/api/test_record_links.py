@@ -41,15 +41,11 @@ def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: 
     assert told["types"] == [{"type": "task", "name": "Task", "total": 2}]
     (second,) = [link for link in told["links"] if link["handle"] == "task/T-2"]
     assert second == {
-<<<<<<< HEAD
         "handle": "task/T-2",
         "name": "Order the concrete",
-        "kind": "task",
-        "kind_name": "Task",
+        "type": "task",
+        "type_name": "Task",
         "state": "done",
-=======
-        "handle": "task/T-2", "name": "Order the concrete", "type": "task", "type_name": "Task", "state": "done",
->>>>>>> surface
         "relations": [
             {"relation": "depends_on", "direction": "outgoing", "reads": "needs first"},
             {"relation": "depends_on", "direction": "incoming", "reads": "is needed first by"},

@@ -118,20 +118,15 @@ def test_what_was_closed_or_deleted_since_is_said(
     assert "the turn was begun anew here" in capsys.readouterr().out
     assert parlour("explain", str(talk[1]), "--diff", str(talk[1])) == 0
     assert "the two have little in common" in capsys.readouterr().out
-<<<<<<< HEAD
     found = {
         "step": 1,
         "recorded_hash": "h",
         "hash": "h",
-        "matches": True,
-        "forgotten": [],
+        "is_identical": True,
+        "erased": [],
         "withheld": [],
-        "gone": [{"table": "entities", "id": "7"}],
+        "deleted_sources": [{"table": "entities", "id": "7"}],
     }
-=======
-    found = {"step": 1, "recorded_hash": "h", "hash": "h", "is_identical": True, "erased": [], "withheld": [],
-             "deleted_sources": [{"table": "entities", "id": "7"}]}
->>>>>>> surface
     terminal.print_renderable(prompts.render_rebuilt(found))
     assert "deleted since: entities 7" in capsys.readouterr().out
     terminal.print_renderable(prompts.render_rebuilt({**found, "withheld": [{"layer": "calls", "text_hash": "x"}]}))

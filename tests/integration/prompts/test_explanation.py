@@ -48,7 +48,11 @@ def rewrite(desk: ConversationHarness, change: Callable[[PromptInputs], PromptIn
 
 def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarness, talk: list[UUID]) -> None:
     told = asked(desk, explain_turn, talk[1])
-    assert (told["turn"]["number"], told["turn"]["previous_turn_id"], told["turn"]["next_turn_id"]) == (2, str(talk[0]), None)
+    assert (told["turn"]["number"], told["turn"]["previous_turn_id"], told["turn"]["next_turn_id"]) == (
+        2,
+        str(talk[0]),
+        None,
+    )
     assert [one["step"] for one in told["steps"]] == [1, 2, 3]
     budgeted = desk.query(f"SELECT tokens_by_layer FROM llm_calls WHERE turn_id = '{talk[1]}' ORDER BY step")
     for step, (by_layer,) in zip(told["steps"], budgeted, strict=True):
@@ -67,15 +71,10 @@ def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarn
 def test_the_results_of_the_calls_are_candidates_of_the_step_that_was_told_of_them(
     desk: ConversationHarness, talk: list[UUID]
 ) -> None:
-<<<<<<< HEAD
     lots = [
-        [one["source"]["id"] for one in step["candidates"] if one["lot"] == "calls"]
+        [one["source"]["id"] for one in step["candidates"] if one["kind"] == "calls"]
         for step in asked(desk, explain_turn, talk[1])["steps"]
     ]
-=======
-    lots = [[one["source"]["id"] for one in step["candidates"] if one["kind"] == "calls"]
-            for step in asked(desk, explain_turn, talk[1])["steps"]]
->>>>>>> surface
     assert lots == [[], ["call_1"], ["call_1", "call_2"]]
     only = asked(desk, explain_turn, talk[1], 2)["steps"]
     assert [one["step"] for one in only] == [2]
@@ -101,7 +100,11 @@ def test_a_miss_is_told_with_its_cause_and_its_cost(desk: ConversationHarness, t
     desk.run_turn()
     ((third,),) = desk.query("SELECT id FROM turns WHERE number = 3")
     step = asked(desk, explain_turn, third)["steps"][0]
-    assert (step["refresh_causes"][0], step["cache_miss"]["layer"], step["cache_miss"]["cause"]) == ("cold", "tools", "cold")
+    assert (step["refresh_causes"][0], step["cache_miss"]["layer"], step["cache_miss"]["cause"]) == (
+        "cold",
+        "tools",
+        "cold",
+    )
     assert step["cache_miss"]["tokens"] > 1_000
     assert float(step["cache_miss"]["cost_usd"]) > 0
     assert step["cached"] == {"blocks": 0, "tokens": 0}

@@ -302,13 +302,8 @@ class TestRecords:
         assert len({one for _, one in held[0]} & {one for _, one in held[1]}) > 10
         assert not held[0] & held[1]
         first, second = talks
-<<<<<<< HEAD
-        first.desk.query("UPDATE ledger_texts SET words = NULL RETURNING 1")
-        assert not _again(first)["matches"]
-=======
         first.desk.query("UPDATE ledger_blobs SET words = NULL RETURNING 1")
         assert not _again(first)["is_identical"]
->>>>>>> surface
         assert _again(second)["text"] == whole(second.sent()[-1])
 
     def test_what_is_old_enough_goes_and_what_is_not_stays(self, talk: Talk) -> None:

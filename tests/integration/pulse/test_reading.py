@@ -15,18 +15,12 @@ NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
 
 def test_before_the_first_there_is_none_and_why_one_is_due(works: PulseApiHarness) -> None:
     found = works.get()
-<<<<<<< HEAD
-    assert (found["record"], found["name"], found["pulse"], found["withheld"]) == (
+    assert (found["record"], found["name"], found["pulse"], found["is_withheld"]) == (
         "project/NRS",
         "River station",
         None,
         False,
     )
-=======
-    assert (found["record"], found["name"], found["pulse"], found["is_withheld"]) == (
-        "project/NRS", "River station", None, False,
-    )
->>>>>>> surface
     assert "changed" in [one["cause"] for one in found["causes"]]
     assert found["stale_since"]
     assert found["changes_text"] == ""

@@ -25,14 +25,6 @@ def test_each_neighbour_comes_once_with_every_link_to_what_was_found(library: Kn
     assert {row.entity_key for row in found} == {"pour", "cure"}
     assert one.handle == "task/tower"
     assert sorted(canonical_json(link) for link in one.relations) == sorted(
-<<<<<<< HEAD
-        canonical_json({"of": of, "relation": relation, "direction": direction})
+        canonical_json({"record": of, "relation": relation, "direction": direction})
         for of, relation, direction in (("task/pour", "depends_on", "outgoing"), ("task/cure", "requires", "incoming"))
     )
-=======
-        canonical_json({"record": of, "relation": relation, "direction": direction})
-        for of, relation, direction in (
-            ("task/pour", "depends_on", "outgoing"), ("task/cure", "requires", "incoming")
-        )
-    )
->>>>>>> surface

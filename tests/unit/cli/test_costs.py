@@ -9,54 +9,38 @@ from rich.console import Console
 from parlour.cli import costs
 
 USED = {
-<<<<<<< HEAD
     "calls": 3,
-    "failed": 1,
-    "unpriced": 0,
+    "failed_calls": 1,
+    "unpriced_calls": 0,
     "input_tokens": 1000,
     "cache_read_tokens": 3000,
     "cache_write_tokens": 0,
     "output_tokens": 200,
-    "cache_hits": 75,
+    "cache_hit_percent": 75,
     "cost_usd": "0.5",
 }
-=======
-    "calls": 3, "failed_calls": 1, "unpriced_calls": 0, "input_tokens": 1000, "cache_read_tokens": 3000, "cache_write_tokens": 0,
-    "output_tokens": 200, "cache_hit_percent": 75, "cost_usd": "0.5",
-}
->>>>>>> surface
 
 
 def told(**changes: Any) -> dict[str, Any]:
     today = {
-<<<<<<< HEAD
         "spent_usd": "8",
         "reserved_usd": "0.5",
         "cap_usd": "20",
-        "own_cap": True,
+        "has_own_cap": True,
         "warned_percent": 0,
         "stopped": False,
         "stopped_at": None,
         "stopped_by": None,
     }
-=======
-        "spent_usd": "8", "reserved_usd": "0.5", "cap_usd": "20", "has_own_cap": True, "warned_percent": 0,
-        "stopped": False, "stopped_at": None, "stopped_by": None,
-    }
->>>>>>> surface
     days = [
         {"day": "2026-03-02", "spent_usd": "8", "unsettled_usd": "0", "degraded_turns": 2, **USED},
         {"day": "2026-03-01", "spent_usd": "4", "unsettled_usd": "0.3", "degraded_turns": 0, **USED},
     ]
     total = {
-<<<<<<< HEAD
         "spent_usd": "12",
         "unsettled_usd": "0.3",
-        "degraded": 2,
+        "degraded_turns": 2,
         **USED,
-=======
-        "spent_usd": "12", "unsettled_usd": "0.3", "degraded_turns": 2, **USED,
->>>>>>> surface
         "by_binding": {"desk": USED, "": {**USED, "cost_usd": "0.00001"}},
         "by_model": {"anthropic sonnet": USED},
         "by_purpose": {"turn": USED},

@@ -31,10 +31,9 @@ RECORD: dict[str, Any] = {
 LINKS: dict[str, Any] = {
     "links": [
         {
-<<<<<<< HEAD
             "handle": "task/T-1",
             "name": "Measure",
-            "kind": "task",
+            "type": "task",
             "state": "open",
             "due": "2026-12-04",
             "relations": [{"relation": "depends_on", "direction": "incoming"}],
@@ -42,14 +41,7 @@ LINKS: dict[str, Any] = {
         {
             "handle": "plan/P-1",
             "name": "Plan",
-            "kind": "plan",
-=======
-            "handle": "task/T-1", "name": "Measure", "type": "task", "state": "open", "due": "2026-12-04",
-            "relations": [{"relation": "depends_on", "direction": "incoming"}],
-        },
-        {
-            "handle": "plan/P-1", "name": "Plan", "type": "plan",
->>>>>>> surface
+            "type": "plan",
             "relations": [{"relation": "x", "direction": "outgoing"}],
         },
     ]

@@ -28,24 +28,17 @@ def a_turn(**changes: Any) -> dict[str, Any]:
         "first_token_ms": None,
     }
     turn = {
-<<<<<<< HEAD
         "id": "01a20071-4055-748d-8a5f-ff178b733394",
         "binding": "desk",
         "state": "answered",
         "degraded": False,
         "frozen_at": "2026-03-02T09:30:00+00:00",
         "finished_at": "2026-03-02T09:30:01.250000+00:00",
-        "inputs": [{"id": "1", "text": "When is\nthe pour?"}],
+        "input_messages": [{"id": "1", "text": "When is\nthe pour?"}],
         "stage_ms": {"model": 1000, "tools": 10},
         "tokens_by_layer": {"persona": 900, "tool_results": 300},
-        "calls": [call],
-        "tools": [],
-=======
-        "id": "01a20071-4055-748d-8a5f-ff178b733394", "binding": "desk", "state": "answered", "degraded": False,
-        "frozen_at": "2026-03-02T09:30:00+00:00", "finished_at": "2026-03-02T09:30:01.250000+00:00",
-        "input_messages": [{"id": "1", "text": "When is\nthe pour?"}], "stage_ms": {"model": 1000, "tools": 10},
-        "tokens_by_layer": {"persona": 900, "tool_results": 300}, "model_calls": [call], "tool_calls": [],
->>>>>>> surface
+        "model_calls": [call],
+        "tool_calls": [],
         "cost_usd": "0.01150000",
         "reply": {"text": "On 14 March [1].", "citations": [{"number": 1, "title": "Plan", "locator": ""}]},
     }

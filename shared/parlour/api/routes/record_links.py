@@ -56,9 +56,6 @@ def _links_json(caller: Caller, ref: UUID | str, type_filter: str | None, page_n
         "links": links,
         "page": page.page_number,
         "pages": page.page_count,
-<<<<<<< HEAD
-    }
-=======
     }
 
 
@@ -66,4 +63,3 @@ def _link_json(linked: LinkedRecord) -> JsonObject:
     """Tools say `kind` to models; the API says type and subtype, as everywhere else."""
     names = {"kind": "type", "type_key": "subtype"}
     return {names.get(name, name): value for name, value in linked.to_json().items()} | {"type_name": linked.type_name}
->>>>>>> surface

@@ -46,15 +46,10 @@ def read_statistics(
             "reads": one.reads,
             "cost_usd": f"{one.cost_usd:f}",
         }
-<<<<<<< HEAD
         for one in (
             store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ()
         )
     ]
-=======
-        for one in (store.list_most_expensive(tx, today, days, _MAX_EXPENSIVE) if principal.clearance >= RESTRICTED else ())
-    ]
->>>>>>> surface
     return {
         "now": _current_statistics(tx, default_cap, now),
         "total": _day_totals(rows),
