@@ -106,7 +106,9 @@ class MediaFetcher:
         if not noted and "stored" in outcome and self._is_erased(principal, database, message_id):
             self._objects.delete([_object_key(principal, message_id)])
             return False
-        log.info("media_processed", tenant_id=principal.tenant_id, message_id=message_id, outcome=_outcome_code(outcome))
+        log.info(
+            "media_processed", tenant_id=principal.tenant_id, message_id=message_id, outcome=_outcome_code(outcome)
+        )
         return "stored" in outcome
 
     def _is_erased(self, principal: Principal, database: Database, message_id: UUID) -> bool:
@@ -171,7 +173,7 @@ class MediaFetcher:
                     url = urljoin(url, got.headers["location"])
             except httpx2.RequestError as error:
                 raise ProviderUnavailable("the provider's files cannot be reached") from error
-        raise _FileRefused("redirected")
+        raise _FileRefused("too_many_redirects")
 
     def _open_stream(
         self, url: str, headers: Mapping[str, str], seconds: float
@@ -215,7 +217,7 @@ def _refusal(reason: str) -> tuple[JsonObject, AttachmentContent]:
 def _require_mime_type(data: bytes) -> str:
     kind = detect_mime_type(data)
     if kind is None:
-        raise _FileRefused("type_not_taken")
+        raise _FileRefused("unsupported_type")
     return kind
 
 

@@ -34,7 +34,7 @@ def store_tool_result(
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
     key = f"tool:{call.id}:{call.run_token}"
-    told: JsonObject = {"tool": call.name, "asked_with": call.arguments, "outcome": call.state}
+    told: JsonObject = {"tool": call.name, "arguments": call.arguments, "outcome": call.state}
     place = store.insert_tool_result(
         tx, turn_id=call.turn_id, id=new_id(now), body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
         provider_message_id=key, now=now, due_at=now + SWEEP_DELAY,

@@ -155,7 +155,7 @@ def _begin_or_resume(
     except NotFound:
         return _find_finished(tx, request)
     store.begin_erasure(
-        tx, ErasureRow(report.id, kind, target_id, report.requested_by, request.keep_records, "under way", report.to_json(), report.at)
+        tx, ErasureRow(report.id, kind, target_id, report.requested_by, request.keep_records, "running", report.to_json(), report.at)
     )  # fmt: skip
     begun = store.lock_running_erasure(tx, kind, target_id)
     if begun is None:  # somebody else's ended between the two
@@ -206,7 +206,7 @@ class _Erasure:
             self._delete_rows()
             if found := self._in_transaction(self._finish):
                 return found
-            self._apply_plan(SearchProgress(stage="over", is_rescan=True))
+            self._apply_plan(SearchProgress(stage="finished", is_rescan=True))
 
     def _in_transaction[R](self, work: Callable[[Transaction], R]) -> R:
         return self.dependencies.database.run(self.principal, work)

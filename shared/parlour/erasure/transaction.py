@@ -42,7 +42,7 @@ def revoke_leases(tx: Transaction, plan: ErasurePlan, now: datetime) -> None:
 
 def read_message_bodies(tx: Transaction, plan: ErasurePlan) -> list[str]:
     """What the messages say that lose their words."""
-    return store.read_texts(tx, "read_message_bodies", ids=plan.ids_of("messages", "emptied"))
+    return store.read_texts(tx, "read_message_bodies", ids=plan.ids_of("messages", "redacted"))
 
 
 def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) -> None:
@@ -53,14 +53,14 @@ def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) ->
     for row in plan.kept_rows:
         report.record_rows("kept", row.table_name, [row.id], "your records are kept")
     for month, hashes in texts.deleted.items():
-        report.record_rows("removed", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        report.record_rows("deleted", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
     for month, hashes in texts.redacted.items():
-        report.record_rows("emptied", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        report.record_rows("redacted", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
     report.record_rows(
-        "emptied", "ledgers", [f"{turn}/{step}" for turn, step in sorted(texts.records_naming_handles) if step >= 0]
+        "redacted", "ledgers", [f"{turn}/{step}" for turn, step in sorted(texts.records_naming_handles) if step >= 0]
     )
     report.record_rows(
-        "emptied", "pulse_ledgers", [one for one, step in sorted(texts.records_naming_handles) if step < 0]
+        "redacted", "pulse_ledgers", [one for one, step in sorted(texts.records_naming_handles) if step < 0]
     )
     report.object_keys = list(
         dict.fromkeys([*report.object_keys, *plan.object_keys, *(one.object_key for one in plan.archives)])
@@ -104,7 +104,7 @@ class ErasureTransaction:
         record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now, self.new_id)
         self._erase_facts_and_pulses()
         self._erase_prompt_texts()
-        if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "emptied"):
+        if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "redacted"):
             self._redact_conversations()
         if reach.target.kind == "user":
             store.execute(tx, "anonymise_users", ids=reach.ids_of("users"))
@@ -113,10 +113,14 @@ class ErasureTransaction:
         """Facts and episodes, Pulses, and what pinned briefings say."""
         tx, reach = self.tx, self.plan
         gone = self._unsupported_fact_ids()
-        earlier = store.read_ids(tx, "find_superseded_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        earlier = (
+            store.read_ids(tx, "find_superseded_facts", ids=gone) if gone and reach.target.kind == "message" else []
+        )
         if reach.target.kind == "fact":
             store.execute(tx, "record_fact_erasure", id=self.report.id, fact_id=reach.target.id, now=self.now)
-        store.execute(tx, "delete_facts", ids=gone, decisions=reach.ids_of("fact_decisions"), messages=reach.message_ids)
+        store.execute(
+            tx, "delete_facts", ids=gone, decisions=reach.ids_of("fact_decisions"), messages=reach.message_ids
+        )
         if earlier:
             self.report.record_rows("restored", "facts", store.read_ids(tx, "restore_facts", ids=earlier))
         store.execute(tx, "delete_pulse_texts", **reach.pulse_deletion_parameters())
@@ -152,7 +156,7 @@ class ErasureTransaction:
         """A conversation stays, without what was said in some turns; what is left of it is told anew."""
         tx, reach = self.tx, self.plan
         emptied, touched = (
-            reach.ids_of("messages", "emptied"),
+            reach.ids_of("messages", "redacted"),
             {str(one) for one in [*reach.affected_sessions, *reach.foreign_sessions]},
         )
         summaries = [one for one in reach.keys_of("summaries") if one.partition("/")[0] in touched]
@@ -173,7 +177,10 @@ class ErasureTransaction:
             now=self.now,
         )  # fmt: skip
         store.execute(
-            tx, "recount_anchors", sessions=[*reach.affected_sessions, *reach.foreign_sessions], each=_MESSAGES_PER_ANCHOR
+            tx,
+            "recount_anchors",
+            sessions=[*reach.affected_sessions, *reach.foreign_sessions],
+            each=_MESSAGES_PER_ANCHOR,
         )
         again = sorted({UUID(one.partition("/")[0]) for one in summaries})
         for session_id in again:

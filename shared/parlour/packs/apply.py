@@ -64,7 +64,7 @@ class ApplyResult:
         """The same as JSON: what the API answers."""
         kinds: JsonObject = {kind: _counts_json(tally) for kind, tally in self.counts.items()}
         left: list[Json] = [*self.not_in_pack[:MAX_HANDLES_LISTED]]
-        return {"tenant": self.tenant_slug, "changed": self.has_changes, "kinds": kinds, "left": left}
+        return {"tenant": self.tenant_slug, "changed": self.has_changes, "counts": kinds, "not_in_pack": left}
 
 
 def apply(
@@ -123,7 +123,7 @@ def apply(
 
 def _add_audit_entry(principal: Principal, tx: Transaction, applied: ApplyResult, now: datetime, new_id: NewId) -> None:
     """A handle names what only some may see: whoever reads the trail is told how many were kept."""
-    details: JsonObject = {**applied.to_json(), "left": len(applied.not_in_pack)}
+    details: JsonObject = {**applied.to_json(), "not_in_pack": len(applied.not_in_pack)}
     audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
 
 

@@ -118,7 +118,7 @@ class ToolCall:
         )  # fmt: skip
 
 
-ACCEPTED = "taken"
+ACCEPTED = "accepted"
 """The code of a running call that the tool took and answers later."""
 
 OVERDUE = "overdue"

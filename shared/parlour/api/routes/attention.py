@@ -64,7 +64,7 @@ def resolve_tool_call(call_id: UUID, body: ToolCallResolution, caller: Admin) ->
     with caller.transaction() as tx:
         ended = calls.resolve_call(caller.principal, tx, call_id, body.resolution, caller.now)
         wake = _record_results(caller, tx, [ended] if ended else [])
-        _add_audit_entry(caller, tx, "tool_call.resolved", f"tool_call:{call_id}", {"how": body.resolution})
+        _add_audit_entry(caller, tx, "tool_call.resolved", f"tool_call:{call_id}", {"resolution": body.resolution})
     if ended:
         return _resolved("Marked as done. The conversation continues.", wake)
     message = calls.dispatch_message(caller.principal.tenant_id, call_id, int(caller.now.timestamp()))
@@ -77,7 +77,7 @@ def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> Json
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
         unsent = outbox.resolve_reply(who, tx, outbox_id, body.resolution, caller.now)
-        _add_audit_entry(caller, tx, "reply.resolved", f"outbox:{outbox_id}", {"how": body.resolution})
+        _add_audit_entry(caller, tx, "reply.resolved", f"outbox:{outbox_id}", {"resolution": body.resolution})
     arrived = body.resolution == "arrived"
     if unsent is None:
         return _resolved("Marked as sent." if arrived else "Dismissed. The reply will not be sent.")

@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-type Origin = Literal["said", "extracted", "consolidated", "edited"]
+type Origin = Literal["stated", "extracted", "consolidated", "edited"]
 """said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
 
 type AcceptedDecision = Literal["new", "same", "refines", "contradicts", "retracted"]
 """What changes something: a first value, the one that is known, a fuller one, another one, none any more."""
 
 type RejectedDecision = Literal[
-    "duplicate", "weaker", "older", "nothing_to_end", "below_floor", "not_users_own", "not_stated", "unknown_message",
+    "duplicate", "weaker", "older", "nothing_to_retract", "low_confidence", "not_in_user_text", "not_stated", "unknown_message",
     "sensitive", "malformed",
 ]  # fmt: skip
 """What changes nothing, and why.
@@ -29,7 +29,7 @@ sensitive        a password, a card, a number of an identity paper: never kept.
 malformed        it could not be read, or there was no answer for the reason beside it.
 """
 
-type FactDecision = AcceptedDecision | RejectedDecision | Literal["crowded_out"]
+type FactDecision = AcceptedDecision | RejectedDecision | Literal["evicted"]
 """crowded_out: a known fact ended, for there were too many."""
 
 MIN_CONFIDENCE = 0.6

@@ -54,7 +54,7 @@ def build_anchor(
     about = f"{lead}: about {', '.join(topics)}" if topics else lead
     lines = _select_lines([one for _, one in spoken], agent_name, MAX_ANCHOR_TOKENS - count_tokens(about))
     metadata: JsonObject = {
-        "kind": "anchor", "lead": 0, "from_turn": turns[0].number, "to_turn": turns[-1].number,
+        "kind": "anchor", "prefix_length": 0, "from_turn": turns[0].number, "to_turn": turns[-1].number,
         "date": spoken[-1][1].sent_at.date().isoformat(),
     }  # fmt: skip
     return RowDraft("summary_anchor", number, title, "\n".join([about, *lines]), classification, metadata)
