@@ -222,12 +222,12 @@ def test_news_that_overtake_the_commit_wait_for_it_and_are_gone_then(desk: Outbo
 
     assert sending(desk, phone, outbox_id).state == "sent"
     assert desk.find_delivery(outbox_id).state == "read"
-    assert desk.query("SELECT * FROM early_statuses") == []
+    assert desk.query("SELECT * FROM pending_delivery_updates") == []
 
 
 def test_news_of_nobodys_message_are_not_kept(desk: OutboxHarness, phone: Phone) -> None:
     assert not told(desk, "of-another-tool", "delivered")
-    assert desk.query("SELECT * FROM early_statuses") == []
+    assert desk.query("SELECT * FROM pending_delivery_updates") == []
 
 
 def test_a_day_after_the_user_wrote_a_reply_is_held(

@@ -146,7 +146,7 @@ def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObjec
     assert told["finished"]
     assert told["objects"] == dry["objects"]
     assert desk.query("SELECT count(*) FROM messages WHERE body = 'On Monday, then.'") == [(1,)]
-    assert desk.query("SELECT id::text, state FROM forgettings") == [(told["id"], "done")]
+    assert desk.query("SELECT id::text, state FROM erasures") == [(told["id"], "done")]
     assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.forgotten'") == [(1,)]
     kind = cast("Kind", told["kind"])
     assert scene.forget(kind)["id"] == told["id"]

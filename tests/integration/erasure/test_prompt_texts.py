@@ -57,7 +57,7 @@ def test_a_long_one_is_named_as_forgotten_by_the_prompts_of_who_says_it_too(
         one.say("And who pours on Monday?", text_answer("The night shift."))
     assert again(talk)["matches"]
     assert again(other)["forgotten"]
-    assert aviary.desk.query("SELECT count(*) FROM ledger_blobs WHERE words IS NULL") > [(0,)]
+    assert aviary.desk.query("SELECT count(*) FROM ledger_texts WHERE text IS NULL") > [(0,)]
     assert LINE in other.next_prompt()
 
 
@@ -80,5 +80,5 @@ def test_where_not_all_records_were_looked_through_what_others_count_on_is_known
     layers = made_again["forgotten"]
     assert isinstance(layers, list)
     named = {str(one["words"]) for one in layers if isinstance(one, dict)}
-    assert named <= {str(key) for (key,) in desk.query("SELECT hash FROM ledger_blobs WHERE words IS NULL")}
+    assert named <= {str(key) for (key,) in desk.query("SELECT hash FROM ledger_texts WHERE text IS NULL")}
     assert len(named) == 1  # the line; the other was said in the last turn and stood in no prompt

@@ -202,7 +202,7 @@ def told_to_others(aviary: ErasureFixture) -> None:
     ):
         desk.query(
             "INSERT INTO pulse_versions (tenant_id, entity_id, level, version, markdown, statements, citations,"
-            f" told_of, fingerprint, model, generated_at) SELECT tenant_id, id, 1, {version}, '{text}', '[]', '[]',"
+            f" source_ids, fingerprint, model, generated_at) SELECT tenant_id, id, 1, {version}, '{text}', '[]', '[]',"
             f" ARRAY['{told_of}'], '', '', now() FROM entities WHERE key = 'R-05' RETURNING 1"
         )
 

@@ -62,7 +62,7 @@ def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster,
                     " VALUES (%s, 'a', 'A', now(), now())", (tenant,))  # fmt: skip
         app.execute("INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
                     " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())", (tenant, row))  # fmt: skip
-        insert = "INSERT INTO embeddings (tenant_id, row_id, model, vector) VALUES (%s, %s, 'mini@3', %s::vector)"
+        insert = "INSERT INTO embeddings (tenant_id, row_id, space, vector) VALUES (%s, %s, 'mini@3', %s::vector)"
         with pytest.raises(psycopg.errors.DataException), app.transaction():
             app.execute(insert, (tenant, row, "[1,2]"))
         app.execute(insert, (tenant, row, "[1,2,3]"))
@@ -79,7 +79,7 @@ def test_search_finds_the_same_without_an_index_and_with_one(
         for row, vector in zip(rows, ("[0,0,1]", "[1,0,0]", "[1,1,0]"), strict=True):
             app.execute("INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, created_at)"
                         " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())", (tenant, row))  # fmt: skip
-            app.execute("INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+            app.execute("INSERT INTO embeddings (tenant_id, row_id, space, vector)"
                         " VALUES (%s, %s, 'mini@3', %s::vector)", (tenant, row, vector))  # fmt: skip
     assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]
     with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:

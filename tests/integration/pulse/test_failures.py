@@ -50,7 +50,7 @@ def test_the_old_text_stays_and_says_why(site: PulseHarness, writings: list[Scri
     )
     assert list(site.pending_changes().causes) == ["changed"]
     assert site.day_total("failed") == 1
-    outcomes = site.desk.query("SELECT outcome, version FROM pulse_ledgers ORDER BY at")
+    outcomes = site.desk.query("SELECT outcome, version FROM pulse_ledgers ORDER BY created_at")
     assert outcomes == [("written", 1), (problem, None)]
 
 

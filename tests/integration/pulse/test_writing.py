@@ -103,7 +103,7 @@ def test_a_siblings_row_that_newly_outranks_another_has_it_written_again(site: P
     row = site.desk.query(
         "SELECT r.id FROM context_rows r JOIN entities e ON e.id = r.entity_id"
         " WHERE r.kind = 'snapshot' AND e.key LIKE 'far-%' AND r.id NOT IN"
-        " (SELECT substr(one, 14)::uuid FROM pulses, unnest(told_of) AS one WHERE one LIKE 'context_rows/%') LIMIT 1"
+        " (SELECT substr(one, 14)::uuid FROM pulses, unnest(source_ids) AS one WHERE one LIKE 'context_rows/%') LIMIT 1"
     )
     assert row
     site.desk.query(
@@ -229,7 +229,7 @@ def test_versions_are_kept_with_what_they_were_written_for(site: PulseHarness) -
     site.change("site/harbour", place="the east quay")
     site.sweep()
     site.run_writers()
-    rows = site.desk.query("SELECT version, marks, causes FROM pulse_versions ORDER BY version")
+    rows = site.desk.query("SELECT version, mark_count, causes FROM pulse_versions ORDER BY version")
     assert [row[0] for row in rows] == [1, 2]
     assert rows[1][1] == 1
     assert [one["cause"] for one in rows[1][2]] == ["changed"]  # type: ignore[attr-defined]
