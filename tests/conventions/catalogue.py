@@ -9,7 +9,7 @@ type Superuser = psycopg.Connection[Any]
 WITHOUT_TENANT = {"schema_migrations"}
 """Tables that hold nothing of a tenant's."""
 
-SHARED_READING = {"routes", "work_due"}
+SHARED_READING = {"routing_keys", "work_due"}
 """Tables whose rows say where a tenant is or when it has work, not what it has: read before a tenant is known."""
 
 ISOLATED = {"isolated": "(tenant_id = ( SELECT current_tenant() AS current_tenant))"}
@@ -46,7 +46,7 @@ def permissive_policies(superuser: Superuser) -> set[str]:
         """
         SELECT p.polrelid::regclass::text || '.' || p.polname
           FROM pg_policy p
-         WHERE NOT (p.polrelid IN ('routes'::regclass, 'work_due'::regclass) AND p.polcmd = 'r')
+         WHERE NOT (p.polrelid IN ('routing_keys'::regclass, 'work_due'::regclass) AND p.polcmd = 'r')
            AND NOT (p.polname = 'keyword_search' AND p.polcmd = 'r'
                     AND p.polroles = ARRAY['parlour_search'::regrole::oid])
            AND (COALESCE(pg_get_expr(p.polqual, p.polrelid), 'x') NOT IN ('x', %(isolated)s)

@@ -52,8 +52,8 @@ class WebConversation:
             ("user_id, binding_id", "s.user_id, s.binding_id") if scope == "user" else ("team_id", "b.team_id")
         )  # fmt: skip
         self.desk.query(
-            f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, messages, valid_from,"
-            " sure_at, created_at, session_id, valid_until, ended, superseded_by)"
+            f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, message_ids, valid_from,"
+            " last_confirmed_at, created_at, session_id, valid_until, end_reason, superseded_by)"
             f" SELECT s.tenant_id, '{made}', '{scope}', {whose}, '{key}', '{value}', 0.9, 'said', {_array(*messages)},"
             f" now(), now(), now(), s.id, {ended} FROM sessions s JOIN bindings b ON b.id = s.binding_id"
             f" WHERE s.id = '{self.session}' RETURNING id"

@@ -197,7 +197,7 @@ def _plan_query(plan: ErasurePlan) -> ErasureQuery:
     sources = set(_source_query(plan.source_ids()).sources)
     sources |= {(table, str(one)) for table in ("pulses", "pulse_changes") for one in plan.affected_pulse_records}
     sources |= {
-        (table, str(one)) for table in ("agent_states", "summaries", "kept_verbatim") for one in plan.affected_sessions
+        (table, str(one)) for table in ("agent_states", "summaries", "summary_key_details") for one in plan.affected_sessions
     }
     sources |= {("turns", str(one)) for one in plan.turns}  # what was called in them, as history tells of it
     return ErasureQuery(sources, {str(one) for one in plan.turns})

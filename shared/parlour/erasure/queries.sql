@@ -47,7 +47,7 @@ SELECT 'users' AS place, id::text AS id FROM who
  UNION ALL SELECT 'episodes', id::text FROM episodes WHERE user_id = ANY(ARRAY(SELECT id FROM who))
  UNION ALL SELECT 'extractions', session_id::text FROM session_memory_state WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'summaries', session_id || '/' || version FROM summaries WHERE session_id = ANY(ARRAY(SELECT id FROM s))
- UNION ALL SELECT 'kept_verbatim', id::text FROM summary_key_details WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'summary_key_details', id::text FROM summary_key_details WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'agent_states', session_id::text FROM agent_states WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'archived_messages', id::text FROM archived_messages WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'session_prompts', session_id::text FROM session_prompts WHERE session_id = ANY(ARRAY(SELECT id FROM s))
@@ -203,7 +203,7 @@ SELECT 'facts' AS place, id::text AS id FROM facts WHERE message_ids && %(messag
  UNION ALL SELECT 'embeddings', row_id || '/' || space FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
  UNION ALL SELECT 'summaries', s.session_id || '/' || s.version
              FROM t JOIN summaries s ON s.session_id = t.session_id AND s.until_turn >= t.number
- UNION ALL SELECT 'kept_verbatim', k.id::text
+ UNION ALL SELECT 'summary_key_details', k.id::text
              FROM t JOIN summary_key_details k ON k.session_id = t.session_id AND k.last_turn >= t.number
  UNION ALL SELECT 'agent_states', a.session_id::text FROM t JOIN agent_states a ON a.session_id = t.session_id
  UNION ALL SELECT 'session_prompts', p.session_id::text FROM t JOIN session_prompts p ON p.session_id = t.session_id;
@@ -300,7 +300,7 @@ SELECT 'episodes' AS place, id::text AS id FROM e
  UNION ALL SELECT 'embeddings', row_id || '/' || space FROM embeddings WHERE row_id = ANY(ARRAY(SELECT id FROM r))
  UNION ALL SELECT 'summaries', session_id || '/' || version FROM summaries
             WHERE session_id = ANY(%(sessions)s::uuid[]) AND text ILIKE ANY(%(patterns)s::text[])
- UNION ALL SELECT 'kept_verbatim', id::text FROM summary_key_details
+ UNION ALL SELECT 'summary_key_details', id::text FROM summary_key_details
             WHERE session_id = ANY(%(sessions)s::uuid[]) AND text ILIKE ANY(%(patterns)s::text[]) AND from_agent
  UNION ALL SELECT 'agent_states', session_id::text FROM agent_states
             WHERE session_id = ANY(%(sessions)s::uuid[]) AND state::text ILIKE ANY(%(patterns)s::text[])

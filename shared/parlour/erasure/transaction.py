@@ -53,9 +53,9 @@ def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) ->
     for row in plan.kept_rows:
         report.record_rows("kept", row.table_name, [row.id], "your records are kept")
     for month, hashes in texts.deleted.items():
-        report.record_rows("deleted", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        report.record_rows("deleted", "ledger_texts", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
     for month, hashes in texts.redacted.items():
-        report.record_rows("redacted", "ledger_blobs", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        report.record_rows("redacted", "ledger_texts", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
     report.record_rows(
         "redacted", "ledgers", [f"{turn}/{step}" for turn, step in sorted(texts.records_naming_handles) if step >= 0]
     )
@@ -171,7 +171,7 @@ class ErasureTransaction:
         store.execute(tx, "redact_messages", ids=emptied)
         titled = reach.affected_sessions if reach.target.kind == "message" else []
         store.execute(
-            tx, "delete_session_memory", episodes=reach.ids_of("episodes"), kept=reach.ids_of("kept_verbatim"),
+            tx, "delete_session_memory", episodes=reach.ids_of("episodes"), kept=reach.ids_of("summary_key_details"),
             sessions=reach.affected_sessions, states=reach.ids_of("agent_states"), titled=titled, summaries=summaries,
             saying=reach.retitled_sessions, firsts=[min(reach.redacted_turn_numbers.get(one, ()), default=None) for one in reach.affected_sessions],
             now=self.now,

@@ -400,7 +400,7 @@ def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
         ("episodes", "'{user}', binding_id, id, 'They met.', now(), now(), now()"),
     ):
         columns = {
-            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, sure_at, created_at",
+            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, last_confirmed_at, created_at",
             "episodes": "user_id, binding_id, session_id, text, from_at, until_at, created_at",
         }[table]
         told = values.replace("{user}", str(visitor.id))

@@ -29,7 +29,7 @@ from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedde
 from tests.conversation_harness import ConversationHarness, WordEmbedder
 from tests.inbound_media import FakeMediaBucket
 
-_COUNTED = frozenset({"ledger_blobs"})
+_COUNTED = frozenset({"ledger_texts"})
 """Tables of which a report says only how many rows went."""
 
 CANARY = re.compile(r"CANARY-\d{2,3}X", re.IGNORECASE)
@@ -133,19 +133,19 @@ class ErasureFixture:
         team's, a decision, an episode with its row."""
         bird, insert, new = self.canary, partial(self.plant_row, beside), self.new_id
         own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
-        fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
+        fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
         insert(
-            "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact
+            "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", message_ids=said, **fact
         )
         insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'",
-               value=f"'{bird('a fact of the team')}'", messages=said, **fact)  # fmt: skip
+               value=f"'{bird('a fact of the team')}'", message_ids=said, **fact)  # fmt: skip
         insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
-               reason=f"'{bird('a decision')}'", messages=said, at=at)  # fmt: skip
+               reason=f"'{bird('a decision')}'", message_ids=said, decided_at=at)  # fmt: skip
         row = new()
         insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",
                content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
         insert("episodes", id=new(), **own, session_id="s.id", text=f"'{bird('an episode')}'", from_at=at, until_at=at,
-               messages=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
+               message_ids=said, row_id=f"{row}::uuid", created_at=at)  # fmt: skip
 
     def new_id(self) -> str:
         """A new id in SQL."""
@@ -232,8 +232,8 @@ def unreported_rows(
 ) -> list[Named]:
     """The rows that went, or lost a canary, and of which the report says nothing, or something else."""
     fates = _actions_by_row(report)
-    gone = {one: "removed" for one in before if one not in after}
-    emptied = {one: "emptied" for one in before if one in after and before[one] - after[one]}
+    gone = {one: "deleted" for one in before if one not in after}
+    emptied = {one: "redacted" for one in before if one in after and before[one] - after[one]}
     told = {one: fate for one, fate in (gone | emptied).items() if one[0] not in _COUNTED}
     return sorted(one for one, fate in told.items() if fate not in fates.get(one, set()))
 

@@ -135,7 +135,7 @@ def forgotten(
 def named(report: JsonObject) -> set[tuple[str, str]]:
     """Every row of a report; texts are only counted, and where some went unseen they are emptied."""
     rows = cast("list[dict[str, Any]]", report["rows"])
-    return {(row["table"], "" if row["table"] == "ledger_blobs" else one) for row in rows for one in row["ids"]}
+    return {(row["table"], "" if row["table"] == "ledger_texts" else one) for row in rows for one in row["ids"]}
 
 
 def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObject) -> None:
@@ -217,7 +217,7 @@ def test_without_time_to_read_all_of_their_own_prompts_nothing_goes_yet(
     before = aviary.canaries_by_table()
     with pytest.raises(ErasureUnfinished):
         scene.forget("user", seconds_left=lambda: 7.5)
-    assert {where: seen for where, seen in aviary.canaries_by_table().items() if where != "table forgettings"} == before
+    assert {where: seen for where, seen in aviary.canaries_by_table().items() if where != "table erasures"} == before
     told: JsonObject | None = None
     while told is None:
         asked += 1

@@ -55,9 +55,9 @@ def remembered(aviary: ErasureFixture, message: UUID) -> None:
            content_hash="''", session_id="s.id", created_at="t.frozen_at")  # fmt: skip
     insert("summaries", session_id="s.id", version="1", until_turn="t.number", text=f"'{bird('a summary')}'",
            created_at=at)  # fmt: skip
-    insert("kept_verbatim", id=new(), session_id="s.id", message_id=f"'{message}'::uuid", turn="1",
+    insert("summary_key_details", id=new(), session_id="s.id", message_id=f"'{message}'::uuid", first_turn="1",
            last_turn="t.number", kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'",
-           ours="false", untold="true", created_at=at)  # fmt: skip
+           from_agent="false", missing_from_summary="true", created_at=at)  # fmt: skip
     insert("agent_states", session_id="s.id", state=f"'{json.dumps({'notes': [bird('state')]})}'::jsonb", updated_at=at)
 
 

@@ -25,17 +25,17 @@ OTHER = "+919800000002"
 SAYS_NOTHING_OF_PEOPLE = frozenset({
     # The tenant's own, and what nobody but its operators writes.
     "agents", "api_keys", "audit_log", "bindings", "config_versions", "entity_types", "humans", "members",
-    "reembeddings", "routes", "schema_migrations", "secrets", "teams", "tenants", "token_factors", "tools",
+    "reembeddings", "routing_keys", "schema_migrations", "secrets", "teams", "tenants", "token_factors", "tools",
     # Files are operators'; what people send are attachments.
     "files",
     # Ids, hashes, numbers, times, words of our own and of providers.
-    "archived_messages", "channel_identities", "early_statuses", "edges", "embeddings", "forgettings", "llm_calls",
-    "outbox_parts", "pulse_ledgers", "pulse_marks", "pulse_states", "spend_reservations",
+    "archived_messages", "channel_identities", "edges", "embeddings", "erasures", "llm_calls",
+    "outbox_parts", "pending_delivery_updates", "pulse_ledgers", "pulse_marks", "pulse_states", "spend_reservations",
 })  # fmt: skip
 """Tables with texts, none of which is what people said. A table that is neither among these nor has a canary fails."""
 
 
-NAMES_WHO_WENT = frozenset({"audit_log", "entities", "forgettings"})
+NAMES_WHO_WENT = frozenset({"audit_log", "entities", "erasures"})
 """Tables in which the id of whoever was forgotten stays, and leads nowhere: as who changed what others have, too."""
 
 
@@ -126,20 +126,20 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
     beside = f"WHERE {whose}"
     insert, new = partial(aviary.plant_row, beside), aviary.new_id
     said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
-    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
+    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
     aviary.plant_memory(beside, said, at)
     insert(
-        "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('an old fact')}'", messages=said,
-        valid_until=at, ended="'contradicted'", **fact,
+        "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('an old fact')}'", message_ids=said,
+        valid_until=at, end_reason="'contradicted'", **fact,
     )  # fmt: skip
     insert("summaries", session_id="s.id", version="1", until_turn="3", text=f"'{bird('a summary')}'", created_at=at)
-    insert("kept_verbatim", id=new(), session_id="s.id", message_id=f"'{message[0]}'::uuid", turn="1", last_turn="1",
-           kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'", ours="false", untold="true",
+    insert("summary_key_details", id=new(), session_id="s.id", message_id=f"'{message[0]}'::uuid", first_turn="1", last_turn="1",
+           kind="'identifier'", value=f"'{bird('kept')}'", text=f"'{bird('kept words')}'", from_agent="false", missing_from_summary="true",
            created_at=at)  # fmt: skip
     insert("context_rows", id=new(), kind="'summary_anchor'", title="'anchor'", content=f"'{bird('an anchor')}'",
            content_hash="''", session_id="s.id", created_at=at)  # fmt: skip
-    insert("extractions", session_id="s.id")
+    insert("session_memory_state", session_id="s.id")
     insert("work_due", kind="'consolidation'", id="s.id", due_at=at, problem=f"'{bird('a problem')}'")
     failed = f"UPDATE work_due SET problem = '{bird('a problem of the extractor')}' WHERE kind = 'memory'"
     desk.query(f"{failed} AND id = '{session}' RETURNING 1")
@@ -150,7 +150,7 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
     key = f"tenant/{desk.tenant_id}/archive/{session}/one.jsonl"
     aviary.bucket.objects[key] = json.dumps({"id": "x", "body": bird("an archive")}).encode()
     insert("archived_messages", id=new(), session_id="s.id", object_key=f"'{key}'", first_position="1",
-           last_position="1", from_at=at, until_at=at, messages="1", size_bytes="1", sha256="''",
+           last_position="1", from_at=at, until_at=at, message_count="1", size_bytes="1", sha256="''",
            created_at=at)  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def told_to_others(aviary: ErasureFixture) -> None:
     desk, bird = aviary.desk, aviary.canary
     ((crate,),) = desk.query("SELECT id FROM entities WHERE name LIKE 'Crate CANARY-%'")
     ((changed, said),) = desk.query("SELECT id, properties ->> 'response' FROM entities WHERE key = 'R-03'")
-    asked = "(tenant_id, id, entity_id, question, asked_by, level, asked_at, told_of, markdown)"
+    asked = "(tenant_id, id, entity_id, question, asked_by, level, asked_at, source_ids, markdown)"
     for told_of, answer in (
         (f"entities/{crate}", bird("an answer to somebody else")),
         (f"entities/{changed}", f"{said} That is {bird('an answer about a changed record')}."),

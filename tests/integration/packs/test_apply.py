@@ -23,7 +23,7 @@ type Count = Callable[[Principal, str], int]
 type NewId = Callable[[datetime], UUID]
 
 TABLES = (
-    *("tenants", "secrets", "humans", "teams", "agents", "tools", "entity_types", "bindings", "routes"),
+    *("tenants", "secrets", "humans", "teams", "agents", "tools", "entity_types", "bindings", "routing_keys"),
     *("entities", "edges", "documents", "context_rows", "embeddings", "config_versions", "audit_log"),
 )
 

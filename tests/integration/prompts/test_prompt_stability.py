@@ -366,7 +366,7 @@ class TestTokens:
         other = Talk(talk.desk)
         other.ask("Where do we stand?")
         other.ask("And now?")
-        kept = "SELECT cache_state -> 'factors' FROM session_prompts WHERE session_id"
+        kept = "SELECT cache_state -> 'token_factors' FROM session_prompts WHERE session_id"
         assert talk.desk.query(f"{kept} = '{talk.session}'") == [(None,)]
         assert talk.desk.query(f"{kept} = '{other.session}'") == [({"latin": 0.65},)]
         assert other.told()["tokens"] < before

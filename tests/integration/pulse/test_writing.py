@@ -62,7 +62,7 @@ def test_what_it_costs_is_reserved_settled_and_noted(site: PulseHarness) -> None
     site.refresh()
     ((purpose, cost),) = site.desk.query("SELECT purpose, cost_usd FROM llm_calls")
     assert purpose == "pulse"
-    assert cost == site.pulse_column("cost_usd") == site.day_total("cost_usd") == site.state_column("cost_usd")
+    assert cost == site.pulse_column("cost_usd") == site.day_total("cost_usd") == site.state_column("last_cost_usd")
     assert site.desk.query("SELECT spent_usd FROM spend_days") == [(cost,)]
     assert site.desk.query("SELECT count(*) FROM spend_reservations") == [(0,)]
 
@@ -113,7 +113,7 @@ def test_a_siblings_row_that_newly_outranks_another_has_it_written_again(site: P
     assert site.pending_changes().since is None
     site.refresh()
     assert len(site.model.requests) == 2
-    assert f"context_rows/{row[0][0]}" in site.pulse_column("told_of")
+    assert f"context_rows/{row[0][0]}" in site.pulse_column("source_ids")
 
 
 def test_the_newest_file_is_told_of_however_many_rows_are_nearer(site: PulseHarness) -> None:
@@ -272,4 +272,4 @@ def test_only_what_holds_is_shown(site: PulseHarness) -> None:
     ]
     site.refresh()
     assert site.pulse_column() == "- The office stands at the north quay. [1]"
-    assert site.pulse_column("dropped") == {"unknown_source": 1, "number": 1}
+    assert site.pulse_column("rejected_statements") == {"unknown_source": 1, "unsupported_number": 1}

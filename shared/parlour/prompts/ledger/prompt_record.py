@@ -46,7 +46,7 @@ _TENANT_KINDS = frozenset(lot for lot in SourceKind if lot.layer in {*_TENANT_LA
 }
 
 #: Sources whose ids begin with the session's: "session/rest".
-_SESSION_TABLES = frozenset({"agent_states", "summaries", "kept_verbatim"})
+_SESSION_TABLES = frozenset({"agent_states", "summaries", "summary_key_details"})
 
 #: The key of a handle whose record was erased; it leads to nothing.
 _ERASED_KEY = "erased"

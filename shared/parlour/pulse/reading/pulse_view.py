@@ -19,7 +19,7 @@ from parlour.records import crud, staleness
 from parlour.records.record import RecordRef
 
 _HIDDEN_STATE: dict[str, Any] = {
-    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "dead": False,
+    "due_at": None, "waiting_for": None, "problem": None, "problem_at": None, "failures": 0, "is_given_up": False,
 }  # fmt: skip
 """What somebody hears who may know of no change that a text is to tell of: also when it would be, would betray one."""
 
@@ -28,7 +28,7 @@ _HIDDEN_PROBLEM: dict[str, Any] = {
     "problem": None,
     "problem_at": None,
     "failures": 0,
-    "dead": False,
+    "is_given_up": False,
 }
 """What somebody hears whose own text was written, while one of a higher level could not be."""
 
@@ -184,8 +184,8 @@ def _visible_marks(row: PulseViewRow, changes: Sequence[ChangeSincePulse], clear
 
 def _parse_pulse(row: PulseViewRow) -> Pulse:
     kept = row.pulse or {}
-    moments = (datetime.fromisoformat(str(kept[name])) for name in ("read_at", "generated_at", "checked_at"))
-    told = kept["told_of"]
+    moments = (datetime.fromisoformat(str(kept[name])) for name in ("sources_read_at", "generated_at", "checked_at"))
+    told = kept["source_ids"]
     return Pulse(
         row.id, int(str(kept["level"])), int(str(kept["version"])), str(kept["markdown"]),
         tuple(map(Statement.from_json, _json_objects(kept["statements"]))),
