@@ -170,7 +170,7 @@ _TURN = Query(
     "bench.turn",
     "A turn that is over.",
     """
-INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, attempts, frozen_at, finished_at, config)
+INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, attempt_count, frozen_at, finished_at, config)
 SELECT current_tenant(), %(id)s, s.id, s.binding_id, %(number)s, 'answered', 1, %(now)s, %(now)s, '{}'
   FROM sessions s WHERE s.id = %(session_id)s
 """,

@@ -108,7 +108,7 @@ class Player:
             self._turn(session, self.opened[place], turn)
         self._work_until(self.month.turns[-1].at + _AFTERWARDS)
         found = self._found()
-        self.desk.query(f"DELETE FROM routes WHERE tenant_id = '{self.desk.tenant_id}' RETURNING key")
+        self.desk.query(f"DELETE FROM routing_keys WHERE tenant_id = '{self.desk.tenant_id}' RETURNING key")
         return found
 
     def _turn(self, session: Session, session_id: UUID, turn: Turn) -> None:
@@ -290,7 +290,7 @@ def _squashed(text: str) -> str:
 
 
 _FACTS = """
-SELECT f.id, f.user_id, f.key, f.value, f.origin, f.valid_from, f.valid_until, f.ended,
+SELECT f.id, f.user_id, f.key, f.value, f.origin, f.valid_from, f.valid_until, f.end_reason,
        (SELECT array_agg(t.frozen_at ORDER BY t.frozen_at) FROM recalls r JOIN turns t ON t.id = r.turn_id
          WHERE r.fact_id = f.id)
   FROM facts f WHERE f.user_id IS NOT NULL ORDER BY f.created_at, f.id

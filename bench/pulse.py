@@ -52,14 +52,14 @@ VALUES (current_tenant(), gen_random_uuid(), 'project', 'Project', '{"pulse": "a
 """
 _RECORDS = """
 WITH made AS (
-    INSERT INTO entities (tenant_id, id, type_id, key, name, created_at, updated_at, stale_since, stale_causes, marks)
+    INSERT INTO entities (tenant_id, id, type_id, key, name, created_at, updated_at, stale_since, stale_causes, stale_mark_count)
     SELECT current_tenant(), gen_random_uuid(), t.id, 'P-' || n, 'Project number ' || n, %(now)s, %(now)s,
            CASE WHEN n <= %(stale)s THEN %(now)s::timestamptz - n * interval '1 second' - interval '1 minute' END,
            CASE WHEN n <= %(stale)s THEN '{changed}'::text[] ELSE '{}' END, (n <= %(stale)s)::int
       FROM generate_series(%(first)s::int, %(last)s::int) AS n, entity_types t
     RETURNING tenant_id, id, stale_since
 ), known AS (
-    INSERT INTO pulse_states (tenant_id, entity_id, reads, read_at, cost_usd)
+    INSERT INTO pulse_states (tenant_id, entity_id, decayed_reads, reads_counted_at, last_cost_usd)
     SELECT tenant_id, id, 3, %(now)s, 0.0008 FROM made
 )
 INSERT INTO work_due (tenant_id, kind, id, due_at)

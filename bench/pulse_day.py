@@ -74,7 +74,7 @@ _KIND = Query(
     VALUES (current_tenant(), gen_random_uuid(), %(key)s, initcap(%(key)s), %(properties)s, %(rag)s, %(now)s, %(now)s)
     """,
 )
-_MARKS = Query("bench.marks", "-", "SELECT coalesce(sum(marks), 0) FROM entities")
+_MARKS = Query("bench.marks", "-", "SELECT coalesce(sum(stale_mark_count), 0) FROM entities")
 
 
 @dataclass(frozen=True, slots=True)

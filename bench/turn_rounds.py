@@ -63,7 +63,7 @@ class Round:
 
     def __post_init__(self) -> None:
         self.write()
-        self._standing = self._rows_of("SELECT standing, briefing FROM session_prompts")
+        self._standing = self._rows_of("SELECT cache_state, briefing FROM session_prompts")
         self.running = self._begun(replace(self.desk.make_dependencies(), linked_records_cache=self.links))
         ((self._blobs,),) = self.desk.query("SELECT COALESCE(sum(pg_column_size(b.*)), 0) FROM ledger_texts b")
 
@@ -116,7 +116,7 @@ class Round:
         turn = self.running.turn.id
         self.desk.query(f"DELETE FROM messages WHERE turn_id = '{turn}' RETURNING id")
         self.desk.query(f"DELETE FROM turns WHERE id = '{turn}' RETURNING id")
-        self.desk.query(f"DELETE FROM sources WHERE session_id = '{self.session_id}' RETURNING row_id")
+        self.desk.query(f"DELETE FROM citation_numbers WHERE session_id = '{self.session_id}' RETURNING row_id")
         self.desk.query(f"UPDATE sessions SET lease_until = NULL WHERE id = '{self.session_id}' RETURNING id")
         with self.desk.database.transaction(self.desk.tenant_id) as tx:
             for standing, briefing in self._standing:
@@ -143,5 +143,5 @@ class Round:
 _RESTORE = Query(
     "bench.restore",
     "What a conversation's next prompt stands on, as it was.",
-    "UPDATE session_prompts SET standing = %(standing)s, briefing = %(briefing)s WHERE session_id = %(session_id)s",
+    "UPDATE session_prompts SET cache_state = %(standing)s, briefing = %(briefing)s WHERE session_id = %(session_id)s",
 )

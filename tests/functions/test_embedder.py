@@ -108,7 +108,7 @@ def write(desk: ConversationHarness, text: str) -> None:
 
 def vectors(desk: ConversationHarness) -> list[tuple[object, ...]]:
     return desk.query(
-        "SELECT r.content, e.model, e.vector::text FROM context_rows r JOIN embeddings e ON e.row_id = r.id"
+        "SELECT r.content, e.space, e.vector::text FROM context_rows r JOIN embeddings e ON e.row_id = r.id"
         " WHERE r.kind = 'delta'"
     )
 

@@ -85,7 +85,7 @@ def test_a_session_that_is_due_is_looked_through(handler: Handler, desk: Convers
     desk.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'memory' RETURNING 1")
     assert failed_message_ids(handler(order(desk, "memory", talk.session), CONTEXT)) == []
     assert talk.due_rows() == []
-    assert desk.query("SELECT until_turn FROM extractions") == [(1,)]
+    assert desk.query("SELECT extraction_cursor FROM session_memory_state") == [(1,)]
 
 
 @pytest.mark.parametrize("kind", MEMORY_JOB_KINDS)

@@ -98,7 +98,7 @@ def test_news_of_an_early_part_wake_the_sender_of_the_rest(handler: Handler, des
     desk.send_whatsapp("How wide is the crack?")
     desk.model.script = [text_answer("0.35 mm.")]
     desk.run_turn()
-    ((outbox_id,),) = desk.query("UPDATE outbox SET state = 'unknown', parts = 2 RETURNING id")
+    ((outbox_id,),) = desk.query("UPDATE outbox SET state = 'unknown', part_count = 2 RETURNING id")
     news = envelope(7, kind="status", text="", status="delivered", metadata={"callback": f"{outbox_id}:1"})
     assert failed_message_ids(handler(sqs_event(news), LAMBDA_CONTEXT)) == []
     assert (desk.query("SELECT state FROM outbox"), woken("outbox")) == ([("pending",)], 1)

@@ -33,4 +33,4 @@ def send_attachments(desk: ConversationHarness) -> None:
     post.send_web(visitor, session, "", *uploads, AttachmentReference(file_id=log.id))
     desk.model.script = [text_answer("It stood still.")]
     post.run_turn()
-    assert desk.query("SELECT name FROM attachments WHERE refused") == [("all.txt",)]
+    assert desk.query("SELECT name FROM attachments WHERE is_omitted") == [("all.txt",)]

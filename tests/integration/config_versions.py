@@ -10,7 +10,7 @@ from parlour.infra.queries import Query
 _VERSIONS = Query(
     "test.versions",
     "-",
-    "SELECT version, config, created_by FROM config_versions WHERE tier_id = %(tier_id)s ORDER BY version DESC",
+    "SELECT version, config, created_by FROM config_versions WHERE config_id = %(tier_id)s ORDER BY version DESC",
 )
 
 

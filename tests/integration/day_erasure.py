@@ -58,7 +58,7 @@ def erase_people(desk: ConversationHarness) -> None:
     room.forget("message", stays.talk.say("Never mind."))
     room.letters["intake"] = InterruptingDeadLetters(talk=goes.talk)
     desk.query(
-        "UPDATE work_due SET held_until = now() + interval '1 hour'"
+        "UPDATE work_due SET leased_until = now() + interval '1 hour'"
         f" WHERE kind = 'memory' AND id = '{goes.talk.session}' RETURNING 1"
     )
     _forget(room, goes)
@@ -147,8 +147,8 @@ def _remembered(talk: WebConversation, code: str, first: UUID, again: UUID) -> U
     talk.add_context_row("summary_anchor", "They have a gate.")
     talk.add_summary("They have a gate.", 3, 1)
     desk.query(
-        "INSERT INTO extractions (tenant_id, session_id, anchors, anchored) VALUES"
-        f" (current_tenant(), '{talk.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchors = 2"
+        "INSERT INTO session_memory_state (tenant_id, session_id, anchor_count, anchored_message_count) VALUES"
+        f" (current_tenant(), '{talk.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchor_count = 2"
         " RETURNING 1"
     )
     return talk.add_fact("Asha", again, key="name")

@@ -32,8 +32,8 @@ def reuse_and_expire_prompts(desk: ConversationHarness) -> None:
     desk.query(f"UPDATE ledgers SET month = '2025-11-01' WHERE turn_id = '{oldest}' RETURNING 1")
     desk.query("UPDATE pulse_ledgers SET month = '2025-11-01' WHERE level = 3 RETURNING 1")
     desk.query(
-        "INSERT INTO ledger_texts (tenant_id, month, hash, words)"
-        f" SELECT tenant_id, '2025-11-01', hash, words FROM ledger_texts WHERE hash = '{words}' RETURNING 1"
+        "INSERT INTO ledger_texts (tenant_id, month, hash, text)"
+        f" SELECT tenant_id, '2025-11-01', hash, text FROM ledger_texts WHERE hash = '{words}' RETURNING 1"
     )
     with desk.database.transaction(desk.admin) as tx:
         retention.delete_expired_batch(tx, desk.clock() - timedelta(days=30))

@@ -31,7 +31,7 @@ def extract_facts(desk: ConversationHarness) -> None:
     )
     talk.say("I've switched to the Silver plan. Please forget my name.")
     desk.query(
-        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        "INSERT INTO embeddings (tenant_id, row_id, space, vector)"
         f" SELECT tenant_id, row_id, 'alike', '[1,0]' FROM episodes WHERE session_id = '{talk.session}' RETURNING 1"
     )
     talk.run_extraction(extraction_answer())

@@ -109,7 +109,7 @@ _ROWS = Query(
     "-",
     """
 SELECT r.id, e.key AS entity, d.key AS document, r.ordinal, r.title, r.content, r.classification,
-       r.metadata->>'kind' AS label, array_remove(array_agg(v.model ORDER BY v.model), NULL) AS spaces
+       r.metadata->>'kind' AS label, array_remove(array_agg(v.space ORDER BY v.space), NULL) AS spaces
   FROM context_rows r
   LEFT JOIN embeddings v ON v.row_id = r.id
   LEFT JOIN entities e ON e.id = r.entity_id

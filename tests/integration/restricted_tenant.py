@@ -314,10 +314,10 @@ class FixedFirstId:
 
 _CLEAR = "UPDATE users u SET clearance = %(level)s FROM sessions s WHERE u.id = s.user_id AND s.id = %(id)s"
 _EMBED = """
-INSERT INTO embeddings (tenant_id, row_id, model, vector)
+INSERT INTO embeddings (tenant_id, row_id, space, vector)
 SELECT tenant_id, id, 'flat@2', '[1,0]' FROM context_rows ON CONFLICT DO NOTHING
 """
-_TENANT = Query("test.tenant", "-", "SELECT tenant_id FROM routes WHERE key = %(key)s")
+_TENANT = Query("test.tenant", "-", "SELECT tenant_id FROM routing_keys WHERE key = %(key)s")
 _SAID = """
 WITH said AS (
     INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
@@ -373,13 +373,13 @@ WITH person AS (
     INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)
     SELECT tenant_id, id, id, %(id)s, 'web', %(now)s, %(now)s FROM person
 )
-INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, sure_at,
+INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, last_confirmed_at,
                    created_at)
 SELECT tenant_id, id, 'user', id, %(id)s, 'family.pets', 'an axolotl', 0.9, 'said', %(now)s, %(now)s, %(now)s
   FROM person
 """
 _GIVEN_OUT = """
-INSERT INTO sources (tenant_id, session_id, number, row_id, title, locator)
+INSERT INTO citation_numbers (tenant_id, session_id, number, row_id, title, locator)
 SELECT tenant_id, %(session)s, %(number)s, id, title, '' FROM context_rows
  WHERE file_id = %(file)s AND kind = 'file_chunk' ORDER BY ordinal LIMIT 1
 """
@@ -411,7 +411,7 @@ def _reader(database: Database, client: TestClient, tenant: str, level: int) -> 
 def _tenant(database: Database, slug: str) -> UUID:
     with database.transaction(None) as tx:
         found: UUID = tx.value(
-            Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = %(key)s"), key=f"tenant:{slug}"
+            Query("test.t", "-", "SELECT tenant_id FROM routing_keys WHERE key = %(key)s"), key=f"tenant:{slug}"
         )
     return found
 

@@ -52,8 +52,8 @@ class WebConversation:
             ("user_id, binding_id", "s.user_id, s.binding_id") if scope == "user" else ("team_id", "b.team_id")
         )
         self.desk.query(
-            f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, messages, valid_from,"
-            " sure_at, created_at, session_id, valid_until, ended, superseded_by)"
+            f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, message_ids, valid_from,"
+            " last_confirmed_at, created_at, session_id, valid_until, end_reason, superseded_by)"
             f" SELECT s.tenant_id, '{made}', '{scope}', {whose}, '{key}', '{value}', 0.9, 'said', {_array(*messages)},"
             f" now(), now(), now(), s.id, {ended} FROM sessions s JOIN bindings b ON b.id = s.binding_id"
             f" WHERE s.id = '{self.session}' RETURNING id"
@@ -71,8 +71,8 @@ class WebConversation:
         made = uuid7(self.desk.clock())
         self.add_context_row("episode", text, made)
         self.desk.query(
-            "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, messages,"
-            f" row_id, recalled, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', now(),"
+            "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, message_ids,"
+            f" row_id, recall_count, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', now(),"
             f" now(), {_array(*messages)}, '{made}', 3, now() FROM sessions WHERE id = '{self.session}' RETURNING 1"
         )
         return made
@@ -89,7 +89,7 @@ class WebConversation:
         """Where these messages lie, as far as the database knows."""
         self.desk.query(
             "INSERT INTO archived_messages (tenant_id, id, session_id, object_key, first_position, last_position,"
-            f" from_at, until_at, messages, size_bytes, sha256, created_at) SELECT m.tenant_id,"
+            f" from_at, until_at, message_count, size_bytes, sha256, created_at) SELECT m.tenant_id,"
             f" '{uuid7(self.desk.clock())}', '{self.session}', '{key}', min(m.position), max(m.position), now(), now(),"
             f" count(*), 1, '', now() FROM messages m WHERE m.id = ANY({_array(*messages)}) GROUP BY m.tenant_id"
             " RETURNING 1"

@@ -56,7 +56,7 @@ def build_memory_extractor() -> MessageHandler[JsonObject]:
 
 
 _JOBS: Mapping[MemoryJobKind, _RunJob] = {
-    "memory": extraction_job.run_extraction,
+    "extraction": extraction_job.run_extraction,
     "summary": summary_job.run_summary,
     "consolidation": consolidation_job.run_consolidation,
 }

@@ -99,6 +99,6 @@ def finders(queues: SweepQueues, ledger_days: int = 30) -> Mapping[WorkKind, Fin
         "record_type": scheduling.record_type_finder(queues.embedding),
         "file": uploads.finder(queues.ingest),
         "phone_link": expired_codes.find_expired_code,
-        "ledgers": retention.expired_prompt_finder(ledger_days),
+        "prompt_retention": retention.expired_prompt_finder(ledger_days),
         **{kind: job_scheduling.stale_work_finder(queues.memory, kind) for kind in MEMORY_JOB_KINDS},
     }

@@ -19,7 +19,7 @@ MAX_SEPARATE_STATUSES = 10
 _MAX_BATCHED_STATUSES = 50
 """Statuses in one message: some 20 KB, 500 KB with everything at its longest; half a second of the receiver's time."""
 
-_FILE_RETRY_KEY = "waits_for_its_file"
+_FILE_RETRY_KEY = "is_file_retry"
 
 
 def pack_envelopes(envelopes: Sequence[Envelope]) -> list[QueueMessage]:

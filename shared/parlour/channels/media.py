@@ -177,7 +177,7 @@ class MediaFetcher:
                     url = urljoin(url, got.headers["location"])
             except httpx2.RequestError as error:
                 raise ProviderUnavailable("the provider's files cannot be reached") from error
-        raise _FileRefused("redirected")
+        raise _FileRefused("too_many_redirects")
 
     def _open_stream(
         self, url: str, headers: Mapping[str, str], seconds: float
@@ -221,7 +221,7 @@ def _refusal(reason: str) -> tuple[JsonObject, AttachmentContent]:
 def _require_mime_type(data: bytes) -> str:
     kind = detect_mime_type(data)
     if kind is None:
-        raise _FileRefused("type_not_taken")
+        raise _FileRefused("unsupported_type")
     return kind
 
 

@@ -82,7 +82,7 @@ type Providers = Mapping[str, ChannelProvider]
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """Where the row is now (`gone`: there is none any more) and how many parts the provider has taken.
+    """Where the row is now (`not_found`: there is none any more) and how many parts the provider has taken.
 
     again: when it is tried again, for a row that is put off until its key is mended; its wake-up is the caller's.
     """
@@ -135,7 +135,7 @@ class _AttemptRecorder:
         if state == "pending":
             log.warning("delivery_retry_scheduled", code=problem.code, **ids)
         else:
-            log.error("delivery_failed", problem, state=state if ended else "overtaken", **ids)
+            log.error("delivery_failed", problem, state=state if ended else "taken_over", **ids)
         return ended
 
     def reschedule_blocked(self, problem: ParlourError, retry_at: datetime) -> bool:
@@ -180,7 +180,7 @@ def _begin_attempt(
     reply = store.lock_reply(tx, outbox_id)
     if reply is None:
         log.warning("delivery_not_found", outbox_id=outbox_id)
-        return SendResult("gone", 0)
+        return SendResult("not_found", 0)
     is_ours = reply.state == "sending" and reply.attempt_id == attempt_id
     if not is_ours and (settled := _result_if_ended(tx, reply, now)):
         return settled
@@ -251,7 +251,7 @@ def _send_and_record(recorder: _AttemptRecorder, provider: ChannelProvider) -> S
     reply, taken = recorder.attempt.reply, recorder.attempt.reply.parts_sent + len(ids)
     if not is_ours:
         log.warning("delivery_taken_over", outbox_id=reply.id, parts=len(ids))
-        return SendResult("overtaken", taken)
+        return SendResult("taken_over", taken)
     recorder.apply_pending_updates(ids)
     log.info("delivery_sent", outbox_id=reply.id, session_id=reply.session_id, parts=taken)
     return SendResult("sent", taken)
@@ -272,7 +272,7 @@ def _record_error(recorder: _AttemptRecorder, problem: ParlourError, parts_sent:
     for kind, state, metric in _STATE_AFTER_ERROR:
         if isinstance(problem, kind) and not _is_retryable(recorder, problem):
             if not recorder.end_attempt(state, problem, parts_sent):
-                return SendResult("overtaken", parts_sent)
+                return SendResult("taken_over", parts_sent)
             log.count(metric)
             return SendResult(state, parts_sent)
     if isinstance(problem, Misconfigured):
@@ -287,14 +287,14 @@ def _reschedule_blocked(recorder: _AttemptRecorder, problem: Misconfigured, part
     now, waited = recorder.now, recorder.now - recorder.attempt.reply.waiting_since
     if waited >= MAX_BLOCKED_TIME:
         if not recorder.end_attempt("failed", problem, parts_sent):
-            return SendResult("overtaken", parts_sent)
+            return SendResult("taken_over", parts_sent)
         log.count("FailedSend")
         return SendResult("failed", parts_sent)
     again = now + min(max(waited, SWEEP_DELAY), _MAX_RETRY_PAUSE)
     return (
         SendResult("pending", parts_sent, again)
         if recorder.reschedule_blocked(problem, again)
-        else SendResult("overtaken", parts_sent)
+        else SendResult("taken_over", parts_sent)
     )
 
 

@@ -27,14 +27,14 @@ _TREE_TOKEN_LIMITS = (800, 300)
 
 _NO_DOCUMENTS = "(no documents yet)"
 _KIND_BY_CATEGORY = {
-    "distillation": SourceKind.FILE_SUMMARIES,
-    "file": SourceKind.PROJECT_FILES,
-    "recent": SourceKind.RECENT,
+    "file_summary": SourceKind.FILE_SUMMARIES,
+    "file_text": SourceKind.PROJECT_FILES,
+    "project_delta": SourceKind.RECENT,
     "nearest": SourceKind.NEAREST,
-    "change": SourceKind.DELTAS,
+    "delta": SourceKind.DELTAS,
     "project": SourceKind.PROJECTS,
 }
-_TABLE_BY_CATEGORY = {"file": "files", "project": "entities"}
+_TABLE_BY_CATEGORY = {"file_text": "files", "project": "entities"}
 
 
 def find_scope(focus_record: FocusRecord | None) -> BriefingScope:

@@ -35,7 +35,7 @@ def store_tool_result(
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
     """
     key = f"tool:{call.id}:{call.run_token}"
-    told: JsonObject = {"tool": call.name, "asked_with": call.arguments, "outcome": call.state}
+    told: JsonObject = {"tool": call.name, "arguments": call.arguments, "outcome": call.state}
     place = store.insert_tool_result(
         tx,
         turn_id=call.turn_id,

@@ -77,7 +77,7 @@ def _run_turn(turn_context: TurnContext, principal: Principal) -> None:
 def _commit_failure(turn_context: TurnContext) -> bool:
     """Say that it failed; False when it was answered by then, and only what comes after that broke."""
     try:
-        commit_answer(turn_context, _failed_answer("broken"))
+        commit_answer(turn_context, _failed_answer("unexpected_error"))
     except LeaseLost:
         return False
     return True

@@ -114,7 +114,7 @@ class ErasurePlan:
         """The rows of a table that go."""
         return list(self.rows_by_table.get(table, ()))
 
-    def add_rows(self, table: str, ids: Iterable[object], action: RowAction = "removed") -> None:
+    def add_rows(self, table: str, ids: Iterable[object], action: RowAction = "deleted") -> None:
         """Rows go as well."""
         for one in ids:
             self.rows_by_table.setdefault(table, {}).setdefault(str(one), action)
@@ -162,21 +162,21 @@ def _plan_user(tx: Transaction, plan: ErasurePlan) -> None:
     plan.sessions, plan.turns = plan.ids_of("sessions"), plan.ids_of("turns")
     plan.cascaded_rows = set(plan.ids_of("context_rows"))
     plan.addresses = store.read_texts(tx, "list_addresses", ids=plan.ids_of("users"))
-    plan.add_rows("messages", store.read_ids(tx, "find_code_messages", users=plan.ids_of("users")), "emptied")
+    plan.add_rows("messages", store.read_ids(tx, "find_code_messages", users=plan.ids_of("users")), "redacted")
 
 
 def _plan_message(tx: Transaction, plan: ErasurePlan) -> None:
     said = store.find_message(tx, plan.target.id)
     if said is None:
         raise NotFound("message not found")
-    plan.add_rows("messages", [said.id], "emptied")
+    plan.add_rows("messages", [said.id], "redacted")
     plan.user_id, plan.affected_sessions = said.user_id, [said.session_id]
     plan.provider_ids = [said.provider_message_id] if said.provider_message_id else []
     plan.quote_search_terms, plan.has_more_terms = _quote_search_terms(tx, said), quotations.has_more_terms(said.body)
     if plan.quote_search_terms:
         patterns = quotations.ilike_patterns(plan.quote_search_terms)
         plan.retitled_sessions = store.read_ids(tx, "find_titles_matching", user_id=said.user_id, patterns=patterns)
-        plan.add_rows("sessions", [f"{one}/title" for one in plan.retitled_sessions], "emptied")
+        plan.add_rows("sessions", [f"{one}/title" for one in plan.retitled_sessions], "redacted")
     own = [said.turn_id] if said.turn_id else []
     _add_turns(tx, plan, [*own, *_turns_quoting(tx, said, plan.quote_search_terms)])
 
@@ -210,7 +210,7 @@ def _in_batches(ids: Sequence[UUID]) -> Iterable[tuple[UUID, ...]]:
 
 def _plan_file(tx: Transaction, plan: ErasurePlan) -> None:
     for row in store.read_table_rows(tx, "plan_file_rows", id=plan.target.id):
-        plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name == "files" else "removed")
+        plan.add_rows(row.table_name, [row.id], "redacted" if row.table_name == "files" else "deleted")
     if "files" not in plan.rows_by_table:
         raise NotFound("file not found")
     drew = store.read_ids(tx, "find_turns_using_file", id=plan.target.id, rows=plan.ids_of("context_rows"))
@@ -241,16 +241,16 @@ def _add_turns(tx: Transaction, plan: ErasurePlan, turn_ids: Sequence[UUID]) -> 
     ]
     for one in turns:
         plan.redacted_turn_numbers.setdefault(one.session_id, set()).add(one.number)
-    own = plan.ids_of("messages", "emptied")
+    own = plan.ids_of("messages", "redacted")
     _add_rows(plan, store.read_table_rows(tx, "plan_turn_rows", turns=ids, messages=own))
     _add_rows(
-        plan, store.read_table_rows(tx, "plan_memory_rows", turns=ids, messages=plan.ids_of("messages", "emptied"))
+        plan, store.read_table_rows(tx, "plan_memory_rows", turns=ids, messages=plan.ids_of("messages", "redacted"))
     )
 
 
 def _add_rows(plan: ErasurePlan, rows: Iterable[TableRow]) -> None:
     for row in rows:
-        plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name in _REDACTED_TABLES else "removed")
+        plan.add_rows(row.table_name, [row.id], "redacted" if row.table_name in _REDACTED_TABLES else "deleted")
 
 
 def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool) -> None:
@@ -273,7 +273,7 @@ def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool
             plan.handles.append(row.id)
         else:
             plan.add_rows(
-                row.table_name, [row.id], "emptied" if row.table_name in {"entities", "documents"} else "removed"
+                row.table_name, [row.id], "redacted" if row.table_name in {"entities", "documents"} else "deleted"
             )
     plan.distinctive_terms = tool_writes.distinctive_values(
         text for one in changed for text in tool_writes.argument_texts(one.arguments)
@@ -330,7 +330,7 @@ def _plan_pulses_and_files(tx: Transaction, plan: ErasurePlan) -> None:
     own = plan.ids_of("entities")
     written = store.find_pulse_texts(tx, **plan.pulse_deletion_parameters())
     for row in written:
-        plan.add_rows(row.table_name, [row.id], "emptied" if row.table_name == "pulse_ledgers" else "removed")
+        plan.add_rows(row.table_name, [row.id], "redacted" if row.table_name == "pulse_ledgers" else "deleted")
     next_to = store.read_ids(tx, "find_adjacent_records", ids=own) if own else []
     plan.affected_pulse_records = list(
         dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_record_ids(plan)])
@@ -340,7 +340,7 @@ def _plan_pulses_and_files(tx: Transaction, plan: ErasurePlan) -> None:
     plan.briefed_foreign_sessions = [
         one for one in briefed if str(one) not in plan.rows_by_table.get("session_prompts", {})
     ]
-    plan.add_rows("session_prompts", plan.briefed_foreign_sessions, "emptied")
+    plan.add_rows("session_prompts", plan.briefed_foreign_sessions, "redacted")
     sessions = [*plan.sessions, *plan.affected_sessions]
     plan.object_keys = store.read_texts(tx, "list_object_keys", messages=plan.message_ids, sessions=plan.sessions)
     plan.archives = store.find_archives(tx, plan.sessions, plan.message_ids)

@@ -166,7 +166,7 @@ def _begin_or_resume(
             target_id,
             report.requested_by,
             request.keep_records,
-            "under way",
+            "running",
             report.to_json(),
             report.at,
         ),
@@ -220,7 +220,7 @@ class _Erasure:
             self._delete_rows()
             if found := self._in_transaction(self._finish):
                 return found
-            self._apply_plan(SearchProgress(stage="over", is_rescan=True))
+            self._apply_plan(SearchProgress(stage="finished", is_rescan=True))
 
     def _in_transaction[R](self, work: Callable[[Transaction], R]) -> R:
         return self.dependencies.database.run(self.principal, work)

@@ -47,7 +47,7 @@ class SearchProgress:
     records_naming_handles: set[tuple[UUID, int]] = field(default_factory=set)
     last_record: tuple[UUID, int] = BEFORE_FIRST_RECORD
     searched_count: int = 0
-    stage: Literal["theirs", "others", "everybodys", "over"] = "theirs"
+    stage: Literal["own_records", "foreign_records", "tenant_texts", "finished"] = "own_records"
     is_complete: bool = False
     is_rescan: bool = False
 
@@ -85,7 +85,7 @@ class RemainingWork:
             plan.sessions,
             plan.ids_of("users"),
             [one for one in plan.turns if one not in silenced],
-            plan.ids_of("messages", "removed"),
+            plan.ids_of("messages", "deleted"),
             plan.message_ids,
             plan.object_keys,
             plan.archives,

@@ -69,17 +69,17 @@ class PromptRecordSearch:
         """Go on as long as there is time; whether the records of theirs were all read, and of others' any. What is the
         tenant's own is looked for only where not all of others' were, by reading theirs once more."""
         seen = self.progress
-        if seen.stage == "theirs" and self._read_records(seconds_left, _BEGINNING_OF_TIME, mine=True):
-            seen.stage = "others"
-        if seen.stage == "others":
+        if seen.stage == "own_records" and self._read_records(seconds_left, _BEGINNING_OF_TIME, mine=True):
+            seen.stage = "foreign_records"
+        if seen.stage == "foreign_records":
             looked = seen.searched_count
             seen.is_complete = self._read_records(seconds_left, _BEGINNING_OF_TIME, mine=False)
             if seen.is_complete or seen.searched_count > looked:
                 seen.last_record = BEFORE_FIRST_RECORD
-                seen.stage = "over" if seen.is_complete or not self.plan.sessions else "everybodys"
-        if seen.stage == "everybodys" and self._read_records(seconds_left, _BEGINNING_OF_TIME, mine=True):
-            seen.stage = "over"
-        return seen.stage == "over"
+                seen.stage = "finished" if seen.is_complete or not self.plan.sessions else "tenant_texts"
+        if seen.stage == "tenant_texts" and self._read_records(seconds_left, _BEGINNING_OF_TIME, mine=True):
+            seen.stage = "finished"
+        return seen.stage == "finished"
 
     def search_since(self, since: datetime) -> None:
         """What was written since then, while it was looked."""
@@ -113,7 +113,7 @@ class PromptRecordSearch:
             rows = self.read(_read_ledger_rows(whose, month, seen.last_record))
             for row in rows:
                 (self._search_own_record if mine else self._search_foreign_record)(row, query)
-            seen.searched_count += len(rows) if seen.stage != "everybodys" else 0
+            seen.searched_count += len(rows) if seen.stage != "tenant_texts" else 0
             if len(rows) < _RECORD_BATCH_SIZE:
                 seen.last_record = BEFORE_FIRST_RECORD
                 return True
@@ -125,7 +125,7 @@ class PromptRecordSearch:
         record = PromptRecord.read(row.prompt_inputs, row.step_record)
         if row.session_id in self.plan.sessions:
             _add_hashes(self.progress.own_texts, row, record.text_hashes)
-            if self.progress.stage not in {"theirs", "others"} and not self.progress.is_complete:
+            if self.progress.stage not in {"own_records", "foreign_records"} and not self.progress.is_complete:
                 self.progress.tenant_texts.update(record.tenant_text_hashes())
             return
         _add_hashes(self.progress.conversation_texts, row, record.text_hashes)

@@ -46,7 +46,7 @@ def _revert_record(
         return
     left = tool_writes.values_still_written(row.arguments, record.properties)
     required = [name for name in left if not _clear_property(tx, acting, row.id, name, now, new_id, origin)]
-    report.record_rows("emptied", "entities", [f"{row.id}/{name}" for name in left if name not in required])
+    report.record_rows("redacted", "entities", [f"{row.id}/{name}" for name in left if name not in required])
     report.record_rows(
         "kept", "entities", [f"{row.id}/{name}" for name in required], "its kind requires it: write another"
     )

@@ -11,7 +11,7 @@ from parlour.infra.json_values import Json, JsonObject
 
 type ErasableKind = Literal["user", "message", "file", "fact"]
 
-type RowAction = Literal["removed", "emptied", "restored", "kept"]
+type RowAction = Literal["deleted", "redacted", "restored", "kept"]
 """removed: the row is gone; emptied: it is there without its words; restored: it is as if what was forgotten had never
 been said; kept: it is there as it was, and the report says why."""
 

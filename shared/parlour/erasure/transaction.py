@@ -42,7 +42,7 @@ def revoke_leases(tx: Transaction, plan: ErasurePlan, now: datetime) -> None:
 
 def read_message_bodies(tx: Transaction, plan: ErasurePlan) -> list[str]:
     """What the messages say that lose their words."""
-    return store.read_texts(tx, "read_message_bodies", ids=plan.ids_of("messages", "emptied"))
+    return store.read_texts(tx, "read_message_bodies", ids=plan.ids_of("messages", "redacted"))
 
 
 def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) -> None:
@@ -53,14 +53,14 @@ def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) ->
     for row in plan.kept_rows:
         report.record_rows("kept", row.table_name, [row.id], "your records are kept")
     for month, hashes in texts.deleted.items():
-        report.record_rows("removed", "ledger_texts", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        report.record_rows("deleted", "ledger_texts", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
     for month, hashes in texts.redacted.items():
-        report.record_rows("emptied", "ledger_texts", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
+        report.record_rows("redacted", "ledger_texts", [f"{len(hashes)} texts of {month:%Y-%m}"] if hashes else [])
     report.record_rows(
-        "emptied", "ledgers", [f"{turn}/{step}" for turn, step in sorted(texts.records_naming_handles) if step >= 0]
+        "redacted", "ledgers", [f"{turn}/{step}" for turn, step in sorted(texts.records_naming_handles) if step >= 0]
     )
     report.record_rows(
-        "emptied", "pulse_ledgers", [one for one, step in sorted(texts.records_naming_handles) if step < 0]
+        "redacted", "pulse_ledgers", [one for one, step in sorted(texts.records_naming_handles) if step < 0]
     )
     report.object_keys = list(
         dict.fromkeys([*report.object_keys, *plan.object_keys, *(one.object_key for one in plan.archives)])
@@ -104,7 +104,7 @@ class ErasureTransaction:
         record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now, self.new_id)
         self._erase_facts_and_pulses()
         self._erase_prompt_texts()
-        if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "emptied"):
+        if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "redacted"):
             self._redact_conversations()
         if reach.target.kind == "user":
             store.execute(tx, "anonymise_users", ids=reach.ids_of("users"))
@@ -156,7 +156,7 @@ class ErasureTransaction:
         """A conversation stays, without what was said in some turns; what is left of it is told anew."""
         tx, reach = self.tx, self.plan
         emptied, touched = (
-            reach.ids_of("messages", "emptied"),
+            reach.ids_of("messages", "redacted"),
             {str(one) for one in [*reach.affected_sessions, *reach.foreign_sessions]},
         )
         summaries = [one for one in reach.keys_of("summaries") if one.partition("/")[0] in touched]

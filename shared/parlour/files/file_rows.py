@@ -9,7 +9,7 @@ from parlour.search.index.context_rows import RowDraft, chunk_row
 from parlour.text.chunking import Chunk
 from parlour.text.email_headers import EmailOrigin
 
-CHUNK_KIND, SUMMARY_KIND = "file_chunk", "file_distillation"
+CHUNK_KIND, SUMMARY_KIND = "file_chunk", "file_summary"
 
 
 def file_rows(name: str, read: ExtractedFile, summary: str, classification: int) -> list[RowDraft]:
@@ -20,7 +20,7 @@ def file_rows(name: str, read: ExtractedFile, summary: str, classification: int)
 def _summary_row(name: str, summary: str, classification: int) -> Iterator[RowDraft]:
     if summary:
         lead = f"{name}, in short\n"
-        metadata: JsonObject = {"kind": "summary", "lead": len(lead), "heading": "in short"}
+        metadata: JsonObject = {"kind": "summary", "prefix_length": len(lead), "heading": "in short"}
         yield RowDraft(SUMMARY_KIND, 0, name, lead + summary, classification, metadata)
 
 

@@ -25,7 +25,7 @@ from parlour.principal import Principal
 from parlour.text import token_counter
 from parlour.text.sentences import stripped_sentences
 
-SUMMARY_PURPOSE = "distillation"
+SUMMARY_PURPOSE = "file_summary"
 MAX_ANSWER_TOKENS = 400
 MAX_PROMPT_TOKENS = 6_000
 """Tokens of a file that the model is shown: its beginning, where documents say what they are."""

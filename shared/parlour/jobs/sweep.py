@@ -33,7 +33,7 @@ _MIN_SECONDS_LEFT = 10.0
 
 _DELAY_AFTER_LEASE = timedelta(minutes=1)
 
-type SweepOutcome = Literal["woken", "settled", "busy", "overtaken", "failed"]
+type SweepOutcome = Literal["woken", "settled", "busy", "changed_meanwhile", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,9 @@ def _sweep_item(dependencies: SweepDependencies, work: DueWork) -> _ItemResult:
         else:  # as long as it has waited already: 5 minutes, 10, 20 ... 6 hours
             look = _ItemResult("woken", now + min(max(now - stale.waiting_since, SWEEP_DELAY), MAX_WAIT), stale)
         return (
-            look if look.next_due_at and work_due.reschedule(tx, work, look.next_due_at) else _ItemResult("overtaken")
+            look
+            if look.next_due_at and work_due.reschedule(tx, work, look.next_due_at)
+            else _ItemResult("changed_meanwhile")
         )
 
     look = dependencies.database.run(work.tenant_id, decide)

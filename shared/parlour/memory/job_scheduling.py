@@ -41,7 +41,7 @@ def sweep_due_at(now: datetime, message_delay: timedelta = EXTRACTION_DELAY) -> 
 def jobs_for_new_turns(tenant_id: UUID, session_id: UUID, *, is_first: bool, unread_turns: int) -> list[DelayedJob]:
     """Who is told after a turn: whoever looks through the session, by and by where it is the first of new turns, and
     at once where there are many. `behind`: turns that nobody looked through."""
-    order = MemoryJob(tenant_id, "memory", session_id)
+    order = MemoryJob(tenant_id, "extraction", session_id)
     if unread_turns >= MAX_WAITING_TURNS and unread_turns % MAX_WAITING_TURNS == 0:
         return [DelayedJob(order, 0.0)]
     return [DelayedJob(order, EXTRACTION_DELAY.total_seconds())] if is_first else []

@@ -7,8 +7,8 @@ from uuid import UUID
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.json_values import JsonObject
 
-type MemoryJobKind = Literal["memory", "summary", "consolidation", "archive"]
-"""memory: look through a session's newest turns; summary: of its older ones; consolidation: of one that is silent;
+type MemoryJobKind = Literal["extraction", "summary", "consolidation", "archive"]
+"""extraction: look through a session's newest turns; summary: of its older ones; consolidation: of one that is silent;
 archive: of a tenant's old messages. Each is a kind of due work too."""
 
 MEMORY_JOB_KINDS: tuple[MemoryJobKind, ...] = get_args(MemoryJobKind.__value__)
@@ -16,7 +16,7 @@ MEMORY_JOB_KINDS: tuple[MemoryJobKind, ...] = get_args(MemoryJobKind.__value__)
 
 @dataclass(frozen=True, slots=True)
 class MemoryJob:
-    """One piece of work. `id`: the session, or the tenant for an archive."""
+    """One piece of work. `target_id`: the session, or the tenant for an archive."""
 
     tenant_id: UUID
     kind: MemoryJobKind
@@ -24,7 +24,7 @@ class MemoryJob:
 
     def to_json(self) -> JsonObject:
         """As a queue's body."""
-        return {"tenant_id": str(self.tenant_id), "kind": self.kind, "id": str(self.target_id)}
+        return {"tenant_id": str(self.tenant_id), "kind": self.kind, "target_id": str(self.target_id)}
 
     @classmethod
     def from_json(cls, body: JsonObject) -> "MemoryJob":
@@ -32,7 +32,7 @@ class MemoryJob:
         kind = next((one for one in MEMORY_JOB_KINDS if one == body.get("kind")), None)
         try:
             if kind is not None:
-                return cls(UUID(str(body["tenant_id"])), kind, UUID(str(body["id"])))
+                return cls(UUID(str(body["tenant_id"])), kind, UUID(str(body["target_id"])))
         except (KeyError, ValueError):
             pass
-        raise MalformedPayload('an order is {"tenant_id", "kind", "id"}')
+        raise MalformedPayload('an order is {"tenant_id", "kind", "target_id"}')

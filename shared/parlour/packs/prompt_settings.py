@@ -55,7 +55,7 @@ class LayerLimits(PackModel):
     calls: TokenLimits | None = None
 
 
-type EvictableKind = Literal["other_sessions", "nearest", "distillations", "recall", "episodes", "facts", "history"]
+type EvictableKind = Literal["other_sessions", "nearest", "file_summaries", "recall", "episodes", "facts", "history"]
 
 
 class BudgetOverride(PackModel):

@@ -36,7 +36,7 @@ class SearchResult:
     @property
     def body(self) -> str:
         """The text itself, without the words that only say where it is from."""
-        lead = self.metadata.get("lead")
+        lead = self.metadata.get("prefix_length")
         return self.content[lead:] if isinstance(lead, int) else self.content
 
     @property

@@ -152,15 +152,15 @@ def _leave_to_callback[W](
     now = dependencies.clock()
     until = now + timedelta(seconds=tool.max_wait_seconds)
 
-    def leave(tx: Transaction) -> Literal["left", "stopped", "over"]:
+    def leave(tx: Transaction) -> Literal["waiting", "stopped", "ended"]:
         if store.mark_accepted(tx, call.id, call.run_token, until):
-            return "left"
+            return "waiting"
         found = store.find_call(tx, call.id)
         goes_on = found is not None and found.run_token == call.run_token and found.state == "running"
-        return "stopped" if goes_on else "over"
+        return "stopped" if goes_on else "ended"
 
     became = dependencies.database.run(principal, leave)
-    if became == "left":
+    if became == "waiting":
         work_due.send_wakeup(dependencies.wakeups, DueWork(principal.tenant_id, "tool_call", call.id, until), now)
     log.info("tool_call_accepted", tool=tool.name, tool_call_id=call.id, became=became)
     return became != "stopped"

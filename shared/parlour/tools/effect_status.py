@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal
 
-type DoubtCause = Literal["crashed", "cut", "late"]
+type DoubtCause = Literal["crashed", "disconnected", "timed_out"]
 """crashed: found running, whoever called has died; cut: the line broke off; late: nobody waits any more, and the
 other side may still be at it."""
 
-type NextAction = Literal["call", "look", "fail", "unknown"]
+type NextAction = Literal["call", "look_up", "fail", "unknown"]
 """fail: it was surely not done, or changes nothing."""
 
 
@@ -41,9 +41,9 @@ def next_action(status: EffectStatus) -> NextAction:
     if status.is_repeatable and may_call:
         return "call"
     if status.lookup_result is None and status.can_look_up:
-        return "look"
+        return "look_up"
     if (
-        status.lookup_result == "absent" and status.doubt_cause != "late"
+        status.lookup_result == "absent" and status.doubt_cause != "timed_out"
     ):  # a call that nobody cut short may land after the look
         return "call" if may_call else "fail"
     return "unknown" if status.writes else "fail"

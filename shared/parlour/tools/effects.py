@@ -104,12 +104,14 @@ def _run_until_ended(
             case "call":
                 recorder.begin()
                 outcome = _try_call(context, tool, arguments, endpoint, status)
-            case "look":
+            case "look_up":
                 outcome = _try_lookup(context, tool, endpoint, status)
             case "fail":
                 return "failed", error_result(ToolCancelled() if status.is_stopped else ToolFailed())
             case "unknown":
-                return "unknown", error_result(StillUnderWay() if status.doubt_cause == "late" else OutcomeUnknown())
+                return "unknown", error_result(
+                    StillUnderWay() if status.doubt_cause == "timed_out" else OutcomeUnknown()
+                )
         if not isinstance(outcome, EffectStatus):
             return outcome
         status = outcome
@@ -124,8 +126,8 @@ def _try_call(
     try:
         ended, result = _call_endpoint(context, tool, arguments, endpoint)
     except OutcomeUnknown as error:
-        late = isinstance(error, StillUnderWay) or (in_doubt and status.doubt_cause == "late")
-        return replace(tried, doubt_cause="late" if late else "cut")
+        late = isinstance(error, StillUnderWay) or (in_doubt and status.doubt_cause == "timed_out")
+        return replace(tried, doubt_cause="timed_out" if late else "disconnected")
     return tried if in_doubt and ended == "failed" else (ended, result)
 
 

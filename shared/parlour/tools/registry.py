@@ -35,10 +35,10 @@ def _parse_rows(rows: str, allowed_hosts: tuple[str, ...], tenant_slug: str) -> 
     return tuple(
         Tool(
             **{
-                **{name: value for name, value in one["row"].items() if name in own},
-                "secret": one["secret"],
-                "hosts": allowed_hosts,
-                "tenant": tenant_slug,
+                **{name: value for name, value in one["tool"].items() if name in own},
+                "secret_reference": one["secret_reference"],
+                "allowed_hosts": allowed_hosts,
+                "tenant_slug": tenant_slug,
             }
         )
         for one in json.loads(rows or "[]")

@@ -124,7 +124,7 @@ class ToolCall:
         )
 
 
-ACCEPTED = "taken"
+ACCEPTED = "accepted"
 """The code of a running call that the tool took and answers later."""
 
 OVERDUE = "overdue"

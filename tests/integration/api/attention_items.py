@@ -12,7 +12,7 @@ PHONE = "+919800000001"
 ARGUMENTS = {"crane": "TC-2", "hours": 4, "notes": "<b>North gate</b>"}
 
 _TURN = """
-INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, attempts, frozen_at, finished_at, problem)
+INSERT INTO turns (tenant_id, id, session_id, binding_id, number, state, attempt_count, frozen_at, finished_at, problem)
 SELECT current_tenant(), %(id)s, s.id, s.binding_id,
        1 + (SELECT COALESCE(max(number), 0) FROM turns t WHERE t.session_id = s.id), %(state)s, 3, %(at)s, %(at)s,
        %(problem)s
@@ -37,7 +37,7 @@ VALUES (current_tenant(), %(id)s, %(turn_id)s, 1, %(key)s, 'book_crane', %(argum
 """
 _OUTBOX = """
 INSERT INTO outbox (tenant_id, id, session_id, message_id, binding_id, channel, recipient, state, problem, attempts,
-                    parts, created_at)
+                    part_count, created_at)
 SELECT current_tenant(), %(id)s, s.id, %(message_id)s, s.binding_id, 'whatsapp', %(recipient)s, %(state)s,
        %(problem)s, 1, 1, %(at)s
   FROM sessions s WHERE s.id = %(session_id)s

@@ -333,6 +333,6 @@ def feed(visit: VisitorSession, database: Database, now: datetime, acme: str) ->
     """The feed of the visitor's session."""
     with database.transaction(None) as tx:
         tenant_id = tx.value(
-            Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = %(key)s"), key=f"tenant:{acme}"
+            Query("test.t", "-", "SELECT tenant_id FROM routing_keys WHERE key = %(key)s"), key=f"tenant:{acme}"
         )
     return EventFeed(database, tenant_id, UUID(visit.session_id), now)

@@ -15,7 +15,7 @@ from tests.integration.api.test_session_list import DESK, VisitorClient
 
 _FACT = """
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, valid_until,
-                   ended, sure_at, created_at, session_id, messages)
+                   end_reason, last_confirmed_at, created_at, session_id, message_ids)
 SELECT s.tenant_id, %(id)s, 'user', s.user_id, s.binding_id, %(key)s, %(value)s, 0.9, 'said', %(at)s,
        %(until)s::timestamptz,
        CASE WHEN %(until)s::timestamptz IS NOT NULL THEN 'contradicted' END, %(at)s, %(at)s, s.id,
@@ -50,7 +50,7 @@ class MemoryRows:
     def __init__(self, database: Database, clock: ManualClock) -> None:
         self.database, self.clock = database, clock
         with database.transaction(None) as tx:
-            query = Query("test.t", "-", "SELECT tenant_id FROM routes WHERE key = 'tenant:acme'")
+            query = Query("test.t", "-", "SELECT tenant_id FROM routing_keys WHERE key = 'tenant:acme'")
             self.tenant_id: UUID = tx.value(query)
 
     def add_fact(self, session: str, name: str, value: str, *, ended: bool = False) -> str:

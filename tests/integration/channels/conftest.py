@@ -55,7 +55,7 @@ _CHANNELS = "UPDATE bindings SET channels = %(channels)s WHERE id = %(id)s"
 _DELIVERY = Query(
     "test.delivery",
     "-",
-    "SELECT state, attempts, parts, parts_sent, problem, sent_at, status_at FROM outbox WHERE message_id = %(id)s",
+    "SELECT state, attempts, part_count, parts_sent, problem, sent_at, status_at FROM outbox WHERE message_id = %(id)s",
 )
 
 

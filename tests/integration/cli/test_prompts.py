@@ -67,10 +67,10 @@ def test_a_prompt_is_written_byte_for_byte_with_its_hash(
 def test_what_is_not_the_same_is_said_and_fails(
     parlour: RunCommand, desk: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.query("UPDATE ledger_texts SET words = 'Hello' WHERE words LIKE 'Good morning, who%' RETURNING 1")
+    desk.query("UPDATE ledger_texts SET text = 'Hello' WHERE text LIKE 'Good morning, who%' RETURNING 1")
     assert parlour("rebuild", str(talk[0])) == 1
     assert "DIFFERENT from the bytes that were sent" in capsys.readouterr().err
-    desk.query("UPDATE ledger_texts SET words = NULL WHERE words = 'Hello' RETURNING 1")
+    desk.query("UPDATE ledger_texts SET text = NULL WHERE text = 'Hello' RETURNING 1")
     assert parlour("rebuild", str(talk[0])) == 1
     out, said = capsys.readouterr()
     assert out == ""
@@ -112,7 +112,7 @@ def test_what_was_closed_or_deleted_since_is_said(
     parlour: RunCommand, desk: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
     desk.query(
-        "UPDATE ledgers SET basis = (SELECT basis FROM ledgers WHERE step = 1 LIMIT 1) WHERE step = 3 RETURNING 1"
+        "UPDATE ledgers SET prompt_inputs = (SELECT prompt_inputs FROM ledgers WHERE step = 1 LIMIT 1) WHERE step = 3 RETURNING 1"
     )
     assert parlour("explain", str(talk[1])) == 0
     assert "the turn was begun anew here" in capsys.readouterr().out

@@ -77,7 +77,7 @@ def test_a_picture_is_shown_to_the_model_and_stays_in_history(desk: Conversation
     assert [{**one, "cache_control": None} for one in content_blocks(later[0])] == [
         {**one, "cache_control": None} for one in opening[:2]
     ]
-    ((told,),) = desk.query("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1")
+    ((told,),) = desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1")
     assert told is None
 
 
@@ -97,7 +97,7 @@ def test_a_records_prompt_names_the_picture_and_is_rebuilt_byte_for_byte(
     (step,) = explained["steps"]
     (shown,) = [one for one in step["candidates"] if one["lot"] == "attachments"]
     assert (shown["title"], shown["in"], shown["tokens"]) == ("crack.png", True, 1_604)
-    kept = canonical_json([str(words) for (words,) in desk.query("SELECT words FROM ledger_texts")])
+    kept = canonical_json([str(words) for (words,) in desk.query("SELECT text FROM ledger_texts")])
     assert base64.b64encode(PNG_BYTES).decode() not in kept
 
 
@@ -113,7 +113,7 @@ def test_what_has_no_room_is_refused_by_name_then_and_ever_after(desk: Conversat
     line = "[The user also sent 'log.txt', too large to read here.]"
     opening = content_blocks(post.run_turn()[-1])
     assert opening[0]["text"] == line
-    assert desk.query("SELECT refused FROM attachments") == [(True,)]
+    assert desk.query("SELECT is_omitted FROM attachments") == [(True,)]
 
     desk.send_whatsapp("And now?", "m2")
     assert content_blocks(post.run_turn()[0])[0]["text"] == line
@@ -202,7 +202,7 @@ def test_a_picture_that_is_still_being_fetched_is_answered_once_it_is_there(
     desk.send_whatsapp("And how wide?", "m3")
     desk.model.script = [text_answer("0.35 mm.")]
     post.run_turn()
-    assert desk.query("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
+    assert desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
 
 
 def test_a_picture_that_is_there_before_the_turn_begins_is_in_it(desk: ConversationHarness, post: InboundMedia) -> None:
@@ -363,11 +363,11 @@ def test_a_file_that_its_reader_may_not_see_any_more_is_not_told_again(
     assert "38 km/h" not in later
     assert "log.md" not in later
     assert "not to be told of any more" in later
-    ((miss,),) = desk.query("SELECT miss ->> 'cause' FROM llm_calls ORDER BY at DESC LIMIT 1")
+    ((miss,),) = desk.query("SELECT cache_miss ->> 'cause' FROM llm_calls ORDER BY at DESC LIMIT 1")
     assert (miss, causes(desk)) == ("classification", ["classification"])
     post.send_web(visitor, session, "Still?")
     post.run_turn()
-    assert desk.query("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
+    assert desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
     assert causes(desk) == []
     with desk.database.transaction(visitor) as tx:
         assert turn_views.read_transcript(visitor, tx, session, 10)[0].attachments == []

@@ -76,12 +76,12 @@ def everything(desk: ConversationHarness) -> dict[str, object]:
     """What a turn leaves behind, ids and times aside."""
     return {
         "messages": desk.query("SELECT direction, state, body FROM messages ORDER BY position"),
-        "turns": desk.query("SELECT number, state, attempts FROM turns ORDER BY number"),
+        "turns": desk.query("SELECT number, state, attempt_count FROM turns ORDER BY number"),
         "steps": desk.query("SELECT number, stop_reason FROM steps ORDER BY number"),
         "llm_calls": desk.query("SELECT step, outcome, input_tokens FROM llm_calls ORDER BY step, id"),
         "tool_calls": desk.query("SELECT step, name, state, runs FROM tool_calls ORDER BY step"),
         "events": desk.query("SELECT number, kind FROM events ORDER BY number"),
-        "last_event": desk.query("SELECT last_event, lease_until FROM sessions ORDER BY last_event"),
+        "last_event": desk.query("SELECT last_event_number, lease_until FROM sessions ORDER BY last_event_number"),
         "outbox": desk.query("SELECT state, attempts FROM outbox"),
         "spent": desk.query("SELECT spent_usd FROM spend_days"),
         "reserved": desk.query("SELECT count(*) FROM spend_reservations"),
@@ -128,7 +128,7 @@ def test_a_lease_taken_by_a_lost_statement_is_the_workers_own(
     desk.send_whatsapp("Hello?")
     desk.model.script = [text_answer("Hello.")]
     desk.run_turn(database=losing_answers(desk))
-    assert desk.query("SELECT state, attempts FROM turns") == [("answered", 1)]
+    assert desk.query("SELECT state, attempt_count FROM turns") == [("answered", 1)]
 
 
 def test_another_workers_lease_is_respected_all_the_same(
@@ -151,4 +151,4 @@ def test_an_attempt_is_given_back_once(
     desk.model.script = [DatabaseUnavailable()]
     with pytest.raises(DatabaseUnavailable):
         desk.run_turn(database=losing_answers(desk))
-    assert desk.query("SELECT state, attempts FROM turns") == [("open", 0)]
+    assert desk.query("SELECT state, attempt_count FROM turns") == [("open", 0)]

@@ -203,7 +203,7 @@ class TestPromptsOfARedrivenTurn:
     def test_words_that_were_forgotten_do_not_keep_it_from_being_answered(
         self, desk: ConversationHarness, searched: UUID
     ) -> None:
-        desk.query("UPDATE ledger_texts SET words = NULL RETURNING 1")
+        desk.query("UPDATE ledger_texts SET text = NULL RETURNING 1")
         self._again(desk, searched)
         assert replies(desk)[-1] == "0.35 mm [1]."
 
@@ -217,4 +217,4 @@ def test_a_turn_whose_reader_may_see_less_is_begun_anew(desk: ConversationHarnes
     desk.query("UPDATE bindings SET clearance = 0 RETURNING id")
     desk.model.script = [text_answer("0.35 mm.")]
     desk.run_turn()
-    assert desk.query("SELECT step FROM ledgers WHERE basis IS NOT NULL ORDER BY step") == [(1,), (2,)]
+    assert desk.query("SELECT step FROM ledgers WHERE prompt_inputs IS NOT NULL ORDER BY step") == [(1,), (2,)]

@@ -197,14 +197,14 @@ def test_of_two_facts_under_one_key_the_one_said_last_stays(desk: ConversationHa
     main = start_phone_session(desk)
     visitor, session = start_web_session(desk)
     values = {"phone": add_fact(desk, main, "city", "Pune"), "web": add_fact(desk, session, "city", "Goa")}
-    desk.query(f"UPDATE facts SET sure_at = sure_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id")
+    desk.query(f"UPDATE facts SET last_confirmed_at = last_confirmed_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id")
     add_fact(desk, session, "plan", "Basic")
     now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
     live = desk.query(
         f"SELECT key, id FROM facts WHERE user_id = '{now_one.user_id}' AND valid_until IS NULL AND key = 'city'"
     )
     assert live == [("city", values[later])]
-    assert desk.query("SELECT ended, superseded_by FROM facts WHERE valid_until IS NOT NULL") == [
+    assert desk.query("SELECT end_reason, superseded_by FROM facts WHERE valid_until IS NOT NULL") == [
         ("merged", values[later])
     ]
     assert len(desk.query("SELECT id FROM facts WHERE valid_until IS NULL AND key = 'plan'")) == 1
@@ -401,7 +401,7 @@ def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
         ("episodes", "'{user}', binding_id, id, 'They met.', now(), now(), now()"),
     ):
         columns = {
-            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, sure_at, created_at",
+            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, last_confirmed_at, created_at",
             "episodes": "user_id, binding_id, session_id, text, from_at, until_at, created_at",
         }[table]
         told = values.replace("{user}", str(visitor.id))

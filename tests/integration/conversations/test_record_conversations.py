@@ -103,7 +103,7 @@ def test_a_transaction_that_wrote_itself_has_no_mark_of_the_records(desk: Conver
         written = bindings.load_persona(tx, binding.id)
     assert read
     assert written
-    ((mark,),) = desk.query("SELECT latest::text FROM record_writes")
+    ((mark,),) = desk.query("SELECT transaction_id::text FROM record_writes")
     assert (read.last_record_write, written.last_record_write) == (mark, None)
 
 

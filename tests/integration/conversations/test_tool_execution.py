@@ -140,7 +140,7 @@ def test_a_turn_that_is_given_up_leaves_no_effect_in_the_dark(desk: Conversation
     with pytest.raises(Killed):
         desk.run_turn()
     desk.clock.now += timedelta(minutes=2)
-    desk.query("UPDATE turns SET attempts = 3 RETURNING 1")  # two more workers died before they got there
+    desk.query("UPDATE turns SET attempt_count = 3 RETURNING 1")  # two more workers died before they got there
     desk.run_turn()
     assert replies(desk) == [canned_replies.FAILED_REPLY]
     assert states(desk) == ["unknown", "failed"]
@@ -244,11 +244,11 @@ def test_an_attempt_that_the_database_ended_is_given_back(desk: ConversationHarn
         desk.model.script = [DatabaseUnavailable()]
         with pytest.raises(DatabaseUnavailable):
             desk.run_turn()
-    assert desk.query("SELECT attempts, state FROM turns") == [(0, "open")]
+    assert desk.query("SELECT attempt_count, state FROM turns") == [(0, "open")]
     desk.model.script = [text_answer("Here I am.")]
     desk.run_turn()
     assert replies(desk) == ["Here I am."]
-    assert desk.query("SELECT attempts, state FROM turns") == [(1, "answered")]
+    assert desk.query("SELECT attempt_count, state FROM turns") == [(1, "answered")]
 
 
 def test_a_turn_that_runs_out_of_time_goes_on_in_the_next_invocation(desk: ConversationHarness, office: Office) -> None:
@@ -267,7 +267,7 @@ def test_a_turn_that_runs_out_of_time_goes_on_in_the_next_invocation(desk: Conve
         left[0] = 60.0
     run_session(desk.make_dependencies(), desk.list_wakes()[-1], lambda: left[0])
     assert (len(office.done), replies(desk)) == (2, ["Asked twice."])
-    assert desk.query("SELECT attempts, degraded FROM turns") == [(1, False)]
+    assert desk.query("SELECT attempt_count, degraded FROM turns") == [(1, False)]
 
 
 def test_a_worker_that_was_overtaken_before_an_effect_does_not_begin_it(

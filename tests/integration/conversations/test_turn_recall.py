@@ -120,7 +120,7 @@ def test_numbers_taken_by_an_attempt_that_failed_are_kept_by_the_next(
     def failing(running: TurnContext, loaded: LoadedTurn) -> Answer:
         raise RetryError("a queue was away")
 
-    numbered = "SELECT row_id, number FROM sources ORDER BY number"
+    numbered = "SELECT row_id, number FROM citation_numbers ORDER BY number"
     desk.send_web(*long_talk, ASKED)
     with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="queue"):  # noqa: PT012 - patched meanwhile
         meanwhile.setattr(turn_runner, "_converse", failing)
@@ -131,7 +131,7 @@ def test_numbers_taken_by_an_attempt_that_failed_are_kept_by_the_next(
     desk.run_turn()
     assert desk.query(numbered) == before
     assert {int(str(one["document"])) for one in recalled(desk)} <= {number for _, number in before}
-    assert desk.query("SELECT attempts, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
+    assert desk.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
 
 
 def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
@@ -154,11 +154,11 @@ def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
     say(desk, *long_talk, ASKED, "KX-4471.")
     first, again = taken
     assert first == again
-    assert desk.query("SELECT count(*), max(number) + 1 FROM sources") == desk.query(
-        f"SELECT next_source - 1, next_source FROM sessions WHERE id = '{long_talk[1]}'"
+    assert desk.query("SELECT count(*), max(number) + 1 FROM citation_numbers") == desk.query(
+        f"SELECT next_citation_number - 1, next_citation_number FROM sessions WHERE id = '{long_talk[1]}'"
     )
     assert recalled(desk)
-    assert desk.query("SELECT attempts, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
+    assert desk.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
 
 
 def test_a_worker_that_lost_the_session_numbers_nothing(
@@ -175,7 +175,7 @@ def test_a_worker_that_lost_the_session_numbers_nothing(
     monkeypatch.setattr(turn_runner, "_load", losing)
     desk.send_web(visitor, session, ASKED)
     desk.run_turn()
-    assert desk.query("SELECT number FROM sources") == []
+    assert desk.query("SELECT number FROM citation_numbers") == []
 
 
 @pytest.mark.parametrize("question", ["And when does that permit of the crane end?", "The permit?", "And it?"])

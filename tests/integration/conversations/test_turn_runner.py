@@ -23,7 +23,7 @@ def replies(desk: ConversationHarness) -> list[object]:
 
 
 def turns(desk: ConversationHarness) -> list[tuple[object, ...]]:
-    return desk.query("SELECT state, attempts, degraded, problem FROM turns ORDER BY number")
+    return desk.query("SELECT state, attempt_count, degraded, problem FROM turns ORDER BY number")
 
 
 def events(desk: ConversationHarness) -> list[tuple[object, ...]]:
@@ -197,7 +197,7 @@ def test_a_turn_whose_workers_were_killed_is_failed_when_it_is_begun_once_more(d
     desk.model.script = [RuntimeError("x")]
     with pytest.raises(RuntimeError):
         desk.run_turn()
-    desk.query("UPDATE turns SET attempts = 3 RETURNING 1")
+    desk.query("UPDATE turns SET attempt_count = 3 RETURNING 1")
     desk.run_turn()
     assert turns(desk) == [("failed", 4, True, "too_many_attempts")]
 
@@ -331,7 +331,7 @@ def test_a_turn_that_fails_is_counted(desk: ConversationHarness, capsys: pytest.
     desk.model.script = [RuntimeError()]
     with pytest.raises(RuntimeError):
         desk.run_turn()
-    desk.query("UPDATE turns SET attempts = 3 RETURNING 1")
+    desk.query("UPDATE turns SET attempt_count = 3 RETURNING 1")
     desk.run_turn()
     assert '"FailedTurn":[1.0]' in capsys.readouterr().out
 

@@ -133,9 +133,16 @@ class ErasureFixture:
         team's, a decision, an episode with its row."""
         bird, insert, new = self.canary, partial(self.plant_row, beside), self.new_id
         own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
-        fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
+        fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
         insert(
-            "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", messages=said, **fact
+            "facts",
+            id=new(),
+            scope="'user'",
+            **own,
+            key="'city'",
+            value=f"'{bird('a fact')}'",
+            message_ids=said,
+            **fact,
         )
         insert(
             "facts",
@@ -144,7 +151,7 @@ class ErasureFixture:
             team_id="b.team_id",
             key="'who'",
             value=f"'{bird('a fact of the team')}'",
-            messages=said,
+            message_ids=said,
             **fact,
         )
         insert(
@@ -155,8 +162,8 @@ class ErasureFixture:
             origin="'said'",
             decision="'new'",
             reason=f"'{bird('a decision')}'",
-            messages=said,
-            at=at,
+            message_ids=said,
+            decided_at=at,
         )
         row = new()
         insert(
@@ -177,7 +184,7 @@ class ErasureFixture:
             text=f"'{bird('an episode')}'",
             from_at=at,
             until_at=at,
-            messages=said,
+            message_ids=said,
             row_id=f"{row}::uuid",
             created_at=at,
         )
@@ -268,8 +275,8 @@ def unreported_rows(
 ) -> list[Named]:
     """The rows that went, or lost a canary, and of which the report says nothing, or something else."""
     fates = _actions_by_row(report)
-    gone = {one: "removed" for one in before if one not in after}
-    emptied = {one: "emptied" for one in before if one in after and before[one] - after[one]}
+    gone = {one: "deleted" for one in before if one not in after}
+    emptied = {one: "redacted" for one in before if one in after and before[one] - after[one]}
     told = {one: fate for one, fate in (gone | emptied).items() if one[0] not in _COUNTED}
     return sorted(one for one, fate in told.items() if fate not in fates.get(one, set()))
 

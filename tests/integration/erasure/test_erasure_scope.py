@@ -84,7 +84,7 @@ def test_a_fact_that_took_anothers_place_is_forgotten_with_its_message_and_the_o
     new = talk.add_fact("Nashik", second)
     old = talk.add_fact("Pune", first, superseded_by=new)
     report = aviary.forget("message", second)
-    assert aviary.desk.query("SELECT id, valid_until, ended FROM facts") == [(old, None, None)]
+    assert aviary.desk.query("SELECT id, valid_until, end_reason FROM facts") == [(old, None, None)]
     assert report["counts"]["restored"] == 1  # type: ignore[index, call-overload]
 
 
@@ -109,7 +109,7 @@ def test_a_fact_that_another_message_says_too_stays_and_is_that_ones(
     second = talk.say("In Pune it rains.", text_answer("Yes."))
     fact = talk.add_fact("Pune", first, second, key="preference.town")
     report = aviary.forget("message", first)
-    assert aviary.desk.query(f"SELECT value, messages FROM facts WHERE id = '{fact}'") == [("Pune", [second])]
+    assert aviary.desk.query(f"SELECT value, message_ids FROM facts WHERE id = '{fact}'") == [("Pune", [second])]
     assert report["counts"]["kept"] == 1  # type: ignore[index, call-overload]
 
 
@@ -130,10 +130,10 @@ def test_summaries_that_tell_of_it_go_and_are_written_anew_and_earlier_ones_stay
 def test_whoever_is_at_work_on_it_keeps_nothing_of_it(aviary: ErasureFixture, talk: WebConversation) -> None:
     desk = aviary.desk
     told = talk.say(f"It is {CODE}.", text_answer("Yes."))
-    desk.query(f"UPDATE work_due SET held_until = now() WHERE kind = 'memory' AND id = '{talk.session}' RETURNING 1")
+    desk.query(f"UPDATE work_due SET leased_until = now() WHERE kind = 'memory' AND id = '{talk.session}' RETURNING 1")
     ((before,),) = desk.query(f"SELECT lease_token FROM sessions WHERE id = '{talk.session}'")
     aviary.forget("message", told)
-    assert desk.query("SELECT held_until FROM work_due WHERE kind = 'memory'") == [(None,)]
+    assert desk.query("SELECT leased_until FROM work_due WHERE kind = 'memory'") == [(None,)]
     assert desk.query(f"SELECT lease_token FROM sessions WHERE id = '{talk.session}'") > [(before,)]
 
 
@@ -231,7 +231,7 @@ def test_a_fact_goes_alone_and_is_not_made_anew_by_what_it_was_drawn_from(
     report = aviary.forget("fact", UUID(str(fact)))
     assert unreported_rows(before, aviary.rows(), report) == []
     assert left(desk, "facts") == []
-    assert desk.query("SELECT key, decision, messages FROM fact_decisions WHERE decision = 'forgotten'") == [
+    assert desk.query("SELECT key, decision, message_ids FROM fact_decisions WHERE decision = 'forgotten'") == [
         ("about.flat_pune", "forgotten", [told])
     ]
     assert "still says it" in canonical_json(report["out_of_reach"])

@@ -39,8 +39,8 @@ def properties(desk: ConversationHarness, handle: str) -> JsonObject:
 def summary_key_details(talk: WebConversation, message: UUID, value: str, text: str) -> None:
     """What the agent said, kept word for word beside a summary."""
     talk.desk.query(
-        "INSERT INTO summary_key_details (tenant_id, id, session_id, message_id, turn, last_turn, kind, value, text, ours,"
-        f" untold, created_at) VALUES (current_tenant(), '{uuid7(talk.desk.clock())}', '{talk.session}', '{message}',"
+        "INSERT INTO summary_key_details (tenant_id, id, session_id, message_id, first_turn, last_turn, kind, value, text, from_agent,"
+        f" missing_from_summary, created_at) VALUES (current_tenant(), '{uuid7(talk.desk.clock())}', '{talk.session}', '{message}',"
         f" 1, 1, 'promise', '{value}', '{text}', true, true, now()) RETURNING 1"
     )
 
@@ -114,9 +114,9 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: E
         desk.query(f"UPDATE context_rows SET ordinal = {place} WHERE content = 'Up to {word}.' RETURNING 1")
         summary_key_details(other, asked, word, f"They are told of {word}.")
     desk.query(
-        "INSERT INTO extractions (tenant_id, session_id, anchors, anchored) VALUES"
-        f" (current_tenant(), '{other.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchors = 2,"
-        " anchored = 100 RETURNING 1"
+        "INSERT INTO session_memory_state (tenant_id, session_id, anchor_count, anchored_message_count) VALUES"
+        f" (current_tenant(), '{other.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchor_count = 2,"
+        " anchored_message_count = 100 RETURNING 1"
     )
     state = json.dumps({"notes": [OWNER]})
     desk.query(
@@ -131,7 +131,7 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: E
     assert desk.query("SELECT content FROM context_rows WHERE kind = 'summary_anchor'") == [
         ("Up to their own matter.",)
     ]
-    assert desk.query("SELECT anchors, anchored FROM extractions") == [(1, 50)]
+    assert desk.query("SELECT anchor_count, anchored_message_count FROM session_memory_state") == [(1, 50)]
     assert desk.query(f"SELECT 1 FROM work_due WHERE kind = 'summary' AND id = '{other.session}'")
     assert desk.query("SELECT version FROM summaries") == [(1,)]
     assert desk.query("SELECT id FROM episodes") == [(mine,)]

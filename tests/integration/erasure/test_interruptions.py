@@ -150,8 +150,8 @@ def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObjec
     assert told["finished"]
     assert told["object_keys"] == dry["object_keys"]
     assert desk.query("SELECT count(*) FROM messages WHERE body = 'On Monday, then.'") == [(1,)]
-    assert desk.query("SELECT id::text, state FROM forgettings") == [(told["id"], "done")]
-    assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.erased'") == [(1,)]
+    assert desk.query("SELECT id::text, state FROM erasures") == [(told["id"], "done")]
+    assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.forgotten'") == [(1,)]
     kind = cast("Kind", told["kind"])
     assert scene.forget(kind)["id"] == told["id"]
     if kind == "user":
@@ -221,7 +221,7 @@ def test_without_time_to_read_all_of_their_own_prompts_nothing_goes_yet(
     before = aviary.canaries_by_table()
     with pytest.raises(ErasureUnfinished):
         scene.forget("user", seconds_left=lambda: 7.5)
-    assert {where: seen for where, seen in aviary.canaries_by_table().items() if where != "table forgettings"} == before
+    assert {where: seen for where, seen in aviary.canaries_by_table().items() if where != "table erasures"} == before
     told: JsonObject | None = None
     while told is None:
         asked += 1

@@ -69,13 +69,13 @@ def remembered(aviary: ErasureFixture, message: UUID) -> None:
         id=new(),
         session_id="s.id",
         message_id=f"'{message}'::uuid",
-        turn="1",
+        first_turn="1",
         last_turn="t.number",
         kind="'identifier'",
         value=f"'{bird('kept')}'",
         text=f"'{bird('kept words')}'",
-        ours="false",
-        untold="true",
+        from_agent="false",
+        missing_from_summary="true",
         created_at=at,
     )
     insert("agent_states", session_id="s.id", state=f"'{json.dumps({'notes': [bird('state')]})}'::jsonb", updated_at=at)
@@ -86,7 +86,9 @@ def left_behind(aviary: ErasureFixture, message: UUID) -> None:
     desk, bird, turn = aviary.desk, aviary.canary, of_turn(aviary.desk, message)
     name, called = json.dumps({"file": bird("metadata")}), json.dumps({"tools": [bird("what was called")]})
     desk.query(f"UPDATE messages SET metadata = '{name}' WHERE id = '{message}' RETURNING 1")
-    desk.query(f"UPDATE turns SET called = '{called}', problem = '{bird('a turn')}' WHERE id = '{turn}' RETURNING 1")
+    desk.query(
+        f"UPDATE turns SET tool_messages = '{called}', problem = '{bird('a turn')}' WHERE id = '{turn}' RETURNING 1"
+    )
     interim = json.dumps({"so far": bird("an interim answer")})
     desk.query(
         f"UPDATE tool_calls SET interim = '{interim}', code = '{bird('a code')}' WHERE turn_id = '{turn}' RETURNING 1"
@@ -234,11 +236,11 @@ def test_whoever_is_at_any_work_that_reads_it_begins_anew(
     ((record,),) = desk.query("SELECT id FROM entities WHERE key = 'R-03'")
     one = {"pulse": record, "archive": desk.tenant_id}.get(kind, talk.session)
     desk.query(
-        "INSERT INTO work_due (tenant_id, kind, id, due_at, held_until) VALUES"
+        "INSERT INTO work_due (tenant_id, kind, id, due_at, leased_until) VALUES"
         f" (current_tenant(), '{kind}', '{one}', now(), now() + interval '1 hour')"
-        " ON CONFLICT (tenant_id, kind, id) DO UPDATE SET held_until = EXCLUDED.held_until RETURNING 1"
+        " ON CONFLICT (tenant_id, kind, id) DO UPDATE SET leased_until = EXCLUDED.leased_until RETURNING 1"
     )
     aviary.forget("message", told)
-    ((held, due),) = desk.query(f"SELECT held_until, due_at FROM work_due WHERE kind = '{kind}' AND id = '{one}'")
+    ((held, due),) = desk.query(f"SELECT leased_until, due_at FROM work_due WHERE kind = '{kind}' AND id = '{one}'")
     assert held is None
     assert kind != "archive" or due >= desk.clock.now + timedelta(minutes=9)  # type: ignore[operator]

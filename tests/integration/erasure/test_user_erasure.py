@@ -46,12 +46,12 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         # Ids, hashes, numbers, times, words of our own and of providers.
         "archived_messages",
         "channel_identities",
-        "pending_delivery_updates",
         "edges",
         "embeddings",
         "erasures",
         "llm_calls",
         "outbox_parts",
+        "pending_delivery_updates",
         "pulse_ledgers",
         "pulse_marks",
         "pulse_states",
@@ -158,7 +158,7 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
     beside = f"WHERE {whose}"
     insert, new = partial(aviary.plant_row, beside), aviary.new_id
     said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
-    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "sure_at": at, "created_at": at}
+    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
     aviary.plant_memory(beside, said, at)
     insert(
@@ -168,9 +168,9 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
         **own,
         key="'city'",
         value=f"'{bird('an old fact')}'",
-        messages=said,
+        message_ids=said,
         valid_until=at,
-        ended="'contradicted'",
+        end_reason="'contradicted'",
         **fact,
     )
     insert("summaries", session_id="s.id", version="1", until_turn="3", text=f"'{bird('a summary')}'", created_at=at)
@@ -179,13 +179,13 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
         id=new(),
         session_id="s.id",
         message_id=f"'{message[0]}'::uuid",
-        turn="1",
+        first_turn="1",
         last_turn="1",
         kind="'identifier'",
         value=f"'{bird('kept')}'",
         text=f"'{bird('kept words')}'",
-        ours="false",
-        untold="true",
+        from_agent="false",
+        missing_from_summary="true",
         created_at=at,
     )
     insert(
@@ -226,7 +226,7 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
         last_position="1",
         from_at=at,
         until_at=at,
-        messages="1",
+        message_count="1",
         size_bytes="1",
         sha256="''",
         created_at=at,
@@ -260,7 +260,7 @@ def told_to_others(aviary: ErasureFixture) -> None:
     desk, bird = aviary.desk, aviary.canary
     ((crate,),) = desk.query("SELECT id FROM entities WHERE name LIKE 'Crate CANARY-%'")
     ((changed, said),) = desk.query("SELECT id, properties ->> 'response' FROM entities WHERE key = 'R-03'")
-    asked = "(tenant_id, id, entity_id, question, asked_by, level, asked_at, told_of, markdown)"
+    asked = "(tenant_id, id, entity_id, question, asked_by, level, asked_at, source_ids, markdown)"
     for told_of, answer in (
         (f"entities/{crate}", bird("an answer to somebody else")),
         (f"entities/{changed}", f"{said} That is {bird('an answer about a changed record')}."),
@@ -282,7 +282,7 @@ def told_to_others(aviary: ErasureFixture) -> None:
     ):
         desk.query(
             "INSERT INTO pulse_versions (tenant_id, entity_id, level, version, markdown, statements, citations,"
-            f" told_of, fingerprint, model, generated_at) SELECT tenant_id, id, 1, {version}, '{text}', '[]', '[]',"
+            f" source_ids, fingerprint, model, generated_at) SELECT tenant_id, id, 1, {version}, '{text}', '[]', '[]',"
             f" ARRAY['{told_of}'], '', '', now() FROM entities WHERE key = 'R-05' RETURNING 1"
         )
 

@@ -68,7 +68,7 @@ def test_a_vector_of_another_length_than_its_spaces_is_refused(cluster: Cluster,
             " VALUES (%s, %s, 'delta', 't', 'c', 'h', now())",
             (tenant, row),
         )
-        insert = "INSERT INTO embeddings (tenant_id, row_id, model, vector) VALUES (%s, %s, 'mini@3', %s::vector)"
+        insert = "INSERT INTO embeddings (tenant_id, row_id, space, vector) VALUES (%s, %s, 'mini@3', %s::vector)"
         with pytest.raises(psycopg.errors.DataException), app.transaction():
             app.execute(insert, (tenant, row, "[1,2]"))
         app.execute(insert, (tenant, row, "[1,2,3]"))
@@ -92,7 +92,7 @@ def test_search_finds_the_same_without_an_index_and_with_one(
                 (tenant, row),
             )
             app.execute(
-                "INSERT INTO embeddings (tenant_id, row_id, model, vector) VALUES (%s, %s, 'mini@3', %s::vector)",
+                "INSERT INTO embeddings (tenant_id, row_id, space, vector) VALUES (%s, %s, 'mini@3', %s::vector)",
                 (tenant, row, vector),
             )
     assert nearest(cluster, database_name, tenant) == [rows[1], rows[2]]

@@ -128,7 +128,7 @@ class TestSessions:
         assert floor.due_times()["session"] == until + MINUTE
         assert floor.sweep().woken_count == 1
         floor.answer()
-        assert floor.desk.query("SELECT attempts FROM turns") == [(2,)]
+        assert floor.desk.query("SELECT attempt_count FROM turns") == [(2,)]
 
     def test_a_session_that_was_answered_or_is_gone_is_settled(self, floor: SweepHarness) -> None:
         floor.desk.send_whatsapp("How wide is the crack?")

@@ -23,7 +23,7 @@ def add_fact(
     holder = {"user": "s.user_id, s.binding_id", "human": "b.human_id", "team": "b.team_id"}[scope]
     desk.query(
         f"INSERT INTO facts (tenant_id, id, scope, {_HOLDERS[scope]}, key, value, confidence, origin, valid_from,"
-        f" sure_at, created_at) SELECT s.tenant_id, '{made}', '{scope}', {holder}, '{key}', '{value}', {confidence},"
+        f" last_confirmed_at, created_at) SELECT s.tenant_id, '{made}', '{scope}', {holder}, '{key}', '{value}', {confidence},"
         f" 'said', s.created_at, s.created_at, s.created_at FROM sessions s JOIN bindings b ON b.id = s.binding_id"
         f" WHERE s.id = '{session}' RETURNING id"
     )
@@ -44,11 +44,11 @@ def add_episode(
         f" FROM sessions WHERE id = '{session}' RETURNING id"
     )
     desk.query(
-        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        "INSERT INTO embeddings (tenant_id, row_id, space, vector)"
         f" VALUES (current_tenant(), '{row}', '{embedding_space(desk)}', '{vector}') RETURNING row_id"
     )
     desk.query(
-        "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, messages,"
+        "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, message_ids,"
         f" row_id, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', created_at, created_at,"
         f" ARRAY[{named}]::uuid[], '{row}', created_at FROM sessions WHERE id = '{session}' RETURNING id"
     )
@@ -57,7 +57,7 @@ def add_episode(
 
 def embedding_space(desk: ConversationHarness) -> str:
     """The space that the tenant's vectors are in."""
-    ((found,),) = desk.query("SELECT model FROM embeddings LIMIT 1")
+    ((found,),) = desk.query("SELECT space FROM embeddings LIMIT 1")
     return str(found)
 
 

@@ -37,7 +37,7 @@ class NotesConversation:
     def apply_summary_updates(self, items: Json, updates: Json, drawn_from: str = "") -> UpdateResult:
         """What a summariser says of the notes, with the summary that it writes, drawn from one source or from none."""
         ((version,),) = self.desk.query(
-            "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, told_of, created_at)"
+            "INSERT INTO summaries (tenant_id, session_id, version, until_turn, text, source_ids, created_at)"
             f" SELECT current_tenant(), '{self.session}', count(*) + 1, 0, '', ARRAY[{drawn_from}]::text[], now()"
             f" FROM summaries WHERE session_id = '{self.session}' RETURNING version"
         )

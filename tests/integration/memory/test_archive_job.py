@@ -69,7 +69,7 @@ def test_messages_of_more_than_ninety_days_ago_lie_in_the_bucket_and_the_newest_
     here = [one for (one,) in aviary.desk.query("SELECT body FROM messages WHERE body <> '' ORDER BY position")]
     assert here == ["Line 10 of the talk.", "I see.", "Line 11 of the talk.", "I see."]
     assert transcript(aviary, old) == before
-    assert aviary.desk.query("SELECT messages FROM archived_messages") == [(20,)]
+    assert aviary.desk.query("SELECT message_count FROM archived_messages") == [(20,)]
 
 
 def test_younger_messages_stay(aviary: ErasureFixture, old: SilentConversation) -> None:
@@ -91,7 +91,7 @@ def test_what_broke_off_is_done_again_over_the_same_object(
     run(aviary)
     run(aviary)
     assert len(lines(aviary)) == 20
-    assert aviary.desk.query("SELECT messages FROM archived_messages") == [(20,)]
+    assert aviary.desk.query("SELECT message_count FROM archived_messages") == [(20,)]
 
 
 def test_a_message_that_lies_there_is_forgotten_there_and_with_its_user_all(
@@ -104,7 +104,7 @@ def test_a_message_that_lies_there_is_forgotten_there_and_with_its_user_all(
     aviary.forget("message", UUID(str(message)))
     assert "Line 3 of the talk." not in lines(aviary)
     assert "Line 4 of the talk." in lines(aviary)
-    assert aviary.desk.query("SELECT messages FROM archived_messages") == [(18,)]
+    assert aviary.desk.query("SELECT message_count FROM archived_messages") == [(18,)]
     aviary.forget("user", old.user)
     assert [key for key in aviary.bucket.objects if "/archive/" in key] == []
 

@@ -105,7 +105,7 @@ def test_a_fact_that_an_archived_message_says_as_well_stays(aviary: ErasureFixtu
     second = talk.say("In Pune it rains.", text_answer("Yes."))
     fact = talk.add_fact("Pune", first, second, key="preference.town")
     aviary.forget("message", second)
-    assert desk.query(f"SELECT value, messages FROM facts WHERE id = '{fact}'") == [("Pune", [first])]
+    assert desk.query(f"SELECT value, message_ids FROM facts WHERE id = '{fact}'") == [("Pune", [first])]
 
 
 def test_what_is_forgotten_before_it_is_moved_is_not_taken_along(aviary: ErasureFixture) -> None:
@@ -122,7 +122,7 @@ def test_what_is_forgotten_before_it_is_moved_is_not_taken_along(aviary: Erasure
     run(aviary)
     assert "Line 0 of the talk." not in lying(aviary.bucket)
     assert "Line 1 of the talk." in lying(aviary.bucket)
-    assert desk.query("SELECT messages FROM archived_messages") == [(6,)]
+    assert desk.query("SELECT message_count FROM archived_messages") == [(6,)]
 
 
 def test_whoever_forgets_something_puts_the_moving_off(aviary: ErasureFixture) -> None:
@@ -154,4 +154,4 @@ def test_one_bad_conversation_keeps_no_other_from_its_archive(
     run(aviary)
     assert "A good one." in lying(aviary.bucket)
     assert "A bad one." in here(aviary.desk)
-    assert aviary.desk.query("SELECT held_until FROM work_due WHERE kind = 'archive'") == [(None,)]
+    assert aviary.desk.query("SELECT leased_until FROM work_due WHERE kind = 'archive'") == [(None,)]

@@ -44,10 +44,10 @@ def test_it_becomes_facts_and_one_episode_in_the_place_of_those_noted_on_the_way
         {"facts": [fact], "episodes": [{"text": "They told that they live in Pune.", "messages": [21]}]}
     )
     assert "They live in Pune." in str(desk.model.requests[0].messages)
-    assert desk.query("SELECT key, value, messages FROM facts WHERE valid_until IS NULL AND key = 'city'") == [
+    assert desk.query("SELECT key, value, message_ids FROM facts WHERE valid_until IS NULL AND key = 'city'") == [
         ("city", "Pune", [said])
     ]
-    ((text, origin, folded, recalled),) = desk.query("SELECT text, origin, folded, recalled FROM episodes")
+    ((text, origin, folded, recalled),) = desk.query("SELECT text, origin, merged_count, recall_count FROM episodes")
     assert (text, origin, folded, recalled) == ("They told that they live in Pune.", "consolidated", 1, 3)
     assert desk.query(f"SELECT FROM context_rows WHERE id = '{noted}'") == []
     assert desk.query("SELECT consolidated_turn FROM sessions WHERE consolidated_at IS NOT NULL") == [(21,)]
@@ -95,8 +95,8 @@ def test_what_somebody_had_forgotten_is_not_found_again(talk: SilentConversation
     said = talk.say("I live in Pune, by the way.")
     desk.query("DELETE FROM facts WHERE true RETURNING 1")
     desk.query(
-        "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, messages,"
-        f" at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, id, 'city', 'said', 'forgotten',"
+        "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, message_ids,"
+        f" decided_at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, id, 'city', 'said', 'forgotten',"
         f" ARRAY['{said}'::uuid], now() FROM sessions WHERE id = '{talk.session}' RETURNING 1"
     )
     talk.fall_silent()

@@ -10,7 +10,7 @@ def told(talk: ExtractionConversation, count: int, prefix: str = "k", **columns:
     names, values = "".join(f", {name}" for name in columns), "".join(f", {value}" for value in columns.values())
     talk.desk.query(
         "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,"
-        f" sure_at, created_at{names}) SELECT s.tenant_id, gen_random_uuid(), 'user', s.user_id, s.binding_id,"
+        f" last_confirmed_at, created_at{names}) SELECT s.tenant_id, gen_random_uuid(), 'user', s.user_id, s.binding_id,"
         f" 'preference.{prefix}' || n, 'it is ' || n, 0.9, 'said', s.created_at, s.created_at - interval '1 hour'"
         f" + n * interval '1 second', s.created_at{values} FROM sessions s, generate_series(1, {count}) n"
         f" WHERE s.id = '{talk.session}' RETURNING 1"
@@ -18,7 +18,7 @@ def told(talk: ExtractionConversation, count: int, prefix: str = "k", **columns:
 
 
 def crowded(talk: ExtractionConversation) -> list[tuple[object, ...]]:
-    return talk.desk.query("SELECT key FROM facts WHERE ended = 'crowded_out' ORDER BY sure_at")
+    return talk.desk.query("SELECT key FROM facts WHERE end_reason = 'crowded_out' ORDER BY last_confirmed_at")
 
 
 def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: ConversationHarness) -> None:
@@ -36,7 +36,7 @@ def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: ConversationHa
 def test_what_the_vocabulary_has_a_key_for_and_what_was_put_right_stays(desk: ConversationHarness) -> None:
     talk = ExtractionConversation(desk)
     talk.say("My name is Meera. I'm on the Gold plan.")
-    desk.query("UPDATE facts SET recalled = 50, sure_at = sure_at - interval '1 year' RETURNING 1")
+    desk.query("UPDATE facts SET recall_count = 50, last_confirmed_at = last_confirmed_at - interval '1 year' RETURNING 1")
     told(talk, 1, "right", recalled="60")
     desk.query("UPDATE facts SET origin = 'edited' WHERE key = 'preference.right1' RETURNING 1")
     told(talk, MAX_LIVE_FACTS - 3, recalled="5")

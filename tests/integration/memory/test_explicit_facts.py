@@ -11,7 +11,7 @@ def test_what_is_said_in_so_many_words_is_known_when_the_reply_is_there(desk: Co
     talk = ExtractionConversation(desk)
     message = talk.say("My name is Meera, and please reply in Hindi. I live in Pune.")
     assert talk.facts() == {"name": "Meera", "language": "Hindi"}
-    rows = desk.query("SELECT origin, messages, session_id, turn_id IS NOT NULL, valid_until FROM facts ORDER BY key")
+    rows = desk.query("SELECT origin, message_ids, session_id, turn_id IS NOT NULL, valid_until FROM facts ORDER BY key")
     assert rows == [("said", [message], talk.session, True, None)] * 2
     assert talk.decisions("said") == [("language", "new"), ("name", "new")]
 
@@ -22,7 +22,7 @@ def test_a_new_value_takes_the_place_of_the_old_one_which_keeps_its_time(desk: C
     talk.say("I've switched to the Silver plan.")
     assert talk.facts() == {"plan": "Silver"}
     ((value, ended, follows, in_time),) = desk.query(
-        "SELECT old.value, old.ended, new.value, old.valid_until = new.valid_from"
+        "SELECT old.value, old.end_reason, new.value, old.valid_until = new.valid_from"
         " FROM facts old JOIN facts new ON new.id = old.superseded_by"
     )
     assert (value, ended, follows, in_time) == ("Gold", "contradicted", "Silver", True)
@@ -33,7 +33,7 @@ def test_what_is_taken_back_ends_and_nothing_follows(desk: ConversationHarness) 
     talk.say("My name is Meera. I'm on the Gold plan.")
     talk.say("Please forget my plan.")
     assert talk.facts() == {"name": "Meera"}
-    assert desk.query("SELECT ended, superseded_by FROM facts WHERE key = 'plan'") == [("retracted", None)]
+    assert desk.query("SELECT end_reason, superseded_by FROM facts WHERE key = 'plan'") == [("retracted", None)]
 
 
 def test_a_conversation_that_others_read_leaves_nothing(desk: ConversationHarness) -> None:

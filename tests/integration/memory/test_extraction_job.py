@@ -33,7 +33,7 @@ def test_what_a_model_reads_becomes_a_fact_with_the_message_that_says_so(talk: E
     assert talk.facts() == {"about.software": "Tally"}
     assert talk.decisions() == [("about.software", "new")]
     ((origin, said),) = talk.desk.query(
-        "SELECT f.origin, m.body FROM facts f JOIN messages m ON m.id = ANY(f.messages)"
+        "SELECT f.origin, m.body FROM facts f JOIN messages m ON m.id = ANY(f.message_ids)"
     )
     assert (origin, said) == ("extracted", SPOKEN)
     assert talk.due_rows() == []
@@ -89,7 +89,7 @@ def test_without_an_answer_the_turns_stay_due_and_the_next_try_waits_longer(talk
     assert talk.attempts() == [(3, "provider_unavailable")]
     talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)), after=timedelta(hours=3))
     assert talk.facts() == {"about.software": "Tally"}
-    assert talk.desk.query("SELECT until_turn FROM extractions") == [(1,)]
+    assert talk.desk.query("SELECT extraction_cursor FROM session_memory_state") == [(1,)]
     assert talk.attempts() == []
 
 
@@ -141,7 +141,7 @@ def test_a_long_conversation_is_read_in_stretches(talk: ExtractionConversation) 
         talk.say(f"Line {number} of many.")
     talk.run_extraction(extraction_answer(), extraction_answer())
     assert len(talk.reader.requests) == 2
-    assert talk.desk.query("SELECT until_turn FROM extractions") == [(26,)]
+    assert talk.desk.query("SELECT extraction_cursor FROM session_memory_state") == [(26,)]
 
 
 def test_one_worker_at_a_time(talk: ExtractionConversation) -> None:
@@ -154,7 +154,7 @@ def test_one_worker_at_a_time(talk: ExtractionConversation) -> None:
 
 def test_a_worker_whose_time_was_over_writes_nothing(talk: ExtractionConversation, database: Database) -> None:
     def taken_over() -> None:
-        talk.desk.query("UPDATE work_due SET held_until = now() WHERE kind = 'memory' RETURNING 1")
+        talk.desk.query("UPDATE work_due SET leased_until = now() WHERE kind = 'memory' RETURNING 1")
 
     talk.reader.before_completion = taken_over
     talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
@@ -198,13 +198,13 @@ def test_and_what_means_the_same_by_its_vector(talk: ExtractionConversation) -> 
         talk.say("We do the accounts of the shop in Tally.")
         talk.run_extraction(extraction_answer(episodes=[(told, [1])]))
     talk.desk.query(
-        "INSERT INTO embeddings (tenant_id, row_id, model, vector)"
+        "INSERT INTO embeddings (tenant_id, row_id, space, vector)"
         " SELECT tenant_id, row_id, 'words', '[1,0]' FROM episodes RETURNING 1"
     )
     talk.say("Well.")
     talk.run_extraction(extraction_answer())
     assert talk.episodes() == [("The user does accounts in Tally.", 1)]
-    assert talk.desk.query("SELECT cardinality(messages) FROM episodes") == [(2,)]
+    assert talk.desk.query("SELECT cardinality(message_ids) FROM episodes") == [(2,)]
     assert talk.desk.query("SELECT count(*) FROM context_rows WHERE kind = 'episode'") == [(1,)]
 
 

@@ -57,7 +57,7 @@ def test_a_stretch_that_everybody_rejects_is_gone_past_after_some_tries(talk: Ex
         talk.run_extraction(*[ProviderRejected("no such model")] * 4, after=_LATER)
     assert talk.due_rows() == []
     assert talk.desk.query("SELECT reason FROM fact_decisions WHERE origin = 'extracted'") == [("provider_rejected",)]
-    assert talk.desk.query("SELECT until_turn FROM extractions") == [(1,)]
+    assert talk.desk.query("SELECT extraction_cursor FROM session_memory_state") == [(1,)]
 
 
 def test_what_breaks_every_time_is_not_paid_for_every_time(talk: ExtractionConversation) -> None:

@@ -24,7 +24,7 @@ def poisoned(talk: ExtractionConversation) -> None:
     """The model obeys, twice."""
     talk.run_extraction(extraction_answer())
     talk.say("Thanks for that, and what else?")
-    talk.desk.query("UPDATE extractions SET until_turn = 0 RETURNING 1")
+    talk.desk.query("UPDATE session_memory_state SET extraction_cursor = 0 RETURNING 1")
     talk.run_extraction(obeying(talk))
 
 

@@ -41,7 +41,7 @@ def explained(desk: ConversationHarness, lot: str) -> list[dict[str, Json]]:
 
 
 def recalls(desk: ConversationHarness) -> list[tuple[object, ...]]:
-    return desk.query("SELECT COALESCE(fact_id, episode_id), used FROM recalls ORDER BY at, place")
+    return desk.query("SELECT COALESCE(fact_id, episode_id), is_used FROM recalls ORDER BY recalled_at, position")
 
 
 @pytest.fixture
@@ -86,7 +86,7 @@ def test_nobody_elses_facts_are_told(desk: ConversationHarness, talk: tuple[Prin
 
 def test_a_fact_that_ended_is_not_told(desk: ConversationHarness, talk: tuple[Principal, UUID]) -> None:
     add_fact(desk, talk[1], "city", "Madurai")
-    desk.query("UPDATE facts SET valid_until = now(), ended = 'contradicted' RETURNING id")
+    desk.query("UPDATE facts SET valid_until = now(), end_reason = 'contradicted' RETURNING id")
     assert "Madurai" not in ask(desk, *talk, "Which city am I in?")
 
 
@@ -120,8 +120,8 @@ def test_what_replies_used_comes_before_what_they_never_did(
 ) -> None:
     add_fact(desk, talk[1], "a", "one")
     used = add_fact(desk, talk[1], "b", "two")
-    desk.query("UPDATE facts SET recalled = 20 RETURNING id")
-    desk.query(f"UPDATE facts SET used = 15 WHERE id = '{used}' RETURNING id")
+    desk.query("UPDATE facts SET recall_count = 20 RETURNING id")
+    desk.query(f"UPDATE facts SET use_count = 15 WHERE id = '{used}' RETURNING id")
     desk.query("UPDATE agents SET memory_policy = '{\"facts\": 1}' RETURNING id")
     ask(desk, *talk, "What then?")
     assert [one["title"] for one in explained(desk, "facts")] == ["b"]
@@ -134,7 +134,7 @@ def test_what_was_told_and_whether_the_reply_used_it_is_written_down(
     city = add_fact(desk, talk[1], "city", "Madurai")
     ask(desk, *talk, "What is for lunch?", text_answer("A vegetarian dish."))
     assert sorted(recalls(desk), key=str) == sorted([(city, False), (diet, True)], key=str)
-    counted = desk.query("SELECT key, recalled, used, last_used_at IS NULL FROM facts ORDER BY key")
+    counted = desk.query("SELECT key, recall_count, use_count, last_used_at IS NULL FROM facts ORDER BY key")
     assert counted == [("city", 1, 0, True), ("diet", 1, 1, False)]
 
 
@@ -288,4 +288,4 @@ def test_what_was_told_goes_with_the_records_of_the_prompts_and_its_use_stays_kn
         with desk.database.transaction(desk.tenant_id) as tx:
             retention.delete_expired_batch(tx, before)
         assert len(recalls(desk)) == kept
-    assert desk.query("SELECT recalled, used FROM facts") == [(1, 1)]
+    assert desk.query("SELECT recall_count, use_count FROM facts") == [(1, 1)]

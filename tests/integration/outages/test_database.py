@@ -87,7 +87,7 @@ def test_while_the_database_is_down_every_webhook_is_taken_and_all_are_answered_
         superuser.execute(allow.format(sql.Identifier(database_name), sql.SQL("true")))
     deployment.run_workers(WORKERS, deployment.is_quiet, 120)
     assert (replies(desk), deployment.count_dead_letters()) == ([1] * 10, 0)
-    assert desk.query("SELECT DISTINCT state, attempts FROM turns") == [("answered", 1)]
+    assert desk.query("SELECT DISTINCT state, attempt_count FROM turns") == [("answered", 1)]
 
 
 @pytest.mark.parametrize("missing", ["work_due", "sessions.lease_holder"])
@@ -109,7 +109,7 @@ def test_until_a_release_is_migrated_everything_waits_and_no_turn_loses_an_attem
         superuser.execute(back.encode())
     deployment.run_workers(1, deployment.is_quiet, 60)
     assert (replies(desk), deployment.count_dead_letters()) == ([1] * 3, 0)
-    assert desk.query("SELECT DISTINCT state, attempts FROM turns") == [("answered", 1)]
+    assert desk.query("SELECT DISTINCT state, attempt_count FROM turns") == [("answered", 1)]
 
 
 def test_connections_that_are_killed_every_200_ms_cost_nothing(
@@ -127,7 +127,7 @@ def test_connections_that_are_killed_every_200_ms_cost_nothing(
     assert replies(desk) == [1] * PEOPLE
     assert deployment.count_dead_letters() == 0
     assert desk.query("SELECT DISTINCT state FROM turns") == [("answered",)]
-    assert desk.query("SELECT max(attempts) <= 3 FROM turns") == [(True,)]
+    assert desk.query("SELECT max(attempt_count) <= 3 FROM turns") == [(True,)]
 
 
 def test_without_the_reconnect_the_same_ends_among_the_dead_letters(

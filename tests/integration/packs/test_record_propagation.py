@@ -25,7 +25,7 @@ SELECT jsonb_agg(jsonb_build_array(e.key, r.content, r.classification, r.pending
                  ORDER BY e.key, r.id)
   FROM context_rows r
   JOIN entities e ON e.id = r.entity_id
-  LEFT JOIN entities o ON o.id = r.other_id
+  LEFT JOIN entities o ON o.id = r.related_entity_id
  WHERE r.kind = 'delta'
 """
 _STALE = "SELECT jsonb_object_agg(key, stale_causes) FROM entities WHERE stale_since IS NOT NULL"

@@ -26,7 +26,7 @@ OWN = "display_name: Finding of ours\nproperties:\n  kind: {type: text}\n  sever
 _VERSIONS = """
 SELECT jsonb_agg(jsonb_build_array(v.version, v.created_by, v.config->>'display_name') ORDER BY v.version)
   FROM config_versions v
-  JOIN entity_types t ON t.id = v.tier_id
+  JOIN entity_types t ON t.id = v.config_id
  WHERE t.key = 'finding'
 """
 _DUE = "SELECT count(*) FROM work_due WHERE tenant_id = current_tenant() AND kind = 'record_type'"

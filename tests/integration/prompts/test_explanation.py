@@ -38,12 +38,14 @@ def asked(desk: ConversationHarness, ask: Any, *given: Any, by: Principal | None
 
 def rewrite(desk: ConversationHarness, change: Callable[[PromptInputs], PromptInputs]) -> None:
     """Change what the records of all turns say that their prompts were made of."""
-    texts = {str(key): str(text) for key, text in desk.query("SELECT hash, words FROM ledger_texts")}
-    for turn, step, kept in desk.query("SELECT turn_id, step, basis FROM ledgers WHERE basis IS NOT NULL"):
+    texts = {str(key): str(text) for key, text in desk.query("SELECT hash, text FROM ledger_texts")}
+    for turn, step, kept in desk.query(
+        "SELECT turn_id, step, prompt_inputs FROM ledgers WHERE prompt_inputs IS NOT NULL"
+    ):
         assert isinstance(kept, bytes)
         changed, _ = serialize_part(change(restore_part(PromptInputs, kept, texts)))
         place = f"turn_id = '{turn}' AND step = {step}"
-        desk.query(f"UPDATE ledgers SET basis = '\\x{changed.hex()}' WHERE {place} RETURNING 1")
+        desk.query(f"UPDATE ledgers SET prompt_inputs = '\\x{changed.hex()}' WHERE {place} RETURNING 1")
 
 
 def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarness, talk: list[UUID]) -> None:
@@ -134,14 +136,14 @@ def test_every_step_is_rebuilt_byte_for_byte(desk: ConversationHarness, talk: li
 
 
 def test_a_record_that_was_tampered_with_does_not_match(desk: ConversationHarness, talk: list[UUID]) -> None:
-    desk.query("UPDATE ledger_texts SET words = 'Hello' WHERE words LIKE 'Good morning, who%' RETURNING 1")
+    desk.query("UPDATE ledger_texts SET text = 'Hello' WHERE text LIKE 'Good morning, who%' RETURNING 1")
     made = asked(desk, rebuild_turn_prompt, talk[0])
     assert (made["is_identical"], made["erased"]) == (False, [])
     assert made["hash"] not in {None, made["recorded_hash"]}
 
 
 def test_what_was_forgotten_leaves_a_tombstone(desk: ConversationHarness, talk: list[UUID]) -> None:
-    desk.query("UPDATE ledger_texts SET words = NULL WHERE words LIKE 'Good morning, who%' RETURNING 1")
+    desk.query("UPDATE ledger_texts SET text = NULL WHERE text LIKE 'Good morning, who%' RETURNING 1")
     made = asked(desk, rebuild_turn_prompt, talk[1], 1)
     assert (made["text"], made["hash"], made["is_identical"]) == (None, None, False)
     assert [one["layer"] for one in made["erased"]] == ["history"]

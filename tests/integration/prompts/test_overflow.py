@@ -83,13 +83,13 @@ def test_a_turn_whose_model_was_not_to_be_asked_leaves_what_was_sent_before(desk
     desk.send_whatsapp("Hello?", "m1")
     desk.model.script = [text_answer("Hello.")]
     desk.run_turn()
-    kept = desk.query("SELECT standing, briefing FROM session_prompts")
+    kept = desk.query("SELECT cache_state, briefing FROM session_prompts")
     with desk.database.transaction(desk.admin) as tx:
         spend.set_daily_cap(desk.admin, tx, Decimal("0.0001"), desk.clock())
     for number in range(12):
         desk.send_whatsapp(f"Question {number}?", f"refused-{number}")
         desk.run_turn()
     assert newest(desk)[0] == canned_replies.DAILY_CAP_REPLY
-    assert canonical_json([*map(list, desk.query("SELECT standing, briefing FROM session_prompts"))]) == canonical_json(
+    assert canonical_json([*map(list, desk.query("SELECT cache_state, briefing FROM session_prompts"))]) == canonical_json(
         [*map(list, kept)]
     )

@@ -119,7 +119,7 @@ class TestStability:
             kept = before_the_tail(last)
             assert f'"Question {opening.index(last)}?"' in kept[-1]
             assert blocks(now)[: len(kept)] == kept
-        assert talk.desk.query("SELECT DISTINCT miss FROM llm_calls") == [(None,)]
+        assert talk.desk.query("SELECT DISTINCT cache_miss FROM llm_calls") == [(None,)]
 
     def test_the_tail_is_frozen_for_all_steps_and_only_the_repeated_reminder_moves(self, talk: Talk) -> None:
         talk.desk.query("UPDATE agents SET memory_policy = '{}' RETURNING id")
@@ -226,7 +226,7 @@ class TestCauses:
         talk.ask("And now?")
         assert talk.told()["refresh_causes"][0] == cause
         assert ("Hush Harbour" not in whole(talk.sent()[-1])) is is_gone
-        ((miss,),) = talk.desk.query("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1")
+        ((miss,),) = talk.desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1")
         assert isinstance(miss, dict)
         assert miss["cause"] == cause
         assert miss["layer"] == {"config": "tiers", "cold": "tools"}.get(cause, "briefing")
@@ -265,7 +265,7 @@ class TestHistory:
         (recap,) = [one for one in blocks(cut) if "<parlour:earlier>" in one]
         assert all(f"Question {number}?" in recap for number in range(11))
         assert sum("Question" in one and "<parlour:" not in one for one in blocks(cut)) == 11
-        ((miss,),) = talk.desk.query("SELECT miss FROM llm_calls ORDER BY at DESC LIMIT 1")
+        ((miss,),) = talk.desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1")
         assert isinstance(miss, dict)
         assert miss["cause"] == "cut"
         talk.ask("Question 17?")
@@ -302,8 +302,8 @@ class TestRecords:
         assert len({one for _, one in held[0]} & {one for _, one in held[1]}) > 10
         assert not held[0] & held[1]
         first, second = talks
-        first.desk.query("UPDATE ledger_blobs SET words = NULL RETURNING 1")
-        assert not _again(first)["is_identical"]
+        first.desk.query("UPDATE ledger_texts SET text = NULL RETURNING 1")
+        assert not _again(first)["matches"]
         assert _again(second)["text"] == whole(second.sent()[-1])
 
     def test_what_is_old_enough_goes_and_what_is_not_stays(self, talk: Talk) -> None:
@@ -356,7 +356,7 @@ class TestTokens:
         talk.desk.model = Reporting()
         talk.ask("Where do we stand?")
         ((model, script, factor, learned),) = talk.desk.query(
-            "SELECT model, script, factor, learned FROM token_factors"
+            "SELECT model, script, factor, report_count FROM token_factors"
         )
         assert (str(model).split("/")[0], script, learned) == ("anthropic", "latin", 1)
         assert 0.5 < float(str(factor)) < 2
@@ -366,11 +366,11 @@ class TestTokens:
         other = Talk(talk.desk)
         other.ask("Where do we stand?")
         other.ask("And now?")
-        kept = "SELECT standing -> 'factors' FROM session_prompts WHERE session_id"
+        kept = "SELECT cache_state -> 'token_factors' FROM session_prompts WHERE session_id"
         assert talk.desk.query(f"{kept} = '{talk.session}'") == [(None,)]
         assert talk.desk.query(f"{kept} = '{other.session}'") == [({"latin": 0.65},)]
         assert other.told()["tokens"] < before
-        assert talk.desk.query("SELECT learned, factor > 0.65 FROM token_factors") == [(4, True)]
+        assert talk.desk.query("SELECT report_count, factor > 0.65 FROM token_factors") == [(4, True)]
 
     def test_a_report_that_is_no_count_teaches_nothing(self, talk: Talk) -> None:
         talk.ask("Where do we stand?")

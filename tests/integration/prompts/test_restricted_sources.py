@@ -150,7 +150,7 @@ def test_a_turn_that_deleted_a_record_itself_is_told(talk: Talk, failed: bool) -
     talk.ask("Delete it.", text_answer("It is deleted."))
     input_ = '{"of": ["project/NRS"]}'
     talk.desk.query(f"""
-        UPDATE turns SET called = '[
+        UPDATE turns SET tool_messages = '[
             {{"role": "assistant", "content": [
                 {{"type": "tool_use", "id": "call_1", "name": "delete_entity", "input": {input_}}}]}},
             {{"role": "user", "content": [
@@ -163,7 +163,7 @@ def test_a_turn_that_deleted_a_record_itself_is_told(talk: Talk, failed: bool) -
 
 
 def test_a_search_that_found_by_a_number_above_9999_says_no_more_once_its_rows_are_gone(talk: Talk) -> None:
-    talk.desk.query("UPDATE sessions SET next_source = 12000 RETURNING 1")
+    talk.desk.query("UPDATE sessions SET next_citation_number = 12000 RETURNING 1")
     talk.ask("How wide is the crack?", search_call("crack width C4 method statement"), text_answer("Wide."))
     assert "found [12000] " in talk.ask("And the wind?")
     talk.desk.query("DELETE FROM context_rows WHERE document_id IS NOT NULL RETURNING 1")
@@ -177,7 +177,7 @@ def test_a_turn_that_goes_on_does_not_tell_what_it_found_itself_once_that_was_cl
     desk = talk.desk
     document, title = about_the_crack(talk)
     desk.query("DELETE FROM citations RETURNING 1")  # what the turn before told of is another matter
-    desk.query("UPDATE turns SET called = NULL RETURNING 1")
+    desk.query("UPDATE turns SET tool_messages = NULL RETURNING 1")
     script: list[Any] = [
         search_call("crack width C4 method statement"),
         text_answer("So I read."),

@@ -74,7 +74,7 @@ def test_a_reader_below_it_meets_nothing_of_what_is_restricted(site: PulseHarnes
         assert SECRET not in told_to(site, level)
     assert SECRET in told_to(site, 3)
     assert SECRET not in canonical_json(site.desk.query("SELECT * FROM pulse_versions WHERE level < 3"))
-    kept = site.desk.query("SELECT told_of, basis FROM pulse_ledgers WHERE level < 3")
+    kept = site.desk.query("SELECT source_ids, prompt_inputs FROM pulse_ledgers WHERE level < 3")
     assert SECRET not in canonical_json(
         [[told_of, zlib.decompress(cast(bytes, basis)).decode()] for told_of, basis in kept]
     )

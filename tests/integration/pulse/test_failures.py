@@ -50,7 +50,7 @@ def test_the_old_text_stays_and_says_why(site: PulseHarness, writings: list[Scri
     )
     assert list(site.pending_changes().causes) == ["changed"]
     assert site.day_total("failed") == 1
-    outcomes = site.desk.query("SELECT outcome, version FROM pulse_ledgers ORDER BY at")
+    outcomes = site.desk.query("SELECT outcome, version FROM pulse_ledgers ORDER BY created_at")
     assert outcomes == [("written", 1), (problem, None)]
 
 
@@ -89,7 +89,7 @@ def test_after_so_many_tries_people_are_told(site: PulseHarness, capsys: pytest.
         site.model.script = ["no JSON"]
         site.sweep(24 * 3600)
         site.run_writers()
-    assert site.state_column("dead_at") is not None
+    assert site.state_column("given_up_at") is not None
     assert "PulseGivenUp" in capsys.readouterr().out
 
 
@@ -100,11 +100,11 @@ def test_nobody_is_given_up_for_an_outage(site: PulseHarness) -> None:
         site.sweep(24 * 3600)
         site.run_writers()
     assert round((site.due_at() - site.now) / timedelta(minutes=1)) == 60
-    assert (site.state_column("dead_at"), site.state_column("failures")) == (None, MAX_FAILURES + 2)
+    assert (site.state_column("given_up_at"), site.state_column("failures")) == (None, MAX_FAILURES + 2)
     site.model.script = ["no JSON"]
     site.sweep(3600)
     site.run_writers()
-    assert (site.state_column("dead_at"), site.state_column("failures")) == (None, 1)
+    assert (site.state_column("given_up_at"), site.state_column("failures")) == (None, 1)
 
 
 def test_a_fault_of_our_own_is_a_try_as_well(site: PulseHarness, capsys: pytest.CaptureFixture[str]) -> None:

@@ -65,7 +65,7 @@ def test_what_it_costs_is_reserved_settled_and_noted(site: PulseHarness) -> None
     site.refresh()
     ((purpose, cost),) = site.desk.query("SELECT purpose, cost_usd FROM llm_calls")
     assert purpose == "pulse"
-    assert cost == site.pulse_column("cost_usd") == site.day_total("cost_usd") == site.state_column("cost_usd")
+    assert cost == site.pulse_column("cost_usd") == site.day_total("cost_usd") == site.state_column("last_cost_usd")
     assert site.desk.query("SELECT spent_usd FROM spend_days") == [(cost,)]
     assert site.desk.query("SELECT count(*) FROM spend_reservations") == [(0,)]
 
@@ -106,7 +106,7 @@ def test_a_siblings_row_that_newly_outranks_another_has_it_written_again(site: P
     row = site.desk.query(
         "SELECT r.id FROM context_rows r JOIN entities e ON e.id = r.entity_id"
         " WHERE r.kind = 'snapshot' AND e.key LIKE 'far-%' AND r.id NOT IN"
-        " (SELECT substr(one, 14)::uuid FROM pulses, unnest(told_of) AS one WHERE one LIKE 'context_rows/%') LIMIT 1"
+        " (SELECT substr(one, 14)::uuid FROM pulses, unnest(source_ids) AS one WHERE one LIKE 'context_rows/%') LIMIT 1"
     )
     assert row
     site.desk.query(
@@ -116,7 +116,7 @@ def test_a_siblings_row_that_newly_outranks_another_has_it_written_again(site: P
     assert site.pending_changes().since is None
     site.refresh()
     assert len(site.model.requests) == 2
-    assert f"context_rows/{row[0][0]}" in site.pulse_column("told_of")
+    assert f"context_rows/{row[0][0]}" in site.pulse_column("source_ids")
 
 
 def test_the_newest_file_is_told_of_however_many_rows_are_nearer(site: PulseHarness) -> None:
@@ -232,7 +232,7 @@ def test_versions_are_kept_with_what_they_were_written_for(site: PulseHarness) -
     site.change("site/harbour", place="the east quay")
     site.sweep()
     site.run_writers()
-    rows = site.desk.query("SELECT version, marks, causes FROM pulse_versions ORDER BY version")
+    rows = site.desk.query("SELECT version, mark_count, causes FROM pulse_versions ORDER BY version")
     assert [row[0] for row in rows] == [1, 2]
     assert rows[1][1] == 1
     assert [one["cause"] for one in rows[1][2]] == ["changed"]  # type: ignore[attr-defined]
@@ -275,4 +275,4 @@ def test_only_what_holds_is_shown(site: PulseHarness) -> None:
     ]
     site.refresh()
     assert site.pulse_column() == "- The office stands at the north quay. [1]"
-    assert site.pulse_column("dropped") == {"unknown_source": 1, "number": 1}
+    assert site.pulse_column("rejected_statements") == {"unknown_source": 1, "unsupported_number": 1}

@@ -305,7 +305,7 @@ def test_a_kind_of_everybodys_gets_a_row_with_its_first_record(desk: RecordHarne
     desk.create(RecordInput("finding", "Gap", properties={"kind": "safety", "severity": "low", "status": "open"}))
     with desk.transaction() as tx:
         assert type_registry.get_record_type(tx, "finding").id is not None
-        assert execute(tx, "SELECT FROM config_versions WHERE tier = 'entity_type'") == 1
+        assert execute(tx, "SELECT FROM config_versions WHERE kind = 'entity_type'") == 1
 
 
 def stale(desk: RecordHarness, entity: Record) -> list[str]:

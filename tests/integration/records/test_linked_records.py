@@ -34,7 +34,7 @@ INSERT INTO edges (tenant_id, id, source_id, target_id, relation, created_at)
 VALUES (current_tenant(), %(id)s, %(source)s, %(target)s, %(relation)s, %(at)s)
 """
 _DOCUMENT = """
-INSERT INTO documents (tenant_id, id, record_id, team_id, key, title, description, kind, content, content_hash,
+INSERT INTO documents (tenant_id, id, own_entity_id, team_id, key, title, description, kind, content, content_hash,
                        is_context, created_at, updated_at)
 SELECT current_tenant(), %(id)s, e.id, %(team)s, e.key, e.name, %(description)s, %(kind)s, 'x', 'x', %(is_context)s,
        %(at)s, %(at)s
@@ -43,7 +43,7 @@ SELECT current_tenant(), %(id)s, e.id, %(team)s, e.key, e.name, %(description)s,
 KINDS = {"project": [], "task": ["state"], "document": [], "risk": ["severity"]}
 
 
-_MARK = Query("test.mark", "Who wrote last.", "SELECT latest::text FROM record_writes")
+_MARK = Query("test.mark", "Who wrote last.", "SELECT transaction_id::text FROM record_writes")
 
 
 @dataclass

@@ -87,13 +87,13 @@ class Room:
         return [
             str(text)
             for (text,) in self.desk.query(
-                "SELECT r.content FROM context_rows r JOIN embeddings e ON e.row_id = r.id AND e.model = 'words@64'"
+                "SELECT r.content FROM context_rows r JOIN embeddings e ON e.row_id = r.id AND e.space = 'words@64'"
                 f" WHERE r.kind = '{kind}' AND NOT r.pending ORDER BY r.created_at, r.ordinal, r.id"
             )
         ]
 
     def marks(self) -> list[tuple[object, ...]]:
-        return self.desk.query("SELECT due_at, held_until FROM work_due WHERE kind = 'embedding'")
+        return self.desk.query("SELECT due_at, leased_until FROM work_due WHERE kind = 'embedding'")
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ class Movers:
         return found
 
     def vectors(self) -> dict[str, int]:
-        rows = self.desk.query("SELECT model, count(*) FROM embeddings GROUP BY model")
+        rows = self.desk.query("SELECT space, count(*) FROM embeddings GROUP BY space")
         return {str(model): int(str(count)) for model, count in rows}
 
     def found(self, spaces: EmbeddingSpaces | None = None) -> list[UUID]:
@@ -121,7 +121,7 @@ def test_what_is_written_into_the_old_space_meanwhile_is_moved_too(movers: Mover
     movers.start()
     movers.run()
     movers.desk.query(
-        f"DELETE FROM embeddings WHERE model = '{NEW}' AND row_id = (SELECT min(row_id::text)::uuid FROM"
+        f"DELETE FROM embeddings WHERE space = '{NEW}' AND row_id = (SELECT min(row_id::text)::uuid FROM"
         " embeddings) RETURNING row_id"
     )
     movers.desk.clock.now += reembedding.OLD_VECTORS_KEPT
@@ -154,7 +154,7 @@ def test_new_rows_are_found_throughout(movers: Movers) -> None:
     movers.desk.run_turn()
     movers.run()
     rows = movers.desk.query(
-        "SELECT e.model FROM context_rows r JOIN embeddings e ON e.row_id = r.id WHERE r.kind = 'chat_message'"
+        "SELECT e.space FROM context_rows r JOIN embeddings e ON e.row_id = r.id WHERE r.kind = 'chat_message'"
     )
     assert {model for (model,) in rows} == {NEW}
 

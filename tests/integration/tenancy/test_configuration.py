@@ -160,9 +160,9 @@ def test_releasing_keeps_what_is_kept_and_the_tenants_own_key(
 
 
 STEAL = (
-    "UPDATE routes SET binding_id = NULL WHERE key = 'gupshup:acme'",
-    "UPDATE routes SET tenant_id = current_tenant(), binding_id = NULL WHERE key = 'gupshup:acme'",
-    "DELETE FROM routes WHERE key = 'gupshup:acme'",
+    "UPDATE routing_keys SET binding_id = NULL WHERE key = 'gupshup:acme'",
+    "UPDATE routing_keys SET tenant_id = current_tenant(), binding_id = NULL WHERE key = 'gupshup:acme'",
+    "DELETE FROM routing_keys WHERE key = 'gupshup:acme'",
 )
 
 
@@ -184,7 +184,7 @@ def test_the_database_itself_lets_nobody_write_anothers_route(
 def test_the_database_lets_nobody_make_a_route_to_another(
     database: Database, acme: SampleTenant, brick: SampleTenant
 ) -> None:
-    insert = "INSERT INTO routes (key, tenant_id) VALUES ('web:new.example.com', %(tenant)s)"
+    insert = "INSERT INTO routing_keys (key, tenant_id) VALUES ('web:new.example.com', %(tenant)s)"
     with pytest.raises(psycopg.errors.InsufficientPrivilege), database.transaction(brick.tenant_id) as tx:
         execute_sql(tx, insert, tenant=acme.tenant_id)
 

@@ -136,7 +136,7 @@ class _StateUpdate:
         action = clean_line(given.get("action"), MAX_NAME_CHARS)
         outcome = clean_line(given.get("expected_outcome"), MAX_TEXT_CHARS)
         if not action:
-            raise _UpdateRejected("no_action")
+            raise _UpdateRejected("missing_action")
         one = Expectation(action, outcome, clean_line(given.get("invariant"), MAX_TEXT_CHARS), (self.summary_version,))
         self.state = state_limits.set_expectation(self.state, one)
 
@@ -156,7 +156,7 @@ class _StateUpdate:
             return
         name = str(given["id"]) if _ID.fullmatch(str(given.get("id", ""))) else state_limits.next_item_id(self.state)
         if any(one.id == name for one in self.state.items):
-            raise _UpdateRejected("id_taken")
+            raise _UpdateRejected("duplicate_id")
         item = StateItem(
             name,
             _parse_kind(given.get("kind")),
@@ -214,11 +214,11 @@ class _StateUpdate:
         """What a note rests on once it says more."""
         found = tuple(dict.fromkeys((*previous, self.summary_version)))
         if len(found) > MAX_SUMMARIES:
-            raise _UpdateRejected("rests_on_too_much")
+            raise _UpdateRejected("too_many_sources")
         return found
 
     def _reject_full(self) -> AgentState:
-        raise _UpdateRejected("full")
+        raise _UpdateRejected("limit_reached")
 
 
 def apply_updates(
@@ -302,7 +302,7 @@ def _parse_status(given: JsonObject, default: ItemStatus) -> ItemStatus:
 def _parse_title(given: JsonObject) -> str:
     title = clean_line(given.get("title"), MAX_NAME_CHARS)
     if not title:
-        raise _UpdateRejected("no_title")
+        raise _UpdateRejected("missing_title")
     return title
 
 
@@ -312,13 +312,13 @@ def _has_title(item: StateItem, title: str) -> bool:
 
 def _parse_id(given: Json) -> str:
     if not isinstance(given, str) or not _ID.fullmatch(given):
-        raise _UpdateRejected("no_id")
+        raise _UpdateRejected("invalid_id")
     return given
 
 
 def _parse_confidence(given: Json) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
-        raise _UpdateRejected("no_confidence")
+        raise _UpdateRejected("invalid_confidence")
     return float(given)
 
 
@@ -329,7 +329,7 @@ def _parse_texts(given: Json) -> tuple[str, ...]:
 
 def _parse_object(given: Json) -> JsonObject:
     if not isinstance(given, dict):
-        raise _UpdateRejected("no_object")
+        raise _UpdateRejected("not_an_object")
     return given
 
 

@@ -26,7 +26,7 @@ def context_row(text: str, title: str, until_at: datetime, classification: int) 
     """`[date] text`, with the day on which it ended, in UTC."""
     date = until_at.astimezone(UTC).date().isoformat()
     lead = f"[{date}] "
-    metadata: JsonObject = {"kind": "episode", "lead": len(lead), "date": date}
+    metadata: JsonObject = {"kind": "episode", "prefix_length": len(lead), "date": date}
     return RowDraft("episode", 0, title, lead + text, classification, metadata)
 
 

@@ -101,7 +101,7 @@ def _check_episode(
     figures = [word for word in wanted if any(map(str.isdigit, word))]
     shared = sum(contains_word(own, word) for word in wanted)
     if not all(contains_word(own, word) for word in figures) or shared < _MIN_USER_WORD_SHARE * len(wanted):
-        return RejectedFact("episode", "not_users_own", "", None, ids)
+        return RejectedFact("episode", "not_in_user_text", "", None, ids)
     times = [line.received_at for line in named]
     return NewEpisode(item.text, (*ids, *_messages_of_quoted_replies(wanted, named, window)), min(times), max(times))
 

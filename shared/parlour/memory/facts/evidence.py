@@ -13,7 +13,7 @@ from parlour.text.sentences import stripped_sentences
 from parlour.text.word_matching import contains_value, informative_words, is_negated
 from parlour.text.words import normalize, words
 
-type EvidenceProblem = Literal["not_users_own", "not_stated"]
+type EvidenceProblem = Literal["not_in_user_text", "not_stated"]
 """not_users_own: the value's words are not the user's. not_stated: they only ask for it, or take nothing back."""
 
 #: Characters from which on a message is taken for one that brings somebody else's text along.
@@ -93,7 +93,7 @@ def find_problem(key: str, value: str, bodies: Sequence[str], *, is_retraction: 
     if is_retraction:
         return None if any(_is_retraction_of(key, value, sentence) for sentence in own) else "not_stated"
     if not contains_value("\n".join(own), value):
-        return "not_users_own"
+        return "not_in_user_text"
     stated = "\n".join(clause for sentence in own for clause in _assertive_clauses(sentence))
     return None if contains_value(stated, value) else "not_stated"
 

@@ -154,7 +154,7 @@ def _facts_of_message(message: UserMessage) -> list[FactCandidate]:
                 key,
                 "" if everything else value,
                 _CONFIDENCE,
-                "said",
+                "stated",
                 message.received_at,
                 (message.id,),
                 ends,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-type Origin = Literal["said", "extracted", "consolidated", "edited"]
+type Origin = Literal["stated", "extracted", "consolidated", "edited"]
 """said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
 
 type AcceptedDecision = Literal["new", "same", "refines", "contradicts", "retracted"]
@@ -15,9 +15,9 @@ type RejectedDecision = Literal[
     "duplicate",
     "weaker",
     "older",
-    "nothing_to_end",
-    "below_floor",
-    "not_users_own",
+    "nothing_to_retract",
+    "low_confidence",
+    "not_in_user_text",
     "not_stated",
     "unknown_message",
     "sensitive",
@@ -37,7 +37,7 @@ sensitive        a password, a card, a number of an identity paper: never kept.
 malformed        it could not be read, or there was no answer for the reason beside it.
 """
 
-type FactDecision = AcceptedDecision | RejectedDecision | Literal["crowded_out"]
+type FactDecision = AcceptedDecision | RejectedDecision | Literal["evicted"]
 """crowded_out: a known fact ended, for there were too many."""
 
 MIN_CONFIDENCE = 0.6

@@ -12,7 +12,7 @@ from parlour.memory.facts.fact import MAX_LIVE_FACTS, FactCandidate, FactDecisio
 from parlour.memory.facts.merge_rules import MergeVerdict
 from parlour.memory.facts.store import MergeConstraints, NewFactDecision
 
-ALL_FACTS_RETRACTED, FACT_ERASED = "everything", "forgotten"
+ALL_FACTS_RETRACTED, FACT_ERASED = "all_retracted", "erased"
 """Why words from before are not heard again: all was to be forgotten, or what they had said."""
 
 _MAX_RETRACTIONS = 60
@@ -103,14 +103,14 @@ class _FactMerge:
         for one in resolved:
             self._decide_and_record(one)
         if not resolved:
-            self._record_outcome(candidate, "nothing_to_end", None)
+            self._record_outcome(candidate, "nothing_to_retract", None)
         if candidate.retracts_everything:
             self.decisions.append(
                 NewFactDecision(
                     next(self.ids),
                     "",
                     candidate.origin,
-                    "forgotten",
+                    "erased",
                     ALL_FACTS_RETRACTED,
                     candidate.confidence,
                     candidate.message_ids,
@@ -155,7 +155,7 @@ class _FactMerge:
             gone = store.evict_facts(self.tx, self.scope, fact_keys.VOCABULARY, min(over, limit), self.now)
             self.decisions += [
                 NewFactDecision(
-                    next(self.ids), one.key, one.origin, "crowded_out", confidence=one.confidence, fact_id=one.id
+                    next(self.ids), one.key, one.origin, "evicted", confidence=one.confidence, fact_id=one.id
                 )
                 for one in gone
             ]

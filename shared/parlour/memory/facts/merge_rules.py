@@ -23,7 +23,7 @@ from parlour.memory.facts.fact import (
 from parlour.text.word_matching import contains_word, informative_words, is_negated, singular
 from parlour.text.words import normalize, words
 
-_USER_ORIGINS = ("said", "edited")
+_USER_ORIGINS = ("stated", "edited")
 _MODEL_ORIGINS = ("extracted", "consolidated")
 
 #: Rooms under which a model may put what stands under a key of the vocabulary.
@@ -52,7 +52,7 @@ class MergeVerdict:
 def decide(candidate: FactCandidate, latest: KnownFact | None) -> MergeVerdict:
     """Compare a candidate with the newest fact of its key, live or ended; None when there never was one."""
     if candidate.confidence < MIN_CONFIDENCE:
-        return MergeVerdict("below_floor")
+        return MergeVerdict("low_confidence")
     if candidate.is_retraction:
         return _retraction_verdict(candidate, latest)
     if latest is None:
@@ -161,7 +161,7 @@ def _facts_named_by(text: str, live_facts: Sequence[KnownFact]) -> list[KnownFac
 def _retraction_verdict(candidate: FactCandidate, latest: KnownFact | None) -> MergeVerdict:
     """Words that a fact was taken from do not take it back, whatever a model reads in them."""
     if latest is None or not latest.is_live:
-        return MergeVerdict("nothing_to_end")
+        return MergeVerdict("nothing_to_retract")
     if candidate.stated_at < latest.last_confirmed_at:
         return MergeVerdict("older", latest.value, latest.confidence)
     if candidate.origin in _MODEL_ORIGINS and set(candidate.message_ids) <= set(latest.message_ids):

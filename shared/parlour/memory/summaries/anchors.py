@@ -55,7 +55,7 @@ def build_anchor(
     lines = _select_lines([one for _, one in spoken], agent_name, MAX_ANCHOR_TOKENS - count_tokens(about))
     metadata: JsonObject = {
         "kind": "anchor",
-        "lead": 0,
+        "prefix_length": 0,
         "from_turn": turns[0].number,
         "to_turn": turns[-1].number,
         "date": spoken[-1][1].sent_at.date().isoformat(),

@@ -126,14 +126,14 @@ def build_request(
 
 
 def check_answer(answer: str, request: SummaryRequest) -> CheckedSummary:
-    """What holds of the answer. Unusable: `bad_json`, or `nothing_left`."""
+    """What holds of the answer. Unusable: `bad_json`, or `nothing_supported`."""
     given = _parse_object(answer)
     said = given.get("summary")
     if not isinstance(said, str):
         raise InvalidModelAnswer("bad_json")
     text, made_up = _supported_sentences(said, request.source_text)
     if not text:
-        raise InvalidModelAnswer("nothing_left")
+        raise InvalidModelAnswer("nothing_supported")
     kept, strange = _parse_message_ids(given.get("kept_message_ids"), request.message_ids_by_number)
     dropped, stranger = _parse_message_ids(given.get("dropped_message_ids"), request.message_ids_by_number)
     return CheckedSummary(

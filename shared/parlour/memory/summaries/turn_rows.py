@@ -26,4 +26,4 @@ def stored_key_detail(kind: str, value: str) -> KeyDetail:
 
 def _message_from_json(message: JsonObject) -> WindowMessage:
     sent_at = datetime.fromisoformat(str(message["sent_at"]))
-    return WindowMessage(UUID(str(message["id"])), str(message["body"]), bool(message["ours"]), sent_at)
+    return WindowMessage(UUID(str(message["id"])), str(message["body"]), bool(message["from_agent"]), sent_at)

@@ -265,7 +265,7 @@ def _render_or_reuse_briefing(
         - calls,
     )
     built = briefing.render_briefing(filling.counter, materials.record_handle, about, room, min(room, spare), share.cap)
-    if cache_state.cached_briefing and set(refresh_causes) <= {"cut", "age"}:
+    if cache_state.cached_briefing and set(refresh_causes) <= {"compaction", "age"}:
         most = room + filling.budget.used_tokens[Layer.BRIEFING]
         built = briefing.keep_if_equivalent(filling.counter, built, cache_state.cached_briefing.segment, most)
     filling.budget.spend(Layer.BRIEFING, built.segment.tokens - filling.budget.used_tokens.get(Layer.BRIEFING, 0))

@@ -71,14 +71,18 @@ def history_entries(
 ) -> list[LedgerEntry]:
     """Entries for the history: what is verbatim, what a cut took, and what leads it now or did `before`."""
     kept = [LedgerEntry(one, counter.count(one.text)) for turn in selection.verbatim_turns for one in _turn_items(turn)]
-    cut = [LedgerEntry(one, counter.count(one.text), "cut") for turn in plan.cut_turns for one in _turn_items(turn)]
+    cut = [
+        LedgerEntry(one, counter.count(one.text), "compacted") for turn in plan.cut_turns for one in _turn_items(turn)
+    ]
     led = [LedgerEntry(one, counter.count(one.text)) for one in compaction.compacted_items(selection.compacted_history)]
     lost = [LedgerEntry(one, counter.count(one.text), "over_budget") for one in plan.dropped_items]
     if compacted_before.pasted_text and compacted_before.pasted_text not in {
         selection.compacted_history.pasted_text,
         *plan.dropped_items,
     }:
-        lost.append(LedgerEntry(compacted_before.pasted_text, counter.count(compacted_before.pasted_text.text), "cut"))
+        lost.append(
+            LedgerEntry(compacted_before.pasted_text, counter.count(compacted_before.pasted_text.text), "compacted")
+        )
     return [*cut, *led, *plan.omitted_entries, *lost, *kept]
 
 

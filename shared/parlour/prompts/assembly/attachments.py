@@ -16,7 +16,7 @@ _UNREADABLE_NOTE = "[The user also sent {!r}, which cannot be opened here.]"
 _UNAVAILABLE_NOTE = "[The user also sent {!r}, which could not be fetched.]"
 _WITHHELD_NOTE = "[The user also sent a file, which is not to be told of any more.]"
 
-_UNREADABLE_PROBLEMS = frozenset({"unreadable", "type_not_taken"})
+_UNREADABLE_PROBLEMS = frozenset({"unreadable", "unsupported_type"})
 _READABLE_KINDS = frozenset({"image", "text"})
 
 
@@ -26,14 +26,14 @@ def has_readable_attachment(rows: Sequence[JsonObject]) -> bool:
 
 
 def attachment_items(rows: Sequence[JsonObject], clearance: int) -> tuple[Item, ...]:
-    """What came with the messages that a turn answers. `rows` as the attachments are kept, with the `level` that they
-    are of by now, and whether the file that they were read from `is_gone`."""
+    """What came with the messages that a turn answers. `rows` as the attachments are kept, with their
+    `current_classification`, and whether the file that they were read from was deleted (`is_file_deleted`)."""
     return tuple(_item(row, clearance) for row in rows)
 
 
 def past_attachment_items(rows: Sequence[JsonObject], clearance: int) -> tuple[Item, ...]:
     """The same once the turn is over: what had no room in it is refused for good, so that history does not change."""
-    kept = [{**row, "kind": "other"} if row["refused"] else row for row in rows]
+    kept = [{**row, "kind": "other"} if row["is_omitted"] else row for row in rows]
     return tuple(_item(row, clearance) for row in kept)
 
 
@@ -85,11 +85,11 @@ def _unreadable_item(row: JsonObject) -> Item:
 
 
 def _is_readable_by(row: JsonObject, clearance: int) -> bool:
-    return not row["is_gone"] and _level(row) <= clearance
+    return not row["is_file_deleted"] and _level(row) <= clearance
 
 
 def _level(row: JsonObject) -> int:
-    return int(str(row["level"]))
+    return int(str(row["current_classification"]))
 
 
 def _file_source(row: JsonObject) -> tuple[Source, ...]:

@@ -14,7 +14,17 @@ from parlour.prompts.assembly.segment import Item, Segment, Source
 from parlour.prompts.assembly.stored_text import StoredText
 
 type RefreshCause = Literal[
-    "first", "focus", "config", "clearance", "classification", "forget", "cut", "deltas", "age", "cold", "budget"
+    "first",
+    "record_changed",
+    "config",
+    "clearance",
+    "classification",
+    "erasure",
+    "compaction",
+    "deltas",
+    "age",
+    "cold",
+    "budget",
 ]
 """Why a briefing was rendered anew: the session has none yet, is about another record, the persona or its tools were
 changed, its reader may see more or less than then, something in it was reclassified or deleted, something in it was
@@ -101,12 +111,12 @@ def refresh_causes(cached_briefing: CachedBriefing | None, conditions: BriefingC
     if cached_briefing is None:
         return ("first",)
     known: list[tuple[RefreshCause, bool]] = [
-        ("focus", cached_briefing.record_handle != conditions.record_handle),
+        ("record_changed", cached_briefing.record_handle != conditions.record_handle),
         ("config", cached_briefing.persona_versions != conditions.persona_versions),
         ("clearance", cached_briefing.clearance != conditions.clearance),
         ("classification", conditions.has_restricted_source),
-        ("forget", conditions.has_erased_source or cached_briefing.is_erased),
-        ("cut", conditions.is_compacted),
+        ("erasure", conditions.has_erased_source or cached_briefing.is_erased),
+        ("compaction", conditions.is_compacted),
         ("deltas", conditions.delta_tokens > _MAX_DELTA_TOKENS),
         ("age", conditions.at - cached_briefing.rendered_at > _MAX_BRIEFING_AGE),
         ("cold", not is_cache_warm(conditions.last_asked_at, conditions.at)),

@@ -114,7 +114,7 @@ def resolve_profile(settings: JsonObject, override: JsonObject | None = None) ->
     """The profile that an agent's `budget` names; messaging by default. `own` is what an entity type says otherwise.
 
     `settings`: {"profile": "entity", "tokens": 9000, "layers": {"history": {"floor": 800, "cap": 3000}},
-    "drops": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and where it
+    "eviction_order": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and where it
     names a profile nothing of the agent's remains. Misconfigured begins with the key that makes no sense; also for
     floors that together reach the total.
     """
@@ -127,7 +127,7 @@ def resolve_profile(settings: JsonObject, override: JsonObject | None = None) ->
         named,
         total_tokens=_parse_tokens("budget.tokens", settings.get("tokens", named.total_tokens), least=1),
         limits_by_layer={**named.limits_by_layer, **_parse_limits_by_layer(settings.get("layers"), named)},
-        eviction_order=_parse_eviction_order(settings.get("drops"), named),
+        eviction_order=_parse_eviction_order(settings.get("eviction_order"), named),
     )
     if chosen.floor_total >= chosen.total_tokens:
         raise Misconfigured(

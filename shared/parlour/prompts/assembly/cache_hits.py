@@ -11,11 +11,11 @@ from parlour.prompts.assembly import briefing_cache
 from parlour.prompts.assembly.briefing_cache import REFRESH_CAUSES, RefreshCause
 from parlour.prompts.assembly.segment import Layer, Segment
 
-type CacheMissCause = RefreshCause | Literal["model", "refit", "unnamed"]
+type CacheMissCause = RefreshCause | Literal["model", "results_truncated", "unnamed"]
 """Why bytes that were cached were not the same: a cause of the briefing's, another model, results that had to be
 shortened between two steps, or nothing that anybody has named: a mistake of ours."""
 
-CACHE_MISS_CAUSES: tuple[str, ...] = (*(one for one in REFRESH_CAUSES if one != "first"), "model", "refit")
+CACHE_MISS_CAUSES: tuple[str, ...] = (*(one for one in REFRESH_CAUSES if one != "first"), "model", "results_truncated")
 """Who may be to blame: before the first prompt there is nothing to lose, and nothing stays unnamed."""
 
 
@@ -106,9 +106,9 @@ def compare_prompts(
 _CAUSES_BY_LAYER: dict[Layer, tuple[RefreshCause, ...]] = {
     Layer.TOOLS: ("config",),
     Layer.TIERS: ("config",),
-    Layer.SUMMARY: ("cut", "forget", "classification", "budget"),
-    Layer.HISTORY: ("cut", "forget", "classification"),
-    Layer.MESSAGE: ("cut", "forget", "classification"),
+    Layer.SUMMARY: ("compaction", "erasure", "classification", "budget"),
+    Layer.HISTORY: ("compaction", "erasure", "classification"),
+    Layer.MESSAGE: ("compaction", "erasure", "classification"),
 }
 """The causes that change a layer's bytes; any of them changes the briefing's. The words of the last turn's message are
 history's by now."""
@@ -117,6 +117,6 @@ history's by now."""
 def _miss_cause(layer: Layer, refresh_causes: Sequence[RefreshCause]) -> CacheMissCause:
     """The first of the causes that has to do with the layer; bytes that changed for no such cause changed unnamed."""
     if layer is Layer.CALLS:
-        return "refit"
+        return "results_truncated"
     able = _CAUSES_BY_LAYER.get(layer, refresh_causes)
     return next((one for one in refresh_causes if one in able), "unnamed")

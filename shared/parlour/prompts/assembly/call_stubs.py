@@ -82,7 +82,7 @@ def _stub_round(one: ToolRound) -> ToolRound:
     for call, result in one.results:
         line: JsonObject = {
             "ok": result.get("ok") is not False,
-            "told": result_stub(names.get(call, "the tool"), result, is_write=False),
+            "stub": result_stub(names.get(call, "the tool"), result, is_write=False),
         }
         told.append((call, line))
     return ToolRound(one.blocks, tuple(told))

@@ -125,7 +125,7 @@ def history_segments(counter: TokenCounter, selection: HistorySelection) -> tupl
     """Layers 3 and 4; the first only where something was cut."""
     history = Segment(Layer.HISTORY, "append_only", "messages", selection.blocks)
     lead = leading.compacted_block(counter, selection.compacted_history)
-    return (Segment(Layer.SUMMARY, "until_cut", "messages", lead), history) if lead else (history,)
+    return (Segment(Layer.SUMMARY, "until_compaction", "messages", lead), history) if lead else (history,)
 
 
 def history_tokens(counter: TokenCounter, turns: Sequence[PastTurn]) -> int:

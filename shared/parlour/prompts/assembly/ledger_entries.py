@@ -8,7 +8,7 @@ from parlour.prompts.assembly.cache_hits import CacheMiss
 from parlour.prompts.assembly.segment import Item, Layer, Segment
 
 type OmissionReason = Literal[
-    "over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "unreadable", "cut"
+    "over_budget", "covered_by_pulse", "below_floor", "duplicate", "clearance", "too_large", "unreadable", "compacted"
 ]
 """Why a candidate is out: no room; the Pulse says it already, and there was no room for it besides; its score is too
 low to help; another one says the same; its reader may not see it; it alone is larger than its layer may be; it is a

@@ -51,10 +51,10 @@ class SourceKind(StrEnum):
     PROJECTS = "projects"
     PROJECT_FILES = "project_files"
     RECENT = "recent"
-    FILE_SUMMARIES = "distillations"
+    FILE_SUMMARIES = "file_summaries"
     NEAREST = "nearest"
     SUMMARY = "summary"
-    PASTED_TEXT = "pasted"
+    PASTED_TEXT = "pasted_text"
     HISTORY = "history"
     RECALL = "recall"
     OTHER_SESSIONS = "other_sessions"
@@ -64,8 +64,8 @@ class SourceKind(StrEnum):
     STATE = "state"
     HEARTBEAT = "heartbeat"
     REMINDER = "reminder"
-    FLOATING_INSTRUCTIONS = "floating"
-    USER_MESSAGES = "words"
+    FLOATING_INSTRUCTIONS = "floating_instructions"
+    USER_MESSAGES = "user_messages"
     ATTACHMENTS = "attachments"
     CALLS = "calls"
 
@@ -109,7 +109,7 @@ _LAYER_OF_KIND: dict[SourceKind, Layer] = {
     SourceKind.CALLS: Layer.CALLS,
 }
 
-type Stability = Literal["config", "briefing", "until_cut", "append_only", "turn"]
+type Stability = Literal["config", "briefing", "until_compaction", "append_only", "turn"]
 """How long a segment's bytes stay the same: until its cause changes, until the next cut, for ever, this turn."""
 
 type Placement = Literal["tools", "system", "messages", "opening", "tail", "last"]

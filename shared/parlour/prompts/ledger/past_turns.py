@@ -26,14 +26,14 @@ def past_turns_from_rows(rows: Sequence[JsonObject], clearance: int) -> list[Pas
 
 def summary_from_row(row: JsonObject) -> Summary:
     """A summary from its row, with what is told word for word beside it."""
-    lines = tuple(_key_detail_line(one) for one in _json_objects(row["kept"]))
-    return Summary(int(str(row["version"])), int(str(row["until"])), str(row["text"]), lines)
+    lines = tuple(_key_detail_line(one) for one in _json_objects(row["key_details"]))
+    return Summary(int(str(row["version"])), int(str(row["until_turn"])), str(row["text"]), lines)
 
 
 def _key_detail_line(row: JsonObject) -> KeyDetailLine:
     source = Source("messages", str(row["message_id"]))
-    ours = bool(row["ours"])
-    return KeyDetailLine(f"- {'you' if ours else 'user'}: {row['text']}", int(str(row["turn"])), source, ours)
+    ours = bool(row["from_agent"])
+    return KeyDetailLine(f"- {'you' if ours else 'user'}: {row['text']}", int(str(row["turn_number"])), source, ours)
 
 
 def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
@@ -43,14 +43,14 @@ def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
         int(str(row["number"])),
         str(row["id"]),
         user_messages=tuple(one for direction, one in said if direction == "inbound" and one.text.strip()),
-        tool_messages=tuple(_json_objects(row["called"])),
+        tool_messages=tuple(_json_objects(row["tool_messages"])),
         replies=tuple(one for direction, one in said if direction == "outbound" and one.text.strip()),
         attachments=attachments.past_attachment_items(
-            [one for message in messages for one in _json_objects(message["attached"])], clearance
+            [one for message in messages for one in _json_objects(message["attachments"])], clearance
         ),
     )
-    dead = [int(str(one)) for one in _json_list(row["dead"])]
-    return _withhold_turn(turn) if row["is_closed"] else _withhold_results(turn, dead) if dead else turn
+    dead = [int(str(one)) for one in _json_list(row["dead_citation_numbers"])]
+    return _withhold_turn(turn) if row["is_restricted"] else _withhold_results(turn, dead) if dead else turn
 
 
 def _withhold_turn(turn: PastTurn) -> PastTurn:
@@ -99,5 +99,5 @@ def _prompt_message(row: JsonObject) -> Message:
     source = Source("messages", str(row["id"]))
     if row["direction"] == "outbound":
         return Message(body, source)
-    earlier = UserMessage(kind, body, _json_objects(row["attached"]))
+    earlier = UserMessage(kind, body, _json_objects(row["attachments"]))
     return Message(effective_text(earlier), source)

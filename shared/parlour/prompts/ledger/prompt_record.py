@@ -49,7 +49,7 @@ _TENANT_KINDS = frozenset(lot for lot in SourceKind if lot.layer in {*_TENANT_LA
 _SESSION_TABLES = frozenset({"agent_states", "summaries", "summary_key_details"})
 
 #: The key of a handle whose record was erased; it leads to nothing.
-_ERASED_KEY = "forgotten"
+_ERASED_KEY = "erased"
 
 
 @dataclass(frozen=True, slots=True)

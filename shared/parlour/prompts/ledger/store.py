@@ -61,11 +61,12 @@ class PreviousPromptsRow:
     """What a session's next prompt comes after.
 
     standing, briefing  what was kept of its prompts; None before the first.
-    past                its turns that are over, oldest first: {id, number, called, messages, is_closed, dead}.
+    past                its turns that are over, oldest first: {id, number, tool_messages, messages,
+                        is_restricted, dead_citation_numbers}.
     closed              the numbers of its turns, also of those in the recap, that tell of what the reader may not see.
     factors             before the first prompt: what was learned of the model's tokens, by script.
-    summary             the newest that the reader may be told: {version, until, text, kept: [{turn, text, message_id,
-                        ours}]}.
+    summary             the newest that the reader may be told: {version, until_turn, text, key_details:
+                        [{turn_number, text, message_id, from_agent}]}.
     is_summary_closed   the one that leads the prompts is not to be told any more; None where none does.
     awaited             whether a newer one is under way, or waits for a later try; None where none is wanted.
     """

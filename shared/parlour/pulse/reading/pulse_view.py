@@ -215,8 +215,8 @@ def _visible_marks(row: PulseViewRow, changes: Sequence[ChangeSincePulse], clear
 
 def _parse_pulse(row: PulseViewRow) -> Pulse:
     kept = row.pulse or {}
-    moments = (datetime.fromisoformat(str(kept[name])) for name in ("read_at", "generated_at", "checked_at"))
-    told = kept["told_of"]
+    moments = (datetime.fromisoformat(str(kept[name])) for name in ("sources_read_at", "generated_at", "checked_at"))
+    told = kept["source_ids"]
     return Pulse(
         row.id,
         int(str(kept["level"])),

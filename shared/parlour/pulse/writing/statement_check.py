@@ -42,15 +42,19 @@ class CheckedStatements:
     @property
     def rejected(self) -> JsonObject:
         """How many were dropped, by reason; reasons without any are left out."""
-        told = {"unknown_source": self.unknown_source, "number": self.unsupported_number, "malformed": self.malformed}
+        told = {
+            "unknown_source": self.unknown_source,
+            "unsupported_number": self.unsupported_number,
+            "malformed": self.malformed,
+        }
         return {reason: count for reason, count in told.items() if count}
 
 
 def check_statements(answer: str, documents: Mapping[int, NumberedSource]) -> CheckedStatements:
     """The answer's statements that hold against the documents of its prompt. Unusable when none does: `bad_json`, or
-    `nothing_left`."""
+    `nothing_supported`."""
     kept: list[Statement] = []
-    counts = {"unknown_source": 0, "number": 0, "malformed": 0}
+    counts = {"unknown_source": 0, "unsupported_number": 0, "malformed": 0}
     told: dict[int, Figures] = {}
     for one in _parse_statements(answer):
         found = _parse_statement(one)
@@ -59,11 +63,11 @@ def check_statements(answer: str, documents: Mapping[int, NumberedSource]) -> Ch
         elif not found.sources or any(number not in documents for number in found.sources):
             counts["unknown_source"] += 1
         elif _has_unsupported_number(found, documents, told):
-            counts["number"] += 1
+            counts["unsupported_number"] += 1
         elif found not in kept:
             kept.append(found)
     if not kept:
-        raise InvalidModelAnswer("nothing_left")
+        raise InvalidModelAnswer("nothing_supported")
     return CheckedStatements(tuple(kept[:MAX_STATEMENTS]), **counts)
 
 

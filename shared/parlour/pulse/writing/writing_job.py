@@ -36,7 +36,7 @@ from parlour.records.staleness import PendingChanges
 _DEFAULT_MODEL_PURPOSE = "cheap"
 
 #: Problems of the answer for one level; the next level is asked all the same.
-_LEVEL_ERRORS = ("", "refused", "bad_json", "nothing_left")
+_LEVEL_ERRORS = ("", "refused", "bad_json", "nothing_supported")
 
 
 def run_pulse_job(dependencies: PulseDependencies, job: PulseJob, seconds_left: SecondsLeft) -> None:

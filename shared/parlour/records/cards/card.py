@@ -25,7 +25,7 @@ BADGES = {
     "delta": "Change",
     "document_chunk": "Document",
     "file_chunk": "File",
-    "file_distillation": "File summary",
+    "file_summary": "File summary",
     "relationship": "Link",
     "chat_message": "Message",
     "summary_anchor": "Summary",

@@ -86,11 +86,11 @@ def find_changes_since(
         documents=asked["documents"],
     )
     seen, hidden = (
-        {name for one in found if one.category == part for name in one.owners} for part in ("seen", "hidden")
+        {name for one in found if one.category == part for name in one.owners} for part in ("visible", "hidden")
     )
     gone = {(table, one) for table in _CLASSIFIED_TABLES for one in asked[table] if f"{table}/{one}" not in seen}
     gone |= {(_ROW_TABLE, one) for one in asked[_ROW_TABLE] if f"{_ROW_TABLE}/{one}" in hidden}
-    return ChangesSince(tuple(one for one in found if one.category == "change"), frozenset(gone))
+    return ChangesSince(tuple(one for one in found if one.category == "delta"), frozenset(gone))
 
 
 def list_newest_projects(principal: Principal, tx: Transaction) -> list[Neighbour]:

@@ -27,14 +27,14 @@ WITH own AS MATERIALIZED (
       ORDER BY r.created_at DESC, r.id
       LIMIT %(distilled)s)
      UNION ALL
-    SELECT 'file', f.id, f.name,
+    SELECT 'file_text', f.id, f.name,
            (SELECT string_agg(r.content, E'\n' ORDER BY r.ordinal, r.id)
               FROM context_rows r WHERE r.file_id = f.id AND r.kind = 'file_chunk'),
            f.classification, 1.0, NULL, '{}'
       FROM whole f
      WHERE (SELECT sum(tokens) FROM whole) <= %(file_tokens)s
      UNION ALL
-    (SELECT 'recent', r.id, r.title, r.content, r.classification, extract(epoch FROM r.created_at), r.created_at,
+    (SELECT 'project_delta', r.id, r.title, r.content, r.classification, extract(epoch FROM r.created_at), r.created_at,
             ARRAY['entities/' || e.id]
        FROM entities e
       CROSS JOIN LATERAL (SELECT *
@@ -86,11 +86,11 @@ WITH told AS MATERIALIZED (
      ORDER BY r.created_at DESC, r.id
      LIMIT %(most)s
 )
-SELECT 'change' AS category, id, title, content, classification, extract(epoch FROM created_at)::float8 AS score, created_at,
+SELECT 'delta' AS category, id, title, content, classification, extract(epoch FROM created_at)::float8 AS score, created_at,
        '{}'::text[] AS owners
   FROM changed
  UNION ALL
-SELECT 'seen', NULL, '', '', 0, 0, NULL, array_agg(one.named)
+SELECT 'visible', NULL, '', '', 0, 0, NULL, array_agg(one.named)
   FROM (SELECT named FROM told
          UNION ALL
         SELECT 'handles/' || one.handle

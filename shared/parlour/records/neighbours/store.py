@@ -18,7 +18,7 @@ class Neighbour:
 
     part        distillation, file, recent, nearest, change, project; seen and hidden: nothing but what is there, and
                 what is not for its reader any more, as owners.
-    id          of the context row; of the file or the record for `file` and `project`.
+    id          of the context row; of the file or the record for `file_text` and `project`.
     score       what orders those of one part.
     created_at  when it was written, None for a file.
     owners      what a context row belongs to, as table/id: it goes with them, and is written anew with them.
@@ -77,7 +77,7 @@ def find_changes_since(
     files: Sequence[str],
     documents: Sequence[str],
 ) -> list[Neighbour]:
-    """What changed on these records if it `follows` them, newest first; in `seen` those of all these that are there, in
+    """What changed on these records if it `follows` them, newest first; in `visible` those of all these that are there, in
     `hidden` those of the rows that the reader may not see."""
     return tx.all(
         SQL["find_changes_since"],

@@ -89,7 +89,7 @@ def chunk_row(piece: Chunk, ordinal: int, title: str, kind: str, classification:
     when = f"[{piece.email.date}] " if piece.email.date else ""
     who = f"{piece.email.sender}: " if piece.email.sender else ""
     lead = f"{when}{who}{where}\n"
-    metadata: JsonObject = {"kind": kind, "lead": len(lead)}
+    metadata: JsonObject = {"kind": kind, "prefix_length": len(lead)}
     known = {"heading": heading, "page": piece.page, "date": piece.email.date, "sender": piece.email.sender}
     metadata.update({name: value for name, value in known.items() if value})
     return RowDraft("document_chunk", ordinal, title, lead + piece.body, classification, metadata)

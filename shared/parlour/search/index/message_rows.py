@@ -45,6 +45,6 @@ def message_text_row(
     name = " ".join(speaker.split())[:_LONGEST_NAME]
     date = sent_at.astimezone(UTC).date().isoformat() if sent_at else ""
     lead = (f"[{date}] " if date else "") + (f"{name}: " if name else "")
-    metadata: JsonObject = {"kind": "message", "lead": len(lead)}
+    metadata: JsonObject = {"kind": "message", "prefix_length": len(lead)}
     metadata.update({key: value for key, value in (("date", date), ("sender", name)) if value})
     return RowDraft("chat_message", ordinal, title, lead + text, classification, metadata)

@@ -125,7 +125,7 @@ def test_a_page_has_the_number_that_it_is_cited_by(tower: KnowledgeTenant) -> No
     other = told(tower, "get_document", document="document/method", section="Part 7")
     assert (one["document"], again["document"], other["document"]) == (1, 1, 2)
     with tower.database.transaction(tower.principal) as tx:
-        assert execute(tx, "SELECT FROM sources WHERE number = 2 AND locator LIKE '%%Part 7%%'") == 1
+        assert execute(tx, "SELECT FROM citation_numbers WHERE number = 2 AND locator LIKE '%%Part 7%%'") == 1
 
 
 def test_one_section_is_read_alone(tower: KnowledgeTenant) -> None:

@@ -46,7 +46,7 @@ def test_one_unknown_source_among_known_ones_is_enough() -> None:
 def test_a_figure_that_stands_only_in_another_document_is_dropped_and_counted() -> None:
     checked = check_statements(answer(says("The crack is 0.35 mm wide.", 2), says("3 are open.", 1)), DOCUMENTS)
     assert [one.text for one in checked.statements] == ["3 are open."]
-    assert checked.rejected == {"number": 1}
+    assert checked.rejected == {"unsupported_number": 1}
 
 
 def test_a_documents_own_number_is_no_figure_of_it() -> None:
