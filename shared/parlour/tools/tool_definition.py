@@ -62,7 +62,7 @@ class Tool:
     definition_json: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "told", canonical_json(self.to_definition()))
+        object.__setattr__(self, "definition_json", canonical_json(self.to_definition()))
 
     @property
     def is_read_only(self) -> bool:

@@ -104,7 +104,7 @@ def test_a_chat_whose_answer_does_not_come_ends(
 ) -> None:
     monkeypatch.setattr("parlour.cli.chat_session._PATIENCE", 1.0)
     assert parlour("chat", "desk", "-m", "When?") == 1
-    assert "no answer came" in capsys.readouterr().err
+    assert "no answer yet" in capsys.readouterr().err
 
 
 def test_turns_are_listed_and_one_is_shown(

@@ -64,7 +64,7 @@ WRONG = {
         "tone: !!python/name:os.system x",
         4,
         "voice.tone",
-        "tags are not read",
+        "tags are not supported",
     ),
     "broken YAML": ("humans/mira.yaml", "[en, hi]", "[en, hi", 6, "-", "is not YAML"),
     "a binding without its human": ("bindings/front.yaml", "human: mira", "human: mia", 2, "human", "mean 'mira'?"),
@@ -221,7 +221,7 @@ WRONG = {
         "opened: {type: date, choices: [now]}",
         4,
         "properties.opened",
-        "exactly when",
+        "if and only if",
     ),
     "a property that the type has not": (
         "entities/site.yaml",
@@ -377,7 +377,7 @@ def test_what_looks_like_a_secret_is_refused_and_not_repeated(value: str) -> Non
     (problem,) = problems(with_edit("tenant.yaml", "parlour/tenants/acme/gupshup", f'"{value}"'))
 
     assert (problem.line, problem.field) == (4, "secrets.gupshup_key")
-    assert "never the value itself" in problem.message
+    assert "never the secret" in problem.message
     assert value not in str(problem)
 
 
@@ -433,9 +433,9 @@ def test_guardrails_of_a_tier_have_different_ids() -> None:
         ("humans/deep/mira.yaml", "must be humans/<name>.yaml"),
         ("humans/Mira.yaml", "lower-case"),
         ("tenants.yaml", "did you mean 'tenant.yaml'?"),
-        ("../humans/mira.yaml", "has no place in a pack"),
-        ("/etc/passwd", "has no place in a pack"),
-        ("documents/../rules.md", "the name of this file"),
+        ("../humans/mira.yaml", "does not belong in a pack"),
+        ("/etc/passwd", "does not belong in a pack"),
+        ("documents/../rules.md", "the file name"),
         ("documents/rules.pdf", "must be letters"),
         (f"documents/{'x' * 200}.md", "200 at most"),
     ],

@@ -23,10 +23,10 @@ class TokenLimits:
 class BudgetProfile:
     """Where a budget goes.
 
-    total   tokens of a whole prompt.
-    config  cap of layers 0 and 1 together; a pack that exceeds it is refused when it is applied.
-    shares  floors and caps of the layers that give way.
-    drops   lots in the order in which they are dropped when not everything fits; what is not listed is kept longer.
+    total_tokens     tokens of a whole prompt.
+    config_cap       cap of layers 0 and 1 together; a pack that exceeds it is refused when it is applied.
+    limits_by_layer  floors and caps of the layers that can be shortened.
+    eviction_order   source kinds in the order of eviction when not everything fits; the rest is kept longer.
     """
 
     name: ProfileName
@@ -86,7 +86,7 @@ def resolve_profile(settings: JsonObject, override: JsonObject | None = None) ->
     """The profile that an agent's `budget` names; messaging by default. `own` is what an entity type says otherwise.
 
     `settings`: {"profile": "entity", "tokens": 9000, "layers": {"history": {"floor": 800, "cap": 3000}},
-    "drops": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and where it
+    "eviction_order": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and where it
     names a profile nothing of the agent's remains. Misconfigured begins with the key that makes no sense; also for
     floors that together reach the total.
     """
@@ -99,7 +99,7 @@ def resolve_profile(settings: JsonObject, override: JsonObject | None = None) ->
         named,
         total_tokens=_parse_tokens("budget.tokens", settings.get("tokens", named.total_tokens), least=1),
         limits_by_layer={**named.limits_by_layer, **_parse_limits_by_layer(settings.get("layers"), named)},
-        eviction_order=_parse_eviction_order(settings.get("drops"), named),
+        eviction_order=_parse_eviction_order(settings.get("eviction_order"), named),
     )
     if chosen.floor_total >= chosen.total_tokens:
         raise Misconfigured(
