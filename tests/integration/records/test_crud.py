@@ -74,14 +74,14 @@ def test_the_key_of_a_deleted_record_can_be_used_again_without_its_past(desk: Re
 
 def test_what_does_not_fit_is_refused_with_what_would(desk: RecordHarness) -> None:
     for new, message in (
-        (RecordInput("rsk", "x"), "there is no kind 'rsk'; did you mean 'risk'"),
+        (RecordInput("rsk", "x"), "unknown type 'rsk'; did you mean 'risk'"),
         (RecordInput("risk", " "), "name: say it in 1 to 300"),
         (RecordInput("risk", "x", properties={"severty": "high"}), "severty: .* did you mean 'severity'"),
         (RecordInput("risk", "x", properties={"severity": "hgh"}), "must be one of .*; did you mean 'high'"),
         (RecordInput("risk", "x", properties={"due": "tomorrow"}), "due: must be an ISO date"),
         (RecordInput("contract", "x", properties={"amount": "12"}), "amount: must be a number"),
-        (RecordInput("risk", "x", properties={"pulse_content": "fine"}), "pulse_content: is Parlour's own"),
-        (RecordInput("risk", "x", properties={"stale_since": None}), "stale_since: is Parlour's own"),
+        (RecordInput("risk", "x", properties={"pulse_content": "fine"}), "pulse_content: is reserved by Parlour"),
+        (RecordInput("risk", "x", properties={"stale_since": None}), "stale_since: is reserved by Parlour"),
         (RecordInput("risk", "x", properties={"owner": "a\0"}), "without NUL"),
         (RecordInput("risk", "x", properties={"sources": ["page 3"]}), "sources: must be a list"),
         (RecordInput("risk", "x", classification=7), "classification: use a number from 0"),

@@ -98,7 +98,7 @@ WRONG = [
     ("prompt: float", "prompt", "'system' or 'floating'"),
     ("modes: [clarify, advise]", "modes[1]", "'clarify', 'inform' or 'act'"),
     ("modes: []", "modes", "must not be empty"),
-    ("modes: [inform, inform]", "modes[1]", "is used twice"),
+    ("modes: [inform, inform]", "modes[1]", "is listed twice"),
     (f"reminders: ['{'x' * 201}']", "reminders[0]", "at most 200 characters"),
 ]  # fmt: skip
 
@@ -159,7 +159,7 @@ def test_reminders_stay_within_their_layer() -> None:
     assert weighed(agent(lines)) == []
     (problem,) = weighed(agent(lines + "  - One more.\n"))
     assert (problem.file, problem.field) == (AGENT, "reminders")
-    assert "82 tokens, 80 are the most" in problem.message
+    assert "82 tokens; the limit is 80" in problem.message
 
 
 def test_instructions_that_float_are_weighed_like_those_that_do_not() -> None:

@@ -166,7 +166,7 @@ def test_what_is_above_the_reader_is_not_there(tower: KnowledgeTenant) -> None:
         ("get_document", {}, "missing: document"),
         ("get_document", {"document": "document/method", "at": "next"}, "is not of type integer"),
         ("get_document_metadata", {"documents": []}, "documents"),
-        ("search_documents", {"query": " "}, "enter a search text"),
+        ("search_documents", {"query": " "}, "say what to look for"),
         ("search_documents", {"query": "x" * 1_001}, "1,001 characters"),
         ("search_documents", {"query": "x", "project": "document/method"}, "is a document"),
     ],

@@ -104,7 +104,7 @@ TOLD: list[tuple[str, JsonObject, tuple[str, ...]]] = [
     ("list_documents", {"cursor": "rubbish"}, ("cursor:", "next_cursor")),
     ("list_documents", {"project": "project/site", "cursor": "rubbish"}, ("cursor:", "next_cursor")),
     ("list_documents", {"project": "project/site", "cursor": "4000"}, ("cursor:", "next_cursor")),
-    ("search_documents", {"query": " "}, ("query:", "enter a search text")),
+    ("search_documents", {"query": " "}, ("query:", "say what to look for")),
     ("search_documents", {"query": "x" * 1_001}, ("query:", "1,001", "1,000")),
     ("search_documents", {"project": "project/sit"}, ("project:", "did you mean 'project/site'?")),
     ("get_document", {"document": "document/pln"}, ("document:", "did you mean 'document/plan'?")),
