@@ -110,7 +110,7 @@ def test_without_an_option_redrive_shows_what_it_could_do(
     assert parlour("--key", viewer, "redrive") == 0
     shown = capsys.readouterr()
     assert str(turn) in shown.out
-    assert "operator's key only" in shown.err
+    assert "need the operator's key" in shown.err
 
 
 def test_one_turn_is_redriven(

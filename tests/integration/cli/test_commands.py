@@ -118,7 +118,7 @@ def test_turns_are_listed_and_one_is_shown(
     assert parlour("turns", "--json", "--session", str(feed.session_id)) == 0
     assert [one["id"] for one in json.loads(capsys.readouterr().out)] == [str(turn_id)]
     assert parlour("turn", str(feed.session_id)) == 1
-    assert capsys.readouterr().err == "parlour: there is no such turn\n"
+    assert capsys.readouterr().err == "parlour: turn not found\n"
 
 
 def test_a_key_is_made_used_listed_and_revoked(

@@ -261,8 +261,8 @@ def test_a_pack_does_not_write_over_what_people_wrote(tower: KnowledgeTenant) ->
         ({"title": "x" * 301}, "title: has 301"),
         ({"title": "x", "content": "y" * 200_001}, "content: has 200,001"),
         ({"title": "x", "project": None, "parent": "document/none"}, "name the project"),
-        ({"title": "x", "project": "task/none"}, "there is no record"),
-        ({"title": "x", "parent": "document/none"}, "there is no document"),
+        ({"title": "x", "project": "task/none"}, "record .* not found"),
+        ({"title": "x", "parent": "document/none"}, "document .* not found"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(tower: KnowledgeTenant, changes: dict[str, object], message: str) -> None:
