@@ -163,7 +163,7 @@ def _object(path: Path, number: int, line: str) -> Line:
     try:
         value = json.loads(line)
     except ValueError as error:
-        raise BadLine(f"{path}, line {number}: is no JSON ({error}); give one object a line") from None
+        raise BadLine(f"{path}, line {number}: is not valid JSON ({error}); give one object a line") from None
     if not isinstance(value, dict):
         raise BadLine(f"{path}, line {number}: is {_said(value)}; give one object a line")
     return value

@@ -66,7 +66,7 @@ def test_cost_switch_stops_turns_with_a_polite_line(
     command.print("cost", "resume", tenant=tenant)
     assert packs.FERRY_TITLE in cited_titles(visitor.ask(packs.FERRY_QUESTION))
     costs = command.print("cost", tenant=tenant)
-    assert [word in costs for word in ("of $5.00", packs.BINDING, "turned away")] == [True, True, True]
+    assert [word in costs for word in ("of $5.00", packs.BINDING, "turns without a model")] == [True, True, True]
 
 
 def test_tenant_without_trouble_has_nothing_that_needs_a_person(own_tenant: Api, command: Command) -> None:

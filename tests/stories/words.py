@@ -55,7 +55,7 @@ HELD, UNKNOWN = "held", "unknown"
 
 ERASE, ATTENTION, REDRIVE = "erase", "attention", "redrive"
 MARK_ARRIVED, DISMISS = "arrived", "dismiss"
-NOTHING_NEEDS_A_PERSON = "nothing needs attention"
+NOTHING_NEEDS_A_PERSON = "Nothing needs attention"
 NOTHING_CHANGED = "no changes"
 SAME_BYTES = "identical bytes"
 

@@ -61,8 +61,8 @@ type EvictableKind = Literal["other_sessions", "nearest", "file_summaries", "rec
 class BudgetOverride(PackModel):
     """What conversations about records of one kind say otherwise than their agent's budget.
 
-    tokens  of a whole prompt.
-    drops   what is left out first, second and so on when not everything fits; the rest is kept longer.
+    tokens          of a whole prompt.
+    eviction_order  what is evicted first, second and so on when not everything fits; the rest is kept longer.
     """
 
     field_hints: ClassVar[Mapping[str, str]] = {"total": "use `tokens`", "floors": "set them in `layers`"}

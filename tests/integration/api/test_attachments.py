@@ -66,4 +66,4 @@ def test_only_who_a_session_belongs_to_uploads_in_it(visit: VisitorSession) -> N
 def test_a_file_that_is_not_there_is_said(visit: VisitorSession) -> None:
     answer = visit.send("Look", attachments=[{"file": "0" * 32}])
     assert answer.status_code == 404
-    assert "there is no file" in answer.json()["error"]["message"]
+    assert "file not found" in answer.json()["error"]["message"]

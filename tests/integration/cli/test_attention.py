@@ -82,7 +82,7 @@ def test_each_kind_is_settled_by_an_end_of_its_id(
     ]
     assert (len(queues.tools.messages), len(queues.outbox.messages)) == (1, 1)
     assert parlour("attention", "done", str(done)) == 1, "it is not listed any more"
-    assert "nothing that needs a person has that id" in capsys.readouterr().err
+    assert "no open item has that id" in capsys.readouterr().err
 
 
 def test_an_id_that_could_be_two_or_none_is_refused(
@@ -115,7 +115,7 @@ def test_without_an_option_redrive_shows_what_it_could_do(
     assert parlour("--key", viewer, "redrive") == 0
     shown = capsys.readouterr()
     assert str(turn) in shown.out
-    assert "operator's key only" in shown.err
+    assert "need the operator's key" in shown.err
 
 
 def test_one_turn_is_redriven(
@@ -164,7 +164,7 @@ def test_all_turns_are_redriven_when_there_is_one(parlour: RunCommand, trouble: 
     assert parlour("redrive", "--all") == 0
     assert "1 of 1 failed turn will be answered" in capsys.readouterr().out
     assert parlour("redrive", "--all") == 0
-    assert "no turn failed" in capsys.readouterr().out
+    assert "No failed turns" in capsys.readouterr().out
 
 
 def test_dead_letters_are_moved_once_somebody_agreed(

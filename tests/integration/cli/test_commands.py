@@ -107,7 +107,7 @@ def test_a_chat_whose_answer_does_not_come_ends(
 ) -> None:
     monkeypatch.setattr("parlour.cli.chat_session._TIMEOUT_SECONDS", 1.0)
     assert parlour("chat", "desk", "-m", "When?") == 1
-    assert "no answer came" in capsys.readouterr().err
+    assert "no answer yet" in capsys.readouterr().err
 
 
 def test_turns_are_listed_and_one_is_shown(
@@ -121,7 +121,7 @@ def test_turns_are_listed_and_one_is_shown(
     assert parlour("turns", "--json", "--session", str(feed.session_id)) == 0
     assert [one["id"] for one in json.loads(capsys.readouterr().out)] == [str(turn_id)]
     assert parlour("turn", str(feed.session_id)) == 1
-    assert capsys.readouterr().err == "parlour: there is no such turn\n"
+    assert capsys.readouterr().err == "parlour: turn not found\n"
 
 
 def test_a_key_is_made_used_listed_and_revoked(

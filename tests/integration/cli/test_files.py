@@ -101,17 +101,17 @@ def test_a_file_is_saved_where_the_command_was_given_and_nothing_is_overwritten(
 
 
 BAD = {
-    "broken.pdf": (sample_files.make_contract_pdf()[:200], "it cannot be read"),
+    "broken.pdf": (sample_files.make_contract_pdf()[:200], "the file cannot be read"),
     "encrypted.pdf": (sample_files.make_pdf([[("secret", 11)]], encrypted=True), "protected by a password"),
-    "blank.txt": (b" \n ", "it is empty"),
-    "scan.pdf": (sample_files.make_pdf([[]]), "no text in it"),
+    "blank.txt": (b" \n ", "the file is empty"),
+    "scan.pdf": (sample_files.make_pdf([[]]), "the file has no text"),
     "bomb.docx": (
         sample_files.make_zip({"[Content_Types].xml": b"<x/>", "word/document.xml": bytes(40 << 20)}),
         "unpacks",
     ),
-    "plan.docx": (sample_files.make_contract_pdf(), "not what its name ends in"),
-    "sheet.docx": (sample_files.make_workbook(), "not what its name ends in"),
-    "notes.txt": (sample_files.make_contract_pdf(), "not what its name ends in"),
+    "plan.docx": (sample_files.make_contract_pdf(), "does not match the file extension"),
+    "sheet.docx": (sample_files.make_workbook(), "does not match the file extension"),
+    "notes.txt": (sample_files.make_contract_pdf(), "does not match the file extension"),
     "old.xlsx": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "from before 2007"),
 }
 
@@ -141,7 +141,7 @@ def test_what_is_wrong_with_each_file_is_said_to_whoever_uploads_it_and_to_whoev
 def test_what_cannot_be_taken_is_refused_with_the_reason_before_it_is_sent(
     parlour: Parlour, tmp_path: Path, capsys: pytest.CaptureFixture[str], queues: FakeQueues
 ) -> None:
-    for name, says in (("empty.pdf", "it is empty"), ("tool.exe", "files of this kind are not taken")):
+    for name, says in (("empty.pdf", "the file is empty"), ("tool.exe", "this file type is not supported")):
         (tmp_path / name).write_bytes(b"" if name == "empty.pdf" else b"MZ")
         assert parlour("upload", str(tmp_path / name)) != 0
         assert says in capsys.readouterr().err
@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_read_is_told_and_is_a_failure(
 ) -> None:
     (tmp_path / "scan.pdf").write_bytes(sample_files.make_pdf([[]]))
     assert parlour("upload", str(tmp_path / "scan.pdf")) == 1
-    assert "scan.pdf: not taken: there is no text in it" in capsys.readouterr().out
+    assert "scan.pdf: not taken: the file has no text" in capsys.readouterr().out
 
 
 def test_what_is_no_file_or_too_large_is_not_sent(
@@ -165,4 +165,4 @@ def test_what_is_no_file_or_too_large_is_not_sent(
     assert parlour("upload", str(tmp_path / "large.pdf")) == 2
     assert "larger than 50 MB" in capsys.readouterr().err
     assert parlour("files") == 0
-    assert "no files so far" in capsys.readouterr().out
+    assert "No files yet" in capsys.readouterr().out

@@ -45,7 +45,7 @@ def test_two_turns_are_compared(parlour: RunCommand, talk: list[UUID], capsys: p
     assert parlour("explain", str(talk[1]), "--diff", str(talk[0])) == 0
     said = capsys.readouterr().out
     assert "turn 1 step 1 -> turn 2 step 1" in said
-    assert "the first change: byte " in said
+    assert "first change: byte " in said
     assert parlour("explain", str(talk[1]), "--diff", str(talk[1])) == 0
     assert "turn 2 step 2 -> turn 2 step 3" in capsys.readouterr().out
 
@@ -115,9 +115,9 @@ def test_what_was_closed_or_deleted_since_is_said(
         "UPDATE ledgers SET prompt_inputs = (SELECT prompt_inputs FROM ledgers WHERE step = 1 LIMIT 1) WHERE step = 3 RETURNING 1"
     )
     assert parlour("explain", str(talk[1])) == 0
-    assert "the turn was begun anew here" in capsys.readouterr().out
+    assert "the turn restarted here" in capsys.readouterr().out
     assert parlour("explain", str(talk[1]), "--diff", str(talk[1])) == 0
-    assert "the two have little in common" in capsys.readouterr().out
+    assert "the two prompts have little in common" in capsys.readouterr().out
     found = {
         "step": 1,
         "recorded_hash": "h",

@@ -279,9 +279,9 @@ def test_what_cannot_go_along_is_said_before_anything_is_stored(
     used = post.upload_file(visitor, session, PNG_BYTES, "once.png")
     post.send_web(visitor, session, "Look", used)
     refused: list[tuple[AttachmentReference, type[Exception], str]] = [
-        (elsewhere, NotFound, "nothing was uploaded"),
-        (AttachmentReference(upload_id=uuid7(desk.clock())), NotFound, "nothing was uploaded"),
-        (AttachmentReference(file_id=uuid7(desk.clock())), NotFound, "there is no file"),
+        (elsewhere, NotFound, "not found in this session"),
+        (AttachmentReference(upload_id=uuid7(desk.clock())), NotFound, "not found in this session"),
+        (AttachmentReference(file_id=uuid7(desk.clock())), NotFound, "file not found"),
         (film, InvalidRequest, "film.mp4 cannot be sent"),
         (large, InvalidRequest, "long.txt is too large"),
         (AttachmentReference(upload_id=never.id), Conflict, "nothing of a.png has arrived"),
@@ -300,7 +300,7 @@ def test_so_many_uploads_wait_for_a_message_and_no_more(
 ) -> None:
     session = desk.find_session(visitor)
     first, *_ = [post.upload_file(visitor, session, PNG_BYTES, "a.png") for _ in range(MAX_WAITING_UPLOADS)]
-    with pytest.raises(Conflict, match="wait for a message"):
+    with pytest.raises(Conflict, match="are not sent yet"):
         post.upload_file(visitor, session, PNG_BYTES, "a.png")
     post.send_web(visitor, session, "One of them", first)
     post.upload_file(visitor, session, PNG_BYTES, "a.png")

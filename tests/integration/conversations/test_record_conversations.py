@@ -198,7 +198,7 @@ def test_the_tool_tells_of_any_record_by_kind(desk: ConversationHarness) -> None
         ({"entity": "task/T-999"}, "entity: there is no task/T-999; did you mean 'task/T-"),
         ({"entity": "T-121"}, "entity: 'T-121' is not a handle; write type/key"),
         ({"entity": "task/T-121", "kind": "permits"}, "did you mean 'permit'?"),
-        ({"entity": "task/T-121", "kind": "no kind"}, "kind: there is no kind 'no kind' (there are: "),
+        ({"entity": "task/T-121", "kind": "no kind"}, "kind: unknown type 'no kind' (available: "),
         ({"entity": "task/T-121", "page": 3}, "there is one page"),
         ({"entity": "task/T-121", "page": 0}, "less than the minimum of 1"),
         ({"handle": "task/T-121"}, "handle"),

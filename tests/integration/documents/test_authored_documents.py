@@ -262,7 +262,7 @@ def test_a_packs_document_is_listed_with_its_project_and_changed_in_the_pack_onl
 
 def test_a_pack_does_not_write_over_what_people_wrote(tower: KnowledgeTenant) -> None:
     write(tower, "Plan", TEXT, key="plan.md")
-    with pytest.raises(InvalidRequest, match="written here"):
+    with pytest.raises(InvalidRequest, match="does not come from a pack"):
         tower.import_documents(DocumentDraft("plan.md", "Plan", "Mine."))
     exported = do(tower, lambda tx: export_documents(tower.principal, tx))
     assert "plan.md" not in [draft.key for draft in exported]
@@ -271,12 +271,12 @@ def test_a_pack_does_not_write_over_what_people_wrote(tower: KnowledgeTenant) ->
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"title": "  "}, "title: say"),
+        ({"title": "  "}, "title: must not be empty"),
         ({"title": "x" * 301}, "title: has 301"),
         ({"title": "x", "content": "y" * 200_001}, "content: has 200,001"),
         ({"title": "x", "project": None, "parent": "document/none"}, "name the project"),
-        ({"title": "x", "project": "task/none"}, "there is no record"),
-        ({"title": "x", "parent": "document/none"}, "there is no document"),
+        ({"title": "x", "project": "task/none"}, "record .* not found"),
+        ({"title": "x", "parent": "document/none"}, "document .* not found"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(tower: KnowledgeTenant, changes: dict[str, object], message: str) -> None:

@@ -93,7 +93,7 @@ def test_a_document_leaves_a_project_that_its_mover_may_not_see(yard: KnowledgeT
 def test_a_projects_context_stays_with_it(yard: KnowledgeTenant) -> None:
     with yard.database.transaction(yard.principal) as tx:
         (context,) = catalogue.read_project_tree(yard.principal, tx, "project/tower").by_id.values()
-    with pytest.raises(InvalidRequest, match="says what its project is for"):
+    with pytest.raises(InvalidRequest, match="is the context document of its project"):
         patch(yard, context.handle, RecordPatch(project="project/bridge"))
 
 

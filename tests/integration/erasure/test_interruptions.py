@@ -151,8 +151,8 @@ def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObjec
     assert told["object_keys"] == dry["object_keys"]
     assert desk.query("SELECT count(*) FROM messages WHERE body = 'On Monday, then.'") == [(1,)]
     assert desk.query("SELECT id::text, state FROM erasures") == [(told["id"], "done")]
-    assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.forgotten'") == [(1,)]
-    kind = cast("Kind", told["kind"])
+    assert desk.query("SELECT count(*) FROM audit_log WHERE action LIKE '%.erased'") == [(1,)]
+    kind = cast("ErasableKind", told["kind"])
     assert scene.forget(kind)["id"] == told["id"]
     if kind == "user":
         assert told["dead_letters"] == {"turns-web": 1} or "are not counted" in canonical_json(told["out_of_reach"])

@@ -55,8 +55,8 @@ def test_a_long_one_is_named_as_forgotten_by_the_prompts_of_who_says_it_too(
     aviary.forget("message", told)
     for one in (other, talk):
         one.say("And who pours on Monday?", text_answer("The night shift."))
-    assert again(talk)["matches"]
-    assert again(other)["forgotten"]
+    assert again(talk)["is_identical"]
+    assert again(other)["erased"]
     assert aviary.desk.query("SELECT count(*) FROM ledger_texts WHERE text IS NULL") > [(0,)]
     assert LINE in other.next_prompt()
 
@@ -79,6 +79,6 @@ def test_where_not_all_records_were_looked_through_what_others_count_on_is_known
     made_again = again(other)
     layers = made_again["erased"]
     assert isinstance(layers, list)
-    named = {str(one["words"]) for one in layers if isinstance(one, dict)}
+    named = {str(one["text_hash"]) for one in layers if isinstance(one, dict)}
     assert named <= {str(key) for (key,) in desk.query("SELECT hash FROM ledger_texts WHERE text IS NULL")}
     assert len(named) == 1  # the line; the other was said in the last turn and stood in no prompt

@@ -92,7 +92,7 @@ def test_a_store_that_does_not_answer_at_all_is_told_too(desk: UploadHarness) ->
     desk.bucket.is_unavailable = True
     with pytest.raises(ObjectsUnavailable):
         desk.run_ingestion()
-    assert "where files are kept does not answer" in str(desk.read(file).problem)
+    assert "the file storage is unavailable" in str(desk.read(file).problem)
     desk.bucket.is_unavailable = False
     desk.run_ingestion()
     assert desk.read(file).problem is None
@@ -104,7 +104,7 @@ def test_being_refused_by_the_store_is_no_missing_upload(desk: UploadHarness) ->
     with pytest.raises(AccessRefused):
         desk.run_ingestion()
     found = desk.read(file)
-    assert (found.state, "whoever runs this" in str(found.problem)) == ("queued", True)
+    assert (found.state, "contact the operator" in str(found.problem)) == ("queued", True)
     desk.bucket.is_access_refused = False
     desk.run_ingestion()
     assert desk.read(file).state == "embedding"
@@ -137,7 +137,7 @@ def test_a_database_that_goes_away_in_the_middle_uses_no_attempt_up(
         ingestion.ingest(services, ingestion.parse_message(message.body), lambda: 300.0)
     assert desk.slept == [1.0, 2.0, 4.0]
     assert (attempts(desk, file), desk.read(file).state) == (0, "queued")
-    assert "the database went away" in str(desk.read(file).problem)
+    assert "the database was unavailable" in str(desk.read(file).problem)
 
 
 def test_a_secret_that_cannot_be_had_is_not_the_files_fault(
@@ -169,7 +169,7 @@ def test_a_statement_that_takes_too_long_is_the_files_own_doing(
         with pytest.raises(StatementTooSlow):
             desk.run_ingestion()
     desk.run_ingestion()
-    assert "broke off several times" in str(desk.read(file).problem)
+    assert "failed several times" in str(desk.read(file).problem)
 
 
 def test_a_file_waits_for_a_day_and_then_fails_and_says_so(desk: UploadHarness) -> None:
@@ -287,7 +287,7 @@ def test_a_download_is_an_address_for_a_minute_and_is_written_down(desk: UploadH
 
 def test_what_never_arrived_is_not_downloaded(desk: UploadHarness) -> None:
     started = desk.start(NewFile(CONTRACT, 900))
-    with pytest.raises(NotFound, match="nothing of this file has arrived"):
+    with pytest.raises(NotFound, match="the content of this file is missing"):
         desk.content(started.file)
     assert desk.rows("SELECT action FROM audit_log") == []
 

@@ -155,7 +155,7 @@ def test_deleting_takes_everything_away(desk: UploadHarness) -> None:
 @pytest.mark.parametrize(
     ("name", "data", "says_so"),
     [
-        ("scan.pdf", sample_files.make_pdf([[]]), "no text in it"),
+        ("scan.pdf", sample_files.make_pdf([[]]), "the file has no text"),
         ("secret.pdf", sample_files.make_pdf([[("x", 11)]], encrypted=True), "password"),
         ("broken.docx", b"PK\x03\x04 nothing", "cannot be read"),
         (
@@ -210,7 +210,7 @@ def test_more_than_was_said_is_thrown_away_when_it_arrives(
 
 def test_an_upload_is_completed_once_and_only_when_it_is_there(desk: UploadHarness) -> None:
     started = desk.start(NewFile("a.txt", 50))
-    with pytest.raises(Conflict, match="nothing has arrived"):
+    with pytest.raises(Conflict, match="the file has not arrived"):
         desk.complete(started.file.id)
     desk.bucket.post(started.form, b"The crane comes on Tuesday.")
     assert desk.complete(started.file.id).state == "queued"
@@ -303,7 +303,7 @@ def test_an_upload_that_nobody_completed_is_read_if_it_arrived_and_else_failed(d
         desk.queue.send([uploads.ingest_message(desk.principal.tenant_id, started.file.id, 1, "due")])
     desk.run_ingestion()
     assert desk.read(arrived.file).state == "embedding"
-    assert "never arrived" in str(desk.read(lost.file).problem)
+    assert "content of the file is missing" in str(desk.read(lost.file).problem)
 
 
 def test_a_file_about_a_record_that_was_deleted_meanwhile_is_not_read(

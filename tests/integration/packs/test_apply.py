@@ -250,7 +250,7 @@ def test_an_administrator_applies_to_their_own_tenant_only(
     admin, embedder = member(operator.tenant_id, "admin"), CountingEmbedder()
 
     assert not apply(admin, database, embedder, validate(SMALL_PACK), now + timedelta(hours=1), new_id).has_changes
-    with pytest.raises(Conflict, match="sign in there"):
+    with pytest.raises(Conflict, match="you are signed in to"):
         apply(admin, database, embedder, validate(renamed("other")), now, new_id)
     with pytest.raises(NotFound):
         apply(member(new_id(now), "admin"), database, embedder, validate(renamed("new")), now, new_id)

@@ -74,14 +74,14 @@ def test_the_key_of_a_deleted_record_can_be_used_again_without_its_past(desk: Re
 
 def test_what_does_not_fit_is_refused_with_what_would(desk: RecordHarness) -> None:
     for new, message in (
-        (RecordInput("rsk", "x"), "there is no kind 'rsk'; did you mean 'risk'"),
-        (RecordInput("risk", " "), "name: say it in 1 to 300"),
+        (RecordInput("rsk", "x"), "unknown type 'rsk'; did you mean 'risk'"),
+        (RecordInput("risk", " "), "name: use 1 to 300"),
         (RecordInput("risk", "x", properties={"severty": "high"}), "severty: .* did you mean 'severity'"),
         (RecordInput("risk", "x", properties={"severity": "hgh"}), "must be one of .*; did you mean 'high'"),
         (RecordInput("risk", "x", properties={"due": "tomorrow"}), "due: must be an ISO date"),
         (RecordInput("contract", "x", properties={"amount": "12"}), "amount: must be a number"),
-        (RecordInput("risk", "x", properties={"pulse_content": "fine"}), "pulse_content: is Parlour's own"),
-        (RecordInput("risk", "x", properties={"stale_since": None}), "stale_since: is Parlour's own"),
+        (RecordInput("risk", "x", properties={"pulse_content": "fine"}), "pulse_content: is reserved by Parlour"),
+        (RecordInput("risk", "x", properties={"stale_since": None}), "stale_since: is reserved by Parlour"),
         (RecordInput("risk", "x", properties={"owner": "a\0"}), "without NUL"),
         (RecordInput("risk", "x", properties={"sources": ["page 3"]}), "sources: must be a list"),
         (RecordInput("risk", "x", classification=7), "classification: use a number from 0"),
@@ -152,7 +152,7 @@ def test_a_reader_below_meets_a_record_nowhere(desk: RecordHarness) -> None:
         lambda: below.unlink(task.handle, secret.handle, "relates_to"),
     ]
     for act in acts:
-        with pytest.raises(NotFound, match="there is no record"):
+        with pytest.raises(NotFound, match="not found"):
             act()
     assert [one.handle for one in below.browse().records] == [task.handle]
     assert {row.classification for row in desk.context_rows_of(task) if "Crane not free" in row.content} == {3}
@@ -285,7 +285,7 @@ def test_the_same_call_makes_one_link(desk: RecordHarness) -> None:
         (("task/T-1", "task/T-2"), "dependson", InvalidRequest, "did you mean 'depends_on'"),
         (("task/T-1", "task/T-2"), "Blocks it", InvalidRequest, "relation: use lower-case"),
         (("task/T-1", "task/T-1"), "depends_on", InvalidRequest, "cannot be linked to itself"),
-        (("task/T-1", "task/T-9"), "depends_on", NotFound, "there is no record 'task/T-9'"),
+        (("task/T-1", "task/T-9"), "depends_on", NotFound, "record 'task/T-9' not found"),
     ],
 )
 def test_a_wrong_link_says_what_is_right(

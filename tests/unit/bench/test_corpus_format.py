@@ -47,7 +47,7 @@ def test_what_no_database_keeps_is_taken_out_of_texts(file: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not valid JSON"),
         ([], "give one object a line"),
         ({**MESSAGE, "text": None}, '"text" is missing; give a string'),
         ({**MESSAGE, "text": 5}, '"text" is 5; give a string'),

@@ -56,7 +56,7 @@ def shown(found: dict[str, Any]) -> str:
 
 def test_today_is_told_against_the_cap_with_what_is_reserved() -> None:
     text = shown(told())
-    assert "$8.00 of $20.00, 40%, and $0.50 reserved for calls under way" in text
+    assert "$8.00 of $20.00, 40%, plus $0.50 reserved for running calls" in text
     gauge = next(line for line in text.splitlines() if "░" in line)
     assert (gauge.count("█"), gauge.count("▒"), len(gauge.strip())) == (11, 1, 28)
 
@@ -68,7 +68,7 @@ def test_days_agents_and_models_have_bars_and_tokens() -> None:
     )
     assert day.count("█") == 28
     assert before.count("█") == 14
-    for part in ("2 turned away", "3 calls, 4,200 tokens, 75% cached", "anthropic sonnet", "(no agent)", "<$0.0001"):
+    for part in ("2 turns without a model", "3 calls, 4,200 tokens, 75% cached", "anthropic sonnet", "(no agent)", "<$0.0001"):
         assert part in text
 
 
@@ -78,9 +78,9 @@ def test_any_amounts_can_be_drawn(spent: str, cap: str) -> None:
 
 
 def test_the_deployments_cap_is_said_to_be_one_and_a_switch_who_turned_it() -> None:
-    text = shown(told(own_cap=False, stopped=True, stopped_at="2026-03-02T09:30:00+00:00", stopped_by="operator"))
+    text = shown(told(has_own_cap=False, stopped=True, stopped_at="2026-03-02T09:30:00+00:00", stopped_by="operator"))
     assert "(deployment default)" in text
-    assert "by operator; `parlour cost resume`" in text
+    assert "by operator. Resume: parlour cost resume" in text
 
 
 def test_without_a_call_there_is_only_today_and_the_sum() -> None:
@@ -104,4 +104,4 @@ def test_without_a_call_there_is_only_today_and_the_sum() -> None:
 def test_what_may_have_been_spent_besides_is_told_beside_what_was() -> None:
     text = shown(told())
     assert "cached, at most $0.30 unsettled" in text
-    assert "at most $0.30 besides, unsettled" in text
+    assert "up to $0.30 more, unsettled" in text

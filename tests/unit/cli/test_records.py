@@ -64,7 +64,7 @@ def test_a_result_says_how_well_it_fits_what_it_is_and_where_it_stands() -> None
 
 def test_a_record_is_shown_with_what_it_says_and_what_it_is_linked_to() -> None:
     lines = [" ".join(line.split()) for line in drawn(Group(*records._render_record(RECORD, LINKS))).splitlines()]
-    assert lines[:2] == ["Crack", "risk/R-3, confidential, version 3, of project/NRS"]
+    assert lines[:2] == ["Crack", "risk/R-3, confidential, version 3, in project/NRS"]
     assert "sources title: Opinion; page: 3" in lines
     assert "watched yes" in lines
     assert "<- depends on Measure (open, due 2026-12-04) task/T-1" in lines

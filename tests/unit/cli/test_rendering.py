@@ -71,7 +71,7 @@ def test_bars_are_as_long_as_their_part_of_the_longest() -> None:
 def test_a_turn_that_was_not_answered_is_shown_too() -> None:
     text = shown(
         rendering.render_turn(
-            a_turn(reply=None, calls=[], stage_ms={}, tokens_by_layer={}, finished_at=None, cost_usd=None, inputs=[])
+            a_turn(reply=None, model_calls=[], stage_ms={}, tokens_by_layer={}, finished_at=None, cost_usd=None, input_messages=[])
         )
     )
     assert "(no text)" in text
@@ -81,7 +81,7 @@ def test_a_turn_that_was_not_answered_is_shown_too() -> None:
 def test_nothing_that_was_written_moves_the_cursor_or_is_taken_for_markup() -> None:
     wild = "\x1b[2J\x1b]0;title\x07[bold red]hello[/]\x9b31m"
     text = shown(
-        rendering.render_turn(a_turn(inputs=[{"id": "1", "text": wild}], reply={"text": wild, "citations": []}))
+        rendering.render_turn(a_turn(input_messages=[{"id": "1", "text": wild}], reply={"text": wild, "citations": []}))
     )
     assert "\x1b" not in text
     assert "\x9b" not in text

@@ -9,12 +9,12 @@ from local.errors import StackError
 
 
 def test_an_unknown_function_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match=r"no function inbuond; there are: .*inbound, .*receiver"):
+    with pytest.raises(StackError, match=r"unknown function inbuond; available: .*inbound, .*receiver"):
         invoke.invoke_function("inbuond", "receiver_text.json", tmp_path)
 
 
 def test_a_missing_event_is_answered_with_those_there_are(tmp_path: Path) -> None:
-    with pytest.raises(StackError, match=r"no event file nothing\.json; in events/ there are: .*receiver_text\.json"):
+    with pytest.raises(StackError, match=r"event file nothing\.json not found; available: .*receiver_text\.json"):
         invoke.invoke_function("receiver", "nothing.json", tmp_path)
 
 
@@ -38,4 +38,4 @@ def test_a_stack_that_has_been_stopped_has_to_be_started(tmp_path: Path) -> None
 
 def test_the_command_answers_with_a_line_and_status_two(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke.main(["nothing", "nothing.json"]) == 2
-    assert capsys.readouterr().err.startswith("parlour: there is no function nothing; ")
+    assert capsys.readouterr().err.startswith("parlour: unknown function nothing; ")

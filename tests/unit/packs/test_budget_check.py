@@ -24,7 +24,7 @@ def test_a_tier_that_is_too_long_is_named_with_its_size() -> None:
     (problem,) = budget_check.find_budget_problems(pack, lambda text: 4 * words(text))
 
     assert problem.file == "bindings/front.yaml"
-    assert "3500 are the most" in problem.message
+    assert "the limit is 3500" in problem.message
     assert "human 40" in problem.message
     assert "team 4" not in problem.message
 

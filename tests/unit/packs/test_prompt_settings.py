@@ -18,7 +18,7 @@ budget:
   layers:
     history: {floor: 800, cap: 3000}
     recall: {cap: 900}
-  drops: [nearest, recall]
+  eviction_order: [nearest, recall]
 prompt: floating
 modes: [clarify, inform]
 reminders:
@@ -68,7 +68,7 @@ def test_what_is_stored_reads_back_as_the_same_part() -> None:
     [
         ("  budget: 9000\n", {"tokens": 9_000}),
         ("  budget: {layers: {history: {floor: 0}}}\n", {"layers": {"history": {"floor": 0}}}),
-        ("  budget: {tokens: 9000, drops: [recall]}\n", {"tokens": 9_000, "drops": ["recall"]}),
+        ("  budget: {tokens: 9000, eviction_order: [recall]}\n", {"tokens": 9_000, "eviction_order": ["recall"]}),
         ("  budget: {profile: messaging}\n", {"profile": "messaging"}),
     ],
 )
@@ -93,12 +93,12 @@ WRONG = [
     ("budget: {layers: {history: {floor: -1}}}", "budget.layers.history.floor", "at least 0"),
     ("budget: {layers: {history: {floor: 900, cap: 10}}}", "budget.layers.history", "10 is below the floor of 900"),
     ("budget: {layers: {history: {floor: 9000}}}", "budget.layers", "lower a floor, or raise budget.tokens"),
-    ("budget: {drops: [histry]}", "budget.drops[0]", "did you mean 'history'"),
-    ("budget: {drops: [facts, facts]}", "budget.drops", "each once"),
+    ("budget: {eviction_order: [histry]}", "budget.eviction_order[0]", "did you mean 'history'"),
+    ("budget: {eviction_order: [facts, facts]}", "budget.eviction_order", "each once"),
     ("prompt: float", "prompt", "'system' or 'floating'"),
     ("modes: [clarify, advise]", "modes[1]", "'clarify', 'inform' or 'act'"),
     ("modes: []", "modes", "must not be empty"),
-    ("modes: [inform, inform]", "modes[1]", "is here twice"),
+    ("modes: [inform, inform]", "modes[1]", "is listed twice"),
     (f"reminders: ['{'x' * 201}']", "reminders[0]", "at most 200 characters"),
 ]
 
@@ -159,7 +159,7 @@ def test_reminders_stay_within_their_layer() -> None:
     assert weighed(agent(lines)) == []
     (problem,) = weighed(agent(lines + "  - One more.\n"))
     assert (problem.file, problem.field) == (AGENT, "reminders")
-    assert "82 tokens, 80 are the most" in problem.message
+    assert "82 tokens; the limit is 80" in problem.message
 
 
 def test_instructions_that_float_are_weighed_like_those_that_do_not() -> None:

@@ -56,7 +56,7 @@ def test_every_setting_is_taken() -> None:
         ("puls: auto", "rag.puls", "'pulse'"),
         ("coalesce: 30", "rag.coalesce", "coalesce_seconds"),
         ("color: teal", "rag.color", "colour"),
-        ("summary_interval: 20", "rag.summary_interval", "this release does not read it"),
+        ("summary_interval: 20", "rag.summary_interval", "not supported in this release"),
         ("status_property: status", "rag.status_property", "status_properties"),
         ("coalesce_seconds: 9", "rag.coalesce_seconds", "10"),
         ("coalesce_seconds: 121", "rag.coalesce_seconds", "120"),
@@ -64,8 +64,8 @@ def test_every_setting_is_taken() -> None:
         ("classification: secret", "rag.classification", "public"),
         ("tracked_properties: [stat]", "rag.tracked_properties[0]", "did you mean 'status'"),
         ("chat_agent: helpr", "rag.chat_agent", "did you mean 'helper'"),
-        ("icon: Map Pin", "rag.icon", "must be an icon's name"),
-        ("colour: '#12'", "rag.colour", "must be a colour's name"),
+        ("icon: Map Pin", "rag.icon", "must be the name of an icon"),
+        ("colour: '#12'", "rag.colour", "must be the name of a colour"),
         ("link: javascript:alert({{key}})", "rag.link", "must be an address"),
         ("link: //evil.example/{{key}}", "rag.link", "must be an address"),
         ("link: https://erp.example.com/orders", "rag.link", "must be an address"),
@@ -88,7 +88,7 @@ def test_a_type_cannot_define_what_only_parlour_writes(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("project", "message"),
-    [("site/S-2", "must name a project"), ("project/X", "there is no record 'project/X'")],
+    [("site/S-2", "must name a project"), ("project/X", "unknown record 'project/X'")],
 )
 def test_a_record_belongs_to_a_project_that_is_there(project: str, message: str) -> None:
     text = SMALL_PACK["entities/site.yaml"].replace(

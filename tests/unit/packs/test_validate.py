@@ -9,7 +9,7 @@ from parlour.packs import pack_parser
 from parlour.packs.validate import validate
 from tests.unit.packs.sample_pack import SAMPLE_TOOL, SMALL_PACK, with_edit, with_file, without_files
 
-NOT_READ = "this release does not read it"
+NOT_READ = "not supported in this release"
 
 
 def problems(files: dict[str, str]) -> tuple[PackProblem, ...]:
@@ -64,7 +64,7 @@ WRONG = {
         "tone: !!python/name:os.system x",
         4,
         "voice.tone",
-        "tags are not read",
+        "tags are not supported",
     ),
     "broken YAML": ("humans/mira.yaml", "[en, hi]", "[en, hi", 6, "-", "is not YAML"),
     "a binding without its human": ("bindings/front.yaml", "human: mira", "human: mia", 2, "human", "mean 'mira'?"),
@@ -74,7 +74,7 @@ WRONG = {
         "team: x",
         3,
         "team",
-        "(there are: gate, office)",
+        "(available: gate, office)",
     ),
     "a binding without its agent": ("bindings/front.yaml", "agent: helper", "agent: x", 4, "agent", "helper"),
     "a secret that the tenant has not": (
@@ -188,8 +188,8 @@ WRONG = {
         "retrieval",
         NOT_READ,
     ),
-    "an endpoint that is not there": ("tools/look_up.yaml", "search_knowledge", "search", 7, "endpoint", "no endpoint"),
-    "a tool's secret": ("tools/look_up.yaml", "auth: search_key", "auth: key", 8, "auth", "no secret in tenant.yaml"),
+    "an endpoint that is not there": ("tools/look_up.yaml", "search_knowledge", "search", 7, "endpoint", "unknown endpoint"),
+    "a tool's secret": ("tools/look_up.yaml", "auth: search_key", "auth: key", 8, "auth", "unknown secret in tenant.yaml"),
     "a schema that is none": ("tools/look_up.yaml", "{type: string}", "{type: strng}", 2, "schema", "JSON Schema"),
     "a template's placeholder": (
         "entity_types/site.yaml",
@@ -213,7 +213,7 @@ WRONG = {
         "[state]",
         9,
         "rag.status_properties[0]",
-        "no property",
+        "unknown property",
     ),
     "choices of what is no choice": (
         "entity_types/site.yaml",
@@ -221,7 +221,7 @@ WRONG = {
         "opened: {type: date, choices: [now]}",
         4,
         "properties.opened",
-        "exactly when",
+        "if and only if",
     ),
     "a property that the type has not": (
         "entities/site.yaml",
@@ -377,7 +377,7 @@ def test_what_looks_like_a_secret_is_refused_and_not_repeated(value: str) -> Non
     (problem,) = problems(with_edit("tenant.yaml", "parlour/tenants/acme/gupshup", f'"{value}"'))
 
     assert (problem.line, problem.field) == (4, "secrets.gupshup_key")
-    assert "never the value itself" in problem.message
+    assert "never the secret" in problem.message
     assert value not in str(problem)
 
 
@@ -407,14 +407,14 @@ def test_two_bindings_cannot_have_one_routing_key() -> None:
     (problem,) = problems(with_file("bindings/second.yaml", second))
 
     assert (problem.file, problem.line, problem.field) == ("bindings/second.yaml", 13, "channels.web.host")
-    assert "already leads to bindings/front.yaml" in problem.message
+    assert "already used by bindings/front.yaml" in problem.message
 
 
 def test_a_record_needs_its_type() -> None:
     (problem,) = problems(with_file("entities/yard.yaml", "- {key: Y-1, name: Yard}\n"))
 
     assert problem.file == "entities/yard.yaml"
-    assert "there is no entity type 'yard' (there are: contract, conversation, document" in problem.message
+    assert "unknown entity type 'yard' (available: contract, conversation, document" in problem.message
 
 
 def test_guardrails_of_a_tier_have_different_ids() -> None:
@@ -433,9 +433,9 @@ def test_guardrails_of_a_tier_have_different_ids() -> None:
         ("humans/deep/mira.yaml", "must be humans/<name>.yaml"),
         ("humans/Mira.yaml", "lower-case"),
         ("tenants.yaml", "did you mean 'tenant.yaml'?"),
-        ("../humans/mira.yaml", "has no place in a pack"),
-        ("/etc/passwd", "has no place in a pack"),
-        ("documents/../rules.md", "the name of this file"),
+        ("../humans/mira.yaml", "does not belong in a pack"),
+        ("/etc/passwd", "does not belong in a pack"),
+        ("documents/../rules.md", "the file name"),
         ("documents/rules.pdf", "must be letters"),
         (f"documents/{'x' * 200}.md", "200 at most"),
     ],
@@ -467,8 +467,8 @@ def test_an_agent_may_name_the_built_in_tool_without_defining_it() -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({"humans/mira.yaml": "x" * (pack_parser.MAX_YAML_BYTES + 1)}, "262,144 are the most"),
-        ({"documents/a.md": "x" * (pack_parser.MAX_DOCUMENT_BYTES + 1)}, "1,048,576 are the most"),
+        ({"humans/mira.yaml": "x" * (pack_parser.MAX_YAML_BYTES + 1)}, "the limit is 262,144"),
+        ({"documents/a.md": "x" * (pack_parser.MAX_DOCUMENT_BYTES + 1)}, "the limit is 1,048,576"),
         ({f"humans/{n}.yaml": "x" * 250_000 for n in range(5)}, "1,048,576 bytes of YAML"),
         ({f"documents/{n}.md": "x" * pack_parser.MAX_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
         ({f"documents/{n}.md": "x" for n in range(pack_parser.MAX_FILES + 1)}, "at most 1000 files"),

@@ -39,7 +39,7 @@ def test_a_line_says_handle_state_type_key_due_date_relation_and_direction() -> 
         "plan",
         "Spring works",
         state="active",
-        type_key="plan.works",
+        subtype="plan.works",
         due="2026-03-31",
         relations=(relation("belongs_to_plan"),),
     )

@@ -23,10 +23,10 @@ class TokenLimits:
 class BudgetProfile:
     """Where a budget goes.
 
-    total   tokens of a whole prompt.
-    config  cap of layers 0 and 1 together; a pack that exceeds it is refused when it is applied.
-    shares  floors and caps of the layers that give way.
-    drops   lots in the order in which they are dropped when not everything fits; what is not listed is kept longer.
+    total_tokens     tokens of a whole prompt.
+    config_cap       cap of layers 0 and 1 together; a pack that exceeds it is refused when it is applied.
+    limits_by_layer  floors and caps of the layers that can be shortened.
+    eviction_order   source kinds in the order of eviction when not everything fits; the rest is kept longer.
     """
 
     name: ProfileName

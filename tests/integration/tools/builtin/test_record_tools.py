@@ -191,7 +191,7 @@ def test_a_change_that_is_made_twice_does_not_undo_what_came_between(room: Room)
 
 
 def test_half_characters_are_no_names(room: Room) -> None:
-    assert "there is no kind" in room.refused("create_entity", kind="\ud800", name="A")
+    assert "unknown type" in room.refused("create_entity", kind="\ud800", name="A")
     assert room.ok("get_document_metadata", documents=["\ud800"])["documents"] == []
 
 
@@ -212,7 +212,7 @@ def test_nothing_is_made_when_part_of_it_is_wrong(room: Room) -> None:
         ("create_entity", {"kind": "risk"}, "missing: name"),
         ("create_entity", {"kind": "risk", "name": "A", "properties": {"severity": "huge"}}, "low, medium, high"),
         ("create_entity", {"kind": "risk", "name": "A", "properties": {"sevrity": "low"}}, "did you mean 'severity'"),
-        ("create_entity", {"kind": "risk", "name": "A", "properties": {"pulse_text": "x"}}, "Parlour's own"),
+        ("create_entity", {"kind": "risk", "name": "A", "properties": {"pulse_text": "x"}}, "reserved by Parlour"),
         ("create_entity", {"kind": "risk", "name": "A", "project": "project/NRS"}, "there is no project/NRS"),
         ("create_entity", {"kind": "risk", "name": "A", "project": "task/C-17"}, "is not a project"),
         ("create_entity", {"kind": "risk", "name": "A", "sources": [9]}, "9: no document of this conversation has"),
@@ -237,7 +237,7 @@ def test_nothing_is_made_when_part_of_it_is_wrong(room: Room) -> None:
         ("update_entity", {"entity": "task/C-17"}, "say what changes"),
         ("update_entity", {"entity": "task/C-17", "kind": "risk", "name": "A"}, "is not of kind risk"),
         ("update_entity", {"entity": "task/C-17", "text": "# A"}, "only a document has one"),
-        ("update_entity", {"entity": "task/C-17", "properties": {"version": 3}}, "Parlour's own"),
+        ("update_entity", {"entity": "task/C-17", "properties": {"version": 3}}, "reserved by Parlour"),
         ("update_entity", {"entity": "task/C-17", "properties": {"sources": []}}, "is not changed afterwards"),
         ("link_entities", {"links": [{"from": "task/C-17", "relation": "needs", "to": "task/C-17"}]}, "itself"),
         ("link_entities", {"links": [{"from": "task/C-17", "to": "task/C-17"}]}, "missing: relation"),
