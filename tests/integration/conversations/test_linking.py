@@ -197,7 +197,9 @@ def test_of_two_facts_under_one_key_the_one_said_last_stays(desk: ConversationHa
     main = start_phone_session(desk)
     visitor, session = start_web_session(desk)
     values = {"phone": add_fact(desk, main, "city", "Pune"), "web": add_fact(desk, session, "city", "Goa")}
-    desk.query(f"UPDATE facts SET last_confirmed_at = last_confirmed_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id")
+    desk.query(
+        f"UPDATE facts SET last_confirmed_at = last_confirmed_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id"
+    )
     add_fact(desk, session, "plan", "Basic")
     now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
     live = desk.query(

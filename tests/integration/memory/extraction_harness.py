@@ -96,7 +96,9 @@ class ExtractionConversation(WebConversation):
         )
 
     def episodes(self) -> list[tuple[object, ...]]:
-        return self.desk.query(f"SELECT text, merged_count FROM episodes WHERE session_id = '{self.session}' ORDER BY id")
+        return self.desk.query(
+            f"SELECT text, merged_count FROM episodes WHERE session_id = '{self.session}' ORDER BY id"
+        )
 
     def last_prompt(self) -> str:
         """What the reader was given last."""

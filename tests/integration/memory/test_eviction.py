@@ -36,7 +36,9 @@ def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: ConversationHa
 def test_what_the_vocabulary_has_a_key_for_and_what_was_put_right_stays(desk: ConversationHarness) -> None:
     talk = ExtractionConversation(desk)
     talk.say("My name is Meera. I'm on the Gold plan.")
-    desk.query("UPDATE facts SET recall_count = 50, last_confirmed_at = last_confirmed_at - interval '1 year' RETURNING 1")
+    desk.query(
+        "UPDATE facts SET recall_count = 50, last_confirmed_at = last_confirmed_at - interval '1 year' RETURNING 1"
+    )
     told(talk, 1, "right", recalled="60")
     desk.query("UPDATE facts SET origin = 'edited' WHERE key = 'preference.right1' RETURNING 1")
     told(talk, MAX_LIVE_FACTS - 3, recalled="5")

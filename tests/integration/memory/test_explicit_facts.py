@@ -11,7 +11,9 @@ def test_what_is_said_in_so_many_words_is_known_when_the_reply_is_there(desk: Co
     talk = ExtractionConversation(desk)
     message = talk.say("My name is Meera, and please reply in Hindi. I live in Pune.")
     assert talk.facts() == {"name": "Meera", "language": "Hindi"}
-    rows = desk.query("SELECT origin, message_ids, session_id, turn_id IS NOT NULL, valid_until FROM facts ORDER BY key")
+    rows = desk.query(
+        "SELECT origin, message_ids, session_id, turn_id IS NOT NULL, valid_until FROM facts ORDER BY key"
+    )
     assert rows == [("said", [message], talk.session, True, None)] * 2
     assert talk.decisions("said") == [("language", "new"), ("name", "new")]
 

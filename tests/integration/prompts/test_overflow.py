@@ -90,6 +90,6 @@ def test_a_turn_whose_model_was_not_to_be_asked_leaves_what_was_sent_before(desk
         desk.send_whatsapp(f"Question {number}?", f"refused-{number}")
         desk.run_turn()
     assert newest(desk)[0] == canned_replies.DAILY_CAP_REPLY
-    assert canonical_json([*map(list, desk.query("SELECT cache_state, briefing FROM session_prompts"))]) == canonical_json(
-        [*map(list, kept)]
-    )
+    assert canonical_json(
+        [*map(list, desk.query("SELECT cache_state, briefing FROM session_prompts"))]
+    ) == canonical_json([*map(list, kept)])
