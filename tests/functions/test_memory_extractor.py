@@ -78,8 +78,8 @@ def order(desk: ConversationHarness, kind: str, work_id: UUID) -> dict[str, Any]
 def test_a_session_that_is_due_is_looked_through(handler: Handler, desk: ConversationHarness) -> None:
     talk = ExtractionConversation(desk)
     talk.say("I live in Pune.")
-    desk.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'memory' RETURNING 1")
-    assert failed_message_ids(handler(order(desk, "memory", talk.session), CONTEXT)) == []
+    desk.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'extraction' RETURNING 1")
+    assert failed_message_ids(handler(order(desk, "extraction", talk.session), CONTEXT)) == []
     assert talk.due_rows() == []
     assert desk.query("SELECT extraction_cursor FROM session_memory_state") == [(1,)]
 
@@ -112,4 +112,4 @@ def test_a_database_that_is_away_leaves_the_message_on_the_queue(
     talk = ExtractionConversation(desk)
     talk.say("I live in Pune.")
     cluster.drop(database_name)
-    assert failed_message_ids(handler(order(desk, "memory", talk.session), CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(order(desk, "extraction", talk.session), CONTEXT)) == ["id-0"]

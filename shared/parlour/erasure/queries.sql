@@ -45,13 +45,13 @@ SELECT 'users' AS place, id::text AS id FROM who
  UNION ALL SELECT 'fact_decisions', id::text FROM fact_decisions
             WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'episodes', id::text FROM episodes WHERE user_id = ANY(ARRAY(SELECT id FROM who))
- UNION ALL SELECT 'extractions', session_id::text FROM session_memory_state WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'session_memory_state', session_id::text FROM session_memory_state WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'summaries', session_id || '/' || version FROM summaries WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'summary_key_details', id::text FROM summary_key_details WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'agent_states', session_id::text FROM agent_states WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'archived_messages', id::text FROM archived_messages WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'session_prompts', session_id::text FROM session_prompts WHERE session_id = ANY(ARRAY(SELECT id FROM s))
- UNION ALL SELECT 'sources', session_id || '/' || number FROM citation_numbers WHERE session_id = ANY(ARRAY(SELECT id FROM s))
+ UNION ALL SELECT 'citation_numbers', session_id || '/' || number FROM citation_numbers WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'events', session_id || '/' || number FROM events WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'attachments', id::text FROM attachments WHERE session_id = ANY(ARRAY(SELECT id FROM s))
  UNION ALL SELECT 'steps', turn_id || '/' || number FROM steps WHERE turn_id = ANY(ARRAY(SELECT id FROM t))
@@ -220,7 +220,7 @@ SELECT 'fact_decisions', d.id::text FROM fact_decisions d
 -- name: plan_dependent_rows
 -- What goes with searchable rows, facts and episodes: their vectors and numbers, and that they were recalled.
 SELECT 'embeddings' AS place, row_id || '/' || space AS id FROM embeddings WHERE row_id = ANY(%(rows)s::uuid[])
- UNION ALL SELECT 'sources', session_id || '/' || number FROM citation_numbers WHERE row_id = ANY(%(rows)s::uuid[])
+ UNION ALL SELECT 'citation_numbers', session_id || '/' || number FROM citation_numbers WHERE row_id = ANY(%(rows)s::uuid[])
  UNION ALL SELECT 'recalls', turn_id || '/' || position FROM recalls
             WHERE fact_id = ANY(%(facts)s::uuid[]) OR episode_id = ANY(%(episodes)s::uuid[]);
 

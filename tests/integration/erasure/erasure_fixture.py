@@ -133,13 +133,13 @@ class ErasureFixture:
         team's, a decision, an episode with its row."""
         bird, insert, new = self.canary, partial(self.plant_row, beside), self.new_id
         own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
-        fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
+        fact = {"confidence": "0.9", "origin": "'stated'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
         insert(
             "facts", id=new(), scope="'user'", **own, key="'city'", value=f"'{bird('a fact')}'", message_ids=said, **fact
         )
         insert("facts", id=new(), scope="'team'", team_id="b.team_id", key="'who'",
                value=f"'{bird('a fact of the team')}'", message_ids=said, **fact)  # fmt: skip
-        insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'said'", decision="'new'",
+        insert("fact_decisions", id=new(), **own, session_id="s.id", origin="'stated'", decision="'new'",
                reason=f"'{bird('a decision')}'", message_ids=said, decided_at=at)  # fmt: skip
         row = new()
         insert("context_rows", id=row, kind="'episode'", title=f"'{bird('a title')}'", content=f"'{bird('a row')}'",

@@ -36,7 +36,7 @@ def test_room_is_given_in_the_reverse_of_the_order_in_which_lots_are_dropped() -
 
 def test_an_agent_may_set_its_own_total_shares_and_order() -> None:
     own = budget.resolve_profile({"profile": "entity", "tokens": 9_000, "layers": {"history": {"floor": 800, "cap": 900}},
-                          "drops": ["nearest", "recall"]})  # fmt: skip
+                          "eviction_order": ["nearest", "recall"]})  # fmt: skip
     assert own.total_tokens == 9_000
     assert own.limits_of(Layer.HISTORY) == TokenLimits(800, 900)
     assert own.limits_of(Layer.RECALL) == budget.ENTITY_PROFILE.limits_of(Layer.RECALL)
@@ -75,8 +75,8 @@ def test_a_kind_that_names_a_profile_keeps_nothing_of_the_agents() -> None:
         ({"layers": {"history": {"most": 1}}}, "budget.layers.history"),
         ({"layers": {"history": {"floor": 2_000, "cap": 10}}}, "budget.layers.history"),
         ({"layers": {"history": {"floor": -1}}}, "budget.layers.history.floor"),
-        ({"drops": ["record"]}, "budget.drops"),
-        ({"drops": ["facts", "facts"]}, "budget.drops"),
+        ({"eviction_order": ["record"]}, "budget.eviction_order"),
+        ({"eviction_order": ["facts", "facts"]}, "budget.eviction_order"),
     ],
 )
 def test_a_budget_that_makes_no_sense_names_its_key(settings: JsonObject, key: str) -> None:

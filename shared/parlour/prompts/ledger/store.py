@@ -248,7 +248,7 @@ def read_source_status(
     return tx.all(
         SQL["read_source_status"], SourceStatus, session_id=session_id, rows=[*ids_by_table.get("context_rows", ())],
         handles=[*ids_by_table.get("handles", ())], turns=[int(one) for one in ids_by_table.get("turns", ())],
-        numbers=[int(one) for one in ids_by_table.get("sources", ())],
+        numbers=[int(one) for one in ids_by_table.get("citation_numbers", ())],
         summaries=[int(one) for one in ids_by_table.get("summaries", ())], **uuids,
     )  # fmt: skip
 

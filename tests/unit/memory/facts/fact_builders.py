@@ -19,7 +19,7 @@ def message_id(number: int) -> UUID:
 
 
 def make_candidate(
-    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said", *,
+    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "stated", *,
     is_retraction: bool = False,
 ) -> FactCandidate:  # fmt: skip
     """Said in a message of its own, the minute's."""
@@ -29,7 +29,7 @@ def make_candidate(
 
 
 def make_known_fact(
-    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said"
+    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "stated"
 ) -> KnownFact:
     """Live, and said in a message of its own."""
     return KnownFact(
