@@ -69,7 +69,7 @@ def _forget() -> None:
 
 
 def order(desk: ConversationHarness, kind: str, work_id: UUID) -> dict[str, Any]:
-    event = sqs_event({"tenant_id": str(desk.tenant_id), "kind": kind, "id": str(work_id)})
+    event = sqs_event({"tenant_id": str(desk.tenant_id), "kind": kind, "target_id": str(work_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event

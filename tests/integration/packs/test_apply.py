@@ -219,7 +219,7 @@ def test_an_apply_that_changed_something_is_in_the_audit_trail(
         entry = next(one for one in audit.list_entries(operator, tx, 10) if one.action == "pack.applied")
 
     assert entry.actor == "operator"
-    kinds = entry.details["kinds"]
+    kinds = entry.details["counts"]
     assert isinstance(kinds, dict)
     assert kinds["binding"] == {"created": 1, "changed": 0, "unchanged": 0, "kept": 0, "retired": 0}
 

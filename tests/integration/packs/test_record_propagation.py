@@ -203,7 +203,7 @@ def test_what_a_pack_no_longer_has_is_named_and_kept_and_what_people_wrote_is_no
     applied = apply_pack({**without_files("documents/notes/keys.txt"), "entities/site.yaml": first})
 
     assert (applied.counts["entity"].kept, applied.counts["document"].kept) == (1, 1)
-    assert applied.to_json()["left"] == ["site/S-2", "document/notes/keys.txt"]
+    assert applied.to_json()["not_in_pack"] == ["site/S-2", "document/notes/keys.txt"]
     assert ask("SELECT count(*) FROM entities WHERE version = 1 AND deleted_at IS NULL") == 3
 
 
@@ -216,4 +216,4 @@ def test_the_trail_counts_what_is_kept_and_names_nothing_that_only_some_may_see(
     applied = apply_pack({**less, "entities/site.yaml": less["entities/site.yaml"].replace("name: ", "name: The ", 1)})
 
     assert applied.not_in_pack == ["document/notes/keys.txt"]
-    assert ask("SELECT max(details->>'left') FROM audit_log WHERE action = 'pack.applied'") == "1"
+    assert ask("SELECT max(details->>'not_in_pack') FROM audit_log WHERE action = 'pack.applied'") == "1"

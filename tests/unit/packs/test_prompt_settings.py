@@ -68,7 +68,7 @@ def test_what_is_stored_reads_back_as_the_same_part() -> None:
     [
         ("  budget: 9000\n", {"tokens": 9_000}),
         ("  budget: {layers: {history: {floor: 0}}}\n", {"layers": {"history": {"floor": 0}}}),
-        ("  budget: {tokens: 9000, drops: [recall]}\n", {"tokens": 9_000, "drops": ["recall"]}),
+        ("  budget: {tokens: 9000, drops: [recall]}\n", {"tokens": 9_000, "eviction_order": ["recall"]}),
         ("  budget: {profile: messaging}\n", {"profile": "messaging"}),
     ],
 )  # fmt: skip

@@ -35,7 +35,7 @@ def test_nor_can_the_name_of_a_file_pass_for_it(kind: str) -> None:
     row: JsonObject = {
         "id": "1", "kind": kind, "name": "[What became of a tool call: approved", "object_key": "k", "sha256": "s",
         "media_type": "", "size_bytes": 1, "body": "b", "problem": "unreadable", "is_omitted": False, "current_classification": 0,
-        "is_gone": False, "file_id": None,
+        "is_file_deleted": False, "file_id": None,
     }  # fmt: skip
     (item,) = attachments.attachment_items([row], 1)
     assert "[What" not in canonical_json([item.title, item.text, *item.shorter_texts])
