@@ -169,7 +169,7 @@ class Player:
 
     def _sweep(self) -> None:
         rows = self.desk.query(
-            "SELECT kind, id FROM work_due WHERE kind IN ('memory', 'summary', 'consolidation')"
+            "SELECT kind, id FROM work_due WHERE kind IN ('extraction', 'summary', 'consolidation')"
             f" AND tenant_id = '{self.desk.tenant_id}' AND due_at <= '{self.desk.clock.now.isoformat()}'"
         )
         for kind, one in rows:

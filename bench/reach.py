@@ -237,7 +237,7 @@ def one_text() -> None:
 
 def one_fact(tenant_id: UUID, session_id: UUID) -> None:
     """Have the conversation read for facts."""
-    order = {"tenant_id": str(tenant_id), "kind": "memory", "id": str(session_id)}
+    order = {"tenant_id": str(tenant_id), "kind": "extraction", "target_id": str(session_id)}
     send("MEMORY", order)
     deliver("memory_extractor", "MEMORY")
 
@@ -261,7 +261,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     with prepared() as tenant_id:
         rows = [measure("one WhatsApp text and its reply", one_text)]
-        session_id = make_due(tenant_id, "memory")
+        session_id = make_due(tenant_id, "extraction")
         rows.append(measure("one fact", lambda: one_fact(tenant_id, session_id)))
         require_rows(tenant_id, "facts")
         make_due(tenant_id, "pulse", forget_others=True)

@@ -85,7 +85,7 @@ def search(query: str, **more: Any) -> dict[str, Any]:
 class Play:
     """One conversation while it is played.
 
-    holds     kinds of work that wait although their time has come: "memory", "summary", "embedding".
+    holds     kinds of work that wait although their time has come: "extraction", "summary", "embedding".
     facts     what the model of memory takes from a message, by the message's text: {key: value}.
     episodes  what it tells of a message, by the message's text.
     notes     what the next summary changes in the agent's notes, as the product asks for it.
@@ -164,7 +164,7 @@ class Play:
         """What was played; with it, which facts no model gave."""
         for person in {person.user: person for person in self._people}.values():
             found = self.world.facts(person)
-            self.played.coverage.update(("facts by rules", key) for key, _, origin, _ in found if origin == "said")
+            self.played.coverage.update(("facts by rules", key) for key, _, origin, _ in found if origin == "stated")
         return self.played
 
     def next_message(self) -> str:

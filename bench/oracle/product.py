@@ -337,7 +337,7 @@ class World:
             started = uploads.start_upload(self.admin, tx, self.files, new, now, self.new_id(now))
         self.files.objects[started.form.fields["key"]] = data
         uploads.complete_upload(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
-        self.job = "distillation"
+        self.job = "file_summary"
         for body in _taken(self.uploaded):
             ingestion.ingest(self._ingest_services(), ingestion.parse_message(body), lambda: _JOB_SECONDS)
         self.embed()
@@ -566,7 +566,7 @@ class World:
         self.database.run(self.admin, work)
 
     def _remember(self, order: MemoryJob) -> None:
-        self.job = {"memory": "extraction"}.get(order.kind, order.kind)
+        self.job = order.kind
         services = self._memory_services()
         if order.kind == "summary":
             summaries.run_summary(services, order, lambda: _JOB_SECONDS)

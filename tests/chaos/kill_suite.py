@@ -93,7 +93,7 @@ def _run_sweep(conversations: Conversations) -> bool:
 
 _OPEN_WORK = """
 SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id JOIN messages m ON m.session_id = s.id
- WHERE u.phone = %s AND m.state IN ('unanswered', 'taken')
+ WHERE u.phone = %s AND m.state IN ('unanswered', 'in_turn')
 UNION ALL SELECT o.id FROM outbox o WHERE o.recipient = %s AND o.state IN ('pending', 'sending')
 UNION ALL SELECT c.id FROM tool_calls c JOIN turns t ON t.id = c.turn_id JOIN sessions s ON s.id = t.session_id
             JOIN users u ON u.id = s.user_id WHERE u.phone = %s AND c.state IN ('reserved', 'running')

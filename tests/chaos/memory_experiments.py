@@ -47,7 +47,7 @@ SELECT message_id, value FROM summary_key_details WHERE session_id = %s GROUP BY
 
 def kill_extractor(world: ChaosEnvironment) -> list[ResultRow]:
     """Killed before and after every call while it looks through what was said."""
-    return _kill_memory_job(world, "remember", EXTRACTION, "memory", lambda _: True)
+    return _kill_memory_job(world, "remember", EXTRACTION, "extraction", lambda _: True)
 
 
 def kill_summariser(world: ChaosEnvironment) -> list[ResultRow]:
@@ -111,7 +111,7 @@ def _run_memory_job(conversations: Conversations, kind: str, one: Conversation) 
 
 def _check_results(world: ChaosEnvironment, kind: str, one: Conversation, session_id: object) -> Iterator[str]:
     """What there is once: a fact and why it is there, an episode; or a summary and the lines beside it."""
-    if kind == "memory":
+    if kind == "extraction":
         yield from check_facts(world, one, ["about.crew", "name"])
         if (episodes := world.value(_EPISODES, session_id)) != 1:
             yield f"{episodes} episodes instead of one"

@@ -68,7 +68,7 @@ def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(
     assert {
         one["key"]: (one["value"], one["origin"], [said["text"] for said in one["evidence_messages"]]) for one in facts
     } == {
-        "name": ("Brunhild Quasnitz", "said", [OPENING]),
+        "name": ("Brunhild Quasnitz", "stated", [OPENING]),
         "about.deliveries": (VALUE, "extracted", [GATE]),
     }
     summed_up = "SELECT text FROM summaries WHERE session_id = %s ORDER BY version LIMIT 1"

@@ -58,7 +58,7 @@ class World:
         while quiet_since is None or time.monotonic() - quiet_since < _QUIET_SECONDS:
             assert time.monotonic() < until, f"still on its way after {seconds} s: {self.queued()}"
             queued = [name for name in self.queued() if not name.endswith(("-pulse", "-memory"))]
-            busy = queued or self.value("SELECT count(*) FROM messages WHERE state IN ('unanswered', 'taken')")
+            busy = queued or self.value("SELECT count(*) FROM messages WHERE state IN ('unanswered', 'in_turn')")
             quiet_since = None if busy else quiet_since or time.monotonic()
             time.sleep(0.2)
 

@@ -73,7 +73,7 @@ def _forget() -> None:
 
 
 def order(desk: ConversationHarness, kind: str, work_id: UUID) -> dict[str, Any]:
-    event = sqs_event({"tenant_id": str(desk.tenant_id), "kind": kind, "id": str(work_id)})
+    event = sqs_event({"tenant_id": str(desk.tenant_id), "kind": kind, "target_id": str(work_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event
@@ -82,8 +82,8 @@ def order(desk: ConversationHarness, kind: str, work_id: UUID) -> dict[str, Any]
 def test_a_session_that_is_due_is_looked_through(handler: Handler, desk: ConversationHarness) -> None:
     talk = ExtractionConversation(desk)
     talk.say("I live in Pune.")
-    desk.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'memory' RETURNING 1")
-    assert failed_message_ids(handler(order(desk, "memory", talk.session), CONTEXT)) == []
+    desk.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'extraction' RETURNING 1")
+    assert failed_message_ids(handler(order(desk, "extraction", talk.session), CONTEXT)) == []
     assert talk.due_rows() == []
     assert desk.query("SELECT extraction_cursor FROM session_memory_state") == [(1,)]
 
@@ -116,4 +116,4 @@ def test_a_database_that_is_away_leaves_the_message_on_the_queue(
     talk = ExtractionConversation(desk)
     talk.say("I live in Pune.")
     cluster.drop(database_name)
-    assert failed_message_ids(handler(order(desk, "memory", talk.session), CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(order(desk, "extraction", talk.session), CONTEXT)) == ["id-0"]

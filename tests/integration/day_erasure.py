@@ -59,7 +59,7 @@ def erase_people(desk: ConversationHarness) -> None:
     room.letters["intake"] = InterruptingDeadLetters(talk=goes.talk)
     desk.query(
         "UPDATE work_due SET leased_until = now() + interval '1 hour'"
-        f" WHERE kind = 'memory' AND id = '{goes.talk.session}' RETURNING 1"
+        f" WHERE kind = 'extraction' AND id = '{goes.talk.session}' RETURNING 1"
     )
     _forget(room, goes)
     with desk.database.transaction(desk.admin) as tx:

@@ -63,6 +63,6 @@ def _mistyped(desk: ConversationHarness, visitor: Principal, link_id: UUID) -> N
 def _decided(desk: ConversationHarness, session: UUID) -> None:
     desk.query(
         "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, origin, decision, decided_at)"
-        f" SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, id, 'said', 'new', now() FROM sessions"
+        f" SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, id, 'stated', 'new', now() FROM sessions"
         f" WHERE id = '{session}' RETURNING id"
     )

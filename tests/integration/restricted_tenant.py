@@ -375,7 +375,7 @@ WITH person AS (
 )
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, last_confirmed_at,
                    created_at)
-SELECT tenant_id, id, 'user', id, %(id)s, 'family.pets', 'an axolotl', 0.9, 'said', %(now)s, %(now)s, %(now)s
+SELECT tenant_id, id, 'user', id, %(id)s, 'family.pets', 'an axolotl', 0.9, 'stated', %(now)s, %(now)s, %(now)s
   FROM person
 """
 _GIVEN_OUT = """

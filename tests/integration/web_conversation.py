@@ -54,7 +54,7 @@ class WebConversation:
         self.desk.query(
             f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, message_ids, valid_from,"
             " last_confirmed_at, created_at, session_id, valid_until, end_reason, superseded_by)"
-            f" SELECT s.tenant_id, '{made}', '{scope}', {whose}, '{key}', '{value}', 0.9, 'said', {_array(*messages)},"
+            f" SELECT s.tenant_id, '{made}', '{scope}', {whose}, '{key}', '{value}', 0.9, 'stated', {_array(*messages)},"
             f" now(), now(), now(), s.id, {ended} FROM sessions s JOIN bindings b ON b.id = s.binding_id"
             f" WHERE s.id = '{self.session}' RETURNING id"
         )

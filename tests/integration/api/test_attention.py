@@ -331,7 +331,7 @@ def test_a_failed_turn_is_answered_after_all(
     turn = trouble.add_failed_turn()
     assert settle("turns", turn, "redrive").json() == {"message": "The message is being answered.", "queued": True}
     assert [message.body["session_id"] for message in queue.messages] == [str(trouble.session_id)]
-    assert trouble.query("SELECT state FROM messages") == [("taken",)]
+    assert trouble.query("SELECT state FROM messages") == [("in_turn",)]
     late = settle("turns", turn, "dismiss")
     assert late.status_code == 409
     assert "dismissed" in refused(late)

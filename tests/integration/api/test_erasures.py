@@ -41,7 +41,7 @@ def test_a_user_is_gone_and_the_report_can_be_read_later(
     user = user_of(feed)
     queues.dead_letters["turns-web"].bodies = [{"session_id": str(feed.session_id)}, {"session_id": str(uuid4())}]
     told = client.delete(f"/v1/users/{user}", headers=operator_headers(acme)).json()
-    assert told["counts"]["removed"] >= 3
+    assert told["counts"]["deleted"] >= 3
     assert told["dead_letters"] == {"turns-web": 1}
     assert users(feed) == 0
     (one,) = client.get("/v1/erasures", headers=operator_headers(acme)).json()["erasures"]

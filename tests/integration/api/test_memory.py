@@ -16,7 +16,7 @@ from tests.integration.api.test_session_list import DESK, VisitorClient
 _FACT = """
 INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, valid_until,
                    end_reason, last_confirmed_at, created_at, session_id, message_ids)
-SELECT s.tenant_id, %(id)s, 'user', s.user_id, s.binding_id, %(key)s, %(value)s, 0.9, 'said', %(at)s,
+SELECT s.tenant_id, %(id)s, 'user', s.user_id, s.binding_id, %(key)s, %(value)s, 0.9, 'stated', %(at)s,
        %(until)s::timestamptz,
        CASE WHEN %(until)s::timestamptz IS NOT NULL THEN 'contradicted' END, %(at)s, %(at)s, s.id,
        ARRAY(SELECT m.id FROM messages m WHERE m.session_id = s.id)
@@ -93,7 +93,7 @@ def test_a_visitor_reads_what_is_remembered_and_from_which_words(
         made,
         "city",
         "Pune",
-        "said",
+        "stated",
         "Site desk",
     )
     assert [(one["text"], one["session_id"], one["channel"]) for one in fact["evidence_messages"]] == [

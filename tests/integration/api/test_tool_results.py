@@ -20,7 +20,7 @@ def call_id(feed: EventFeed) -> UUID:
     trouble = AttentionItems(feed.database, feed.tenant_id, feed.session_id, feed.now)
     found = trouble.add_tool_call("running", heavy=True)
     with feed.database.transaction(feed.tenant_id) as tx:
-        tx._connection.execute("UPDATE tool_calls SET code = 'taken', run_token = 1 WHERE id = %s", (found,))
+        tx._connection.execute("UPDATE tool_calls SET code = 'accepted', run_token = 1 WHERE id = %s", (found,))
     return found
 
 

@@ -117,7 +117,7 @@ def test_a_models_right_answers_are_taken_and_its_wrong_ones_are_not(figures: di
     assert scripted["extraction"] == {"precision": 1.0, "recall": 1.0}
     assert scripted["misses"] == ["stale: ana: city = 'Pune' was told 2 times after it was over"]
     assert scripted["wrong_answers"] > 0.3
-    assert scripted["decisions"]["not_users_own"] >= 2
+    assert scripted["decisions"]["not_in_user_text"] >= 2
     assert scripted["episodes"] > 0
 
 

@@ -149,7 +149,7 @@ def test_a_sender_that_comes_back_after_the_rest_was_sent_sends_nothing(desk: Ou
         assert sending(desk, other, outbox_id).state == "sent"
 
     phone.on_asked = meanwhile
-    assert sending(desk, phone, outbox_id).state == "overtaken"
+    assert sending(desk, phone, outbox_id).state == "taken_over"
     assert (len(phone.received), len(other.received)) == (1, 2)
 
 
@@ -168,7 +168,7 @@ def test_a_sender_that_comes_back_while_another_is_at_it_changes_nothing(
             sending(desk, other, outbox_id)
 
     phone.on_asked, phone.trouble = meanwhile, trouble
-    assert sending(desk, phone, outbox_id).state == "overtaken"
+    assert sending(desk, phone, outbox_id).state == "taken_over"
     assert desk.query("SELECT state, parts_sent FROM outbox") == [("sending", 0)]
     assert len(due(desk)) == 1
 
@@ -198,7 +198,7 @@ def test_a_callback_while_the_sender_still_waits_for_its_answer(desk: OutboxHarn
     phone.on_asked = overtake
     phone.trouble = {0: DeliveryUnknown()}
 
-    assert sending(desk, phone, outbox_id).state == "overtaken"
+    assert sending(desk, phone, outbox_id).state == "taken_over"
     assert desk.find_delivery(outbox_id).state == "delivered"
 
 

@@ -170,16 +170,16 @@ def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: OutboxHarness, obje
 
     round_and_round = message(desk, GUPSHUP)
     assert not keep(desk, objects, round_and_round, lambda _: gives(b"", 302, location="/again"))
-    assert noted(desk, round_and_round)["refused"] == "redirected"
+    assert noted(desk, round_and_round)["refused"] == "too_many_redirects"
 
 
 @pytest.mark.parametrize(
     ("data", "status", "reason"),
     [
         (PNG + bytes(MAX_ATTACHMENT_BYTES), 200, "too_large"),
-        (b"MZ\x90\x00" + bytes(60), 200, "type_not_taken"),
-        (b"<html><script>", 200, "type_not_taken"),
-        (b"", 200, "type_not_taken"),
+        (b"MZ\x90\x00" + bytes(60), 200, "unsupported_type"),
+        (b"<html><script>", 200, "unsupported_type"),
+        (b"", 200, "unsupported_type"),
         (PNG, 404, "not_found"),
     ],
 )

@@ -301,7 +301,7 @@ def test_a_reply_that_falls_into_other_parts_than_before_is_not_guessed_at(desk:
 
 
 def test_a_reply_that_was_forgotten_is_nobodys_problem(desk: OutboxHarness, phone: Phone, new_id: NewId) -> None:
-    assert sending(desk, phone, new_id(desk.now)) == SendResult("gone", 0)
+    assert sending(desk, phone, new_id(desk.now)) == SendResult("not_found", 0)
 
 
 def test_a_reply_that_is_forgotten_while_it_is_sent_is_nobodys_problem_either(
@@ -311,7 +311,7 @@ def test_a_reply_that_is_forgotten_while_it_is_sent_is_nobodys_problem_either(
     phone.on_asked = desk.erase_session
 
     assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
-    assert sending(desk, phone, outbox_id) == SendResult("gone", 0)
+    assert sending(desk, phone, outbox_id) == SendResult("not_found", 0)
 
 
 def test_a_connection_that_dies_under_the_call_does_not_forget_what_was_sent(desk: OutboxHarness, phone: Phone) -> None:

@@ -56,7 +56,7 @@ def test_what_always_fails_is_parked_and_the_session_goes_on(desk: ConversationH
         failed,
         ["How wide is the crack?"],
         3,
-        "broken",
+        "unexpected_error",
     )
 
 

@@ -399,7 +399,7 @@ def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
     start_phone_session(desk)
     visitor, session, now_one = link_phone(desk)
     for table, values in (
-        ("facts", "'user', '{user}', binding_id, 'city', 'Goa', 0.9, 'said', now(), now(), now()"),
+        ("facts", "'user', '{user}', binding_id, 'city', 'Goa', 0.9, 'stated', now(), now(), now()"),
         ("episodes", "'{user}', binding_id, id, 'They met.', now(), now(), now()"),
     ):
         columns = {

@@ -183,7 +183,7 @@ def test_a_turn_that_always_breaks_is_failed_after_three_attempts_and_the_sessio
         with pytest.raises(RuntimeError):
             desk.run_turn()
     desk.run_turn()
-    assert turns(desk) == [("failed", 3, True, "broken")]
+    assert turns(desk) == [("failed", 3, True, "unexpected_error")]
     assert replies(desk) == [canned_replies.FAILED_REPLY]
     assert desk.query("SELECT state FROM messages WHERE direction = 'inbound'") == [("parked",)]
     desk.send_whatsapp("Next", "m2")

@@ -133,7 +133,7 @@ class ErasureFixture:
         team's, a decision, an episode with its row."""
         bird, insert, new = self.canary, partial(self.plant_row, beside), self.new_id
         own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
-        fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
+        fact = {"confidence": "0.9", "origin": "'stated'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
         insert(
             "facts",
             id=new(),
@@ -159,7 +159,7 @@ class ErasureFixture:
             id=new(),
             **own,
             session_id="s.id",
-            origin="'said'",
+            origin="'stated'",
             decision="'new'",
             reason=f"'{bird('a decision')}'",
             message_ids=said,

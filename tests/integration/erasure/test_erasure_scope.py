@@ -51,7 +51,7 @@ def test_a_message_goes_with_its_reply_and_with_what_repeats_it_and_its_neighbou
         "What did I say?",
         "Thanks, and the wind?",
     ]
-    assert report["counts"]["emptied"] > 0  # type: ignore[index, call-overload, operator]
+    assert report["counts"]["redacted"] > 0  # type: ignore[index, call-overload, operator]
     prompt = talk.next_prompt()
     assert CODE not in prompt
     assert "The crane comes on Monday." in prompt
@@ -130,10 +130,12 @@ def test_summaries_that_tell_of_it_go_and_are_written_anew_and_earlier_ones_stay
 def test_whoever_is_at_work_on_it_keeps_nothing_of_it(aviary: ErasureFixture, talk: WebConversation) -> None:
     desk = aviary.desk
     told = talk.say(f"It is {CODE}.", text_answer("Yes."))
-    desk.query(f"UPDATE work_due SET leased_until = now() WHERE kind = 'memory' AND id = '{talk.session}' RETURNING 1")
+    desk.query(
+        f"UPDATE work_due SET leased_until = now() WHERE kind = 'extraction' AND id = '{talk.session}' RETURNING 1"
+    )
     ((before,),) = desk.query(f"SELECT lease_token FROM sessions WHERE id = '{talk.session}'")
     aviary.forget("message", told)
-    assert desk.query("SELECT leased_until FROM work_due WHERE kind = 'memory'") == [(None,)]
+    assert desk.query("SELECT leased_until FROM work_due WHERE kind = 'extraction'") == [(None,)]
     assert desk.query(f"SELECT lease_token FROM sessions WHERE id = '{talk.session}'") > [(before,)]
 
 
@@ -231,8 +233,8 @@ def test_a_fact_goes_alone_and_is_not_made_anew_by_what_it_was_drawn_from(
     report = aviary.forget("fact", UUID(str(fact)))
     assert unreported_rows(before, aviary.rows(), report) == []
     assert left(desk, "facts") == []
-    assert desk.query("SELECT key, decision, message_ids FROM fact_decisions WHERE decision = 'forgotten'") == [
-        ("about.flat_pune", "forgotten", [told])
+    assert desk.query("SELECT key, decision, message_ids FROM fact_decisions WHERE decision = 'erased'") == [
+        ("about.flat_pune", "erased", [told])
     ]
     assert "still says it" in canonical_json(report["out_of_reach"])
     assert talk.read_column("body", told) == "Remember that my flat is in Pune."

@@ -132,7 +132,7 @@ def test_nothing_of_it_is_left_in_any_column_and_each_row_is_told(aviary: Erasur
     assert aviary.bucket.objects == {}
     assert desk.query("SELECT state, problem FROM outbox ORDER BY created_at") == [
         ("pending", None),
-        ("failed", "forgotten"),
+        ("failed", "erased"),
     ]
     assert desk.query("SELECT body FROM messages ORDER BY position LIMIT 2") == [("Good morning.",), ("Good morning.",)]
     assert desk.query("SELECT indexed, media FROM messages WHERE body = ''") == [(True, None)] * 2
@@ -223,7 +223,7 @@ def test_who_drew_from_a_record_is_found_by_any_one_trace(
     assert aviary.canaries_by_table() == {}
 
 
-KINDS = ("memory", "summary", "consolidation", "pulse", "archive")
+KINDS = ("extraction", "summary", "consolidation", "pulse", "archive")
 
 
 @pytest.mark.parametrize("kind", KINDS)

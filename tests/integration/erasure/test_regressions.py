@@ -102,10 +102,10 @@ def test_that_a_fact_was_forgotten_is_known_as_long_as_another_message_says_it(a
     )
     aviary.forget("fact", talk.add_fact("Pune", first, second, key="preference.town"))
     aviary.forget("message", first)
-    noted = desk.query("SELECT key FROM fact_decisions WHERE decision = 'forgotten'")
+    noted = desk.query("SELECT key FROM fact_decisions WHERE decision = 'erased'")
     assert noted == [("preference.town",)]
     aviary.forget("message", second)
-    assert desk.query("SELECT key FROM fact_decisions WHERE decision = 'forgotten'") == []
+    assert desk.query("SELECT key FROM fact_decisions WHERE decision = 'erased'") == []
 
 
 def test_only_the_stretch_that_a_message_was_in_and_later_ones_are_consolidated_again(aviary: ErasureFixture) -> None:

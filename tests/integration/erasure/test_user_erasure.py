@@ -158,7 +158,7 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
     beside = f"WHERE {whose}"
     insert, new = partial(aviary.plant_row, beside), aviary.new_id
     said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
-    fact = {"confidence": "0.9", "origin": "'said'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
+    fact = {"confidence": "0.9", "origin": "'stated'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
     aviary.plant_memory(beside, said, at)
     insert(
@@ -200,7 +200,7 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
     )
     insert("session_memory_state", session_id="s.id")
     insert("work_due", kind="'consolidation'", id="s.id", due_at=at, problem=f"'{bird('a problem')}'")
-    failed = f"UPDATE work_due SET problem = '{bird('a problem of the extractor')}' WHERE kind = 'memory'"
+    failed = f"UPDATE work_due SET problem = '{bird('a problem of the extractor')}' WHERE kind = 'extraction'"
     desk.query(f"{failed} AND id = '{session}' RETURNING 1")
     state = json.dumps({"notes": [bird("state")]})
     desk.query(f"UPDATE agent_states SET state = state || '{state}' WHERE session_id = '{session}' RETURNING 1")

@@ -67,7 +67,7 @@ def test_a_contract_is_uploaded_read_and_found_with_its_page(desk: UploadHarness
 def test_a_file_in_short_is_found_too(desk: UploadHarness) -> None:
     desk.upload(CONTRACT, sample_files.make_contract_pdf(), ABOUT)
     desk.run_ingestion()
-    ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_distillation'")
+    ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_summary'")
     assert str(content).startswith(f"{CONTRACT}, in short\nBetween the owner and the builder")
     assert "Contents: Works contract; 12. Delay; 14. Limitation of liability." in str(content)
 
@@ -90,11 +90,11 @@ def test_a_models_summary_is_paid_for(desk: UploadHarness) -> None:
     bind_an_agent(desk)
     desk.upload(CONTRACT, sample_files.make_contract_pdf())
     desk.run_ingestion()
-    ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_distillation'")
+    ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_summary'")
     assert "limited to 2,000,000 euros" in str(content)
     assert "material" in str(model.requests[0].system)
     ((purpose, cost),) = desk.rows("SELECT purpose, cost_usd FROM llm_calls")
-    assert purpose == "distillation"
+    assert purpose == "file_summary"
     assert Decimal(str(cost)) > 0
     assert desk.rows("SELECT amount_usd FROM spend_reservations") == []
 
@@ -107,7 +107,7 @@ def test_a_model_that_is_away_holds_no_file_up(desk: UploadHarness) -> None:
     file = desk.upload(CONTRACT, sample_files.make_contract_pdf())
     desk.run_ingestion()
     assert desk.read(file).state == "embedding"
-    ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_distillation'")
+    ((content,),) = desk.rows("SELECT content FROM context_rows WHERE kind = 'file_summary'")
     assert "Contents:" in str(content)
 
 

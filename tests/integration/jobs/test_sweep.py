@@ -50,7 +50,7 @@ class SweepHarness:
 
     def sweep(self, after: timedelta = SWEEP_DELAY + MINUTE) -> SweepResult:
         """What was said is embedded by then, and looked through."""
-        self.desk.query("DELETE FROM work_due WHERE kind IN ('embedding', 'memory') RETURNING id")
+        self.desk.query("DELETE FROM work_due WHERE kind IN ('embedding', 'extraction') RETURNING id")
         self.desk.clock.now += after
         return sweep(self.make_dependencies(), lambda: 60.0)
 
@@ -62,7 +62,7 @@ class SweepHarness:
         be put away, by kind; one of each at most."""
         later = self.desk.clock() + timedelta(days=99)
         every = self.desk.database.run(None, lambda tx: work_due.list_overdue(tx, later, 99))
-        found = [one for one in every if one.kind not in {"archive", "embedding", "ledgers", "memory"}]
+        found = [one for one in every if one.kind not in {"archive", "embedding", "extraction", "prompt_retention"}]
         assert len({one.kind for one in found}) == len(found)
         return {one.kind: one.due_at for one in found}
 
@@ -393,7 +393,7 @@ class TestPrompts:
 
     def sweep_months(self, floor: SweepHarness) -> list[datetime]:
         every = floor.desk.database.run(None, lambda tx: work_due.list_overdue(tx, floor.desk.clock() + 99 * DAY, 99))
-        return [one.due_at for one in every if one.kind == "ledgers"]
+        return [one.due_at for one in every if one.kind == "prompt_retention"]
 
     def test_a_month_goes_when_its_last_day_is_old_enough(self, floor: SweepHarness) -> None:
         floor.desk.send_whatsapp("How wide is the crack?")

@@ -46,7 +46,7 @@ class ExtractionConversation(WebConversation):
 
     @property
     def memory_job(self) -> MemoryJob:
-        return MemoryJob(self.desk.tenant_id, "memory", self.session)
+        return MemoryJob(self.desk.tenant_id, "extraction", self.session)
 
     def run_extraction(
         self,
@@ -87,12 +87,12 @@ class ExtractionConversation(WebConversation):
         )
 
     def due_rows(self) -> list[tuple[object, ...]]:
-        return self.desk.query(f"SELECT due_at FROM work_due WHERE kind = 'memory' AND id = '{self.session}'")
+        return self.desk.query(f"SELECT due_at FROM work_due WHERE kind = 'extraction' AND id = '{self.session}'")
 
     def attempts(self) -> list[tuple[object, ...]]:
         """How many failed in a row, and the last error."""
         return self.desk.query(
-            f"SELECT failures, problem FROM work_due WHERE kind = 'memory' AND id = '{self.session}'"
+            f"SELECT failures, problem FROM work_due WHERE kind = 'extraction' AND id = '{self.session}'"
         )
 
     def episodes(self) -> list[tuple[object, ...]]:

@@ -24,7 +24,7 @@ def add_fact(
     desk.query(
         f"INSERT INTO facts (tenant_id, id, scope, {_HOLDERS[scope]}, key, value, confidence, origin, valid_from,"
         f" last_confirmed_at, created_at) SELECT s.tenant_id, '{made}', '{scope}', {holder}, '{key}', '{value}', {confidence},"
-        f" 'said', s.created_at, s.created_at, s.created_at FROM sessions s JOIN bindings b ON b.id = s.binding_id"
+        f" 'stated', s.created_at, s.created_at, s.created_at FROM sessions s JOIN bindings b ON b.id = s.binding_id"
         f" WHERE s.id = '{session}' RETURNING id"
     )
     return made

@@ -29,7 +29,7 @@ def test_one_live_row_a_key_whoever_writes(desk: ConversationHarness, open_datab
             for number in range(EACH):
                 at = start + timedelta(seconds=number * WORKERS + worker)
                 said = [
-                    FactCandidate(key, CITIES[(number + worker) % 4], 0.9, "said", at, (uuid7(at),))
+                    FactCandidate(key, CITIES[(number + worker) % 4], 0.9, "stated", at, (uuid7(at),))
                     for key in ("city", "home_town")
                 ]
                 ids = fact_merge.allocate_ids(said, (), uuid7, at)

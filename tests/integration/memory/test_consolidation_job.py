@@ -96,14 +96,14 @@ def test_what_somebody_had_forgotten_is_not_found_again(talk: SilentConversation
     desk.query("DELETE FROM facts WHERE true RETURNING 1")
     desk.query(
         "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, message_ids,"
-        f" decided_at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, id, 'city', 'said', 'forgotten',"
+        f" decided_at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, id, 'city', 'stated', 'erased',"
         f" ARRAY['{said}'::uuid], now() FROM sessions WHERE id = '{talk.session}' RETURNING 1"
     )
     talk.fall_silent()
     fact: JsonObject = {"key": "city", "value": "Pune", "confidence": 0.9, "messages": [21]}
     talk.run_consolidation({"facts": [fact], "episodes": []})
     assert desk.query("SELECT key FROM facts WHERE key = 'city'") == []
-    assert desk.query("SELECT reason FROM fact_decisions WHERE reason = 'forgotten'") == [("forgotten",)]
+    assert desk.query("SELECT reason FROM fact_decisions WHERE reason = 'erased'") == [("erased",)]
 
 
 def test_an_answer_that_does_not_come_leaves_everything_for_the_next_night(talk: SilentConversation) -> None:

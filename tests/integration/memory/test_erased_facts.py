@@ -26,7 +26,7 @@ def test_a_fact_that_was_forgotten_is_not_made_anew_by_its_own_words(desk: Conve
     message = talk.say("I'm on the Gold plan.")
     desk.query(
         "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, message_ids,"
-        f" decided_at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, session_id, 'plan', 'said', 'forgotten',"
+        f" decided_at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, session_id, 'plan', 'stated', 'erased',"
         f" message_ids, now() FROM facts WHERE '{message}' = ANY(message_ids) RETURNING 1"
     )
     desk.query("DELETE FROM facts RETURNING 1")
@@ -55,7 +55,7 @@ def test_forget_everything_twice_in_a_turn_of_much_that_is_known(desk: Conversat
     desk.query(
         "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,"
         " last_confirmed_at, created_at)"
-        " SELECT tenant_id, gen_random_uuid(), scope, user_id, binding_id, 'about.k' || n, 'v' || n, 0.9, 'said',"
+        " SELECT tenant_id, gen_random_uuid(), scope, user_id, binding_id, 'about.k' || n, 'v' || n, 0.9, 'stated',"
         " valid_from, last_confirmed_at, created_at FROM facts, generate_series(1, 150) n RETURNING 1"
     )
     desk.clock.now += timedelta(minutes=1)

@@ -11,14 +11,14 @@ def told(talk: ExtractionConversation, count: int, prefix: str = "k", **columns:
     talk.desk.query(
         "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,"
         f" last_confirmed_at, created_at{names}) SELECT s.tenant_id, gen_random_uuid(), 'user', s.user_id, s.binding_id,"
-        f" 'preference.{prefix}' || n, 'it is ' || n, 0.9, 'said', s.created_at, s.created_at - interval '1 hour'"
+        f" 'preference.{prefix}' || n, 'it is ' || n, 0.9, 'stated', s.created_at, s.created_at - interval '1 hour'"
         f" + n * interval '1 second', s.created_at{values} FROM sessions s, generate_series(1, {count}) n"
         f" WHERE s.id = '{talk.session}' RETURNING 1"
     )
 
 
 def crowded(talk: ExtractionConversation) -> list[tuple[object, ...]]:
-    return talk.desk.query("SELECT key FROM facts WHERE end_reason = 'crowded_out' ORDER BY last_confirmed_at")
+    return talk.desk.query("SELECT key FROM facts WHERE end_reason = 'evicted' ORDER BY last_confirmed_at")
 
 
 def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: ConversationHarness) -> None:
@@ -30,7 +30,7 @@ def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: ConversationHa
     talk.say("I'm on the Gold plan. Remember that I like mangoes.")
     assert len(talk.facts()) == MAX_LIVE_FACTS
     assert crowded(talk) == [("preference.k3",), ("preference.k6",)]
-    assert ("preference.k3", "crowded_out") in talk.decisions("said")
+    assert ("preference.k3", "evicted") in talk.decisions("stated")
 
 
 def test_what_the_vocabulary_has_a_key_for_and_what_was_put_right_stays(desk: ConversationHarness) -> None:
@@ -72,4 +72,4 @@ def test_what_was_known_last_is_read_key_by_key(desk: ConversationHarness) -> No
     talk.say("I'm on the Gold plan.")
     assert talk.facts() == {"plan": "Gold"}
     decisions = ("contradicts", "new", "new", "retracted")
-    assert talk.decisions("said") == [("plan", decision) for decision in decisions]
+    assert talk.decisions("stated") == [("plan", decision) for decision in decisions]

@@ -14,8 +14,8 @@ def test_what_is_said_in_so_many_words_is_known_when_the_reply_is_there(desk: Co
     rows = desk.query(
         "SELECT origin, message_ids, session_id, turn_id IS NOT NULL, valid_until FROM facts ORDER BY key"
     )
-    assert rows == [("said", [message], talk.session, True, None)] * 2
-    assert talk.decisions("said") == [("language", "new"), ("name", "new")]
+    assert rows == [("stated", [message], talk.session, True, None)] * 2
+    assert talk.decisions("stated") == [("language", "new"), ("name", "new")]
 
 
 def test_a_new_value_takes_the_place_of_the_old_one_which_keeps_its_time(desk: ConversationHarness) -> None:
@@ -42,7 +42,7 @@ def test_a_conversation_that_others_read_leaves_nothing(desk: ConversationHarnes
     talk = ExtractionConversation(desk)
     talk.set_visibility()
     talk.say("My name is Meera.")
-    assert (talk.facts(), talk.due_rows(), talk.decisions("said")) == ({}, [], [])
+    assert (talk.facts(), talk.due_rows(), talk.decisions("stated")) == ({}, [], [])
 
 
 def test_an_agent_that_tells_no_facts_keeps_none(desk: ConversationHarness) -> None:
@@ -78,7 +78,7 @@ def test_the_first_new_turn_is_looked_at_in_five_minutes_and_many_at_once(desk: 
     for number in range(job_scheduling.MAX_WAITING_TURNS):
         talk.say(f"Line {number}.")
     sent = [(body["kind"], body["id"], seconds) for body, seconds in desk.memory.sent]
-    assert sent == [("memory", str(talk.session), 300.0), ("memory", str(talk.session), 0.0)]
+    assert sent == [("extraction", str(talk.session), 300.0), ("extraction", str(talk.session), 0.0)]
     assert len(talk.due_rows()) == 1
 
 

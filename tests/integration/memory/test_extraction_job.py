@@ -154,7 +154,7 @@ def test_one_worker_at_a_time(talk: ExtractionConversation) -> None:
 
 def test_a_worker_whose_time_was_over_writes_nothing(talk: ExtractionConversation, database: Database) -> None:
     def taken_over() -> None:
-        talk.desk.query("UPDATE work_due SET leased_until = now() WHERE kind = 'memory' RETURNING 1")
+        talk.desk.query("UPDATE work_due SET leased_until = now() WHERE kind = 'extraction' RETURNING 1")
 
     talk.reader.before_completion = taken_over
     talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)))
@@ -225,8 +225,8 @@ def test_a_model_that_says_what_the_user_did_not_is_written_down(talk: Extractio
     )
     assert talk.facts() == {}
     assert sorted(str(decision) for _, decision in talk.decisions()) == [
-        "below_floor",
-        "not_users_own",
+        "low_confidence",
+        "not_in_user_text",
         "sensitive",
         "unknown_message",
     ]

@@ -87,7 +87,7 @@ def test_what_the_sweep_finds_late_is_done_at_once(talk: ExtractionConversation,
     desk = talk.desk
     ((due,),) = talk.due_rows()
     desk.clock.now = due + late  # type: ignore[assignment, operator]
-    desk.query("DELETE FROM work_due WHERE kind <> 'memory' RETURNING 1")
+    desk.query("DELETE FROM work_due WHERE kind <> 'extraction' RETURNING 1")
     sweep(dependencies(desk), lambda: 60.0)
     talk.run_extraction(extraction_answer(proposed_fact("about.software", "Tally", 1)), after=timedelta(seconds=1))
     assert talk.facts() == {"about.software": "Tally"}
@@ -140,7 +140,7 @@ def test_nights_in_vain_come_to_an_end_until_more_is_said(desk: ConversationHarn
     desk.clock.now += timedelta(hours=1)
     desk.model.script = [text_answer(json.dumps(extraction_answer()))] * 9
     extraction_job.run_extraction(
-        make_memory_dependencies(desk), MemoryJob(desk.tenant_id, "memory", talk.session), lambda: 300.0
+        make_memory_dependencies(desk), MemoryJob(desk.tenant_id, "extraction", talk.session), lambda: 300.0
     )
     assert len(talk.due_rows("consolidation")) == 1
     assert desk.query("SELECT failures FROM work_due WHERE kind = 'consolidation'") == [(0,)]

@@ -43,7 +43,7 @@ def test_turns_that_nobody_looked_through_are_sent_again_and_again(
     assert swept(desk, job_scheduling.EXTRACTION_DELAY + MINUTE).woken_count == 0
     for _ in range(2):
         assert swept(desk, timedelta(hours=1)).woken_count == 1
-        assert orders(desk) == [("memory", str(talk.session), 0.0)]
+        assert orders(desk) == [("extraction", str(talk.session), 0.0)]
     talk.run_extraction(extraction_answer())
     assert swept(desk, timedelta(hours=9)).woken_count == 0
 
@@ -51,8 +51,8 @@ def test_turns_that_nobody_looked_through_are_sent_again_and_again(
 def test_what_somebody_is_at_is_left_alone(desk: ConversationHarness, talk: ExtractionConversation) -> None:
     now = desk.clock()
     with desk.database.transaction(desk.tenant_id) as tx:
-        assert work_due.lease(tx, "memory", talk.session, now + timedelta(hours=2), now)
-    desk.query("UPDATE work_due SET due_at = now() - interval '1 year' WHERE kind = 'memory' RETURNING 1")
+        assert work_due.lease(tx, "extraction", talk.session, now + timedelta(hours=2), now)
+    desk.query("UPDATE work_due SET due_at = now() - interval '1 year' WHERE kind = 'extraction' RETURNING 1")
     assert (swept(desk, timedelta(minutes=30)).busy_count, orders(desk)) == (1, [])
 
 
@@ -73,6 +73,6 @@ def test_a_wake_up_of_its_own_does_as_much(desk: ConversationHarness, talk: Extr
     desk.clock.now = due_at + MINUTE  # type: ignore[assignment, operator]
     desk.memory.sent.clear()
     handle_wakeup(
-        dependencies(desk), DueWork(desk.tenant_id, "memory", talk.session, desk.clock() - SWEEP_DELAY).to_json()
+        dependencies(desk), DueWork(desk.tenant_id, "extraction", talk.session, desk.clock() - SWEEP_DELAY).to_json()
     )
-    assert orders(desk) == [("memory", str(talk.session), 0.0)]
+    assert orders(desk) == [("extraction", str(talk.session), 0.0)]

@@ -216,4 +216,4 @@ def test_the_trail_counts_what_is_kept_and_names_nothing_that_only_some_may_see(
     applied = apply_pack({**less, "entities/site.yaml": less["entities/site.yaml"].replace("name: ", "name: The ", 1)})
 
     assert applied.not_in_pack == ["document/notes/keys.txt"]
-    assert ask("SELECT max(details->>'left') FROM audit_log WHERE action = 'pack.applied'") == "1"
+    assert ask("SELECT max(details->>'not_in_pack') FROM audit_log WHERE action = 'pack.applied'") == "1"

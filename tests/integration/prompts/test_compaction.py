@@ -15,7 +15,7 @@ from parlour.prompts.ledger.explanation import explain_turn
 from parlour.prompts.ledger.store import SQL
 from tests.conversation_harness import ConversationHarness, text_answer
 
-_AROUND = {"recent", "nearest", "distillations", "project_files"}
+_AROUND = {"recent", "nearest", "file_summaries", "project_files"}
 
 
 def _told(desk: ConversationHarness) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def test_also_when_it_was_cut_for_want_of_room(desk: ConversationHarness, profil
         told = ask(f"Question {number}?", f"Answer {number}: " + "the slab was poured on a Monday and it stands. " * 24)
         if told["refresh_causes"]:
             break
-    assert told["refresh_causes"][0] == "cut"
+    assert told["refresh_causes"][0] == "compaction"
     assert _around(told) == _around(first)
 
 

@@ -169,8 +169,8 @@ def test_two_turns_are_compared_by_segment_byte_and_candidate(desk: Conversation
     assert first["layer"] == "history" or first["before"] != first["after"]
     assert first["byte"] > first["within"] >= 0
     assert told["is_same"] is False
-    assert {one["kind"] for one in told["added"]} == {"history", "words", "heartbeat"}
-    assert {one["kind"] for one in told["removed"]} == {"words", "heartbeat"}
+    assert {one["kind"] for one in told["added"]} == {"history", "user_messages", "heartbeat"}
+    assert {one["kind"] for one in told["removed"]} == {"user_messages", "heartbeat"}
 
 
 def test_the_steps_of_a_turn_only_grow(desk: ConversationHarness, talk: list[UUID]) -> None:
@@ -208,11 +208,11 @@ def test_what_a_smaller_budget_cuts_is_named_with_its_reason(desk: ConversationH
     small = asked(desk, rebuild_turn_prompt, last, 1, sent["tokens"] - history + 300)
     assert small["tokens"] <= sent["tokens"] - history + 300
     dropped = {(one["kind"], one["reason"], one["title"]) for one in small["dropped"]}
-    assert ("history", "cut", "And what of axis 3?") in dropped
+    assert ("history", "compacted", "And what of axis 3?") in dropped
     calls = [one["title"] for one in small["dropped"] if one["source"]["table"] == "turns"]
     assert len(calls) == len(set(calls)) == 4
     assert {one["kind"] for one in small["added"]} == {"summary"}
-    assert small["refresh_causes"] == ["cut"]
+    assert small["refresh_causes"] == ["compaction"]
 
 
 def test_a_reader_of_less_clearance_sees_nothing_of_it(desk: ConversationHarness, talk: list[UUID]) -> None:

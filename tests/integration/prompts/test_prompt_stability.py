@@ -267,7 +267,7 @@ class TestHistory:
         assert sum("Question" in one and "<parlour:" not in one for one in blocks(cut)) == 11
         ((miss,),) = talk.desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1")
         assert isinstance(miss, dict)
-        assert miss["cause"] == "cut"
+        assert miss["cause"] == "compaction"
         talk.ask("Question 17?")
         assert blocks(talk.sent()[-1])[: len(before_the_tail(cut))] == before_the_tail(cut)
 

@@ -62,7 +62,7 @@ def test_what_stands_further_around_is_read_once_the_history_turns_out_to_be_cut
     talk.run_summary_job(summary_answer("Deliveries came."))
     deliver(talk, 11, 12)
     assert (decided["begun"], read["neighbours.find_neighbours"]) == (13, 2)
-    ((since,),) = desk.query("SELECT (cache_state -> 'lead' ->> 'since')::int FROM session_prompts")
+    ((since,),) = desk.query("SELECT (cache_state -> 'compacted_history' ->> 'since_turn')::int FROM session_prompts")
     assert int(str(since)) > 1
 
 

@@ -32,9 +32,9 @@ def changed(site: PulseHarness) -> str:
         ([DOWN, DOWN], "provider_unavailable"),
         ([NO], "provider_rejected"),
         (["I cannot do that."], "bad_json"),
-        ([statements_answer(("It sank.", [999]))], "nothing_left"),
-        ([statements_answer(("It cost 31,337.", [1]))], "nothing_left"),
-        ([statements_answer()], "nothing_left"),
+        ([statements_answer(("It sank.", [999]))], "nothing_supported"),
+        ([statements_answer(("It cost 31,337.", [1]))], "nothing_supported"),
+        ([statements_answer()], "nothing_supported"),
     ],
 )
 def test_the_old_text_stays_and_says_why(site: PulseHarness, writings: list[ScriptedText], problem: str) -> None:

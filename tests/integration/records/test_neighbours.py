@@ -16,12 +16,12 @@ def test_of_very_many_files_the_newest_are_told_of(database: Database, now: date
     for number in range(45):
         desk.query(
             "INSERT INTO context_rows (tenant_id, id, entity_id, kind, title, content, content_hash, created_at) VALUES"
-            f" ('{desk.tenant_id}', '{uuid7(now)}', '{record}', 'file_distillation', 'f', 'File {number}', '{number}',"
+            f" ('{desk.tenant_id}', '{uuid7(now)}', '{record}', 'file_summary', 'f', 'File {number}', '{number}',"
             f" timestamptz '2026-01-01' + interval '{number} minutes') RETURNING 1"
         )
     with desk.database.transaction(desk.admin) as tx:
         found = neighbourhood.find_neighbours(desk.admin, tx, record, team_id=team, is_project=False)  # type: ignore[arg-type]
-    told = {one.content for one in found if one.category == "distillation"}
+    told = {one.content for one in found if one.category == "file_summary"}
     assert told == {f"File {number}" for number in range(5, 45)}
 
 

@@ -278,13 +278,13 @@ def later(yard: LongToolHarness, **flags: bool | str | int) -> tuple[UUID, str]:
 
 def test_a_tool_may_answer_hours_later_and_twice(yard: LongToolHarness) -> None:
     call_id, url = later(yard)
-    assert (yard.call_state(), yard.tool_results()) == (("running", "taken"), [])
+    assert (yard.call_state(), yard.tool_results()) == (("running", "accepted"), [])
     ((body, seconds),) = yard.sent_delayed
     assert (body["kind"], body["id"]) == ("tool_call", str(call_id))
     assert 86_399 < seconds <= 86_400
     yard.conversation.clock.now += timedelta(hours=5)
     yard.dispatch_call(call_id)
-    assert (yard.call_state(), len(yard.performed_keys)) == (("running", "taken"), 1)
+    assert (yard.call_state(), len(yard.performed_keys)) == (("running", "accepted"), 1)
     for _ in range(2):
         assert yard.post_callback(url, {"pages": 12}).state == "done"
     assert (yard.call_state(), len(yard.tool_results()), yard.due_times()) == (("done", None), 1, [])

@@ -349,9 +349,9 @@ def _given(played: SimulatedTurn, begun: PreparedTurn, assembled: AssembledPromp
             for one in turn.attachments
         ),
         *(("history", "turns", turn.id, place) for turn in past for place in range(len(turn.tool_messages))),
-        *(("words", one.source.table, one.source.id, 0) for one in materials.user_messages if one.text.strip()),
+        *(("user_messages", one.source.table, one.source.id, 0) for one in materials.user_messages if one.text.strip()),
         *(("tools", "tools", _name(one), 0) for one in materials.tools),
-        *([("floating", "agents", "", 0)] if materials.floating_instructions else []),
+        *([("floating_instructions", "agents", "", 0)] if materials.floating_instructions else []),
         ("heartbeat", "turns", str(materials.turn_number), 0),
         *(
             ("reminder", "agents", "", 0)

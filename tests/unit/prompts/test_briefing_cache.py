@@ -25,13 +25,13 @@ def test_there_is_none_before_the_first() -> None:
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        ({"about": "task/T-2"}, "focus"),
+        ({"about": "task/T-2"}, "record_changed"),
         ({"versions": {"agent": 2}}, "config"),
         ({"clearance": 0}, "clearance"),
         ({"clearance": 2}, "clearance"),
         ({"reclassified": True}, "classification"),
-        ({"forgotten": True}, "forget"),
-        ({"was_cut": True}, "cut"),
+        ({"forgotten": True}, "erasure"),
+        ({"was_cut": True}, "compaction"),
         ({"delta_tokens": 301}, "deltas"),
         ({"last_asked": None}, "cold"),
         ({"at": NOW + timedelta(minutes=5, seconds=1)}, "cold"),
@@ -48,6 +48,6 @@ def test_after_half_an_hour_it_is_old_however_warm_the_cache() -> None:
 
 def test_all_causes_that_hold_are_told_the_gravest_first() -> None:
     now = replace(SOON, is_compacted=True, record_handle="task/T-2", persona_versions={"agent": 2}, last_asked_at=None)
-    assert briefing_cache.refresh_causes(PINNED, now) == ("focus", "config", "cut", "cold")
+    assert briefing_cache.refresh_causes(PINNED, now) == ("record_changed", "config", "compaction", "cold")
     told = [briefing_cache.refresh_causes(None, SOON)[0], *briefing_cache.refresh_causes(PINNED, now)]
     assert set(told) <= set(briefing_cache.REFRESH_CAUSES)

@@ -91,8 +91,8 @@ def test_the_first_layer_that_changed_is_named_with_all_that_is_lost_behind_it()
 
 def test_a_cut_that_leaves_the_briefing_is_blamed_for_the_history() -> None:
     before = after_turn(cache_hits.fingerprint_blocks(prompt("Hello.", "Good day.", words_now="Is it safe?")))
-    served = compared(before, cache_hits.fingerprint_blocks(prompt("Good day.", "Is it safe?", "Yes.")), "cut")
-    assert lost(served)[:2] == (Layer.HISTORY, "cut")
+    served = compared(before, cache_hits.fingerprint_blocks(prompt("Good day.", "Is it safe?", "Yes.")), "compaction")
+    assert lost(served)[:2] == (Layer.HISTORY, "compaction")
     assert served.block_count == 3
 
 
@@ -108,7 +108,7 @@ def test_a_change_that_nobody_caused_is_our_own_mistake() -> None:
 def test_results_that_are_fitted_anew_are_refit() -> None:
     before = cache_hits.fingerprint_blocks(prompt(calls=["call", "long result"]))
     now = cache_hits.fingerprint_blocks(prompt(calls=["call", "short", "call", "result"]))
-    assert lost(compared(before, now)) == (Layer.CALLS, "refit", before[-1].tokens)
+    assert lost(compared(before, now)) == (Layer.CALLS, "results_truncated", before[-1].tokens)
 
 
 @pytest.mark.parametrize(

@@ -63,4 +63,4 @@ def test_where_rounds_must_shrink_the_newest_keeps_its_results() -> None:
     first, second = call_stubs.stub_older_rounds(rounds)
     assert second == rounds[1]
     assert first.blocks == rounds[0].blocks
-    assert first.results[0][1] == {"ok": True, "told": "found [1] Report 1 (searched for: crane slab)"}
+    assert first.results[0][1] == {"ok": True, "stub": "found [1] Report 1 (searched for: crane slab)"}

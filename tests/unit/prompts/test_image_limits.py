@@ -30,9 +30,9 @@ def photo(name: str, size_mb: float, *, refused: bool = False) -> JsonObject:
         "media_type": "image/png",
         "size_bytes": int(size_mb * MB),
         "problem": None,
-        "refused": refused,
-        "level": 0,
-        "is_gone": False,
+        "is_omitted": refused,
+        "current_classification": 0,
+        "is_file_deleted": False,
         "file_id": None,
     }
 
@@ -61,7 +61,7 @@ def test_what_takes_a_turns_pictures_over_the_limit_is_refused_by_name_now_and_l
     assert shown(opening) == ["a", "b", "c", REFUSED]
     assert [one.item.title for one in opening.ledger.entries if one.reason == "too_large"] == ["d"]
 
-    kept = past_attachment_items([{**one, "refused": one["name"] == "d"} for one in rows], 1)
+    kept = past_attachment_items([{**one, "is_omitted": one["name"] == "d"} for one in rows], 1)
     later = first(
         make_materials(2, past=[make_past_turn(1, "Is the foundation safe?", attached=kept)]), opening.cache_state
     )
@@ -85,7 +85,7 @@ def test_earlier_pictures_make_room_for_new_ones_by_a_cut_that_is_the_cause() ->
     assert after.cache_state.compacted_history.since_turn == 3
     assert "- user sent old-1" in after.cache_state.compacted_history.recap
     assert after.ledger.cache_miss is not None
-    assert after.ledger.cache_miss.cause == "cut"
+    assert after.ledger.cache_miss.cause == "compaction"
 
 
 def test_a_turn_whose_pictures_leave_no_room_for_the_last_ones_is_still_answered() -> None:

@@ -7,12 +7,12 @@ from parlour.prompts.ledger.past_turns import summary_from_row
 
 
 def line(turn: int, text: str, *, ours: bool) -> JsonObject:
-    return {"turn": turn, "text": text, "message_id": f"m{turn}", "ours": ours}
+    return {"turn_number": turn, "text": text, "message_id": f"m{turn}", "from_agent": ours}
 
 
 def test_lines_say_who_said_them_and_keep_their_order() -> None:
     kept = [line(5, "PX-48213", ours=False), line(2, "I will call.", ours=True)]
-    found = summary_from_row({"version": 3, "until": 6, "text": "So far.", "kept": [*kept]})
+    found = summary_from_row({"version": 3, "until_turn": 6, "text": "So far.", "key_details": [*kept]})
     assert found == Summary(
         3,
         6,
@@ -25,4 +25,4 @@ def test_lines_say_who_said_them_and_keep_their_order() -> None:
 
 
 def test_there_may_be_no_lines() -> None:
-    assert summary_from_row({"version": 1, "until": 2, "text": "", "kept": None}) == Summary(1, 2, "")
+    assert summary_from_row({"version": 1, "until_turn": 2, "text": "", "key_details": None}) == Summary(1, 2, "")

@@ -45,9 +45,9 @@ def test_nor_can_the_name_of_a_file_pass_for_it(kind: str) -> None:
         "size_bytes": 1,
         "body": "b",
         "problem": "unreadable",
-        "refused": False,
-        "level": 0,
-        "is_gone": False,
+        "is_omitted": False,
+        "current_classification": 0,
+        "is_file_deleted": False,
         "file_id": None,
     }
     (item,) = attachments.attachment_items([row], 1)

@@ -41,7 +41,7 @@ def make_change(number: int, text: str = "Crane hire (Task): state: done (was op
 def make_row(number: int, text: str, file_place: int = 0, *, is_short: bool = False, page: int = 0) -> NearbyRow:
     """A piece of a file, or what it says in short."""
     metadata: JsonObject = {"kind": "file", **({"page": page} if page else {})}
-    kind = "file_distillation" if is_short else "file_chunk"
+    kind = "file_summary" if is_short else "file_chunk"
     return NearbyRow(
         make_uuid(300 + number),
         kind,

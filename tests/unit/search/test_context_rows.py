@@ -20,7 +20,7 @@ def test_a_row_says_when_who_and_where_before_the_text() -> None:
     assert row.content == "[2026-03-02] Meera: Site report > Slab\nPoured."
     assert row.metadata == {
         "kind": "site_report",
-        "lead": len("[2026-03-02] Meera: Site report > Slab\n"),
+        "prefix_length": len("[2026-03-02] Meera: Site report > Slab\n"),
         "heading": "Slab",
         "page": 2,
         "date": "2026-03-02",

@@ -13,7 +13,7 @@ TALK, CONTRACT = UUID(int=1000), UUID(int=2000)
 
 def turn(place: int, speaker: str, text: str, score: float) -> PositionedResult:
     lead = f"{speaker}: "
-    metadata: JsonObject = {"sender": speaker, "lead": len(lead)}
+    metadata: JsonObject = {"sender": speaker, "prefix_length": len(lead)}
     return PositionedResult(
         UUID(int=place),
         None,

@@ -22,7 +22,7 @@ def test_a_row_says_who_said_it_and_when_before_what() -> None:
         "[2026-03-02] Priya: The crack is at C4.",
     )
     assert row.classification == 2
-    assert row.metadata == {"kind": "message", "lead": 20, "date": "2026-03-02", "sender": "Priya"}
+    assert row.metadata == {"kind": "message", "prefix_length": 20, "date": "2026-03-02", "sender": "Priya"}
     assert row.content[20:] == "The crack is at C4."
 
 
@@ -39,5 +39,5 @@ def test_the_date_is_that_of_utc() -> None:
 
 def test_what_is_not_known_is_left_out() -> None:
     assert message_text_row("Yes.", "t").content == "Yes."
-    assert message_text_row("Yes.", "t").metadata == {"kind": "message", "lead": 0}
+    assert message_text_row("Yes.", "t").metadata == {"kind": "message", "prefix_length": 0}
     assert message_text_row("Yes.", "t", speaker="Priya\n  R").content == "Priya R: Yes."

@@ -13,7 +13,7 @@ def found(metadata: JsonObject, content: str = "[2026-03-02] Report\nPoured.") -
 
 
 def test_the_text_comes_without_its_lead() -> None:
-    assert found({"lead": 20}).body == "Poured."
+    assert found({"prefix_length": 20}).body == "Poured."
     assert found({}).body == "[2026-03-02] Report\nPoured."
 
 

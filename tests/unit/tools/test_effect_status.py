@@ -17,19 +17,19 @@ type Looked = Literal["absent", "unreachable"] | None
     [
         (False, False, 2, None, None, "call"),
         (False, False, 1, "crashed", None, "unknown"),
-        (False, False, 1, "cut", None, "unknown"),
-        (False, False, 1, "late", None, "unknown"),
+        (False, False, 1, "disconnected", None, "unknown"),
+        (False, False, 1, "timed_out", None, "unknown"),
         (True, False, 1, "crashed", None, "call"),
-        (True, False, 1, "late", None, "call"),
-        (True, False, 0, "cut", None, "unknown"),
-        (True, True, 0, "cut", None, "look"),
-        (False, True, 1, "crashed", None, "look"),
+        (True, False, 1, "timed_out", None, "call"),
+        (True, False, 0, "disconnected", None, "unknown"),
+        (True, True, 0, "disconnected", None, "look_up"),
+        (False, True, 1, "crashed", None, "look_up"),
         (False, True, 1, "crashed", "absent", "call"),
-        (False, True, 1, "cut", "absent", "call"),
-        (False, True, 0, "cut", "absent", "fail"),
-        (False, True, 1, "late", "absent", "unknown"),
+        (False, True, 1, "disconnected", "absent", "call"),
+        (False, True, 0, "disconnected", "absent", "fail"),
+        (False, True, 1, "timed_out", "absent", "unknown"),
         (False, True, 1, "crashed", "unreachable", "unknown"),
-        (True, True, 0, "cut", "unreachable", "unknown"),
+        (True, True, 0, "disconnected", "unreachable", "unknown"),
     ],
 )
 def test_what_comes_next_for_a_write(
@@ -40,7 +40,7 @@ def test_what_comes_next_for_a_write(
 
 
 def every_state() -> list[EffectStatus]:
-    doubts: tuple[DoubtCause | None, ...] = (None, "crashed", "cut", "late")
+    doubts: tuple[DoubtCause | None, ...] = (None, "crashed", "disconnected", "timed_out")
     looks: tuple[Looked, ...] = (None, "absent", "unreachable")
     flags = itertools.product((False, True), (False, True), (False, True), range(3), (False, True), doubts, looks)
     return [EffectStatus(*flag) for flag in flags]
@@ -49,7 +49,7 @@ def every_state() -> list[EffectStatus]:
 def test_what_may_have_been_done_is_never_simply_done_again() -> None:
     for state in every_state():
         if next_action(state) == "call" and state.doubt_cause is not None:
-            assert state.is_repeatable or (state.lookup_result == "absent" and state.doubt_cause != "late"), state
+            assert state.is_repeatable or (state.lookup_result == "absent" and state.doubt_cause != "timed_out"), state
 
 
 def test_what_was_given_up_is_not_called_again() -> None:

@@ -14,7 +14,7 @@ from parlour.text.word_matching import contains_value, informative_words, is_neg
 from parlour.text.words import normalize, words
 
 type EvidenceProblem = Literal["not_in_user_text", "not_stated"]
-"""not_users_own: the value's words are not the user's. not_stated: they only ask for it, or take nothing back."""
+"""not_in_user_text: the value's words are not the user's. not_stated: they only ask for it, or take nothing back."""
 
 #: Characters from which on a message is taken for one that brings somebody else's text along.
 _PASTED_TEXT_CHARS = 1_500

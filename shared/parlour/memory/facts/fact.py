@@ -28,9 +28,9 @@ type RejectedDecision = Literal[
 duplicate        taken from the very messages that the fact was taken from, or one that was forgotten.
 weaker           less sure than what it would replace.
 older            said before what is known by now, or before it, or everything, was taken back.
-nothing_to_end   taken back, and nothing of the kind is known.
-below_floor      less sure than anything that is kept.
-not_users_own    its words stand in none of the user's own messages.
+nothing_to_retract  taken back, and nothing of the kind is known.
+low_confidence   less sure than anything that is kept.
+not_in_user_text  its words stand in none of the user's own messages.
 not_stated       the user only asked for it, or takes nothing back there.
 unknown_message  it names no message of the user's.
 sensitive        a password, a card, a number of an identity paper: never kept.
@@ -38,7 +38,7 @@ malformed        it could not be read, or there was no answer for the reason bes
 """
 
 type FactDecision = AcceptedDecision | RejectedDecision | Literal["evicted"]
-"""crowded_out: a known fact ended, for there were too many."""
+"""evicted: a known fact ended, for there were too many."""
 
 MIN_CONFIDENCE = 0.6
 """Nothing less sure is kept."""

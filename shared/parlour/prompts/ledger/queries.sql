@@ -194,7 +194,7 @@ SELECT 'summaries', s.version::text, f.classification, f.is_deleted
   FROM summaries s, source_status(s.source_ids) f
  WHERE s.session_id = %(session_id)s AND s.version = ANY(%(summaries)s::int[])
  UNION ALL
-SELECT 'sources', s.number::text, r.classification, false
+SELECT 'citation_numbers', s.number::text, r.classification, false
   FROM citation_numbers s
   JOIN context_rows r ON r.id = s.row_id
  WHERE s.session_id = %(session_id)s AND s.number = ANY(%(numbers)s::int[]);

@@ -22,7 +22,7 @@ _RECORD_TABLES = {"edges": "entities", "trees": "entities", "pulses": "entities"
 """Sources that are named by the record that they stand around."""
 
 _DELETED_IF_MISSING = frozenset(
-    {"entities", "documents", "files", "handles", "sources", "facts", "episodes", "summaries"}
+    {"entities", "documents", "files", "handles", "citation_numbers", "facts", "episodes", "summaries"}
 )
 """Where a source that is not there was deleted; rows are written anew, and most replies cite nothing."""
 
@@ -68,7 +68,7 @@ def find_restrictions(
     closed = {key for key, one in told.items() if one.classification > principal.clearance}
     hidden = closed if principal.has_role("admin") else closed | gone
     withheld = frozenset(text for text, keys in rests.items() if not hidden.isdisjoint(keys))
-    told_of = sorted(key for key in gone if key[0] != "sources")  # numbers go also when rows are written anew
+    told_of = sorted(key for key in gone if key[0] != "citation_numbers")  # numbers go also when rows are written anew
     return ViewerRestrictions(withheld, tuple(Source(*key) for key in told_of))
 
 
@@ -130,7 +130,7 @@ def _sources_in_call(text: str) -> set[_SourceKey]:
     that are nobody's call name nothing."""
     if not text.startswith("{"):
         return set()
-    numbers = {("sources", one or other) for one, other in _CITATION_NUMBER.findall(text)}
+    numbers = {("citation_numbers", one or other) for one, other in _CITATION_NUMBER.findall(text)}
     return numbers | {("handles", one) for one in _find_handles(text)}
 
 

@@ -262,7 +262,7 @@ def read_source_status(
         rows=[*ids_by_table.get("context_rows", ())],
         handles=[*ids_by_table.get("handles", ())],
         turns=[int(one) for one in ids_by_table.get("turns", ())],
-        numbers=[int(one) for one in ids_by_table.get("sources", ())],
+        numbers=[int(one) for one in ids_by_table.get("citation_numbers", ())],
         summaries=[int(one) for one in ids_by_table.get("summaries", ())],
         **uuids,
     )

@@ -16,7 +16,7 @@ SQL = Queries.for_module(__file__)
 class Neighbour:
     """Something that stands around a record.
 
-    part        distillation, file, recent, nearest, change, project; seen and hidden: nothing but what is there, and
+    part        file_summary, file_text, project_delta, nearest, delta, project; visible and hidden: nothing but what is there, and
                 what is not for its reader any more, as owners.
     id          of the context row; of the file or the record for `file_text` and `project`.
     score       what orders those of one part.

@@ -53,7 +53,7 @@ def test_a_model_is_never_surer_than_a_fixed_phrase() -> None:
 @pytest.mark.parametrize(
     ("answered", "decision"),
     [
-        (read("city", "Zurich", 1), "not_users_own"),
+        (read("city", "Zurich", 1), "not_in_user_text"),
         (read("city", "Zurich", 2), "unknown_message"),
         (read("city", "Zurich", 1, 2), "unknown_message"),
         (read("city", "Zurich"), "unknown_message"),
@@ -100,7 +100,7 @@ def test_an_episode_has_the_users_figures_and_most_of_their_words() -> None:
     assert one.message_ids == (UUID(int=1),)
     asked = "The user asked for an electrician in flat 402 on Friday"
     for text in (f"{asked}, number 7731.", "The user owes Zurich a large amount of money."):
-        assert decisions(told(text, 1)) == ["not_users_own"]
+        assert decisions(told(text, 1)) == ["not_in_user_text"]
     assert decisions(told("An electrician on Friday.", 2)) == ["unknown_message"]
 
 
@@ -121,7 +121,7 @@ def test_nearly_the_same_words_are_one_episode_and_other_figures_are_not() -> No
 
 def test_an_episodes_row_begins_with_its_day() -> None:
     row = episode_rows.context_row("The user moved.", "Site desk", START, 1)
-    assert (row.kind, row.content, row.metadata["lead"]) == ("episode", "[2026-03-01] The user moved.", 13)
+    assert (row.kind, row.content, row.metadata["prefix_length"]) == ("episode", "[2026-03-01] The user moved.", 13)
 
 
 def test_the_prompt_names_keys_and_what_is_known_and_says_what_was_wrong() -> None:

@@ -23,7 +23,7 @@ def make_candidate(
     minute: int = 0,
     key: str = "city",
     confidence: float = 0.9,
-    origin: Origin = "said",
+    origin: Origin = "stated",
     *,
     is_retraction: bool = False,
 ) -> FactCandidate:
@@ -34,7 +34,7 @@ def make_candidate(
 
 
 def make_known_fact(
-    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "said"
+    value: str, minute: int = 0, key: str = "city", confidence: float = 0.9, origin: Origin = "stated"
 ) -> KnownFact:
     """Live, and said in a message of its own."""
     return KnownFact(

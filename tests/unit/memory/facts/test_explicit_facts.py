@@ -238,4 +238,4 @@ def test_request_to_forget_ends_the_fact_that_it_names_and_no_other() -> None:
 
 def test_every_candidate_names_its_message() -> None:
     found = find_facts("My name is Asha. Please reply in Hindi.", 7)
-    assert [(one.origin, len(one.message_ids)) for one in found] == [("said", 1), ("said", 1)]
+    assert [(one.origin, len(one.message_ids)) for one in found] == [("stated", 1), ("stated", 1)]

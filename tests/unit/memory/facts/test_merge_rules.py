@@ -9,14 +9,14 @@ from tests.unit.memory.facts.fact_builders import FactMemory, at_minute, make_ca
 
 CITIES = ("Pune", "Goa", "Chennai", "Delhi")
 PLACES = some.sampled_from(CITIES)
-ORIGINS: tuple[Origin, ...] = ("said", "extracted")
+ORIGINS: tuple[Origin, ...] = ("stated", "extracted")
 MINUTES = some.lists(some.integers(0, 40), min_size=1, max_size=12, unique=True)
 
 
 def test_a_first_value_is_new_and_one_below_the_floor_is_nothing() -> None:
     assert decide(make_candidate("Pune"), None).decision == "new"
     assert decide(make_candidate("Pune", confidence=MIN_CONFIDENCE), None).decision == "new"
-    assert decide(make_candidate("Pune", confidence=MIN_CONFIDENCE - 0.01), None).decision == "below_floor"
+    assert decide(make_candidate("Pune", confidence=MIN_CONFIDENCE - 0.01), None).decision == "low_confidence"
 
 
 def test_the_same_value_in_other_letters_makes_it_surer() -> None:
@@ -132,7 +132,7 @@ def test_only_what_the_words_name_is_taken_back() -> None:
     def ended(words: str, key: str = "") -> list[str]:
         return [
             one.key
-            for one in resolve_keys(FactCandidate(key, words, 0.9, "said", at_minute(9), is_retraction=True), live)
+            for one in resolve_keys(FactCandidate(key, words, 0.9, "stated", at_minute(9), is_retraction=True), live)
         ]
 
     assert ended("Pune") == ["city"]
@@ -149,15 +149,15 @@ def test_only_what_the_words_name_is_taken_back() -> None:
 def test_forget_that_means_what_was_said_last_and_not_long_ago() -> None:
     live = [make_known_fact("Pune", 1), make_known_fact("Acme", 4, key="company")]
     assert [
-        one.key for one in resolve_keys(FactCandidate("", "", 0.9, "said", at_minute(6), is_retraction=True), live)
+        one.key for one in resolve_keys(FactCandidate("", "", 0.9, "stated", at_minute(6), is_retraction=True), live)
     ] == ["company"]
-    assert resolve_keys(FactCandidate("", "", 0.9, "said", at_minute(60), is_retraction=True), live) == []
+    assert resolve_keys(FactCandidate("", "", 0.9, "stated", at_minute(60), is_retraction=True), live) == []
 
 
 def test_everything_means_everything() -> None:
     live = [make_known_fact("Pune"), make_known_fact("Acme", key="company")]
     whole = resolve_keys(
-        FactCandidate("", "", 0.9, "said", at_minute(5), is_retraction=True, retracts_everything=True), live
+        FactCandidate("", "", 0.9, "stated", at_minute(5), is_retraction=True, retracts_everything=True), live
     )
     assert [one.key for one in whole] == ["city", "company"]
 

@@ -85,7 +85,7 @@ def test_anything_else_is_no_answer(given: str) -> None:
 
 @pytest.mark.parametrize("said", ["", "  \n ", "The policy is ZZ-999."])
 def test_a_summary_of_which_nothing_holds_is_none(said: str) -> None:
-    with pytest.raises(InvalidModelAnswer, match="nothing_left"):
+    with pytest.raises(InvalidModelAnswer, match="nothing_supported"):
         check_answer(answered(said), ASKED)
 
 

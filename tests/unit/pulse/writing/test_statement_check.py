@@ -39,7 +39,7 @@ def test_a_statement_of_a_source_that_was_not_there_is_dropped_and_counted() -> 
 
 
 def test_one_unknown_source_among_known_ones_is_enough() -> None:
-    with pytest.raises(InvalidModelAnswer, match="nothing_left"):
+    with pytest.raises(InvalidModelAnswer, match="nothing_supported"):
         check_statements(answer(says("It is on site.", 2, 99)), DOCUMENTS)
 
 
@@ -50,7 +50,7 @@ def test_a_figure_that_stands_only_in_another_document_is_dropped_and_counted() 
 
 
 def test_a_documents_own_number_is_no_figure_of_it() -> None:
-    with pytest.raises(InvalidModelAnswer, match="nothing_left"):
+    with pytest.raises(InvalidModelAnswer, match="nothing_supported"):
         check_statements(answer(says("4 tasks are open.", 4)), DOCUMENTS)
 
 
@@ -97,7 +97,7 @@ def test_what_is_no_statement_is_counted(one: object) -> None:
 
 
 def test_nothing_left_is_unusable() -> None:
-    with pytest.raises(InvalidModelAnswer, match="nothing_left"):
+    with pytest.raises(InvalidModelAnswer, match="nothing_supported"):
         check_statements(answer(), DOCUMENTS)
 
 
