@@ -35,7 +35,7 @@ def fullest(found: LinkedRecords) -> list[str]:
 
 def test_a_line_says_handle_state_type_key_due_date_relation_and_direction() -> None:
     one = record(
-        "P-1", "plan", "Spring works", state="active", type_key="plan.works", due="2026-03-31",
+        "P-1", "plan", "Spring works", state="active", subtype="plan.works", due="2026-03-31",
         relations=(relation("belongs_to_plan"),),
     )  # fmt: skip
     assert fullest(linked(one))[1:] == [

@@ -50,7 +50,7 @@ def check_statements(answer: str, documents: Mapping[int, NumberedSource]) -> Ch
     """The answer's statements that hold against the documents of its prompt. Unusable when none does: `bad_json`, or
     `nothing_left`."""
     kept: list[Statement] = []
-    counts = {"unknown_source": 0, "number": 0, "malformed": 0}
+    counts = {"unknown_source": 0, "unsupported_number": 0, "malformed": 0}
     told: dict[int, Figures] = {}
     for one in _parse_statements(answer):
         found = _parse_statement(one)
@@ -59,7 +59,7 @@ def check_statements(answer: str, documents: Mapping[int, NumberedSource]) -> Ch
         elif not found.sources or any(number not in documents for number in found.sources):
             counts["unknown_source"] += 1
         elif _has_unsupported_number(found, documents, told):
-            counts["number"] += 1
+            counts["unsupported_number"] += 1
         elif found not in kept:
             kept.append(found)
     if not kept:
