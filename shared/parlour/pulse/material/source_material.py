@@ -69,7 +69,7 @@ class PulseSubject:
 class SourceMaterial:
     """What may be told of a record to a reader of one level.
 
-    linked_rows  what the linked records are, as table/id, by handle.
+    linked_ids_by_handle  what the linked records are, as table/id, by handle.
     """
 
     subject: PulseSubject
