@@ -155,5 +155,5 @@ def test_a_letter_that_says_nothing_that_can_be_read_is_nobodys(queues: MotoQueu
 
 def test_throwing_away_says_how_far_it_got(queues: MotoQueues) -> None:
     queues.move_to_dead_letters(("asha", 1))
-    with pytest.raises(QueueUnavailable, match="0 were thrown away"):
+    with pytest.raises(QueueUnavailable, match="0 were deleted"):
         queues.dead_letters(FailingClient(queues.client)).discard(lambda _: True, 10)
