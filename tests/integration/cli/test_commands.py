@@ -102,7 +102,7 @@ def test_a_chat_shows_the_reply_as_it_comes(
 def test_a_chat_whose_answer_does_not_come_ends(
     parlour: RunCommand, acme: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parlour.cli.chat_session._PATIENCE", 1.0)
+    monkeypatch.setattr("parlour.cli.chat_session._TIMEOUT_SECONDS", 1.0)
     assert parlour("chat", "desk", "-m", "When?") == 1
     assert "no answer yet" in capsys.readouterr().err
 

@@ -118,7 +118,7 @@ def test_numbers_taken_by_an_attempt_that_failed_are_kept_by_the_next(
     numbered = "SELECT row_id, number FROM sources ORDER BY number"
     desk.send_web(*long_talk, ASKED)
     with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="queue"):  # noqa: PT012 - patched meanwhile
-        meanwhile.setattr(turn_runner, "_converse", failing)
+        meanwhile.setattr(turn_runner, "_run_steps", failing)
         desk.run_turn()
     before = desk.query(numbered)
     assert before
@@ -144,7 +144,7 @@ def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
             connection.close()
             raise psycopg.OperationalError("server closed the connection unexpectedly")
 
-    monkeypatch.setattr("parlour.conversations.turn_recall.number_rows", taking)
+    monkeypatch.setattr("parlour.conversations.turn_recall.assign_numbers", taking)
     monkeypatch.setattr(Connection, "commit", losing)
     say(desk, *long_talk, ASKED, "KX-4471.")
     first, again = taken
@@ -167,7 +167,7 @@ def test_a_worker_that_lost_the_session_numbers_nothing(
         desk.query(f"UPDATE sessions SET lease_token = lease_token + 1 WHERE id = '{session}' RETURNING id")
         return loaded
 
-    monkeypatch.setattr(turn_runner, "_load", losing)
+    monkeypatch.setattr(turn_runner, "_load_turn", losing)
     desk.send_web(visitor, session, ASKED)
     desk.run_turn()
     assert desk.query("SELECT number FROM sources") == []
