@@ -51,7 +51,7 @@ MAX_TURN_ATTEMPTS = 3
 TURN_STARTED = KillPoint("database: commit", is_after=True)
 """Where a turn is open and its attempt counted: a worker that dies here gets nothing done."""
 
-BEFORE_REPLY = KillPoint("database: turns.insert_reply", is_after=False)
+BEFORE_REPLY = KillPoint("database: conversations.insert_reply", is_after=False)
 """Where everything was paid for and done, and nobody was told: whoever takes the turn up must do none of it again."""
 
 RAISE, NOTIFY, SURVEY = "raise_rfi", "notify_foreman", "order_survey"

@@ -86,7 +86,7 @@ def run_stalled_workers(world: ChaosEnvironment) -> list[ResultRow]:
     """A worker that stops past its lease and then goes on, between two transactions and inside of one."""
     places = {
         "between the model's answer and its commit": KillPoint("model: POST /v1/messages, the answer", is_after=True),
-        "inside the transaction of the reply": KillPoint("database: turns.insert_reply", is_after=False),
+        "inside the transaction of the reply": KillPoint("database: conversations.insert_reply", is_after=False),
     }
     return [
         _run_stalled_worker(world, f"stalled{number}", what, point)

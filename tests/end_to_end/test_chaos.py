@@ -12,15 +12,15 @@ from tests.chaos.redrive_kills import run_clean_redrive
 from tests.chaos.scenarios import SCENARIOS, SCRIPTS, Boundary
 
 DEADLY = (
-    "database: turns.open_turn",
+    "database: conversations.open_turn",
     "database: commit",
     "model: POST /v1/messages, the answer",
-    "database: turns.complete_step",
-    "database: tools.begin (2)",
+    "database: conversations.complete_step",
+    "database: tools.begin_call (2)",
     "office: POST /rfis",
     "office: POST /notifications",
-    "database: tools.end",
-    "database: turns.insert_reply",
+    "database: tools.end_call",
+    "database: conversations.insert_reply",
     "sqs: SendMessageBatch Outbox",
     "phone: POST /wa/api/v1/msg",
 )

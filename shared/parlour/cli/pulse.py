@@ -27,8 +27,8 @@ Handle = Annotated[str, typer.Argument(metavar="HANDLE", help="Like project/harb
 def show(
     context: typer.Context,
     handle: Handle,
-    history: Annotated[bool, typer.Option("--history", help="List earlier render_versions, newest first.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="Compare the two newest render_versions.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="List earlier versions, newest first.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Compare the two newest versions.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show a record's Pulse with its sources, since when and why it is stale, and what changed since."""

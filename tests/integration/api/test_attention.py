@@ -187,7 +187,7 @@ def test_a_redrive_that_cannot_be_audited_is_none(
 ) -> None:
     turn = trouble.add_failed_turn()
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "record", Mock(side_effect=DatabaseUnavailable()))
+        patch.setattr(audit, "add_entry", Mock(side_effect=DatabaseUnavailable()))
         assert settle("turns", turn, "redrive").status_code == 503
     assert trouble.query("SELECT state FROM turns") == [("failed",)]
     assert queue.messages == []
@@ -200,7 +200,7 @@ def test_a_call_that_was_done_goes_on_in_its_conversation(
     call = trouble.add_tool_call()
     answer = settle("tool-calls", call, "done")
     assert answer.json()["queued"] is True
-    assert "was done" in answer.json()["message"]
+    assert "Marked as done" in answer.json()["message"]
     assert trouble.query("SELECT state, resolved_by FROM tool_calls") == [("done", "operator")]
     ((body,),) = trouble.query("SELECT body FROM messages WHERE kind = 'tool_result' AND state = 'unanswered'")
     assert "book_crane" in str(body)
@@ -503,7 +503,7 @@ def test_visitors_stop_what_they_asked_for_and_nothing_else(
     assert client.post(path).status_code == 401
     assert client.post(path, headers=create_key_headers(client, acme, "viewer")).status_code == 403
     answer = client.post(path, headers=visit.headers)
-    assert answer.json() == {"message": "3 are being stopped.", "queued": True, "tool_calls": 3}
+    assert answer.json() == {"message": "3 tool calls cancelled.", "queued": True, "tool_calls": 3}
     assert len(queue.messages) == 2, "the third is told when whoever runs it has stopped"
     assert client.post(f"/v1/sessions/{stranger.session_id}/cancel", headers=stranger.headers).json()["tool_calls"] == 0
 

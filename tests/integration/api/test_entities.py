@@ -50,7 +50,7 @@ def test_the_version_that_was_read_is_said_either_way(client: TestClient, editor
     for body, more in (({"name": "B", "version": 1}, {}), ({"name": "B"}, {"If-Match": "1"})):
         answer = client.patch(path, json=body, headers=editor | more)
         assert answer.status_code == 409
-        assert "is at version 2, and this changes version 1" in answer.json()["error"]["message"]
+        assert "is at version 2, but you changed version 1" in answer.json()["error"]["message"]
     assert client.delete(path, headers={**editor, "If-Match": '"1"'}).status_code == 409
     assert client.delete(f"{path}?version=1", headers=editor).status_code == 409
     both = client.patch(path, json={"name": "B", "version": 2}, headers={**editor, "If-Match": '"1"'})

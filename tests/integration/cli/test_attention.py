@@ -94,7 +94,7 @@ def test_an_id_that_could_be_two_or_none_is_refused(
     other = trouble.add_tool_call()
     assert str(one)[:8] == str(other)[:8]
     assert parlour("attention", "done", str(one)[:8]) == 2
-    assert "2 ids look like that" in capsys.readouterr().err
+    assert "2 ids match" in capsys.readouterr().err
     assert parlour("attention", "done", str(one)[-7:]) == 2
     assert "at least 8 characters" in capsys.readouterr().err
     assert parlour("attention", "arrived", str(one)) == 1, "a tool call does not arrive"
@@ -189,6 +189,6 @@ def test_a_redrive_that_is_not_understood_is_status_2(parlour: RunCommand, acme:
 def test_a_heavy_call_is_cancelled(parlour: RunCommand, trouble: AttentionItems, capsys: Output) -> None:
     call = trouble.add_tool_call("reserved", heavy=True)
     assert parlour("cancel", str(call)) == 0
-    assert capsys.readouterr().out == "It is cancelled.\n"
+    assert capsys.readouterr().out == "Cancelled.\n"
     assert parlour("cancel", str(call)) == 1
     assert parlour("cancel", "nonsense") == 2

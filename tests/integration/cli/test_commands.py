@@ -58,10 +58,10 @@ def test_a_pack_is_applied_then_again_then_given_back(
     assert parlour("apply", folder) == 0
     assert "acme: applied" in capsys.readouterr().out
     assert parlour("apply", folder) == 0
-    assert "acme: nothing to change" in capsys.readouterr().out
+    assert "acme: no changes" in capsys.readouterr().out
     assert parlour("export", str(tmp_path / "out")) == 0
     assert parlour("apply", str(tmp_path / "out")) == 0
-    assert "acme: nothing to change" in capsys.readouterr().out
+    assert "acme: no changes" in capsys.readouterr().out
     assert parlour("export", str(tmp_path / "out")) == 2
     assert "is not empty" in capsys.readouterr().err
 

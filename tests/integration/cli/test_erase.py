@@ -80,7 +80,7 @@ AWAY: dict[str, Away] = {
     "nobody": gone,
     "no time": partial(gone, 504, {"message": "Endpoint request timed out"}),
     "no bucket": partial(gone, 503, {"error": {"code": "objects_unavailable", "message": "the bucket is away"}}),
-    "a turn": partial(gone, 409, {"error": {"code": "conflict", "message": "it is being answered just now"}}),
+    "a turn": partial(gone, 409, {"error": {"code": "conflict", "message": "it is being answered"}}),
 }
 
 
@@ -109,7 +109,7 @@ def test_what_takes_longer_than_one_answer_is_asked_for_until_it_is_done(
     assert parlour("erase", "user", str(user), "--yes", "--json", sleep=waiting) == 0
     told = capsys.readouterr()
     assert waiting.waits >= 3
-    assert "not done yet: what was said is gone, and dead letters of" in told.err
+    assert "not done yet: messages are deleted, dead letters of" in told.err
     assert "retrying: " in told.err
     assert json.loads(told.out)["finished"]
     assert users(feed) == 0

@@ -56,7 +56,7 @@ def test_a_prompt_is_written_byte_for_byte_with_its_hash(
     assert parlour("rebuild", str(talk[1]), "--step", "2") == 0
     out, said = capsys.readouterr()
     made = hashlib.sha256(out.encode()).hexdigest()
-    assert f"made {made}: the same bytes" in said
+    assert f"rebuilt {made}: identical bytes" in said
     assert parlour("rebuild", str(talk[1]), "--step", "2", "--out", str(tmp_path / "prompt.json")) == 0
     assert (tmp_path / "prompt.json").read_bytes() == out.encode()
     assert capsys.readouterr().out == ""
@@ -74,7 +74,7 @@ def test_what_is_not_the_same_is_said_and_fails(
     assert parlour("rebuild", str(talk[0])) == 1
     out, said = capsys.readouterr()
     assert out == ""
-    assert "1 part of it was forgotten (message)" in said
+    assert "1 part was erased (message)" in said
 
 
 def test_a_prompt_is_assembled_again_under_another_budget(
@@ -85,7 +85,7 @@ def test_a_prompt_is_assembled_again_under_another_budget(
     assert made["tokens"] <= 6_000
     assert parlour("rebuild", str(talk[1]), "--budget", str(made["tokens_before"] - 300)) == 0
     said = capsys.readouterr().err
-    assert "as it was sent" in said
+    assert "; sent with " in said
     assert "dropped" in said or "shortened" in said
     assert parlour("rebuild", str(talk[1]), "--budget", "300") == 2
     assert "300 tokens cannot hold this prompt" in capsys.readouterr().err
@@ -130,4 +130,4 @@ def test_what_was_closed_or_deleted_since_is_said(
     terminal.print_renderable(prompts.render_rebuilt(found))
     assert "deleted since: entities 7" in capsys.readouterr().out
     terminal.print_renderable(prompts.render_rebuilt({**found, "withheld": [{"layer": "calls", "text_hash": "x"}]}))
-    assert "closed or deleted since (calls)" in capsys.readouterr().out
+    assert "restricted or deleted since (calls)" in capsys.readouterr().out

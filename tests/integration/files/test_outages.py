@@ -164,7 +164,7 @@ def test_a_statement_that_takes_too_long_is_the_files_own_doing(
     def too_slow(*_: object, **__: object) -> None:
         raise StatementTooSlow
 
-    monkeypatch.setattr(ingestion, "rewrite", too_slow)
+    monkeypatch.setattr(ingestion, "sync_rows_without_vectors", too_slow)
     for _ in range(ingestion.MAX_ATTEMPTS):
         with pytest.raises(StatementTooSlow):
             desk.run_ingestion()
@@ -320,7 +320,7 @@ def test_a_record_that_is_opened_leaves_its_files_closed(desk: UploadHarness) ->
 
 def test_no_file_about_a_record_is_more_open_than_the_record(desk: UploadHarness) -> None:
     close(desk, CONFIDENTIAL)
-    with pytest.raises(InvalidRequest, match="the record is confidential, and no file about it is more open"):
+    with pytest.raises(InvalidRequest, match="the record is confidential, and its files cannot be less restricted"):
         desk.start(NewFile(CONTRACT, 900, ABOUT, classification=INTERNAL))
     assert desk.start(NewFile(CONTRACT, 900, ABOUT, classification=CONFIDENTIAL)).file.classification == CONFIDENTIAL
 

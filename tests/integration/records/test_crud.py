@@ -120,7 +120,7 @@ def test_a_change_of_nothing_leaves_nothing(desk: RecordHarness) -> None:
 def test_a_change_of_another_version_is_refused(desk: RecordHarness) -> None:
     made = desk.create(CRANE)
     desk.change(made.handle, RecordPatch(name="A"), version=1)
-    with pytest.raises(Conflict, match=f"{made.handle} is at version 2, and this changes version 1"):
+    with pytest.raises(Conflict, match=f"{made.handle} is at version 2, but you changed version 1"):
         desk.change(made.handle, RecordPatch(name="B"), version=1)
     with pytest.raises(Conflict, match="version 2"):
         desk.delete(made.handle, version=1)
