@@ -52,7 +52,9 @@ def _result_sources(result: JsonObject) -> list[Source]:
     """What a result tells of: what was found, by the session's numbers, and records and documents by their handles."""
     documents = result.get("documents")
     found = [one for one in documents if isinstance(one, dict)] if isinstance(documents, list) else []
-    numbers = [Source("citation_numbers", str(one["document"])) for one in found if str(one.get("document", "")).isdecimal()]
+    numbers = [
+        Source("citation_numbers", str(one["document"])) for one in found if str(one.get("document", "")).isdecimal()
+    ]
     return [*numbers, *source_status.handle_sources(canonical_json(result))]
 
 
