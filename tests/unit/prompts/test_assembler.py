@@ -46,9 +46,9 @@ def reason(assembled: AssembledPrompt, wanted: Item) -> str | None:
 
 
 def test_changes_that_find_no_room_are_counted() -> None:
-    standing = first(make_materials(briefing=[RECORD], about="task/T-1")).cache_state
+    standing = first(make_materials(briefing_candidates=[RECORD], record_handle="task/T-1")).cache_state
     changes = [make_item(SourceKind.DELTAS, f"{n}: {SENTENCE}", float(n)) for n in range(14)]
-    told = started(make_materials(2, about="task/T-1", tail=changes), budget.MESSAGING_PROFILE, standing).assemble_step(
+    told = started(make_materials(2, record_handle="task/T-1", tail_candidates=changes), budget.MESSAGING_PROFILE, standing).assemble_step(
         1, ()
     )
     out = sum(one.item.kind is SourceKind.DELTAS and one.reason == "over_budget" for one in told.ledger.entries)
@@ -62,21 +62,21 @@ def test_changes_that_find_no_room_are_counted() -> None:
 
 def test_changes_are_told_by_a_briefing_that_is_rendered_anew() -> None:
     change = make_item(SourceKind.DELTAS, "status: open to done")
-    told = first(make_materials(briefing=[RECORD], about="task/T-1", tail=[change]))
+    told = first(make_materials(briefing_candidates=[RECORD], record_handle="task/T-1", tail_candidates=[change]))
     assert reason(told, change) == "duplicate"
     assert "earlier changes" not in block_texts(told.prompt.messages)
 
 
 def test_what_is_recalled_is_not_said_already() -> None:
     verbatim = Item(SourceKind.RECALL, "How is the crane?", Source("messages", "u1"), score=0.5)
-    told = first(make_materials(2, past=[make_past_turn(1)], tail=[verbatim]))
+    told = first(make_materials(2, past_turns=[make_past_turn(1)], tail_candidates=[verbatim]))
     assert [one.reason for one in told.ledger.entries if one.item.kind is SourceKind.RECALL] == ["duplicate"]
 
 
 def test_what_was_cut_just_now_may_be_recalled() -> None:
     turns = [make_past_turn(n, asked=f"Question {n} about anchor bolt number {n}?") for n in range(1, 13)]
     cut = Item(SourceKind.RECALL, turns[0].user_messages[0].text, turns[0].user_messages[0].source, score=0.5)
-    told = first(make_materials(13, past=turns, tail=[cut]))
+    told = first(make_materials(13, past_turns=turns, tail_candidates=[cut]))
     assert [one.reason for one in told.ledger.entries if one.item.kind is SourceKind.RECALL] == [None]
 
 
@@ -84,7 +84,7 @@ def test_recall_takes_what_nobody_else_wants() -> None:
     many = [
         make_item(SourceKind.RECALL, f"{n} " + " ".join(f"word{n}x{k}" for k in range(120)), 0.5) for n in range(12)
     ]
-    told = first(make_materials(tail=many))
+    told = first(make_materials(tail_candidates=many))
     assert told.tokens_by_layer["recall"] > budget.ENTITY_PROFILE.limits_of(SourceKind.RECALL.layer).cap
     assert sum(told.tokens_by_layer.values()) <= budget.ENTITY_PROFILE.total_tokens
 
@@ -92,7 +92,7 @@ def test_recall_takes_what_nobody_else_wants() -> None:
 def test_a_covered_item_that_finds_room_in_the_end_is_in() -> None:
     pulse = make_item(SourceKind.PULSE, generated_texts.PULSE)
     covered = make_item(SourceKind.RECALL, "Renewal requested: the crane permit expired yesterday.", 0.2)
-    told = first(make_materials(briefing=[pulse, RECORD], about="task/T-1", tail=[covered]))
+    told = first(make_materials(briefing_candidates=[pulse, RECORD], record_handle="task/T-1", tail_candidates=[covered]))
     assert reason(told, covered) is None
 
 
@@ -120,7 +120,7 @@ def test_a_file_that_reads_like_a_block_is_a_text_all_the_same() -> None:
 
 
 def test_a_user_who_sent_nothing_that_can_be_read_still_opens_the_turn() -> None:
-    told = first(make_materials(words=[make_message("u1", " ")]))
+    told = first(make_materials(user_messages=[make_message("u1", " ")]))
     assert block_texts(told.prompt.messages).startswith("(nothing that can be read)")
 
 
@@ -134,7 +134,7 @@ def test_tools_are_sorted_and_their_bytes_do_not_depend_on_the_order_of_keys() -
 
 
 def test_steps_share_their_beginning_and_the_largest_asking_gives_way_to_a_line() -> None:
-    begun = started(make_materials(briefing=[RECORD], about="task/T-1"), budget.MESSAGING_PROFILE)
+    begun = started(make_materials(briefing_candidates=[RECORD], record_handle="task/T-1"), budget.MESSAGING_PROFILE)
     rounds = [make_search_round(SENTENCE * 40, documents=3, number=n) for n in range(1, 9)]
     steps: list[AssembledPrompt] = []
     for n in range(len(rounds) + 1):
@@ -176,11 +176,11 @@ def test_what_may_not_be_dropped_and_does_not_fit_is_refused_by_name(layer: str,
 def test_a_long_text_that_the_talk_is_about_gives_way_before_a_prompt_is_refused() -> None:
     turns = [make_past_turn(1, asked=SENTENCE * 60, replied="I have read about the slab.")]
     turns += [make_past_turn(n, asked="Was the slab poured on Monday?") for n in range(2, 13)]
-    begun = started(make_materials(13, past=turns, words=[make_message("now", "And inspected?")]))
+    begun = started(make_materials(13, past_turns=turns, user_messages=[make_message("now", "And inspected?")]))
     assert begun.cache_state.compacted_history.pasted_text is not None
     later = replace(budget.ENTITY_PROFILE, total_tokens=1_500)
     told = prepare_turn(
-        make_materials(14, words=[make_message("more", "slab " * 400)]), begun.cache_state, later, MOMENT
+        make_materials(14, user_messages=[make_message("more", "slab " * 400)]), begun.cache_state, later, MOMENT
     )
     assert told.cache_state.compacted_history.pasted_text is None
     (entry,) = [one for one in told.entries if one.item.kind is SourceKind.PASTED_TEXT]
@@ -190,7 +190,7 @@ def test_a_long_text_that_the_talk_is_about_gives_way_before_a_prompt_is_refused
 def test_a_long_text_that_the_talk_is_about_takes_no_room_that_was_promised_to_others() -> None:
     huge = SENTENCE * 620
     words = [make_message("now", "Was it inspected on Tuesday?")]
-    told = first(make_materials(2, past=[make_past_turn(1, asked=huge, replied="I have read it.")], words=words))
+    told = first(make_materials(2, past_turns=[make_past_turn(1, asked=huge, replied="I have read it.")], user_messages=words))
     assert told.cache_state.compacted_history.pasted_text is None
     assert {one.reason for one in told.ledger.entries if one.item.kind is SourceKind.PASTED_TEXT} == {"over_budget"}
     assert "- you: I have read it." in block_texts(told.prompt.messages)

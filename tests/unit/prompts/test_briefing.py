@@ -96,7 +96,7 @@ def test_nobody_else_writes_our_tags() -> None:
 
 
 def test_what_a_kept_briefing_tells_in_short_is_in_with_these_words() -> None:
-    linked = make_item(SourceKind.LINKED, SENTENCE * 30, shorter=("In short.",))
+    linked = make_item(SourceKind.LINKED, SENTENCE * 30, shorter_texts=("In short.",))
     small = build([RECORD, linked], room=METER.count("In short.") + 20)
     dropped = build([RECORD, linked], room=0)
     assert (reason(small, linked), reason(dropped, linked)) == (None, "over_budget")
@@ -133,7 +133,7 @@ def test_what_is_new_is_new_also_where_it_says_what_another_does() -> None:
 
 
 def test_of_those_that_say_the_same_in_short_a_kept_briefing_tells_one() -> None:
-    linked = [make_item(SourceKind.LINKED, f"{n} " + SENTENCE * 30, shorter=("In short.",)) for n in range(2)]
+    linked = [make_item(SourceKind.LINKED, f"{n} " + SENTENCE * 30, shorter_texts=("In short.",)) for n in range(2)]
     small = build([RECORD, *linked], room=METER.count("\n\n# Linked records\nIn short.") + 3)
     assert text(small).count("In short.") == 1
     kept = briefing.keep_if_equivalent(METER, build([RECORD, *linked], room=0), small.segment, 4_000)

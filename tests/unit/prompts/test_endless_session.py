@@ -35,11 +35,11 @@ def test_ten_thousand_messages_cost_what_a_hundred_do(way: str, turns: int) -> N
         asked = generated_texts.prose(random.Random(number % 50), 14)
         given = make_materials(
             number,
-            past=tuple(past),
+            past_turns=tuple(past),
             summary=summed.newest,
             awaited=summed.awaited,
-            words=[make_message(f"u{number}", asked)],
-            tail=[make_item(SourceKind.RECALL, f"recalled {n} {asked}") for n in range(3)] if is_measured else (),
+            user_messages=[make_message(f"u{number}", asked)],
+            tail_candidates=[make_item(SourceKind.RECALL, f"recalled {n} {asked}") for n in range(3)] if is_measured else (),
         )
         begun = prepare_turn(given, standing, MESSAGING_PROFILE, MOMENT)
         if is_measured:
@@ -76,7 +76,7 @@ def test_what_must_survive_is_bounded_however_much_there_is() -> None:
         PastTurn(n, f"t{n}", (make_message(f"u{n}", "x"),), (), (make_message(f"a{n}", "y"),))
         for n in range(5_001, 5_012)
     ]
-    given = make_materials(5_012, past=past, summary=compaction.Summary(700, 5_000, "So far.", kept[:40]))
+    given = make_materials(5_012, past_turns=past, summary=compaction.Summary(700, 5_000, "So far.", kept[:40]))
     led = prepare_turn(
         given, PromptCacheState(compacted_history=compaction.CompactedHistory(5_001)), MESSAGING_PROFILE, MOMENT
     ).cache_state.compacted_history

@@ -120,7 +120,7 @@ def test_files_stand_above_the_words_they_came_with_and_a_refused_one_is_named()
         Item(SourceKind.ATTACHMENTS, "Crane log", Source("files", "1"), title="log.txt"),
         Item(SourceKind.ATTACHMENTS, "", Source("files", "2"), title="film.mp4"),
     )
-    (segment,) = history.history_segments(METER, told([make_past_turn(1, attached=files)]))
+    (segment,) = history.history_segments(METER, told([make_past_turn(1, attachments=files)]))
     said = ["".join(block.pieces) for block in segment.blocks]
     assert said[0] == "<parlour:file>\nlog.txt\nCrane log\n</parlour:file>"
     assert said[1] == "[The user also sent 'film.mp4', too large to read here.]"

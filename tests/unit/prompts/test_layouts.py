@@ -26,13 +26,13 @@ INSTRUCTIONS = "Answer as the tender desk does."
 
 def test_an_agent_that_floats_moves_before_the_newest_words() -> None:
     past = [turn(1, called=True), turn(2)]
-    asked = materials(3, floating=INSTRUCTIONS, past=past)
+    asked = materials(3, floating=INSTRUCTIONS, past_turns=past)
     assert layout(prompt(asked)) == "S U1 TC TR- A1 U2 A2 CA U3 T"
     assert layout(prompt(asked, searched(3))) == "S U1 TC TR- A1 U2 A2 CA U3 T TC TR R"
 
 
 def test_an_agent_that_does_not_float_stands_in_the_system_prompt() -> None:
-    said = prompt(materials(3, past=[turn(1, called=True), turn(2)]), searched(3))
+    said = prompt(materials(3, past_turns=[turn(1, called=True), turn(2)]), searched(3))
     assert layout(said) == "S U1 TC TR- A1 U2 A2 U3 T TC TR R"
     assert INSTRUCTIONS in str(said.prompt.system)
 
@@ -42,9 +42,9 @@ def test_project_files_stay_in_the_briefing_and_a_sent_file_where_it_was_sent() 
         SourceKind.PROJECT_FILES, "The works begin in March. " * 20, Source("documents", "p"), title="plan.pdf"
     )
     sent = Item(SourceKind.ATTACHMENTS, "Crane log, page 1.", Source("files", "f"), title="log.txt")
-    first = materials(1, briefing=[project], attachments=[sent], floating=INSTRUCTIONS)
+    first = materials(1, briefing_candidates=[project], attachments=[sent], floating=INSTRUCTIONS)
     assert layout(prompt(first)) == "S B(P) CA F1 U1 T"
-    later = materials(2, briefing=[project], past=[replace(turn(1), attachments=(sent,))], floating=INSTRUCTIONS)
+    later = materials(2, briefing_candidates=[project], past_turns=[replace(turn(1), attachments=(sent,))], floating=INSTRUCTIONS)
     assert layout(prompt(later)) == "S B(P) F1 U1 A1 CA U2 T"
 
 
@@ -53,7 +53,7 @@ def test_project_files_that_do_not_fit_together_are_left_to_be_searched() -> Non
         Item(SourceKind.PROJECT_FILES, f"Part {n}. " + "The works begin in March. " * 50, Source("documents", str(n)))
         for n in range(4)
     ]
-    said = prompt(materials(1, briefing=files))
+    said = prompt(materials(1, briefing_candidates=files))
     assert layout(said) == "S U1 T"
     assert {one.reason for one in said.ledger.entries if one.item.kind is SourceKind.PROJECT_FILES} == {"over_budget"}
 
@@ -64,7 +64,7 @@ def test_the_reminder_moves_to_the_end_with_every_result() -> None:
     assert layout(prompt(asked)) == "S U1 T"
     assert layout(prompt(asked, one)) == "S U1 T TC TR R"
     assert layout(prompt(asked, two)) == "S U1 T TC TR TC TR R"
-    assert layout(prompt(materials(2, past=[turn(1, called=True)]))) == "S U1 TC TR- A1 U2 T"
+    assert layout(prompt(materials(2, past_turns=[turn(1, called=True)]))) == "S U1 TC TR- A1 U2 T"
 
 
 def test_what_the_pack_reminds_of_stands_in_the_tail_and_last_again() -> None:
@@ -95,7 +95,7 @@ def test_a_whole_turn_of_a_busy_persona_has_everything_in_its_place() -> None:
         *(Item(SourceKind.FACTS, text, Source("facts", text), score=0.9) for text in facts),
         *(Item(SourceKind.RECALL, text, Source("messages", text), score=0.5) for text in older),
     ]
-    asked = materials(5, past=[turn(n) for n in range(1, 5)], tail=tail, tiers=PERSONA, words="and put Akhil in copy")
+    asked = materials(5, past_turns=[turn(n) for n in range(1, 5)], tail_candidates=tail, tiers=PERSONA, words="and put Akhil in copy")
     said = prompt(asked)
     assert layout(said) == "S U1 A1 U2 A2 U3 A3 U4 A4 U5 T(recalled) T(memory) T R"
     (system,) = [str(one["text"]) for one in said.prompt.system]
@@ -107,7 +107,7 @@ def test_a_whole_turn_of_a_busy_persona_has_everything_in_its_place() -> None:
 
 
 def test_the_words_of_that_turn_are_all_that_enters_history() -> None:
-    said = prompt(materials(6, past=[turn(n) for n in range(1, 6)], words="thanks"))
+    said = prompt(materials(6, past_turns=[turn(n) for n in range(1, 6)], words="thanks"))
     assert layout(said) == "S U1 A1 U2 A2 U3 A3 U4 A4 U5 A5 U6 T"
 
 

@@ -17,15 +17,15 @@ from tests.unit.prompts.prompt_builders import (
 def assembled() -> AssembledPrompt:
     tail = [
         make_item(SourceKind.RECALL, "An older message.", 0.9),
-        make_item(SourceKind.RECALL, "sealed", 0.8, level=3),
+        make_item(SourceKind.RECALL, "sealed", 0.8, classification=3),
         make_item(SourceKind.FACTS, SENTENCE * 90),
     ]
     given = make_materials(
         3,
-        briefing=[make_item(SourceKind.RECORD, "Task T-1")],
-        about="task/T-1",
-        past=[make_past_turn(1), make_past_turn(2)],
-        tail=tail,
+        briefing_candidates=[make_item(SourceKind.RECORD, "Task T-1")],
+        record_handle="task/T-1",
+        past_turns=[make_past_turn(1), make_past_turn(2)],
+        tail_candidates=tail,
     )
     return prepare_turn(given, PromptCacheState(), ENTITY_PROFILE, MOMENT).assemble_step(
         2, [make_search_round("a crack")]

@@ -94,7 +94,7 @@ def test_read_without_texts_names_every_hash(parts: list[RecordPart]) -> None:
 
 
 def test_restore_without_a_text_raises_erased_with_its_hash() -> None:
-    stored, texts = serialize_part(made_of(about="Priya"))
+    stored, texts = serialize_part(made_of(record_handle="Priya"))
     del texts[text_hash("Priya")]
     with pytest.raises(TextsErased, match=text_hash("Priya")[:12]) as refused:
         restore_part(PromptInputs, stored, texts)
@@ -138,7 +138,7 @@ def test_tools_with_keys_in_another_order_give_the_same_bytes() -> None:
 
 def test_rebuild_returns_the_prompt_as_it_was_sent() -> None:
     given = make_materials(
-        3, about="task/T-1", tail=[Item(SourceKind.RECALL, "An older message.", Source("messages", MESSAGE))]
+        3, record_handle="task/T-1", tail_candidates=[Item(SourceKind.RECALL, "An older message.", Source("messages", MESSAGE))]
     )
     begun = prepare_turn(given, PromptCacheState(), ENTITY_PROFILE, MOMENT)
     assembled = begun.assemble_step(1, ())
@@ -162,7 +162,7 @@ def test_a_message_goes_with_its_words_and_nothing_beside_it() -> None:
         PastTurn(1, TURN, (Message("my code is 4711", Source("messages", MESSAGE)),)),
         PastTurn(2, RECORD, (Message("good morning", Source("messages", FACT)),)),
     ]
-    found = record(made_of(past=past)).erased_text_hashes(ErasureQuery({("messages", MESSAGE)}))
+    found = record(made_of(past_turns=past)).erased_text_hashes(ErasureQuery({("messages", MESSAGE)}))
     assert found == {text_hash("my code is 4711")}
 
 
@@ -171,7 +171,7 @@ def test_a_turn_goes_with_all_that_was_said_and_called_in_it() -> None:
         {"role": "assistant", "content": [{"type": "tool_use", "name": "x", "input": {"code": 4711}}]},
     )
     past = [PastTurn(1, TURN, (Message("hello", Source("messages", FACT)),), called)]
-    found = record(made_of(past=past)).erased_text_hashes(ErasureQuery(turn_ids={TURN}))
+    found = record(made_of(past_turns=past)).erased_text_hashes(ErasureQuery(turn_ids={TURN}))
     assert text_hash("hello") in found
     assert len(found) == 2
 
@@ -185,9 +185,9 @@ def test_an_item_that_tells_of_a_source_besides_its_own_goes_with_it() -> None:
         title="Pulse",
         further_sources=(Source("messages", MESSAGE),),
     )
-    found = record(made_of(briefing=[pulse])).erased_text_hashes(ErasureQuery({("messages", MESSAGE)}))
+    found = record(made_of(briefing_candidates=[pulse])).erased_text_hashes(ErasureQuery({("messages", MESSAGE)}))
     assert found == {text_hash("Asha waits"), text_hash("shorter"), text_hash("Pulse")}
-    assert record(made_of(briefing=[pulse])).erased_text_hashes(ErasureQuery({("messages", FACT)})) == set()
+    assert record(made_of(briefing_candidates=[pulse])).erased_text_hashes(ErasureQuery({("messages", FACT)})) == set()
 
 
 def test_a_recap_loses_the_lines_of_turns_that_go() -> None:
@@ -211,7 +211,7 @@ def test_a_piece_of_a_pinned_briefing_goes_with_the_item_that_it_stands_for() ->
 
 def test_notes_on_a_conversation_are_known_by_their_session() -> None:
     note = Item(SourceKind.STATE, "waits for a crane", Source("agent_states", f"{TURN}/expectations"))
-    found = record(made_of(tail=[note])).erased_text_hashes(ErasureQuery({("agent_states", TURN)}))
+    found = record(made_of(tail_candidates=[note])).erased_text_hashes(ErasureQuery({("agent_states", TURN)}))
     assert found == {text_hash("waits for a crane")}
 
 
@@ -234,7 +234,7 @@ def test_the_tenants_own_texts_are_told_from_a_persons() -> None:
 
 def test_an_erased_handle_is_found_and_replaced_as_a_whole() -> None:
     also = (Source("handles", "document/asha-12"), Source("handles", "document/asha-123"))
-    inputs = made_of(briefing=[Item(SourceKind.PULSE, "asha", Source("pulses", RECORD), further_sources=also)])
+    inputs = made_of(briefing_candidates=[Item(SourceKind.PULSE, "asha", Source("pulses", RECORD), further_sources=also)])
     assert record(inputs).names_any_handle(["risk/R-1", "document/asha-12"])
     assert not record(inputs).names_any_handle(["document/asha", "document/asha-1"])
     (item,) = deserialize_part(PromptInputs, erase_handles(serialize_part(inputs)[0], ["document/asha-12"]))[

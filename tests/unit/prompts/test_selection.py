@@ -31,7 +31,7 @@ def test_what_is_larger_than_its_layer_may_ever_be_is_too_large() -> None:
 
 
 def test_an_item_is_taken_in_fewer_words_where_the_whole_does_not_fit() -> None:
-    linked = row("slab " * 40, shorter=("slab " * 30, "slab"))
+    linked = row("slab " * 40, shorter_texts=("slab " * 30, "slab"))
     (entry,) = selection.select_best(METER, [linked], 10, 500).entries
     assert (entry.item.text, entry.is_shortened, entry.reason) == ("slab", True, None)
 
@@ -80,7 +80,7 @@ def test_weak_items_help_nobody() -> None:
 
 def test_what_the_reader_may_not_see_leaves_no_words() -> None:
     shown, hidden = selection.filter_by_clearance(
-        [row("secret", level=2, title="Salary"), row("known", level=1)], clearance=1
+        [row("secret", classification=2, title="Salary"), row("known", classification=1)], clearance=1
     )
     assert [one.text for one in shown] == ["known"]
     assert (hidden[0].reason, hidden[0].item.text, hidden[0].item.title) == ("clearance", "", "")
