@@ -156,7 +156,7 @@ def test_a_file_whose_token_is_refused_waits_by_itself_and_the_next_message_does
     photo = {"kind": "image", "url": "https://filemanager.gupshup.io/1", "mime_type": "", "name": "", "caption": ""}
     sent = envelope(1, kind="media", text="", media=photo)
     with monkeypatch.context() as patched:
-        patched.setattr(MediaFetcher, "keep", refuse)
+        patched.setattr(MediaFetcher, "fetch_and_store", refuse)
         assert failed_message_ids(handler(sqs_event(sent, envelope(2)), LAMBDA_CONTEXT)) == []
         sqs = boto3.client("sqs")
         url = sqs.get_queue_url(QueueName="intake.fifo")["QueueUrl"]

@@ -180,7 +180,7 @@ def test_a_redrive_that_cannot_be_audited_is_none(
 ) -> None:
     turn = trouble.add_failed_turn()
     with monkeypatch.context() as patch:
-        patch.setattr(audit, "record", Mock(side_effect=DatabaseUnavailable()))
+        patch.setattr(audit, "add_entry", Mock(side_effect=DatabaseUnavailable()))
         assert settle("turns", turn, "redrive").status_code == 503
     assert trouble.query("SELECT state FROM turns") == [("failed",)]
     assert queue.messages == []

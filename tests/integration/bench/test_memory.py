@@ -55,7 +55,7 @@ def figures(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
     script, file = folder / "script.json", folder / "figures.json"
     script.write_text(json.dumps(_SCRIPT), "utf-8")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(temporary_database, "cluster", lambda: nullcontext(cluster))
+        patch.setattr(temporary_database, "temporary_cluster", lambda: nullcontext(cluster))
         patch.setattr(memory, "MiniLmEmbedder", lambda **_: WordEmbedder())
         patch.setattr("sys.argv", ["bench.memory", "--script", str(script), "--json", str(file)])
         memory.main()

@@ -19,7 +19,7 @@ from tests.conversation_harness import ConversationHarness
 def figures(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[dict[str, object]]:
     """On the tests' own server, which is there already."""
     file = tmp_path / "figures.json"
-    monkeypatch.setattr(temporary_database, "cluster", lambda: nullcontext(cluster))
+    monkeypatch.setattr(temporary_database, "temporary_cluster", lambda: nullcontext(cluster))
     monkeypatch.setattr(prompt_assembly, "WARM_UP", 1)
     sizes = ["--messages", "10", "40", "--rounds", "2"]
     monkeypatch.setattr("sys.argv", ["bench.prompt_assembly", *sizes, "--json", str(file)])

@@ -68,7 +68,7 @@ def test_records_are_listed_by_type_project_and_property(parlour: RunCommand, ca
 
 @pytest.mark.usefixtures("risks")
 def test_records_are_read_page_after_page(parlour: RunCommand, capsys: Output, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parlour.cli.records._PAGE", 1)
+    monkeypatch.setattr("parlour.cli.records._PAGE_SIZE", 1)
     assert parlour("records", "--json") == 0
     handles = [one["handle"] for one in json.loads(capsys.readouterr().out)]
     assert {"project/NRS", "risk/R-1", "risk/R-2", "task/T-1"} <= set(handles)

@@ -281,7 +281,7 @@ def test_nobodys_phone_is_flooded(desk: ConversationHarness) -> None:
 
 def test_a_binding_sends_only_so_many(desk: ConversationHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     configure_template(desk)
-    monkeypatch.setattr(link_codes, "MOST_OF_ALL", 4)
+    monkeypatch.setattr(link_codes, "MAX_BINDING_CODES_PER_HOUR", 4)
     for number in range(4):
         request_phone_code(desk, *start_web_session(desk), f"+9198000001{number:02}")
     with pytest.raises(Conflict, match="this agent"):

@@ -119,7 +119,7 @@ def test_numbers_taken_by_an_attempt_that_failed_are_kept_by_the_next(
     numbered = "SELECT row_id, number FROM sources ORDER BY number"
     desk.send_web(*long_talk, ASKED)
     with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="queue"):  # noqa: PT012 - patched meanwhile
-        meanwhile.setattr(turn_runner, "_converse", failing)
+        meanwhile.setattr(turn_runner, "_run_steps", failing)
         desk.run_turn()
     before = desk.query(numbered)
     assert before
@@ -168,7 +168,7 @@ def test_a_worker_that_lost_the_session_numbers_nothing(
         desk.query(f"UPDATE sessions SET lease_token = lease_token + 1 WHERE id = '{session}' RETURNING id")
         return loaded
 
-    monkeypatch.setattr(turn_runner, "_load", losing)
+    monkeypatch.setattr(turn_runner, "_load_turn", losing)
     desk.send_web(visitor, session, ASKED)
     desk.run_turn()
     assert desk.query("SELECT number FROM sources") == []

@@ -260,7 +260,7 @@ def test_a_holder_that_lets_go_between_two_looks_loses_no_wake(
     desk: ConversationHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.send_whatsapp("Hello")
-    monkeypatch.setattr(store, "take_lease", lambda *_: None)
+    monkeypatch.setattr(store, "acquire_lease", lambda *_: None)
     with pytest.raises(LeaseHeld) as held:
         desk.run_turn()
     assert held.value.retry_after == 1

@@ -213,7 +213,7 @@ def test_without_time_to_read_all_of_their_own_prompts_nothing_goes_yet(
 ) -> None:
     scene, asked = Scene(aviary), 0
     dry = aviary.forget("user", scene.talk.user, dry_run=True)
-    monkeypatch.setattr(prompt_texts, "_AT_ONCE", 1)
+    monkeypatch.setattr(prompt_texts, "_RECORD_BATCH_SIZE", 1)
     before = aviary.canaries_by_table()
     with pytest.raises(ErasureUnfinished):
         scene.forget("user", seconds_left=lambda: 7.5)
@@ -255,7 +255,7 @@ def test_what_is_written_while_it_is_looked_goes_too(aviary: ErasureFixture, mon
         talk.add_fact(NAME, told, key="identifier.account")
         return found
 
-    monkeypatch.setattr(prompt_texts.PromptRecordSearch, "look", looked)
+    monkeypatch.setattr(prompt_texts.PromptRecordSearch, "search", looked)
     aviary.forget("message", told)
     assert aviary.canaries_by_table() == {}
 
@@ -274,7 +274,7 @@ def test_what_they_say_while_they_are_forgotten_goes_too(
         if said == 1:
             scene.talk.say(f"And note {PICTURE} as a risk.", made, text_answer("Done."))
 
-    monkeypatch.setattr(execution._Erasure, "_letters", meanwhile)
+    monkeypatch.setattr(execution._Erasure, "_delete_dead_letters", meanwhile)
     told = scene.forget("user")
     assert said == 2
     assert aviary.canaries_by_table() == {}
@@ -314,7 +314,7 @@ def test_who_writes_from_the_same_number_while_they_are_forgotten_is_somebody_ne
         letters(self)
         desk.send_whatsapp("Good morning.", "meanwhile")
 
-    monkeypatch.setattr(execution._Erasure, "_letters", meanwhile)
+    monkeypatch.setattr(execution._Erasure, "_delete_dead_letters", meanwhile)
     aviary.forget("user", cast("UUID", user))
     assert aviary.canaries_by_table() == {}
     assert desk.query("SELECT body FROM messages") == [("Good morning.",)]

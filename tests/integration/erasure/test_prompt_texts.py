@@ -68,7 +68,7 @@ def test_where_not_all_records_were_looked_through_what_others_count_on_is_known
     for one in (other, talk):
         one.say(LINE, text_answer("I see what you mean by that."))
     services = ErasureDependencies(desk.database, aviary.bucket, aviary.room.files, {}, desk.clock, uuid7)
-    monkeypatch.setattr(prompt_texts, "_AT_ONCE", 1)
+    monkeypatch.setattr(prompt_texts, "_RECORD_BATCH_SIZE", 1)
     left = iter([60.0] * 3)  # their own is read, and that there is no other of theirs, and one of somebody else's
     wish = ErasureRequest(ErasureTarget("user", talk.user))
     with pytest.raises(ErasureUnfinished):

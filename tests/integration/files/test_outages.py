@@ -164,7 +164,7 @@ def test_a_statement_that_takes_too_long_is_the_files_own_doing(
     def too_slow(*_: object, **__: object) -> None:
         raise StatementTooSlow
 
-    monkeypatch.setattr(ingestion, "rewrite", too_slow)
+    monkeypatch.setattr(ingestion, "sync_rows_without_vectors", too_slow)
     for _ in range(ingestion.MAX_ATTEMPTS):
         with pytest.raises(StatementTooSlow):
             desk.run_ingestion()

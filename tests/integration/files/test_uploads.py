@@ -198,7 +198,7 @@ def test_what_is_not_taken_is_refused_before_it_is_uploaded(desk: UploadHarness,
 def test_more_than_was_said_is_thrown_away_when_it_arrives(
     desk: UploadHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uploads, "LARGEST_BYTES", 100)
+    monkeypatch.setattr(uploads, "MAX_FILE_BYTES", 100)
     started = desk.start(NewFile("a.txt", 50))
     desk.bucket.post(started.form, b"a" * 101)
     with pytest.raises(UnreadableFile):

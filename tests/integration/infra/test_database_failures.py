@@ -135,7 +135,7 @@ class TestRepeating:
     def test_for_one_that_the_server_ended_because_it_stalled(
         self, database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(postgres, "_BEGIN_AS", postgres._BEGIN.replace("= 10000", "= 50"))
+        monkeypatch.setattr(postgres, "_BEGIN", postgres._BEGIN.replace("= 10000", "= 50"))
         ours, work = uuid4(), Work(now, lambda tx: time.sleep(0.3))
         assert database.run(ours, work) == "done"
         assert (work.calls, tenants(database, ours)) == (2, 1)
@@ -341,7 +341,7 @@ class TestSilence:
     def stalled_transactions_end_at_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Else the repeated work would wait for the locks of the one that was cut off, for ten seconds."""
         assert postgres._IDLE_IN_TRANSACTION_MS < postgres._MAX_STATEMENT_MS
-        monkeypatch.setattr(postgres, "_BEGIN_AS", postgres._BEGIN.replace("= 10000", "= 100"))
+        monkeypatch.setattr(postgres, "_BEGIN", postgres._BEGIN.replace("= 10000", "= 100"))
 
     @pytest.fixture
     def behind(self, wire: Wire, database_name: str) -> Iterator[Database]:
@@ -360,7 +360,7 @@ class TestSilence:
         self, wire: Wire, behind: Database, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert postgres._BEGIN_TIMEOUT_SECONDS == 12
-        monkeypatch.setattr(postgres, "_FIRST_ANSWER_SECONDS", 1.0)
+        monkeypatch.setattr(postgres, "_BEGIN_TIMEOUT_SECONDS", 1.0)
         first = behind.run(None, lambda tx: tx.value(PID))
         wire.cut = True
         started = time.monotonic()

@@ -99,7 +99,7 @@ def test_of_two_migrators_one_builds_and_the_other_waits(
     cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A migrator that waited inside a statement would deadlock with the other's CREATE INDEX CONCURRENTLY."""
-    monkeypatch.setattr(vector_indexes, "_PAUSE", 0.05)
+    monkeypatch.setattr(vector_indexes, "_LOCK_POLL_SECONDS", 0.05)
 
     def build(_: int) -> list[str]:
         with open_connection(cluster.connection_parameters(database_name, OWNER_ROLE)) as owner:
@@ -121,6 +121,6 @@ def test_a_connection_lost_during_a_build_raises_its_own_error(
             owner.close()
             raise ZeroDivisionError
 
-        monkeypatch.setattr(vector_indexes, "_make", lose)
+        monkeypatch.setattr(vector_indexes, "_create_index", lose)
         with pytest.raises(ZeroDivisionError):
             vector_indexes.build_vector_indexes(owner, SPACES)

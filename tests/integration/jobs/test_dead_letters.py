@@ -114,7 +114,7 @@ def test_what_one_redrive_holds_no_other_takes(queues: MotoQueues) -> None:
 def test_killed_before_the_delete_a_letter_is_moved_again_and_arrives_once(
     queues: MotoQueues, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parlour.jobs.dead_letters._HIDDEN_SECONDS", 0)
+    monkeypatch.setattr("parlour.jobs.dead_letters._VISIBILITY_SECONDS", 0)
     queues.move_to_dead_letters(("priya", 1))
     with pytest.raises(QueueUnavailable):
         queues.dead_letters(FailingClient(queues.client)).redrive(1)

@@ -425,8 +425,8 @@ class TestPrompts:
         assert self.sweep_months(floor) == [april + 60 * DAY]
 
     def test_many_go_a_bounded_number_at_a_time(self, floor: SweepHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(retention, "_AT_ONCE", 2)
-        monkeypatch.setattr(retention, "_BATCHES", 2)
+        monkeypatch.setattr(retention, "_BATCH_SIZE", 2)
+        monkeypatch.setattr(retention, "_BATCHES_PER_RUN", 2)
         floor.desk.send_whatsapp("How wide is the crack?")
         floor.answer()
         (april,) = self.sweep_months(floor)

@@ -26,7 +26,7 @@ def aviary(desk: ConversationHarness, cluster: Cluster, database_name: str) -> E
 @pytest.fixture
 def old(aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch) -> SilentConversation:
     """A conversation of twelve turns of long ago, of which the newest two stay: somebody has just looked in again."""
-    monkeypatch.setattr(archive_job, "KEPT_TURNS", 2)
+    monkeypatch.setattr(archive_job, "MIN_KEPT_TURNS", 2)
     talk = SilentConversation(aviary.desk, 12)
     aviary.embed()
     aviary.desk.clock.now += archive_job.ARCHIVE_AGE + timedelta(days=1)

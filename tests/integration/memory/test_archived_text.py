@@ -150,7 +150,7 @@ def test_one_bad_conversation_keeps_no_other_from_its_archive(
             raise ValueError
         return written(messages)
 
-    monkeypatch.setattr(archive_lines, "written", failing)
+    monkeypatch.setattr(archive_lines, "to_json_lines", failing)
     run(aviary)
     assert "A good one." in lying(aviary.bucket)
     assert "A bad one." in here(aviary.desk)

@@ -20,7 +20,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         counted["begun"] += 1
         return prepare_turn(*given)
 
-    monkeypatch.setattr(prompt_builder, "begin", count)
+    monkeypatch.setattr(prompt_builder, "prepare_turn", count)
     return counted
 
 

@@ -24,7 +24,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
         found.append({*writes.texts.values()})
         keep(tx, writes)
 
-    monkeypatch.setattr(store, "keep_prompt", watched)
+    monkeypatch.setattr(store, "insert_prompt_record", watched)
     return found
 
 

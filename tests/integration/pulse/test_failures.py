@@ -191,7 +191,7 @@ def test_a_larger_budget_frees_what_waits_for_one(site: PulseHarness) -> None:
 
 
 def test_no_more_is_sent_than_the_writers_get_through(site: PulseHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sweep, "MOST", 2)
+    monkeypatch.setattr(sweep, "MAX_IN_FLIGHT", 2)
     for number in range(4):
         site.create(f"site/pier{number}", "Pier", place="the south quay")
     assert (site.sweep().sent_count, site.sweep(60).sent_count) == (2, 0)

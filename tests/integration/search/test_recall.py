@@ -61,7 +61,7 @@ def test_a_message_without_shared_words_is_found_by_its_vector(desk: Conversatio
 def test_a_message_outside_the_nearest_is_found_by_its_words(
     desk: ConversationHarness, session: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("parlour.search.recall.POOL", 1)
+    monkeypatch.setattr("parlour.search.recall.MAX_CANDIDATES", 1)
     vector = embed_query(WordEmbedder(), "Delivery 3 of gravel came at noon.")
     assert TELLING in found(desk, session, vector)
 

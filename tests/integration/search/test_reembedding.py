@@ -128,7 +128,7 @@ def test_what_is_written_into_the_old_space_meanwhile_is_moved_too(movers: Mover
 
 
 def test_it_goes_on_where_it_broke_off(movers: Movers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedding_job, "BATCH", 10)
+    monkeypatch.setattr(embedding_job, "BATCH_ROWS", 10)
     total = movers.vectors()[OLD]
     movers.start()
     left = iter([300.0, 300.0, 300.0, 10.0])

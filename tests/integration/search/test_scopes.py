@@ -228,7 +228,7 @@ def large(hall: Hall, cluster: Cluster, database_name: str, monkeypatch: pytest.
     hall.library.import_documents(
         *(DocumentDraft(f"n{number}", "Note", f"Beam {number} was set.") for number in range(300))
     )
-    monkeypatch.setattr(searching, "FEW", 50)
+    monkeypatch.setattr(searching, "MAX_EXACT_VECTORS", 50)
     with cluster.connect_as_superuser(database_name) as owner:
         vector_indexes.build_vector_indexes(owner, {"words@64": 64})
         owner.execute("VACUUM ANALYZE embeddings, context_rows")

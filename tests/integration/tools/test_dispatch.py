@@ -329,7 +329,7 @@ def test_a_worker_that_dies_at_an_overdue_call_is_waited_for_like_any_other(yard
     call_id, _ = later(yard, lookup="python:found")
     yard.conversation.clock.now += timedelta(days=1, seconds=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("parlour.tools.dispatch.effects.overdue", _die)
+        patch.setattr("parlour.tools.dispatch.effects.resolve_overdue", _die)
         with pytest.raises(ProcessKilled):
             yard.dispatch_call(call_id)
     with pytest.raises(LeaseHeld):

@@ -15,7 +15,7 @@ NOW = 1_800_000_000.0
 def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shelf = tmp_path / "shelf"
     shelf.mkdir()
-    monkeypatch.setattr(LayerZip, "shelf", shelf, raising=False)
+    monkeypatch.setattr(LayerZip, "cache_folder", shelf, raising=False)
     return shelf
 
 

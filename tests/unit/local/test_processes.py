@@ -56,7 +56,7 @@ def test_stopping_ends_what_a_child_started_even_in_a_session_of_its_own(process
 
 
 def test_one_that_will_not_leave_is_killed(processes: ProcessGroup, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("local.processes._PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("local.processes._TERMINATE_SECONDS", 0.3)
     child = processes.start("stubborn", STUBBORN, {})
     said(child.log)
     processes.stop()
