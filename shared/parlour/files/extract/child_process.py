@@ -23,11 +23,11 @@ _READERS: Mapping[str, tuple[str, str]] = {
     "docx": ("word", "extract"),
     "xlsx": ("sheets", "extract"),
     "pptx": ("slides", "extract"),
-    "html": ("page", "extract"),
-    "email": ("letter", "extract"),
+    "html": ("html", "extract"),
+    "email": ("email", "extract"),
     "csv": ("sheets", "extract_csv"),
-    "markdown": ("plain", "extract"),
-    "text": ("plain", "extract"),
+    "markdown": ("plain_text", "extract"),
+    "text": ("plain_text", "extract"),
 }
 _PACKAGE = "parlour.files.extract"
 _LARGEST_OUTPUT = 64 * 1024 * 1024
