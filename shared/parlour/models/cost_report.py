@@ -15,16 +15,15 @@ from parlour.principal import Principal
 
 MAX_DAYS = 92
 
-#: What is counted: the key of the API, and the field of `ModelUsage`.
-_COUNT_FIELDS = {
-    "calls": "calls",
-    "failed": "failed_calls",
-    "unpriced": "unpriced_calls",
-    "input_tokens": "input_tokens",
-    "cache_read_tokens": "cache_read_tokens",
-    "cache_write_tokens": "cache_write_tokens",
-    "output_tokens": "output_tokens",
-}
+_COUNT_FIELDS = (
+    "calls",
+    "failed_calls",
+    "unpriced_calls",
+    "input_tokens",
+    "cache_read_tokens",
+    "cache_write_tokens",
+    "output_tokens",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +86,7 @@ def _sums_by(usage: Sequence[ModelUsage], group_name: Callable[[ModelUsage], str
 
 def _sums(usage: Sequence[ModelUsage]) -> JsonObject:
     """Calls, tokens and cost. cache_hits: the share of what was read that came from the prompt cache, in percent."""
-    sums = {key: sum(int(getattr(one, field)) for one in usage) for key, field in _COUNT_FIELDS.items()}
+    sums = {name: sum(int(getattr(one, name)) for one in usage) for name in _COUNT_FIELDS}
     read = sums["input_tokens"] + sums["cache_read_tokens"] + sums["cache_write_tokens"]
     hits = round(100 * sums["cache_read_tokens"] / read) if read else 0
     return {**sums, "cache_hits": hits, "cost_usd": _format_usd(_total_cost(usage))}
