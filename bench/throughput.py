@@ -145,7 +145,7 @@ class Scales:
         def note(_: StatementCounts, _name: str, parameters: object = None) -> None:
             seen.append(len(str(parameters).encode()) if parameters else 0)
 
-        with mock.patch.object(StatementCounts, "note", note):
+        with mock.patch.object(StatementCounts, "add", note):
             answer = call()
         return Weighed(answer, len(seen), sum(seen))
 

@@ -41,7 +41,7 @@ def extract_facts(desk: ConversationHarness) -> None:
         for hours in ("9 to 6", "8 to 6"):
             told = NewSharedFact("team", "site-operations", "opening hours", hours)
             shared_facts.set(desk.admin, tx, told, desk.clock(), uuid7)
-    with patch.object(fact_merge, "MOST_LIVE", 3):
+    with patch.object(fact_merge, "MAX_LIVE_FACTS", 3):
         talk.say("Remember that I like mangoes. Remember that I drink jasmine tea.")
     assert talk.facts().keys() >= {"plan"}
     assert len(talk.facts()) == 3

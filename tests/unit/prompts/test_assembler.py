@@ -160,10 +160,10 @@ BIG = "word " * 12_000
     [
         ("tools", {"tools": (json.dumps({"name": "t", "description": BIG}),)}),
         ("tiers", {"tiers": [make_item(SourceKind.HUMAN, BIG)]}),
-        ("briefing", {"briefing": [replace(RECORD, text=f"{n} {SENTENCE * 60}") for n in range(40)]}),
-        ("heartbeat", {"heartbeat": BIG}),
+        ("briefing", {"briefing_candidates": [replace(RECORD, text=f"{n} {SENTENCE * 60}") for n in range(40)]}),
+        ("heartbeat", {"turn_metadata": BIG}),
         ("reminder", {"reminders": [BIG]}),
-        ("message", {"words": [make_message("u", BIG)]}),
+        ("message", {"user_messages": [make_message("u", BIG)]}),
     ],
 )
 def test_what_may_not_be_dropped_and_does_not_fit_is_refused_by_name(layer: str, more: dict[str, object]) -> None:

@@ -37,7 +37,7 @@ def test_ten_thousand_messages_cost_what_a_hundred_do(way: str, turns: int) -> N
             number,
             past_turns=tuple(past),
             summary=summed.newest,
-            awaited=summed.awaited,
+            is_summary_pending=summed.awaited,
             user_messages=[make_message(f"u{number}", asked)],
             tail_candidates=[make_item(SourceKind.RECALL, f"recalled {n} {asked}") for n in range(3)] if is_measured else (),
         )

@@ -240,7 +240,7 @@ def test_an_erased_handle_is_found_and_replaced_as_a_whole() -> None:
     (item,) = deserialize_part(PromptInputs, erase_handles(serialize_part(inputs)[0], ["document/asha-12"]))[
         0
     ].materials.briefing_candidates
-    assert [one.id for one in item.further_sources] == ["document/forgotten", "document/asha-123"]
+    assert [one.id for one in item.further_sources] == ["document/erased", "document/asha-123"]
 
 
 def test_message_hashes_name_the_text_as_it_was_said_and_as_it_was_sent() -> None:
@@ -271,32 +271,32 @@ NO_WORDS = {
     "Source.table",
     "Source.id",
     "PastTurn.id",
-    "PastTurn.withdrawn",
-    "Standing.factors",
-    "Standing.model",
-    "Standing.withheld",
-    "Print.hash",
-    "Moment.model",
-    "Moment.versions",
-    "Pinned.versions",
+    "PastTurn.withheld_ids",
+    "PromptCacheState.token_factors",
+    "PromptCacheState.model",
+    "PromptCacheState.withheld_ids",
+    "BlockFingerprint.hash",
+    "AssemblyContext.model",
+    "AssemblyContext.persona_versions",
+    "CachedBriefing.persona_versions",
 }
 
 #: Texts that are the tenant's own wherever they stand.
 TENANT = {
-    "Materials.tools",
-    "Materials.floating",
-    "Materials.about",
-    "Materials.reminders",
-    "Begun.reminders",
-    "Pinned.about",
+    "PromptMaterials.tools",
+    "PromptMaterials.floating_instructions",
+    "PromptMaterials.record_handle",
+    "PromptMaterials.reminders",
+    "PreparedTurn.reminders",
+    "CachedBriefing.record_handle",
 }
 
 #: Texts that name no source: pieces have the hashes of the items that they are made of, and what was called in a turn
 #: is erased with the whole record of its step.
-WITHOUT_SOURCE = TENANT | {"Materials.heartbeat", "Block.pieces", "PromptStepRecord.rounds"}
+WITHOUT_SOURCE = TENANT | {"PromptMaterials.turn_metadata", "Block.pieces", "PromptStepRecord.rounds"}
 
 #: Texts that name no source but are of turns, by id or by number.
-OF_TURNS = {"PastTurn.called", "Lead.recap", "Summary.text"}
+OF_TURNS = {"PastTurn.tool_messages", "CompactedHistory.recap", "Summary.text"}
 
 
 def planted(kind: Any, where: str, canaries: dict[str, str]) -> Any:
@@ -355,7 +355,7 @@ def missed(reached: Callable[[PromptRecord], set[str]]) -> set[str]:
         texts = serialize_part(part)[1]
         said = "\n".join(texts[key] for key in reached(record(part)))
         found |= {where for canary, where in canaries.items() if canary not in said}
-        assert {"Item.text", "Item.shorter", "Item.title"} <= {*canaries.values()} - found
+        assert {"Item.text", "Item.shorter_texts", "Item.title"} <= {*canaries.values()} - found
     return found
 
 
