@@ -27,12 +27,12 @@ which outlasts a deploy or a database that moves."""
 _RESUME_HINT = "{}; the progress is saved, run the same command again to continue"
 
 _DRY_RUN_TEXTS = {
-    "removed": "would be deleted",
-    "emptied": "would be redacted",
+    "deleted": "would be deleted",
+    "redacted": "would be redacted",
     "restored": "would be restored",
     "kept": "would be kept",
 }
-_RESULT_TEXTS = {"removed": "deleted", "emptied": "redacted", "restored": "restored", "kept": "kept"}
+_RESULT_TEXTS = {"deleted": "deleted", "redacted": "redacted", "restored": "restored", "kept": "kept"}
 
 
 def erase(

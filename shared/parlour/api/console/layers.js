@@ -24,30 +24,30 @@ export const REASONS = {
   duplicate: "duplicate of another candidate",
   clearance: "above the user's clearance",
   too_large: "larger than its layer's cap",
-  cut: "compacted: the recap replaces it",
+  compacted: "compacted: the recap replaces it",
 };
 
 export const CAUSES = {
   first: "first turn of the conversation",
-  focus: "the conversation is about another record now",
+  record_changed: "the conversation is about another record now",
   config: "the agent or its tools changed",
   clearance: "the user's clearance changed",
   classification: "a source was reclassified or deleted",
-  forget: "a source was erased",
-  cut: "the history was compacted",
+  erasure: "a source was erased",
+  compaction: "the history was compacted",
   deltas: "too many changes since",
   age: "it was older than 30 minutes",
   cold: "the prompt cache had expired",
   budget: "the rest of the prompt left less room",
   model: "another model was used",
-  refit: "tool results had to be shortened",
+  results_truncated: "tool results had to be shortened",
   unnamed: "unknown cause",
 };
 
 export const STAYS = {
   config: "stays until the configuration changes",
   briefing: "stays until the briefing is rebuilt",
-  until_cut: "stays until the history is compacted",
+  until_compaction: "stays until the history is compacted",
   append_only: "only grows",
   turn: "this turn only",
 };

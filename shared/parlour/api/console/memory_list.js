@@ -6,9 +6,9 @@ import { h } from "./dom.js";
 import { ago, sentence, spaced } from "./formatting.js";
 
 const CHANNELS = { web: "on the web", whatsapp: "on WhatsApp" };
-const ORIGINS = { said: "stated", extracted: "extracted from the conversation", consolidated: "consolidated from older conversations" };
+const ORIGINS = { stated: "stated", extracted: "extracted from the conversation", consolidated: "consolidated from older conversations" };
 const EDITORS = { user: "edited by the user", member: "edited by a member", key: "edited with an API key", operator: "edited by the operator" };
-const ENDS = { refined: "refined", contradicted: "contradicted", retracted: "retracted", edited: "edited", deleted: "deleted", merged: "replaced when channels were linked", crowded_out: "evicted (rarely used)" };
+const ENDS = { refined: "refined", contradicted: "contradicted", retracted: "retracted", edited: "edited", deleted: "deleted", merged: "replaced when channels were linked", evicted: "evicted (rarely used)" };
 
 /**
  * The nodes for what the API told. `edits`: whether facts may be changed; `again()`: draw it anew; `mine`: the reader is
