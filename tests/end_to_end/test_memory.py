@@ -65,7 +65,9 @@ def test_what_a_visitor_says_is_known_next_time_and_forgotten_when_told(
     assert replies[:2] == ["I see.", "I see."]
 
     facts = wait_until(lambda: extracted(world, token), "the fact", _SECONDS)
-    assert {one["key"]: (one["value"], one["origin"], [said["text"] for said in one["evidence_messages"]]) for one in facts} == {
+    assert {
+        one["key"]: (one["value"], one["origin"], [said["text"] for said in one["evidence_messages"]]) for one in facts
+    } == {
         "name": ("Brunhild Quasnitz", "said", [OPENING]),
         "about.deliveries": (VALUE, "extracted", [GATE]),
     }

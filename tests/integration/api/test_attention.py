@@ -453,7 +453,9 @@ def test_bad_input_is_refused_in_a_sentence(client: TestClient, acme: str, settl
         answer = client.post(f"/v1/attention/{kind}/{uuid4()}", json=body, headers=operator_headers(acme))
         assert answer.status_code == 422
     assert (
-        client.post(f"/v1/attention/{kind}/nobody", json={"resolution": right}, headers=operator_headers(acme)).status_code
+        client.post(
+            f"/v1/attention/{kind}/nobody", json={"resolution": right}, headers=operator_headers(acme)
+        ).status_code
         == 422
     )
 

@@ -182,7 +182,12 @@ def test_every_kind_is_listed_as_it_is_shown(client: TestClient, editor: dict[st
 
 
 def test_a_project_is_made_with_its_context_document(client: TestClient, editor: dict[str, str]) -> None:
-    body = {"type": "project", "name": "Northbank", "key": "NRS", "context_text": "Dry by May, whatever the river does."}
+    body = {
+        "type": "project",
+        "name": "Northbank",
+        "key": "NRS",
+        "context_text": "Dry by May, whatever the river does.",
+    }
     assert client.post("/v1/entities", json=body, headers=editor).status_code == 201
     found = client.get("/v1/entities?type=document&project=project/NRS", headers=editor).json()["entities"]
     assert len(found) == 1

@@ -11,7 +11,9 @@ _HOURS = {"scope": "team", "slug": "site", "key": "Opening hours", "value": "9 t
 
 
 def put(client: TestClient, status: int = 200, headers: dict[str, str] | None = None, **changes: str) -> Any:
-    answer = client.put("/v1/memory/shared-facts", json={**_HOURS, **changes}, headers=headers or operator_headers("acme"))
+    answer = client.put(
+        "/v1/memory/shared-facts", json={**_HOURS, **changes}, headers=headers or operator_headers("acme")
+    )
     assert answer.status_code == status, answer.text
     return answer.json()
 

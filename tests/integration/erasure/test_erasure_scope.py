@@ -144,9 +144,13 @@ def test_what_its_calls_did_to_records_goes_or_stays_as_the_tenant_wants(
     report = aviary.forget("message", told, keep_records=True)
     ((record, name),) = desk.query("SELECT id, name FROM entities WHERE properties->>'owner' = 'Asha'")
     assert name == "Gate"
-    assert {"table": "entities", "action": "kept", "reason": "your records are kept", "count": 1, "ids": [str(record)]} in (
-        kept := [one for one in _rows(report) if one["action"] == "kept"]
-    )
+    assert {
+        "table": "entities",
+        "action": "kept",
+        "reason": "your records are kept",
+        "count": 1,
+        "ids": [str(record)],
+    } in (kept := [one for one in _rows(report) if one["action"] == "kept"])
     assert {one["table"] for one in kept} >= {"entities", "context_rows"}
     aviary.forget("message", told)
     assert aviary.canaries_by_table() == {}

@@ -24,7 +24,8 @@ PROMPTING = {
     "agents/helper.yaml": SMALL_PACK["agents/helper.yaml"]
     + "budget: {profile: entity, layers: {history: {floor: 800}}, eviction_order: [nearest]}\n"
     + "prompt: floating\nmodes: [clarify, inform]\nreminders: [Give the date of every reading.]\n",
-    "entity_types/site.yaml": SMALL_PACK["entity_types/site.yaml"] + "  budget: {tokens: 9000, eviction_order: [recall]}\n",
+    "entity_types/site.yaml": SMALL_PACK["entity_types/site.yaml"]
+    + "  budget: {tokens: 9000, eviction_order: [recall]}\n",
 }
 """The small pack with everything that a pack may say of prompts."""
 

@@ -48,7 +48,11 @@ def rewrite(desk: ConversationHarness, change: Callable[[PromptInputs], PromptIn
 
 def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarness, talk: list[UUID]) -> None:
     told = asked(desk, explain_turn, talk[1])
-    assert (told["turn"]["number"], told["turn"]["previous_turn_id"], told["turn"]["next_turn_id"]) == (2, str(talk[0]), None)
+    assert (told["turn"]["number"], told["turn"]["previous_turn_id"], told["turn"]["next_turn_id"]) == (
+        2,
+        str(talk[0]),
+        None,
+    )
     assert [one["step"] for one in told["steps"]] == [1, 2, 3]
     budgeted = desk.query(f"SELECT tokens_by_layer FROM llm_calls WHERE turn_id = '{talk[1]}' ORDER BY step")
     for step, (by_layer,) in zip(told["steps"], budgeted, strict=True):
@@ -94,7 +98,11 @@ def test_a_miss_is_told_with_its_cause_and_its_cost(desk: ConversationHarness, t
     desk.run_turn()
     ((third,),) = desk.query("SELECT id FROM turns WHERE number = 3")
     step = asked(desk, explain_turn, third)["steps"][0]
-    assert (step["refresh_causes"][0], step["cache_miss"]["layer"], step["cache_miss"]["cause"]) == ("cold", "tools", "cold")
+    assert (step["refresh_causes"][0], step["cache_miss"]["layer"], step["cache_miss"]["cause"]) == (
+        "cold",
+        "tools",
+        "cold",
+    )
     assert step["cache_miss"]["tokens"] > 1_000
     assert float(step["cache_miss"]["cost_usd"]) > 0
     assert step["cached"] == {"blocks": 0, "tokens": 0}

@@ -125,7 +125,9 @@ def _read(desk: ConversationHarness, turn: UUID, reader: Principal) -> str:
         step: Any = explain_turn(reader, tx, turn)["steps"]
         blocks = [block for one in step[0]["segments"] for block in one["blocks"]]
         chosen = step[0]["candidates"]
-        hashes = sorted({*(word for block in blocks for word in block["text_hashes"]), *(one["text_hash"] for one in chosen)})
+        hashes = sorted(
+            {*(word for block in blocks for word in block["text_hashes"]), *(one["text_hash"] for one in chosen)}
+        )
         told = read_texts(reader, tx, turn, hashes[:100])
         assert len(hashes) <= 100
     return "\n".join([*(str(one["title"]) for one in chosen), *map(str, told.values())])

@@ -55,7 +55,9 @@ def read(desk: ConversationHarness, turn: UUID, by: Principal | None = None, lay
     for step in asked(desk, explain_turn, turn, by=by)["steps"]:
         blocks = [block for one in step["segments"] if layer in ("", one["layer"]) for block in one["blocks"]]
         chosen = [one for one in step["candidates"] if layer in ("", one["layer"])]
-        hashes = sorted({*(word for block in blocks for word in block["text_hashes"]), *(one["text_hash"] for one in chosen)})
+        hashes = sorted(
+            {*(word for block in blocks for word in block["text_hashes"]), *(one["text_hash"] for one in chosen)}
+        )
         told += [one["title"] for one in chosen]
         for first in range(0, len(hashes), 100):
             told += map(str, asked(desk, read_texts, turn, hashes[first : first + 100], by=by).values())
@@ -164,5 +166,8 @@ def test_a_turn_that_was_begun_anew_tells_of_all_its_steps(desk: ConversationHar
         assert asked(desk, rebuild_turn_prompt, turn_id, step)["is_identical"] is True
         assert asked(desk, rebuild_turn_prompt, turn_id, step, 6_000)["tokens"] > 0
     compared = asked(desk, compare_turn_prompts, turn_id, turn_id)
-    assert [(compared[side]["step"], compared[side]["restarted"]) for side in ("before", "after")] == [(1, False), (2, True)]
+    assert [(compared[side]["step"], compared[side]["restarted"]) for side in ("before", "after")] == [
+        (1, False),
+        (2, True),
+    ]
     assert asked(desk, compare_turn_prompts, turn_id, turn_id, 1)["first_change"] is None

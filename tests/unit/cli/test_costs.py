@@ -51,7 +51,13 @@ def test_days_agents_and_models_have_bars_and_tokens() -> None:
     )
     assert day.count("█") == 28
     assert before.count("█") == 14
-    for part in ("2 turns without a model", "3 calls, 4,200 tokens, 75% cached", "anthropic sonnet", "(no agent)", "<$0.0001"):
+    for part in (
+        "2 turns without a model",
+        "3 calls, 4,200 tokens, 75% cached",
+        "anthropic sonnet",
+        "(no agent)",
+        "<$0.0001",
+    ):
         assert part in text
 
 

@@ -57,7 +57,15 @@ def test_bars_are_as_long_as_their_part_of_the_longest() -> None:
 def test_a_turn_that_was_not_answered_is_shown_too() -> None:
     text = shown(
         rendering.render_turn(
-            a_turn(reply=None, model_calls=[], stage_ms={}, tokens_by_layer={}, finished_at=None, cost_usd=None, input_messages=[])
+            a_turn(
+                reply=None,
+                model_calls=[],
+                stage_ms={},
+                tokens_by_layer={},
+                finished_at=None,
+                cost_usd=None,
+                input_messages=[],
+            )
         )
     )
     assert "(no text)" in text

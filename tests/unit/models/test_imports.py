@@ -9,7 +9,8 @@ HEAVY = ("anthropic", "httpx2", "genai_prices", "pydantic", "boto3")
 
 
 @pytest.mark.parametrize(
-    "module", ["model", "model_routing", "offline", "fallback", "claude_stream", "stream_timeouts", "anthropic", "bedrock"]
+    "module",
+    ["model", "model_routing", "offline", "fallback", "claude_stream", "stream_timeouts", "anthropic", "bedrock"],
 )
 def test_no_provider_sdk_is_loaded_before_it_is_needed(module: str) -> None:
     code = f"import sys, parlour.models.{module}; print(*[name for name in {HEAVY!r} if name in sys.modules])"

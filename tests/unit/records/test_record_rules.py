@@ -69,7 +69,12 @@ def test_every_problem_of_a_record_is_told_at_once() -> None:
     with pytest.raises(InvalidRequest) as refused:
         merge_properties(RISK.properties, {}, {"severty": "high", "due": "soon", "stale_since": "now", "id": "x"})
     assert str(refused.value).count(";") >= 3
-    for word in ("did you mean 'severity'", "due: must be an ISO date", "stale_since: is reserved by Parlour", "id: is"):
+    for word in (
+        "did you mean 'severity'",
+        "due: must be an ISO date",
+        "stale_since: is reserved by Parlour",
+        "id: is",
+    ):
         assert word in str(refused.value)
 
 

@@ -4,7 +4,7 @@ import { h } from "./dom.js";
 import { sign } from "./icons.js";
 import { path } from "./formatting.js";
 
-const WITHOUT_A_RECORD = { chat_message: "conversation", file_chunk: "document", file_distillation: "document" };
+const WITHOUT_A_RECORD = { chat_message: "conversation", file_chunk: "document", file_summary: "document" };
 const LEAST = 4; // letters of a word that is marked in a preview
 const COMMON = new Set("about does from have into that their them then there they this were what when where which will with would your".split(" "));
 

@@ -19,7 +19,11 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 
 @router.get("/{record_id:uuid}/links")
 def list_links_by_id(
-    record_id: UUID, caller: Reader, type: TypeKey = None, page: PageNumber = 1, limit: Limit = 50
+    record_id: UUID,
+    caller: Reader,
+    type: TypeKey = None,
+    page: PageNumber = 1,
+    limit: Limit = 50,  # noqa: A002
 ) -> JsonObject:
     """One page of what a record is linked to, either way, the active first: each with its relations and directions."""
     return _links_json(caller, record_id, type, page, limit)
@@ -27,7 +31,12 @@ def list_links_by_id(
 
 @router.get("/{type_key}/{key}/links")
 def list_links(
-    type_key: str, key: str, caller: Reader, type: TypeKey = None, page: PageNumber = 1, limit: Limit = 50
+    type_key: str,
+    key: str,
+    caller: Reader,
+    type: TypeKey = None,
+    page: PageNumber = 1,
+    limit: Limit = 50,  # noqa: A002
 ) -> JsonObject:
     """The same for a record named by its handle."""
     return _links_json(caller, f"{type_key}/{key}", type, page, limit)
