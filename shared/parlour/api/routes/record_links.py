@@ -21,9 +21,9 @@ Limit = Annotated[int, Query(ge=1, le=100)]
 def list_links_by_id(
     record_id: UUID,
     caller: Reader,
-    type: TypeKey = None,
+    type: TypeKey = None,  # noqa: A002 - the word for it
     page: PageNumber = 1,
-    limit: Limit = 50,  # noqa: A002
+    limit: Limit = 50,
 ) -> JsonObject:
     """One page of what a record is linked to, either way, the active first: each with its relations and directions."""
     return _links_json(caller, record_id, type, page, limit)
@@ -34,9 +34,9 @@ def list_links(
     type_key: str,
     key: str,
     caller: Reader,
-    type: TypeKey = None,
+    type: TypeKey = None,  # noqa: A002 - the word for it
     page: PageNumber = 1,
-    limit: Limit = 50,  # noqa: A002
+    limit: Limit = 50,
 ) -> JsonObject:
     """The same for a record named by its handle."""
     return _links_json(caller, f"{type_key}/{key}", type, page, limit)
@@ -50,8 +50,8 @@ def _links_json(caller: Caller, ref: UUID | str, type_filter: str | None, page_n
     types: list[Json] = [{"type": one.key, "name": one.name, "total": one.total} for one in page.linked.types]
     links: list[Json] = [_link_json(one) for one in page.linked.records]
     return {
-        "record": page.linked.handle, "name": page.linked.name, "types": types, "links": links, "page": page.page_number,
-        "pages": page.page_count,
+        "record": page.linked.handle, "name": page.linked.name, "types": types, "links": links,
+        "page": page.page_number, "pages": page.page_count,
     }  # fmt: skip
 
 
