@@ -106,9 +106,7 @@ def apply(
     rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["counts"].items()]
     terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
     if done["not_in_pack"]:
-        terminal.print_line(
-            f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}. To delete: parlour documents delete HANDLE"
-        )
+        terminal.print_line(f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}")
     terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
 
 

@@ -28,7 +28,7 @@ def test_what_it_says_is_kept_and_what_it_is_at_is_passed_on(tmp_path: Path) -> 
 
 def test_a_failure_is_told_by_the_line_that_says_why(tmp_path: Path) -> None:
     text = "print('Error: no such bucket'); print('see the documentation'); raise SystemExit(1)"
-    with pytest.raises(StackError, match=r"failed: Error: no such bucket \(all of it: .*log\)"):
+    with pytest.raises(StackError, match=r"failed: Error: no such bucket \(full log: .*log\)"):
         run_command(python(text), ENVIRONMENT, tmp_path / "log", lambda _: None)
 
 

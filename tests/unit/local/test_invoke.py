@@ -21,7 +21,7 @@ def test_a_missing_event_is_answered_with_those_there_are(tmp_path: Path) -> Non
 def test_an_event_that_is_no_json_is_named_with_the_place(tmp_path: Path) -> None:
     file = tmp_path / "event.json"
     file.write_text('{"a": }')
-    with pytest.raises(StackError, match=r"event\.json is no JSON: .*line 1 column 7"):
+    with pytest.raises(StackError, match=r"event\.json is not valid JSON: .*line 1 column 7"):
         invoke.invoke_function("receiver", str(file), tmp_path)
 
 

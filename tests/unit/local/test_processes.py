@@ -72,7 +72,7 @@ def test_a_child_that_ends_by_itself_is_noticed(processes: ProcessGroup) -> None
 
 def test_a_child_that_cannot_start_is_told_in_one_line_with_its_last_words(processes: ProcessGroup) -> None:
     child = processes.start("phone", [sys.executable, "-c", "raise SystemExit('the port is taken')"], {})
-    with pytest.raises(StackError, match="phone stopped at once: the port is taken"):
+    with pytest.raises(StackError, match="phone stopped during start-up: the port is taken"):
         processes.wait_until_ready(child, lambda: False, 10)
 
 

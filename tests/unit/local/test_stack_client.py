@@ -59,5 +59,5 @@ def test_a_sample_event_can_come_from_another_phone_with_another_text() -> None:
 
 
 def test_what_does_not_come_is_named() -> None:
-    with pytest.raises(StackError, match="the reply did not come within 0 s"):
+    with pytest.raises(StackError, match="the reply did not arrive within 0 s"):
         wait_until(lambda: None, "the reply", 0.1)
