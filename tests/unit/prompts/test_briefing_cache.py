@@ -25,15 +25,15 @@ def test_there_is_none_before_the_first() -> None:
 @pytest.mark.parametrize(
     ("change", "cause"),
     [
-        ({"about": "task/T-2"}, "record_changed"),
-        ({"versions": {"agent": 2}}, "config"),
+        ({"record_handle": "task/T-2"}, "record_changed"),
+        ({"persona_versions": {"agent": 2}}, "config"),
         ({"clearance": 0}, "clearance"),
         ({"clearance": 2}, "clearance"),
-        ({"reclassified": True}, "classification"),
-        ({"forgotten": True}, "erasure"),
-        ({"was_cut": True}, "compaction"),
+        ({"has_restricted_source": True}, "classification"),
+        ({"has_erased_source": True}, "erasure"),
+        ({"is_compacted": True}, "compaction"),
         ({"delta_tokens": 301}, "deltas"),
-        ({"last_asked": None}, "cold"),
+        ({"last_asked_at": None}, "cold"),
         ({"at": NOW + timedelta(minutes=5, seconds=1)}, "cold"),
     ],
 )

@@ -62,8 +62,8 @@ def make_material(**more: object) -> SourceMaterial:
     known: dict[str, object] = {
         "counts": [make_count("open", 3), make_count("done", 2)],
         "changes": [make_change(1)],
-        "linked": make_linked_records("T-1"),
-        "linked_rows": {"task/T-1": f"entities/{make_uuid(50)}"},
+        "linked_records": make_linked_records("T-1"),
+        "linked_ids_by_handle": {"task/T-1": f"entities/{make_uuid(50)}"},
         "rows": [
             make_row(2, "The crack at C4 is 0.35 mm wide.", 1, page=12),
             make_row(3, "A report about the slab.", 1, is_short=True),
