@@ -6,6 +6,9 @@ import pytest
 
 from parlour.infra.postgres import Database
 from tests.conversation_harness import ConversationHarness, open_conversation_harness
+from tests.integration.knowledge_tenant import library, other_library
+
+__all__ = ["library", "other_library"]
 
 
 @pytest.fixture

@@ -185,28 +185,28 @@ class TestReplies:
     def woken_replies(self, floor: SweepHarness) -> list[UUID]:
         return [outbox.parse_wakeup(message.body)[1] for message in floor.desk.outbox.sent.values()]
 
-    def test_the_redelivered_wake_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
+    def test_the_redelivered_wake_sends_it(self, floor: SweepHarness, unsent_reply: UUID) -> None:
         floor.desk.run_turn()
-        assert self.woken_replies(floor) == [unsent]
+        assert self.woken_replies(floor) == [unsent_reply]
 
-    def test_the_duplicate_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
+    def test_the_duplicate_sends_it(self, floor: SweepHarness, unsent_reply: UUID) -> None:
         assert floor.desk.send_whatsapp("How wide is the crack?") == "duplicate"
         floor.desk.run_turn()
-        assert self.woken_replies(floor) == [unsent]
+        assert self.woken_replies(floor) == [unsent_reply]
 
-    def test_the_sweep_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
+    def test_the_sweep_sends_it(self, floor: SweepHarness, unsent_reply: UUID) -> None:
         assert floor.sweep().woken_count == 1
-        assert self.woken_replies(floor) == [unsent]
+        assert self.woken_replies(floor) == [unsent_reply]
         assert floor.due_times()["outbox"] - floor.desk.clock.now > SWEEP_DELAY - MINUTE
 
-    def test_one_that_a_sender_died_with_is_woken_and_becomes_unknown(self, floor: SweepHarness, unsent: UUID) -> None:
+    def test_one_that_a_sender_died_with_is_woken_and_becomes_unknown(self, floor: SweepHarness, unsent_reply: UUID) -> None:
         floor.desk.query("UPDATE outbox SET state = 'sending', attempts = 1 RETURNING 1")
         assert floor.sweep().woken_count == 1
-        assert self.woken_replies(floor) == [unsent]
+        assert self.woken_replies(floor) == [unsent_reply]
 
     @pytest.mark.parametrize("state", ["sent", "delivered", "read", "failed", "unknown", "held"])
     def test_one_that_is_through_or_a_persons_matter_is_settled(
-        self, floor: SweepHarness, unsent: UUID, state: str
+        self, floor: SweepHarness, unsent_reply: UUID, state: str
     ) -> None:
         floor.desk.query(f"UPDATE outbox SET state = '{state}' RETURNING 1")
         assert floor.sweep() == SweepResult(0, 1, 0, has_more=False)
@@ -236,21 +236,21 @@ class TestLongCalls:
     def woken_calls(self, floor: SweepHarness) -> list[str]:
         return [str(message.body["tool_call_id"]) for message in floor.desk.tools.sent.values()]
 
-    def test_the_redelivered_wake_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
+    def test_the_redelivered_wake_dispatches_it(self, floor: SweepHarness, waiting_call: UUID) -> None:
         floor.answer("Working on it.")
-        assert self.woken_calls(floor) == [str(waiting)]
+        assert self.woken_calls(floor) == [str(waiting_call)]
 
-    def test_the_duplicate_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
+    def test_the_duplicate_dispatches_it(self, floor: SweepHarness, waiting_call: UUID) -> None:
         assert floor.desk.send_whatsapp("Render the model, please") == "duplicate"
         floor.answer("Working on it.")
-        assert self.woken_calls(floor) == [str(waiting)]
+        assert self.woken_calls(floor) == [str(waiting_call)]
 
-    def test_the_sweep_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
+    def test_the_sweep_dispatches_it(self, floor: SweepHarness, waiting_call: UUID) -> None:
         assert floor.sweep().woken_count == 2  # and the turn that was broken off
-        assert self.woken_calls(floor) == [str(waiting)]
+        assert self.woken_calls(floor) == [str(waiting_call)]
 
     def test_one_that_somebody_is_at_is_left_alone_until_their_time_is_over(
-        self, floor: SweepHarness, waiting: UUID
+        self, floor: SweepHarness, waiting_call: UUID
     ) -> None:
         until = floor.desk.clock.now + SWEEP_DELAY + 5 * MINUTE
         floor.desk.query(f"UPDATE tool_calls SET state = 'running', run_until = '{until.isoformat()}' RETURNING 1")
@@ -260,9 +260,9 @@ class TestLongCalls:
         floor.sweep(2 * MINUTE)
         assert self.woken_calls(floor) == []
         floor.sweep(4 * MINUTE)
-        assert self.woken_calls(floor) == [str(waiting)]
+        assert self.woken_calls(floor) == [str(waiting_call)]
 
-    def test_one_that_has_ended_is_settled(self, floor: SweepHarness, waiting: UUID) -> None:
+    def test_one_that_has_ended_is_settled(self, floor: SweepHarness, waiting_call: UUID) -> None:
         floor.desk.query("UPDATE tool_calls SET state = 'unknown', finished_at = now() RETURNING 1")
         floor.sweep()
         assert "tool_call" not in floor.due_times()
