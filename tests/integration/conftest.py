@@ -12,6 +12,6 @@ __all__ = ["library", "other_library"]
 
 
 @pytest.fixture
-def desk(database: Database, now: datetime) -> ConversationHarness:
+def conversation(database: Database, now: datetime) -> ConversationHarness:
     """The example's site desk on this test's own database."""
     return open_conversation_harness(database, now)

@@ -40,8 +40,8 @@ def extraction_answer(*facts: JsonObject, episodes: Sequence[tuple[str, Sequence
 class ExtractionConversation(WebConversation):
     """A visitor's, with what is known of them."""
 
-    def __init__(self, desk: ConversationHarness) -> None:
-        super().__init__(desk)
+    def __init__(self, conversation: ConversationHarness) -> None:
+        super().__init__(conversation)
         self.reader = ScriptedModel()
 
     @property
@@ -89,7 +89,9 @@ class ExtractionConversation(WebConversation):
         )
 
     def episodes(self) -> list[tuple[object, ...]]:
-        return self.desk.query(f"SELECT text, merged_count FROM episodes WHERE session_id = '{self.session}' ORDER BY id")
+        return self.desk.query(
+            f"SELECT text, merged_count FROM episodes WHERE session_id = '{self.session}' ORDER BY id"
+        )
 
     def last_prompt(self) -> str:
         """What the reader was given last."""
