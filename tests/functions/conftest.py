@@ -1,5 +1,5 @@
 """Fixtures that the functions' tests share with the rooms'."""
 
-from tests.integration.conftest import desk
+from tests.integration.conftest import conversation
 
-__all__ = ["desk"]
+__all__ = ["conversation"]

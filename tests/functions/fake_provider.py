@@ -26,7 +26,7 @@ class FakeProvider:
 
 
 @pytest.fixture
-def provider() -> Iterator[FakeProvider]:
+def fake_provider() -> Iterator[FakeProvider]:
     reported: list[JsonObject] = []
     played = SimulatedPhone(reported.append, lambda: datetime.now(UTC), lambda _: None)
     behaviour = NextResponse()

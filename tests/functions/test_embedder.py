@@ -61,7 +61,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Served:
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: ConversationHarness, database_name: str, served: Served, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster,
+    conversation: ConversationHarness,
+    database_name: str,
+    served: Served,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Handler]:
     """The function in its deployment, with a second model that asks for a key and is the tenant's."""
     del served
@@ -81,7 +85,7 @@ def handler(
             embedding_models=further,
             embedding_secret="embedding",
         )
-        desk.query("UPDATE tenants SET embedding_space = 'mini@3' RETURNING slug")
+        conversation.query("UPDATE tenants SET embedding_space = 'mini@3' RETURNING slug")
         _forget()
         yield load_handler("embedder")
         _forget()
@@ -98,45 +102,45 @@ def _time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(LAMBDA_CONTEXT), "get_remaining_time_in_millis", lambda _: 300_000)
 
 
-def write(desk: ConversationHarness, text: str) -> None:
-    now = desk.clock()
-    with desk.database.transaction(desk.tenant_id) as tx:
+def write(conversation: ConversationHarness, text: str) -> None:
+    now = conversation.clock()
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         draft = RowDraft("delta", 0, "Delta", text, 0, {})
         add_rows(tx, [(uuid7(now), RowOwner(None, None), draft)], now, is_pending=True)
-        scheduling.schedule_embedding(tx, desk.tenant_id, now)
+        scheduling.schedule_embedding(tx, conversation.tenant_id, now)
 
 
-def vectors(desk: ConversationHarness) -> list[tuple[object, ...]]:
-    return desk.query(
+def vectors(conversation: ConversationHarness) -> list[tuple[object, ...]]:
+    return conversation.query(
         "SELECT r.content, e.space, e.vector::text FROM context_rows r JOIN embeddings e ON e.row_id = r.id"
         " WHERE r.kind = 'delta'"
     )
 
 
-def nudge(desk: ConversationHarness) -> dict[str, Any]:
-    event = sqs_event({"tenant_id": str(desk.tenant_id)})
+def nudge(conversation: ConversationHarness) -> dict[str, Any]:
+    event = sqs_event({"tenant_id": str(conversation.tenant_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event
 
 
 def test_a_nudge_has_the_tenants_rows_embedded_in_its_own_space_with_its_models_key(
-    handler: Handler, desk: ConversationHarness, served: Served
+    handler: Handler, conversation: ConversationHarness, served: Served
 ) -> None:
-    write(desk, "The crack is wider.")
-    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == []
+    write(conversation, "The crack is wider.")
+    assert failed_message_ids(handler(nudge(conversation), LAMBDA_CONTEXT)) == []
     assert served.asked == [(f"Bearer {SECRET}", ["The crack is wider."])]
-    assert vectors(desk) == [("The crack is wider.", "mini@3", "[1,0.5,0.25]")]
+    assert vectors(conversation) == [("The crack is wider.", "mini@3", "[1,0.5,0.25]")]
 
 
 def test_where_no_schedule_looks_every_minute_the_pulses_that_are_due_soon_are_woken(
-    handler: Handler, desk: ConversationHarness
+    handler: Handler, conversation: ConversationHarness
 ) -> None:
     soon = datetime.now(UTC) + timedelta(seconds=40)
-    desk.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
-    with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.schedule(tx, "pulse", uuid7(desk.clock()), soon)
-    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == []
+    conversation.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        work_due.schedule(tx, "pulse", uuid7(conversation.clock()), soon)
+    assert failed_message_ids(handler(nudge(conversation), LAMBDA_CONTEXT)) == []
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName="pulse_wakeups")["QueueUrl"]
     name: Literal["ApproximateNumberOfMessagesDelayed"] = "ApproximateNumberOfMessagesDelayed"
@@ -144,22 +148,22 @@ def test_where_no_schedule_looks_every_minute_the_pulses_that_are_due_soon_are_w
 
 
 def test_one_that_the_model_did_not_answer_comes_again(
-    handler: Handler, desk: ConversationHarness, served: Served
+    handler: Handler, conversation: ConversationHarness, served: Served
 ) -> None:
-    write(desk, "Once more.")
+    write(conversation, "Once more.")
     served.status = 503
-    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(nudge(conversation), LAMBDA_CONTEXT)) == ["id-0"]
     served.status = 200
-    assert failed_message_ids(handler(nudge(desk), LAMBDA_CONTEXT)) == []
-    assert len(vectors(desk)) == 1
+    assert failed_message_ids(handler(nudge(conversation), LAMBDA_CONTEXT)) == []
+    assert len(vectors(conversation)) == 1
 
 
 def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(
-    handler: Handler, desk: ConversationHarness
+    handler: Handler, conversation: ConversationHarness
 ) -> None:
     event = json.loads((EVENTS / "embedder_pending.json").read_text("utf-8"))
     assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == []
-    assert desk.query("SELECT id FROM work_due WHERE kind = 'embedding'") == []
+    assert conversation.query("SELECT id FROM work_due WHERE kind = 'embedding'") == []
 
 
 def test_nonsense_is_left_for_the_dead_letters(handler: Handler) -> None:

@@ -42,10 +42,10 @@ CONTEXT = LongContext()
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, conversation: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Handler]:
     """The function in its deployment, without a model's key."""
-    del desk
+    del conversation
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         key = json.dumps({"anthropic_api_key": ""})
@@ -72,33 +72,35 @@ def _forget() -> None:
         one.cache_clear()
 
 
-def order(desk: ConversationHarness, kind: str, work_id: UUID) -> dict[str, Any]:
-    event = sqs_event({"tenant_id": str(desk.tenant_id), "kind": kind, "target_id": str(work_id)})
+def order(conversation: ConversationHarness, kind: str, work_id: UUID) -> dict[str, Any]:
+    event = sqs_event({"tenant_id": str(conversation.tenant_id), "kind": kind, "target_id": str(work_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event
 
 
-def test_a_session_that_is_due_is_looked_through(handler: Handler, desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_a_session_that_is_due_is_looked_through(handler: Handler, conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     talk.say("I live in Pune.")
-    desk.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'extraction' RETURNING 1")
-    assert failed_message_ids(handler(order(desk, "extraction", talk.session), CONTEXT)) == []
+    conversation.query(f"UPDATE work_due SET due_at = '{datetime.now(UTC)}' WHERE kind = 'extraction' RETURNING 1")
+    assert failed_message_ids(handler(order(conversation, "extraction", talk.session), CONTEXT)) == []
     assert talk.due_rows() == []
-    assert desk.query("SELECT extraction_cursor FROM session_memory_state") == [(1,)]
+    assert conversation.query("SELECT extraction_cursor FROM session_memory_state") == [(1,)]
 
 
 @pytest.mark.parametrize("kind", MEMORY_JOB_KINDS)
-def test_an_order_for_what_is_not_there_harms_nothing(handler: Handler, desk: ConversationHarness, kind: str) -> None:
-    assert failed_message_ids(handler(order(desk, kind, uuid4()), CONTEXT)) == []
+def test_an_order_for_what_is_not_there_harms_nothing(
+    handler: Handler, conversation: ConversationHarness, kind: str
+) -> None:
+    assert failed_message_ids(handler(order(conversation, kind, uuid4()), CONTEXT)) == []
 
 
 def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(
-    handler: Handler, desk: ConversationHarness
+    handler: Handler, conversation: ConversationHarness
 ) -> None:
     event = json.loads((EVENTS / "memory_extractor_job.json").read_text("utf-8"))
     assert failed_message_ids(handler(event, CONTEXT)) == []
-    assert desk.query("SELECT count(*) FROM facts") == [(0,)]
+    assert conversation.query("SELECT count(*) FROM facts") == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -111,9 +113,9 @@ def test_nonsense_is_left_for_the_dead_letters(handler: Handler, body: dict[str,
 
 
 def test_a_database_that_is_away_leaves_the_message_on_the_queue(
-    handler: Handler, desk: ConversationHarness, cluster: Cluster, database_name: str
+    handler: Handler, conversation: ConversationHarness, cluster: Cluster, database_name: str
 ) -> None:
-    talk = ExtractionConversation(desk)
+    talk = ExtractionConversation(conversation)
     talk.say("I live in Pune.")
     cluster.drop(database_name)
-    assert failed_message_ids(handler(order(desk, "extraction", talk.session), CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(order(conversation, "extraction", talk.session), CONTEXT)) == ["id-0"]

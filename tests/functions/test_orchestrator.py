@@ -26,10 +26,10 @@ from tests.functions.deployed_function import (
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, conversation: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Handler]:
     """The function in its deployment: no model key, and an embeddings endpoint that is away."""
-    del desk
+    del conversation
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         key = json.dumps({"anthropic_api_key": ""})
@@ -53,28 +53,28 @@ def _forget() -> None:
     clients.build_shorten_visibility.cache_clear()
 
 
-def wake(desk: ConversationHarness) -> dict[str, Any]:
-    return sqs_event(desk.list_wakes()[-1].to_queue_message("x").body)
+def wake(conversation: ConversationHarness) -> dict[str, Any]:
+    return sqs_event(conversation.list_wakes()[-1].to_queue_message("x").body)
 
 
 def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(
-    handler: Handler, desk: ConversationHarness
+    handler: Handler, conversation: ConversationHarness
 ) -> None:
-    desk.send_whatsapp("How wide is the crack at C4?")
-    assert failed_message_ids(handler(wake(desk), LAMBDA_CONTEXT)) == []
-    ((body, state),) = desk.query(
+    conversation.send_whatsapp("How wide is the crack at C4?")
+    assert failed_message_ids(handler(wake(conversation), LAMBDA_CONTEXT)) == []
+    ((body, state),) = conversation.query(
         "SELECT m.body, o.state FROM messages m JOIN outbox o ON o.message_id = m.id WHERE m.direction = 'outbound'"
     )
     assert str(body).startswith("Offline model")
     assert state == "pending"
-    assert desk.query("SELECT count(*) > 0 FROM citations") == [(True,)]
+    assert conversation.query("SELECT count(*) > 0 FROM citations") == [(True,)]
 
 
-def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, desk: ConversationHarness) -> None:
-    desk.send_whatsapp("How wide is the crack at C4?")
-    desk.query("UPDATE sessions SET lease_until = '2099-01-01' RETURNING 1")
-    assert failed_message_ids(handler(wake(desk), LAMBDA_CONTEXT)) == ["id-0"]
-    assert desk.query("SELECT count(*) FROM turns") == [(0,)]
+def test_a_held_session_comes_again_and_nothing_is_written(handler: Handler, conversation: ConversationHarness) -> None:
+    conversation.send_whatsapp("How wide is the crack at C4?")
+    conversation.query("UPDATE sessions SET lease_until = '2099-01-01' RETURNING 1")
+    assert failed_message_ids(handler(wake(conversation), LAMBDA_CONTEXT)) == ["id-0"]
+    assert conversation.query("SELECT count(*) FROM turns") == [(0,)]
 
 
 def test_a_wake_that_is_none_goes_to_the_dead_letters(handler: Handler) -> None:

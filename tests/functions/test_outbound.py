@@ -18,9 +18,9 @@ from local.database import APP_ROLE, Cluster
 from parlour.bootstrap import clients
 from parlour.bootstrap.outbound import build_outbound
 from tests.functions.deployed_function import LAMBDA_CONTEXT
-from tests.integration.channels.conftest import OutboxHarness, desk, open_desk
+from tests.integration.channels.conftest import OutboxHarness, open_outbox_harness, outbox_harness
 
-__all__ = ["desk", "open_desk"]
+__all__ = ["open_outbox_harness", "outbox_harness"]
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,15 +110,15 @@ def a_batch(*bodies: object) -> dict[str, Any]:
     }
 
 
-def wake(desk: OutboxHarness, text: str) -> dict[str, str]:
-    desk.add_inbound(datetime.now(UTC))
-    return {"tenant_id": str(desk.principal.tenant_id), "outbox_id": str(desk.add_reply(text))}
+def wake(outbox_harness: OutboxHarness, text: str) -> dict[str, str]:
+    outbox_harness.add_inbound(datetime.now(UTC))
+    return {"tenant_id": str(outbox_harness.principal.tenant_id), "outbox_id": str(outbox_harness.add_reply(text))}
 
 
 def test_replies_reach_the_provider_with_the_tenants_key_in_order(
-    handler: Handler, provider: Provider, desk: OutboxHarness
+    handler: Handler, provider: Provider, outbox_harness: OutboxHarness
 ) -> None:
-    batch = a_batch(wake(desk, "Poured on **Tuesday**."), wake(desk, "Anything else?"))
+    batch = a_batch(wake(outbox_harness, "Poured on **Tuesday**."), wake(outbox_harness, "Anything else?"))
 
     assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": []}
     assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": []}
@@ -129,9 +129,9 @@ def test_replies_reach_the_provider_with_the_tenants_key_in_order(
 
 
 def test_a_busy_provider_brings_the_message_and_what_comes_after_it_again(
-    handler: Handler, provider: Provider, desk: OutboxHarness
+    handler: Handler, provider: Provider, outbox_harness: OutboxHarness
 ) -> None:
-    batch = a_batch(wake(desk, "first"), wake(desk, "second"))
+    batch = a_batch(wake(outbox_harness, "first"), wake(outbox_harness, "second"))
     provider.status = 503
 
     assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}, {"itemIdentifier": "m2"}]}
@@ -143,10 +143,10 @@ def test_a_busy_provider_brings_the_message_and_what_comes_after_it_again(
 
 
 def test_a_refused_key_leaves_no_dead_letter_and_a_wake_up_for_later(
-    handler: Handler, provider: Provider, desk: OutboxHarness
+    handler: Handler, provider: Provider, outbox_harness: OutboxHarness
 ) -> None:
-    body, sqs = wake(desk, "waits for its key"), boto3.client("sqs")
-    desk.query("UPDATE outbox SET created_at = now() RETURNING id")
+    body, sqs = wake(outbox_harness, "waits for its key"), boto3.client("sqs")
+    outbox_harness.query("UPDATE outbox SET created_at = now() RETURNING id")
     provider.status = 401
 
     assert handler(a_batch(body), LAMBDA_CONTEXT) == {"batchItemFailures": []}
@@ -167,9 +167,9 @@ def test_the_sample_event_of_a_row_that_is_not_here_is_done_with(handler: Handle
 
 
 def test_a_message_that_is_no_wake_up_goes_to_the_dead_letters_alone(
-    handler: Handler, provider: Provider, desk: OutboxHarness
+    handler: Handler, provider: Provider, outbox_harness: OutboxHarness
 ) -> None:
-    batch = a_batch({"hello": "world"}, wake(desk, "still sent"))
+    batch = a_batch({"hello": "world"}, wake(outbox_harness, "still sent"))
 
     assert handler(batch, LAMBDA_CONTEXT) == {"batchItemFailures": [{"itemIdentifier": "m1"}]}
     assert [text for _, text in provider.received] == ["still sent"]

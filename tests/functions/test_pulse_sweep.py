@@ -34,9 +34,9 @@ EVENTS = Path(__file__).parents[2] / "events"
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, conversation: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Handler]:
-    del desk
+    del conversation
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         secret = store_database_secret(cluster, database_name)
@@ -76,14 +76,16 @@ def later(name: str) -> str:
 
 
 @pytest.fixture
-def plan(desk: ConversationHarness) -> UUID:
+def plan(conversation: ConversationHarness) -> UUID:
     """The only record whose Pulse is due; it was made long ago, by the real clock."""
-    desk.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
-    with desk.database.transaction(desk.admin) as tx:
-        return crud.create_record(desk.admin, tx, RecordInput("plan", "Shoring"), desk.clock(), uuid7).id
+    conversation.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
+    with conversation.database.transaction(conversation.admin) as tx:
+        return crud.create_record(
+            conversation.admin, tx, RecordInput("plan", "Shoring"), conversation.clock(), uuid7
+        ).id
 
 
-def test_the_schedule_sends_what_is_due_once(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
+def test_the_schedule_sends_what_is_due_once(handler: Handler, conversation: ConversationHarness, plan: UUID) -> None:
     assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT) == {
         "sent": 1,
         "waiting": 0,
@@ -91,33 +93,35 @@ def test_the_schedule_sends_what_is_due_once(handler: Handler, desk: Conversatio
         "left": False,
     }
     assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 0
-    assert on_queue("pulse") == [{"tenant_id": str(desk.tenant_id), "entity_id": str(plan)}]
+    assert on_queue("pulse") == [{"tenant_id": str(conversation.tenant_id), "entity_id": str(plan)}]
 
 
 def test_a_wake_up_does_so_for_its_tenant_and_has_the_next_one_looked_at_in_its_time(
-    handler: Handler, desk: ConversationHarness, plan: UUID
+    handler: Handler, conversation: ConversationHarness, plan: UUID
 ) -> None:
     soon = datetime.now(UTC) + timedelta(minutes=2)
-    with desk.database.transaction(desk.admin) as tx:
-        other = crud.create_record(desk.admin, tx, RecordInput("plan", "Lifts"), desk.clock(), uuid7).id
+    with conversation.database.transaction(conversation.admin) as tx:
+        other = crud.create_record(conversation.admin, tx, RecordInput("plan", "Lifts"), conversation.clock(), uuid7).id
         work_due.schedule(tx, "pulse", other, soon)
-    assert failed_message_ids(handler(sqs_event({"tenant_id": str(desk.tenant_id)}), LAMBDA_CONTEXT)) == []
+    assert failed_message_ids(handler(sqs_event({"tenant_id": str(conversation.tenant_id)}), LAMBDA_CONTEXT)) == []
     assert [one["entity_id"] for one in on_queue("pulse")] == [str(plan)]
     assert later("pulse_wakeups") == "1"
 
 
-def test_a_wake_up_with_nothing_to_do_soon_is_the_last(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
+def test_a_wake_up_with_nothing_to_do_soon_is_the_last(
+    handler: Handler, conversation: ConversationHarness, plan: UUID
+) -> None:
     tomorrow = datetime.now(UTC) + timedelta(hours=20)
-    desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "pulse", plan, tomorrow))
-    assert failed_message_ids(handler(sqs_event({"tenant_id": str(desk.tenant_id)}), LAMBDA_CONTEXT)) == []
+    conversation.database.run(conversation.tenant_id, lambda tx: work_due.schedule(tx, "pulse", plan, tomorrow))
+    assert failed_message_ids(handler(sqs_event({"tenant_id": str(conversation.tenant_id)}), LAMBDA_CONTEXT)) == []
     assert (on_queue("pulse"), later("pulse_wakeups")) == ([], "0")
 
 
 def test_a_wake_up_for_a_tenant_that_is_not_there_and_nonsense_harm_nobody(
-    handler: Handler, desk: ConversationHarness, plan: UUID
+    handler: Handler, conversation: ConversationHarness, plan: UUID
 ) -> None:
     assert failed_message_ids(handler(an_event("pulse_sweep_wakeup"), LAMBDA_CONTEXT)) == []
-    event = sqs_event({"tenant_id": "x"}, {"tenant_id": str(desk.tenant_id)})
+    event = sqs_event({"tenant_id": "x"}, {"tenant_id": str(conversation.tenant_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == ["id-0"]
@@ -125,10 +129,10 @@ def test_a_wake_up_for_a_tenant_that_is_not_there_and_nonsense_harm_nobody(
 
 
 def test_who_asks_for_a_refresh_is_served_by_the_next_sweep_should_the_message_get_lost(
-    handler: Handler, desk: ConversationHarness, plan: UUID
+    handler: Handler, conversation: ConversationHarness, plan: UUID
 ) -> None:
     tomorrow = datetime.now(UTC) + timedelta(hours=20)
-    with desk.database.transaction(desk.admin) as tx:
+    with conversation.database.transaction(conversation.admin) as tx:
         work_due.schedule(tx, "pulse", plan, tomorrow)
-        staleness.request_refresh(tx, plan, desk.clock())
+        staleness.request_refresh(tx, plan, conversation.clock())
     assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 1

@@ -32,10 +32,10 @@ EVENTS = Path(__file__).parents[2] / "events"
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, conversation: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Handler]:
     """The function in its deployment, without a model's key."""
-    del desk
+    del conversation
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         key = json.dumps({"anthropic_api_key": ""})
@@ -55,45 +55,45 @@ def _forget() -> None:
 
 
 @pytest.fixture
-def plan(desk: ConversationHarness) -> UUID:
+def plan(conversation: ConversationHarness) -> UUID:
     """A record whose Pulse somebody wants now."""
-    with desk.database.transaction(desk.admin) as tx:
+    with conversation.database.transaction(conversation.admin) as tx:
         new = RecordInput("plan", "Shoring", properties={"state": "active"})
-        made = crud.create_record(desk.admin, tx, new, desk.clock(), uuid7).id
-        staleness.request_refresh(tx, made, desk.clock())
+        made = crud.create_record(conversation.admin, tx, new, conversation.clock(), uuid7).id
+        staleness.request_refresh(tx, made, conversation.clock())
         return made
 
 
-def order(desk: ConversationHarness, record_id: UUID) -> dict[str, Any]:
-    event = sqs_event({"tenant_id": str(desk.tenant_id), "entity_id": str(record_id)})
+def order(conversation: ConversationHarness, record_id: UUID) -> dict[str, Any]:
+    event = sqs_event({"tenant_id": str(conversation.tenant_id), "entity_id": str(record_id)})
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     return event
 
 
 def test_an_order_is_written_by_the_offline_model_with_its_sources(
-    handler: Handler, desk: ConversationHarness, plan: UUID
+    handler: Handler, conversation: ConversationHarness, plan: UUID
 ) -> None:
-    assert failed_message_ids(handler(order(desk, plan), LAMBDA_CONTEXT)) == []
-    ((text, citations),) = desk.query(f"SELECT markdown, citations FROM pulses WHERE entity_id = '{plan}'")
+    assert failed_message_ids(handler(order(conversation, plan), LAMBDA_CONTEXT)) == []
+    ((text, citations),) = conversation.query(f"SELECT markdown, citations FROM pulses WHERE entity_id = '{plan}'")
     assert "Shoring" in str(text)
     assert "[1]" in str(text)
     assert citations
 
 
-def test_the_same_order_again_changes_nothing(handler: Handler, desk: ConversationHarness, plan: UUID) -> None:
-    assert failed_message_ids(handler(order(desk, plan), LAMBDA_CONTEXT)) == []
-    before = desk.query("SELECT * FROM pulses")
-    assert failed_message_ids(handler(order(desk, plan), LAMBDA_CONTEXT)) == []
-    assert desk.query("SELECT * FROM pulses") == before
+def test_the_same_order_again_changes_nothing(handler: Handler, conversation: ConversationHarness, plan: UUID) -> None:
+    assert failed_message_ids(handler(order(conversation, plan), LAMBDA_CONTEXT)) == []
+    before = conversation.query("SELECT * FROM pulses")
+    assert failed_message_ids(handler(order(conversation, plan), LAMBDA_CONTEXT)) == []
+    assert conversation.query("SELECT * FROM pulses") == before
 
 
 def test_the_sample_event_is_about_a_tenant_that_is_not_here_and_harms_nothing(
-    handler: Handler, desk: ConversationHarness
+    handler: Handler, conversation: ConversationHarness
 ) -> None:
     event = json.loads((EVENTS / "pulse_writer_job.json").read_text("utf-8"))
     assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == []
-    assert desk.query("SELECT count(*) FROM pulses") == [(0,)]
+    assert conversation.query("SELECT count(*) FROM pulses") == [(0,)]
 
 
 def test_nonsense_is_left_for_the_dead_letters(handler: Handler) -> None:

@@ -31,21 +31,21 @@ from tests.functions.deployed_function import (
     sqs_event,
     store_database_secret,
 )
-from tests.functions.fake_provider import FakeProvider, provider
+from tests.functions.fake_provider import FakeProvider, fake_provider
 
-__all__ = ["provider"]
+__all__ = ["fake_provider"]
 
 
 @pytest.fixture
 def handler(
     cluster: Cluster,
-    desk: ConversationHarness,
+    conversation: ConversationHarness,
     database_name: str,
-    provider: FakeProvider,
+    fake_provider: FakeProvider,
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[Handler]:
     """The function in its deployment: the database's secret, the two turn queues, the bucket, the provider."""
-    del desk  # the pack is applied
+    del conversation  # the pack is applied
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         secret = store_database_secret(cluster, database_name)
@@ -58,7 +58,7 @@ def handler(
             database_secret=secret,
             database_idle="true",
             media_bucket="media",
-            whatsapp_base_url=provider.url,
+            whatsapp_base_url=fake_provider.url,
         )
         _forget()
         yield load_handler("receiver")
@@ -94,34 +94,36 @@ def woken(name: str) -> int:
     return len(got)
 
 
-def test_news_of_an_early_part_wake_the_sender_of_the_rest(handler: Handler, desk: ConversationHarness) -> None:
-    desk.send_whatsapp("How wide is the crack?")
-    desk.model.script = [text_answer("0.35 mm.")]
-    desk.run_turn()
-    ((outbox_id,),) = desk.query("UPDATE outbox SET state = 'unknown', part_count = 2 RETURNING id")
+def test_news_of_an_early_part_wake_the_sender_of_the_rest(handler: Handler, conversation: ConversationHarness) -> None:
+    conversation.send_whatsapp("How wide is the crack?")
+    conversation.model.script = [text_answer("0.35 mm.")]
+    conversation.run_turn()
+    ((outbox_id,),) = conversation.query("UPDATE outbox SET state = 'unknown', part_count = 2 RETURNING id")
     news = envelope(7, kind="status", text="", status="delivered", metadata={"callback": f"{outbox_id}:1"})
     assert failed_message_ids(handler(sqs_event(news), LAMBDA_CONTEXT)) == []
-    assert (desk.query("SELECT state FROM outbox"), woken("outbox")) == ([("pending",)], 1)
+    assert (conversation.query("SELECT state FROM outbox"), woken("outbox")) == ([("pending",)], 1)
 
 
-def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(handler: Handler, desk: ConversationHarness) -> None:
+def test_a_batch_is_stored_in_order_and_wakes_the_messaging_queue(
+    handler: Handler, conversation: ConversationHarness
+) -> None:
     assert failed_message_ids(handler(sqs_event(envelope(1), envelope(2), envelope(3)), LAMBDA_CONTEXT)) == []
-    stored = desk.query("SELECT body FROM messages ORDER BY position")
+    stored = conversation.query("SELECT body FROM messages ORDER BY position")
     assert stored == [("Question 1",), ("Question 2",), ("Question 3",)]
     assert (woken("turns_messaging"), woken("turns_web")) == (3, 0)
 
 
 def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(
-    handler: Handler, desk: ConversationHarness
+    handler: Handler, conversation: ConversationHarness
 ) -> None:
     answer = handler(sqs_event("not json", {"channel": "pigeon"}, envelope(1)), LAMBDA_CONTEXT)
     assert failed_message_ids(answer) == ["id-0", "id-1"]
-    assert desk.query("SELECT body FROM messages") == [("Question 1",)]
+    assert conversation.query("SELECT body FROM messages") == [("Question 1",)]
 
 
-def test_an_unknown_number_is_done_with(handler: Handler, desk: ConversationHarness) -> None:
+def test_an_unknown_number_is_done_with(handler: Handler, conversation: ConversationHarness) -> None:
     assert failed_message_ids(handler(sqs_event(envelope(1, to="gupshup:Nobody")), LAMBDA_CONTEXT)) == []
-    assert desk.query("SELECT count(*) FROM messages") == [(0,)]
+    assert conversation.query("SELECT count(*) FROM messages") == [(0,)]
 
 
 def test_with_the_database_away_everything_comes_again(handler: Handler, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,11 +135,11 @@ def test_with_the_database_away_everything_comes_again(handler: Handler, monkeyp
 
 
 def test_a_photo_is_stored_woken_for_and_kept(
-    handler: Handler, desk: ConversationHarness, provider: FakeProvider
+    handler: Handler, conversation: ConversationHarness, fake_provider: FakeProvider
 ) -> None:
     photo = {
         "kind": "image",
-        "url": f"{provider.url}/wa/1/media/2",
+        "url": f"{fake_provider.url}/wa/1/media/2",
         "mime_type": "image/png",
         "name": "",
         "caption": "",
@@ -145,23 +147,25 @@ def test_a_photo_is_stored_woken_for_and_kept(
     sent = envelope(1, kind="media", text="", media=photo)
 
     assert failed_message_ids(handler(sqs_event(sent), LAMBDA_CONTEXT)) == []
-    ((message_id, media),) = desk.query("SELECT id, media FROM messages")
-    key = f"tenant/{desk.tenant_id}/media/{message_id}"
+    ((message_id, media),) = conversation.query("SELECT id, media FROM messages")
+    key = f"tenant/{conversation.tenant_id}/media/{message_id}"
     assert media["stored"]["key"] == key  # type: ignore[index]
     assert boto3.client("s3").get_object(Bucket="media", Key=key)["Body"].read() == phone.SAMPLE_PHOTO
     assert woken("turns_messaging") == 1
 
-    ((session_id,),) = desk.query("SELECT session_id FROM messages")
-    desk.model.script = [text_answer("A blank page.")]
-    services = replace(desk.make_dependencies(), images=ImageResolver(lambda: clients.make_upload_store("media")))
-    run_session(services, SessionWakeup(desk.tenant_id, UUID(str(session_id))), lambda: 60.0)
-    (shown, *_) = content_blocks(desk.model.requests[0].messages[0])
+    ((session_id,),) = conversation.query("SELECT session_id FROM messages")
+    conversation.model.script = [text_answer("A blank page.")]
+    services = replace(
+        conversation.make_dependencies(), images=ImageResolver(lambda: clients.make_upload_store("media"))
+    )
+    run_session(services, SessionWakeup(conversation.tenant_id, UUID(str(session_id))), lambda: 60.0)
+    (shown, *_) = content_blocks(conversation.model.requests[0].messages[0])
     data = base64.b64encode(phone.SAMPLE_PHOTO).decode()
     assert shown["source"] == {"type": "base64", "media_type": "image/png", "data": data}
 
 
 def test_a_file_whose_token_is_refused_waits_by_itself_and_the_next_message_does_not(
-    handler: Handler, desk: ConversationHarness, monkeypatch: pytest.MonkeyPatch
+    handler: Handler, conversation: ConversationHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> bool:
         raise AccessRefused(retry_after=300)
@@ -176,7 +180,7 @@ def test_a_file_whose_token_is_refused_waits_by_itself_and_the_next_message_does
         [waiting] = sqs.receive_message(QueueUrl=url)["Messages"]
         assert failed_message_ids(handler(sqs_event(waiting["Body"]), LAMBDA_CONTEXT)) == ["id-0"]
         assert "Messages" not in sqs.receive_message(QueueUrl=url), "it comes again, and not twice"
-    assert desk.query("SELECT count(*) FROM messages") == [(2,)]
+    assert conversation.query("SELECT count(*) FROM messages") == [(2,)]
 
 
 def test_statuses_that_came_together_are_each_taken(handler: Handler, caplog: pytest.LogCaptureFixture) -> None:
@@ -185,7 +189,7 @@ def test_statuses_that_came_together_are_each_taken(handler: Handler, caplog: py
     assert sum(record.message == "status_received" for record in caplog.records) == 40
 
 
-def test_a_status_of_metas_settles_a_reply(handler: Handler, desk: ConversationHarness) -> None:
+def test_a_status_of_metas_settles_a_reply(handler: Handler, conversation: ConversationHarness) -> None:
     status = envelope(
         1, provider="whatsapp_cloud", kind="status", status="delivered", text="", metadata={"callback": "x:1"}
     )

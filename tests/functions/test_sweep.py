@@ -32,10 +32,10 @@ EVENTS = Path(__file__).parents[2] / "events"
 
 @pytest.fixture
 def handler(
-    cluster: Cluster, desk: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, conversation: ConversationHarness, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Handler]:
     """The function in its deployment: every queue that wakes something, and the one of the wake-ups."""
-    desk.query("DELETE FROM work_due WHERE kind = 'archive' RETURNING 1")  # long due, by the real clock
+    conversation.query("DELETE FROM work_due WHERE kind = 'archive' RETURNING 1")  # long due, by the real clock
     with mock_aws():
         monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
         wakeups = boto3.client("sqs").create_queue(QueueName="wakeups")["QueueUrl"]
@@ -65,20 +65,24 @@ def on_queue(name: str) -> list[Any]:
 
 
 @pytest.fixture
-def unanswered(desk: ConversationHarness) -> UUID:
-    desk.send_whatsapp("How wide is the crack at C4?")  # long ago, by the real clock
-    return desk.list_wakes()[-1].session_id
+def unanswered(conversation: ConversationHarness) -> UUID:
+    conversation.send_whatsapp("How wide is the crack at C4?")  # long ago, by the real clock
+    return conversation.list_wakes()[-1].session_id
 
 
-def test_the_schedule_wakes_what_was_left_lying(handler: Handler, desk: ConversationHarness, unanswered: UUID) -> None:
+def test_the_schedule_wakes_what_was_left_lying(
+    handler: Handler, conversation: ConversationHarness, unanswered: UUID
+) -> None:
     assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {"woken": 1, "settled": 0, "busy": 0, "left": False}
-    assert on_queue("turns_messaging.fifo") == [{"tenant_id": str(desk.tenant_id), "session_id": str(unanswered)}]
+    assert on_queue("turns_messaging.fifo") == [
+        {"tenant_id": str(conversation.tenant_id), "session_id": str(unanswered)}
+    ]
 
 
 def test_a_wake_up_that_is_due_does_so_for_its_own(
-    handler: Handler, desk: ConversationHarness, unanswered: UUID
+    handler: Handler, conversation: ConversationHarness, unanswered: UUID
 ) -> None:
-    due = DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC))
+    due = DueWork(conversation.tenant_id, "session", unanswered, datetime.now(UTC))
     assert failed_message_ids(handler(sqs_event(due.to_json()), LAMBDA_CONTEXT)) == []
     assert len(on_queue("turns_messaging.fifo")) == 1
 
@@ -88,9 +92,9 @@ def test_one_whose_work_is_unknown_is_done_with(handler: Handler) -> None:
 
 
 def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(
-    handler: Handler, desk: ConversationHarness
+    handler: Handler, conversation: ConversationHarness
 ) -> None:
-    due = DueWork(desk.tenant_id, "session", UUID(int=1), datetime.now(UTC) + timedelta(hours=3))
+    due = DueWork(conversation.tenant_id, "session", UUID(int=1), datetime.now(UTC) + timedelta(hours=3))
     assert failed_message_ids(handler(sqs_event(due.to_json()), LAMBDA_CONTEXT)) == []
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName="wakeups")["QueueUrl"]
@@ -99,16 +103,18 @@ def test_one_that_is_early_goes_back_for_as_long_as_the_queue_keeps_it(
 
 
 def test_nonsense_is_left_for_the_dead_letters_and_holds_nobody_back(
-    handler: Handler, desk: ConversationHarness, unanswered: UUID
+    handler: Handler, conversation: ConversationHarness, unanswered: UUID
 ) -> None:
-    event = sqs_event({"kind": "x"}, DueWork(desk.tenant_id, "session", unanswered, datetime.now(UTC)).to_json())
+    event = sqs_event(
+        {"kind": "x"}, DueWork(conversation.tenant_id, "session", unanswered, datetime.now(UTC)).to_json()
+    )
     for record in event["Records"]:
         del record["attributes"]["MessageGroupId"]
     assert failed_message_ids(handler(event, LAMBDA_CONTEXT)) == ["id-0"]
     assert len(on_queue("turns_messaging.fifo")) == 1
 
 
-def test_what_is_due_later_is_left_alone(handler: Handler, desk: ConversationHarness) -> None:
+def test_what_is_due_later_is_left_alone(handler: Handler, conversation: ConversationHarness) -> None:
     later = datetime.now(UTC) + timedelta(minutes=5)
-    desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", UUID(int=1), later))
+    conversation.database.run(conversation.tenant_id, lambda tx: work_due.schedule(tx, "session", UUID(int=1), later))
     assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {"woken": 0, "settled": 0, "busy": 0, "left": False}

@@ -9,10 +9,10 @@ from parlour.records.record import RecordInput
 from tests.conversation_harness import ConversationHarness
 
 
-def write_documents(desk: ConversationHarness) -> None:
+def write_documents(conversation: ConversationHarness) -> None:
     """A project begins with its context; a document is put in, moved, revised, and taken out again."""
-    admin, now = desk.admin, desk.clock()
-    with desk.database.transaction(admin) as tx:
+    admin, now = conversation.admin, conversation.clock()
+    with conversation.database.transaction(admin) as tx:
         new = RecordInput("project", "Quay", "QUAY", {"client": "Port", "contractor": "Dam", "status": "tender"})
         begun = create_project(admin, tx, new, "A quay by May.", now, uuid7)
         for title in ("Method", "Curing", "Curing"):

@@ -29,48 +29,56 @@ class Titan:
         return WordEmbedder().embed(texts)
 
 
-def embed_and_reembed(desk: ConversationHarness) -> None:
+def embed_and_reembed(conversation: ConversationHarness) -> None:
     """What was said and written today gets its vectors; the tenant moves to a model that costs something, and back;
     in the end something is left to do."""
     spaces = EmbeddingSpaces([PricedEmbedder(WordEmbedder()), PricedEmbedder(Titan(), "bedrock")])
     services = EmbeddingDependencies(
-        desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock, uuid7
+        conversation.database,
+        spaces,
+        conversation.embedding,
+        backfill.run_backfill,
+        Decimal(20),
+        conversation.clock,
+        uuid7,
     )
-    _write(desk, "The crack at C4 is wider.", "An odd one.")
-    ((type_id,),) = desk.query("SELECT id FROM entity_types WHERE key = 'finding'")
+    _write(conversation, "The crack at C4 is wider.", "An odd one.")
+    ((type_id,),) = conversation.query("SELECT id FROM entity_types WHERE key = 'finding'")
     assert isinstance(type_id, UUID)
-    with desk.database.transaction(desk.tenant_id) as tx:
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         assert scheduling.oldest_pending_since(tx) is not None
-        backfill.schedule_backfill(tx, type_id, desk.clock())
-    _run(services, desk)
-    _move(services, desk, "amazon.titan-embed-text-v2:0")
-    _write(desk, "It is odd.")
-    _run(services, desk, seconds=10.0)
-    _run(services, desk)
-    _move(services, desk, "words")
-    _write(desk, "Nobody has looked at this one yet.")
-    desk.query("UPDATE messages SET indexed = false WHERE id = (SELECT min(id::text)::uuid FROM messages) RETURNING id")
-    until = desk.clock() + timedelta(minutes=1)
-    with desk.database.transaction(desk.tenant_id) as tx:
-        assert work_due.lease(tx, "embedding", desk.tenant_id, until, desk.clock())
-        assert work_due.find_lease_end(tx, "embedding", desk.tenant_id) == until
+        backfill.schedule_backfill(tx, type_id, conversation.clock())
+    _run(services, conversation)
+    _move(services, conversation, "amazon.titan-embed-text-v2:0")
+    _write(conversation, "It is odd.")
+    _run(services, conversation, seconds=10.0)
+    _run(services, conversation)
+    _move(services, conversation, "words")
+    _write(conversation, "Nobody has looked at this one yet.")
+    conversation.query(
+        "UPDATE messages SET indexed = false WHERE id = (SELECT min(id::text)::uuid FROM messages) RETURNING id"
+    )
+    until = conversation.clock() + timedelta(minutes=1)
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        assert work_due.lease(tx, "embedding", conversation.tenant_id, until, conversation.clock())
+        assert work_due.find_lease_end(tx, "embedding", conversation.tenant_id) == until
 
 
-def _move(services: EmbeddingDependencies, desk: ConversationHarness, model: str) -> None:
-    with desk.database.transaction(desk.admin) as tx:
-        reembedding.start_reembedding(desk.admin, tx, services.spaces, model, desk.clock(), uuid7)
-    _run(services, desk)
-    desk.clock.now += reembedding.OLD_VECTORS_KEPT
-    _run(services, desk)
+def _move(services: EmbeddingDependencies, conversation: ConversationHarness, model: str) -> None:
+    with conversation.database.transaction(conversation.admin) as tx:
+        reembedding.start_reembedding(conversation.admin, tx, services.spaces, model, conversation.clock(), uuid7)
+    _run(services, conversation)
+    conversation.clock.now += reembedding.OLD_VECTORS_KEPT
+    _run(services, conversation)
 
 
-def _run(services: EmbeddingDependencies, desk: ConversationHarness, seconds: float = 300.0) -> None:
-    embedding_job.embed_tenant(services, desk.tenant_id, lambda: seconds)
+def _run(services: EmbeddingDependencies, conversation: ConversationHarness, seconds: float = 300.0) -> None:
+    embedding_job.embed_tenant(services, conversation.tenant_id, lambda: seconds)
 
 
-def _write(desk: ConversationHarness, *texts: str) -> None:
-    now = desk.clock()
+def _write(conversation: ConversationHarness, *texts: str) -> None:
+    now = conversation.clock()
     drafts = [RowDraft("delta", 0, "Delta", text, 0, {}) for text in texts]
-    with desk.database.transaction(desk.tenant_id) as tx:
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         add_rows(tx, [(uuid7(now), RowOwner(None, None), draft) for draft in drafts], now, is_pending=True)
-        scheduling.schedule_embedding(tx, desk.tenant_id, now)
+        scheduling.schedule_embedding(tx, conversation.tenant_id, now)

@@ -50,21 +50,21 @@ class InterruptingDeadLetters(FakeDeadLetters):
         return super().discard(is_about, most)
 
 
-def erase_people(desk: ConversationHarness) -> None:
+def erase_people(conversation: ConversationHarness) -> None:
     """Looked at of one person, done of another."""
-    room = ErasureHarness(desk)
-    stays, goes = _lived(desk, room, "stays"), _lived(desk, room, "goes")
+    room = ErasureHarness(conversation)
+    stays, goes = _lived(conversation, room, "stays"), _lived(conversation, room, "goes")
     _forget(room, stays, dry_run=True)
     room.forget("message", stays.talk.say("Never mind."))
     room.letters["intake"] = InterruptingDeadLetters(talk=goes.talk)
-    desk.query(
+    conversation.query(
         "UPDATE work_due SET leased_until = now() + interval '1 hour'"
         f" WHERE kind = 'extraction' AND id = '{goes.talk.session}' RETURNING 1"
     )
     _forget(room, goes)
-    with desk.database.transaction(desk.admin) as tx:
-        found = execution.list_erasures(desk.admin, tx)
-        assert execution.get_report(desk.admin, tx, found[0].id)["kind"] == "user"
+    with conversation.database.transaction(conversation.admin) as tx:
+        found = execution.list_erasures(conversation.admin, tx)
+        assert execution.get_report(conversation.admin, tx, found[0].id)["kind"] == "user"
 
 
 def _forget(room: ErasureHarness, one: TracedConversation, *, dry_run: bool = False) -> None:
@@ -76,37 +76,37 @@ def _forget(room: ErasureHarness, one: TracedConversation, *, dry_run: bool = Fa
     room.forget("user", one.talk.user, dry_run=dry_run)
 
 
-def age_conversations(desk: ConversationHarness) -> None:
+def age_conversations(conversation: ConversationHarness) -> None:
     """A long conversation falls silent; later its messages are old, and those of another that nobody gets to."""
-    talk = SilentConversation(desk, silence_rules.MIN_TURNS + 1)
+    talk = SilentConversation(conversation, silence_rules.MIN_TURNS + 1)
     said = talk.say("I live in Pune.")
     talk.add_episode("They live in Pune.", said)
-    ErasureHarness(desk).forget("fact", talk.add_fact("Pune", said, key="preference.town"))
-    with desk.database.transaction(desk.tenant_id) as tx:
+    ErasureHarness(conversation).forget("fact", talk.add_fact("Pune", said, key="preference.town"))
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         silence_rules.schedule_consolidation(tx, talk.session)
     talk.fall_silent()
     episode = {"text": "They told that they live in Pune.", "messages": [22]}
-    desk.query("UPDATE tenants SET daily_cap_usd = 0 RETURNING 1")
+    conversation.query("UPDATE tenants SET daily_cap_usd = 0 RETURNING 1")
     talk.run_consolidation("{}")
-    desk.query("UPDATE tenants SET daily_cap_usd = NULL RETURNING 1")
+    conversation.query("UPDATE tenants SET daily_cap_usd = NULL RETURNING 1")
     talk.fall_silent()
     talk.run_consolidation(json.dumps({"facts": [], "episodes": [episode]}))
     talk.fall_silent(-50)
-    others = [SilentConversation(desk, archive_job.MIN_KEPT_TURNS + 1) for _ in range(2)]
-    room = ErasureHarness(desk)
-    desk.query("UPDATE messages SET indexed = true WHERE body LIKE 'Line %' RETURNING 1")
-    desk.clock.now += archive_job.ARCHIVE_AGE + timedelta(days=1)
-    with desk.database.transaction(desk.tenant_id) as tx:
-        work_due.schedule(tx, "archive", desk.tenant_id, desk.clock())
-    order = MemoryJob(desk.tenant_id, "archive", desk.tenant_id)
-    archive_job.run_archive(make_memory_dependencies(desk), room.bucket, order, lambda: 1.0)
+    others = [SilentConversation(conversation, archive_job.MIN_KEPT_TURNS + 1) for _ in range(2)]
+    room = ErasureHarness(conversation)
+    conversation.query("UPDATE messages SET indexed = true WHERE body LIKE 'Line %' RETURNING 1")
+    conversation.clock.now += archive_job.ARCHIVE_AGE + timedelta(days=1)
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        work_due.schedule(tx, "archive", conversation.tenant_id, conversation.clock())
+    order = MemoryJob(conversation.tenant_id, "archive", conversation.tenant_id)
+    archive_job.run_archive(make_memory_dependencies(conversation), room.bucket, order, lambda: 1.0)
     assert len(others) > len(room.bucket.objects)
-    desk.clock.now -= archive_job.ARCHIVE_AGE + timedelta(days=1)
+    conversation.clock.now -= archive_job.ARCHIVE_AGE + timedelta(days=1)
 
 
-def _lived(desk: ConversationHarness, room: ErasureHarness, name: str) -> TracedConversation:
-    talk = WebConversation(desk)
-    files = UploadHarness(desk.database, desk.admin, desk.clock, bucket=room.files)
+def _lived(conversation: ConversationHarness, room: ErasureHarness, name: str) -> TracedConversation:
+    talk = WebConversation(conversation)
+    files = UploadHarness(conversation.database, conversation.admin, conversation.clock, bucket=room.files)
     file = files.upload(f"{name}.md", f"# The {name} gate\n\nThe {name} gate opens at night.".encode(), "project/NRS")
     files.run_ingestion()
     code = f"{name.upper()}-4711"  # what stays says nothing in the very words of what goes
@@ -123,15 +123,15 @@ def _lived(desk: ConversationHarness, room: ErasureHarness, name: str) -> Traced
         text_answer("At night [1] [2] [3]."),
     )
     again = talk.say(f"{code} it is, and Pune.", text_answer("Yes."))
-    post = InboundMedia(desk, room.bucket)
+    post = InboundMedia(conversation, room.bucket)
     post.send_web(
         talk.visitor, talk.session, "See this.", post.upload_file(talk.visitor, talk.session, b"# A note", "note.md")
     )
-    desk.model.script = [text_answer("Seen.")]
+    conversation.model.script = [text_answer("Seen.")]
     post.run_turn()
     fact = _remembered(talk, code, first, again)
-    _kept_away(desk, room, talk, first, acted)
-    _told_to_others(desk, name)
+    _kept_away(conversation, room, talk, first, acted)
+    _told_to_others(conversation, name)
     _read_by_others(talk, name, code)
     return TracedConversation(talk, first, acted, fact, file)
 
@@ -155,11 +155,11 @@ def _remembered(talk: WebConversation, code: str, first: UUID, again: UUID) -> U
 
 
 def _kept_away(
-    desk: ConversationHarness, room: ErasureHarness, talk: WebConversation, first: UUID, acted: UUID
+    conversation: ConversationHarness, room: ErasureHarness, talk: WebConversation, first: UUID, acted: UUID
 ) -> None:
     """Two archives: of a message alone, and of one beside another."""
-    for name, messages in (("one", [first]), ("two", [acted, uuid7(desk.clock())])):
-        key = f"tenant/{desk.tenant_id}/archive/{talk.session}/{name}.jsonl"
+    for name, messages in (("one", [first]), ("two", [acted, uuid7(conversation.clock())])):
+        key = f"tenant/{conversation.tenant_id}/archive/{talk.session}/{name}.jsonl"
         room.bucket.objects[key] = b"".join(json.dumps({"id": str(one)}).encode() + b"\n" for one in messages)
         talk.add_archive(key, messages[0])
 
@@ -181,12 +181,14 @@ def _read_by_others(talk: WebConversation, name: str, code: str) -> None:
     )
 
 
-def _told_to_others(desk: ConversationHarness, name: str) -> None:
+def _told_to_others(conversation: ConversationHarness, name: str) -> None:
     """A Pulse is written from the record that was made, and somebody else's briefing tells of it."""
-    ((project,),) = desk.query("SELECT id FROM entities WHERE key = 'NRS'")
-    with desk.database.transaction(desk.admin) as tx:
-        staleness.request_refresh(tx, UUID(str(project)), desk.clock())
-    writing_job.run_pulse_job(pulse_services(desk), PulseOrder(desk.tenant_id, UUID(str(project))), lambda: 600.0)
-    other = WebConversation(desk)
-    desk.query(f"UPDATE sessions SET entity_id = '{project}' WHERE id = '{other.session}' RETURNING 1")
+    ((project,),) = conversation.query("SELECT id FROM entities WHERE key = 'NRS'")
+    with conversation.database.transaction(conversation.admin) as tx:
+        staleness.request_refresh(tx, UUID(str(project)), conversation.clock())
+    writing_job.run_pulse_job(
+        pulse_services(conversation), PulseOrder(conversation.tenant_id, UUID(str(project))), lambda: 600.0
+    )
+    other = WebConversation(conversation)
+    conversation.query(f"UPDATE sessions SET entity_id = '{project}' WHERE id = '{other.session}' RETURNING 1")
     other.say(f"What of the {name} gate?", text_answer("It is noted."))

@@ -6,15 +6,15 @@ from parlour.records.linked_records_text import render_variants
 from tests.conversation_harness import ConversationHarness
 
 
-def read_linked_records(desk: ConversationHarness) -> None:
+def read_linked_records(conversation: ConversationHarness) -> None:
     """What the project is linked to is read for a briefing, once and again, and told in full."""
-    cache, now = LinkedRecordsCache(), desk.clock()
-    with desk.database.transaction(desk.admin) as tx:
-        page = linked_records.read_linked_page(desk.admin, tx, "project/NRS")
-    ((project,),) = desk.query("SELECT id FROM entities WHERE key = 'NRS'")
+    cache, now = LinkedRecordsCache(), conversation.clock()
+    with conversation.database.transaction(conversation.admin) as tx:
+        page = linked_records.read_linked_page(conversation.admin, tx, "project/NRS")
+    ((project,),) = conversation.query("SELECT id FROM entities WHERE key = 'NRS'")
     for _ in range(2):
-        with desk.database.transaction(desk.admin) as tx:
-            found = linked_records.read_focus_record(desk.admin, tx, project, cache=cache, now=now)  # type: ignore[arg-type]
+        with conversation.database.transaction(conversation.admin) as tx:
+            found = linked_records.read_focus_record(conversation.admin, tx, project, cache=cache, now=now)  # type: ignore[arg-type]
         assert found
         assert render_variants(found.linked_records, has_tool=True)
         assert found.linked_records.types == page.linked.types

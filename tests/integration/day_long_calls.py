@@ -17,20 +17,20 @@ from tests.conversation_harness import tool_call as asks
 from tests.long_tool_harness import LongToolHarness, ProcessKilled
 
 
-def run_long_calls(desk: ConversationHarness) -> None:
+def run_long_calls(conversation: ConversationHarness) -> None:
     """Each once."""
-    _left_in_the_middle(desk)
-    yard = LongToolHarness(desk, lambda: Database(_nowhere))
+    _left_in_the_middle(conversation)
+    yard = LongToolHarness(conversation, lambda: Database(_nowhere))
     yard.before_result = lambda _: time.sleep(1.2)  # so that the dispatcher looks whether it is to stop
     yard.dispatch_call(yard.begin_call("long-1"))
     _answered_later(yard)
     for how in ("long-3", "long-4"):
         _in_doubt(yard, how)
     _stopped(yard)
-    _an_effect_of_the_turns_own(desk)
+    _an_effect_of_the_turns_own(conversation)
     left = yard.begin_call("long-8")  # for the evening
-    turn_id, _ = _place(desk, left)
-    with desk.database.transaction(desk.admin) as tx:
+    turn_id, _ = _place(conversation, left)
+    with conversation.database.transaction(conversation.admin) as tx:
         assert calls.list_undispatched(tx, turn_id) == [left]
 
 
@@ -71,7 +71,7 @@ def _stopped(yard: LongToolHarness) -> None:
                 assert calls.cancel_session_calls(tx, session_id, desk.clock())[0] == 1
 
 
-def _an_effect_of_the_turns_own(desk: ConversationHarness) -> None:
+def _an_effect_of_the_turns_own(conversation: ConversationHarness) -> None:
     """It is done; another's worker dies at it, and the turn that asked for it is given up."""
 
     def page(context: ToolContext, arguments: JsonObject) -> JsonObject:
@@ -81,22 +81,22 @@ def _an_effect_of_the_turns_own(desk: ConversationHarness) -> None:
         return {"paged": True}
 
     dying: set[UUID] = set()
-    desk.add_tool("page", page)
-    desk.send_whatsapp("Page the foreman, twice.", "long-7")
-    desk.model.script = [asks("page", "first"), asks("page", "second")]
+    conversation.add_tool("page", page)
+    conversation.send_whatsapp("Page the foreman, twice.", "long-7")
+    conversation.model.script = [asks("page", "first"), asks("page", "second")]
     with pytest.raises(ProcessKilled):
-        desk.run_turn()
+        conversation.run_turn()
     (turn_id,) = dying
-    desk.clock.now += timedelta(minutes=5)
-    with desk.database.transaction(desk.admin) as tx:
+    conversation.clock.now += timedelta(minutes=5)
+    with conversation.database.transaction(conversation.admin) as tx:
         assert [one.state for one in calls.list_unfinished(tx, turn_id)] == ["running"]
-        assert calls.give_up_calls(tx, turn_id, desk.clock()) == 1
-        assert calls.list_unknown(desk.admin, tx, 10)
-    desk.model.script = [text_answer("One of them, nobody knows.")]
-    desk.run_turn()
+        assert calls.give_up_calls(tx, turn_id, conversation.clock()) == 1
+        assert calls.list_unknown(conversation.admin, tx, 10)
+    conversation.model.script = [text_answer("One of them, nobody knows.")]
+    conversation.run_turn()
 
 
-def _left_in_the_middle(desk: ConversationHarness) -> None:
+def _left_in_the_middle(conversation: ConversationHarness) -> None:
     """A worker dies at a visitor's effect, and nobody has come for it by the evening."""
 
     def die(context: ToolContext, arguments: JsonObject) -> JsonObject:
@@ -104,18 +104,18 @@ def _left_in_the_middle(desk: ConversationHarness) -> None:
         raise ProcessKilled
 
     dead: list[UUID] = []
-    desk.add_tool("page", die)
-    visitor = desk.create_visitor()
-    desk.send_web(visitor, desk.find_session(visitor), "Page the foreman.")
-    desk.model.script = [asks("page")]
+    conversation.add_tool("page", die)
+    visitor = conversation.create_visitor()
+    conversation.send_web(visitor, conversation.find_session(visitor), "Page the foreman.")
+    conversation.model.script = [asks("page")]
     with pytest.raises(ProcessKilled):
-        desk.run_turn()
-    with desk.database.transaction(desk.admin) as tx:
+        conversation.run_turn()
+    with conversation.database.transaction(conversation.admin) as tx:
         assert [one.state for one in calls.list_unfinished(tx, dead[0])] == ["running"]
 
 
-def _place(desk: ConversationHarness, call_id: UUID) -> tuple[UUID, UUID]:
-    ((turn_id, session_id),) = desk.query(
+def _place(conversation: ConversationHarness, call_id: UUID) -> tuple[UUID, UUID]:
+    ((turn_id, session_id),) = conversation.query(
         f"SELECT turn_id, session_id FROM tool_calls c JOIN turns t ON t.id = c.turn_id WHERE c.id = '{call_id}'"
     )
     assert isinstance(turn_id, UUID)

@@ -9,29 +9,31 @@ from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
 from tests.conversation_harness import ConversationHarness, search_call, text_answer
 
 
-def run_two_turns(desk: ConversationHarness) -> list[UUID]:
+def run_two_turns(conversation: ConversationHarness) -> list[UUID]:
     """A turn without tools, then one with two rounds of searches, half a minute later; their ids."""
-    desk.send_whatsapp("Good morning, who is on site today?", "prompted-1")
-    desk.model.script = [text_answer("The crane crew.")]
-    desk.run_turn()
-    desk.clock.now += timedelta(seconds=30)
-    desk.send_whatsapp("How wide is the crack at C4, and what is the wind limit of the crane?", "prompted-2")
-    desk.model.script = [
+    conversation.send_whatsapp("Good morning, who is on site today?", "prompted-1")
+    conversation.model.script = [text_answer("The crane crew.")]
+    conversation.run_turn()
+    conversation.clock.now += timedelta(seconds=30)
+    conversation.send_whatsapp("How wide is the crack at C4, and what is the wind limit of the crane?", "prompted-2")
+    conversation.model.script = [
         search_call("crack C4", "call_1"),
         search_call("wind limit", "call_2"),
         text_answer("0.35 mm [1]."),
     ]
-    desk.run_turn()
-    found = desk.query("SELECT turn_id FROM messages WHERE provider_message_id LIKE '%prompted-_' ORDER BY position")
+    conversation.run_turn()
+    found = conversation.query(
+        "SELECT turn_id FROM messages WHERE provider_message_id LIKE '%prompted-_' ORDER BY position"
+    )
     return [UUID(str(one)) for (one,) in found]
 
 
-def inspect_prompts(desk: ConversationHarness) -> None:
+def inspect_prompts(conversation: ConversationHarness) -> None:
     """An operator looks at the prompts of two turns, compares them, and has one made again."""
-    first, second = run_two_turns(desk)
-    with desk.database.transaction(desk.admin) as tx:
-        step = explain_turn(desk.admin, tx, second)["steps"]
+    first, second = run_two_turns(conversation)
+    with conversation.database.transaction(conversation.admin) as tx:
+        step = explain_turn(conversation.admin, tx, second)["steps"]
         assert step
-        assert read_texts(desk.admin, tx, second, ["nothing"]) == {}
-        assert compare_turn_prompts(desk.admin, tx, second, first)["segments"]
-        assert rebuild_turn_prompt(desk.admin, tx, second, 3)["is_identical"]
+        assert read_texts(conversation.admin, tx, second, ["nothing"]) == {}
+        assert compare_turn_prompts(conversation.admin, tx, second, first)["segments"]
+        assert rebuild_turn_prompt(conversation.admin, tx, second, 3)["is_identical"]

@@ -8,33 +8,33 @@ from parlour.search.recall import recall_messages
 from tests.conversation_harness import ConversationHarness, text_answer
 
 
-def reuse_and_expire_prompts(desk: ConversationHarness) -> None:
+def reuse_and_expire_prompts(conversation: ConversationHarness) -> None:
     """Two turns about a project; the second stands on the first, an operator looks into it, what was said long ago is
     found, and last year's go."""
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
     about = "(SELECT id FROM entities WHERE key = 'NRS')"
-    desk.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING id")
+    conversation.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING id")
     for question in ("Where do we stand?", "And the crane?"):
-        desk.send_web(visitor, session, question)
-        desk.model.script = [text_answer("Two weeks late.")]
-        desk.run_turn()
-    ((turn,),) = desk.query(f"SELECT id FROM turns WHERE session_id = '{session}' AND number = 2")
-    with desk.database.transaction(desk.admin) as tx:
-        assert explain_turn(desk.admin, tx, turn)["steps"]  # type: ignore[arg-type]
+        conversation.send_web(visitor, session, question)
+        conversation.model.script = [text_answer("Two weeks late.")]
+        conversation.run_turn()
+    ((turn,),) = conversation.query(f"SELECT id FROM turns WHERE session_id = '{session}' AND number = 2")
+    with conversation.database.transaction(conversation.admin) as tx:
+        assert explain_turn(conversation.admin, tx, turn)["steps"]  # type: ignore[arg-type]
         store.update_token_factor(tx, "anthropic/claude-sonnet-5-5", "latin", 1.2)
-    ((long_talk, said),) = desk.query(
+    ((long_talk, said),) = conversation.query(
         "SELECT session_id, content FROM context_rows WHERE session_id IS NOT NULL AND content ~ 'crack' LIMIT 1"
     )
-    with desk.database.transaction(desk.admin) as tx:
-        assert recall_messages(desk.admin, tx, long_talk, query=str(said), vector=None, before_turn=99)  # type: ignore[arg-type]
-    ((oldest, words),) = desk.query("SELECT min(turn_id::text), min(hash) FROM ledgers, ledger_texts")
-    desk.query(f"UPDATE ledgers SET month = '2025-11-01' WHERE turn_id = '{oldest}' RETURNING 1")
-    desk.query("UPDATE pulse_ledgers SET month = '2025-11-01' WHERE level = 3 RETURNING 1")
-    desk.query(
+    with conversation.database.transaction(conversation.admin) as tx:
+        assert recall_messages(conversation.admin, tx, long_talk, query=str(said), vector=None, before_turn=99)  # type: ignore[arg-type]
+    ((oldest, words),) = conversation.query("SELECT min(turn_id::text), min(hash) FROM ledgers, ledger_texts")
+    conversation.query(f"UPDATE ledgers SET month = '2025-11-01' WHERE turn_id = '{oldest}' RETURNING 1")
+    conversation.query("UPDATE pulse_ledgers SET month = '2025-11-01' WHERE level = 3 RETURNING 1")
+    conversation.query(
         "INSERT INTO ledger_texts (tenant_id, month, hash, text)"
         f" SELECT tenant_id, '2025-11-01', hash, text FROM ledger_texts WHERE hash = '{words}' RETURNING 1"
     )
-    with desk.database.transaction(desk.admin) as tx:
-        retention.delete_expired_batch(tx, desk.clock() - timedelta(days=30))
+    with conversation.database.transaction(conversation.admin) as tx:
+        retention.delete_expired_batch(tx, conversation.clock() - timedelta(days=30))
         assert retention.next_expiry(tx)

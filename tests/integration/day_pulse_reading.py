@@ -13,39 +13,39 @@ from parlour.records.crud import RecordPatch
 from tests.conversation_harness import ConversationHarness
 
 
-def read_pulses(desk: ConversationHarness) -> None:
+def read_pulses(conversation: ConversationHarness) -> None:
     """The project's Pulse is asked for twice, with a change between; what it says is read, compared and counted."""
-    admin, question = desk.admin, uuid7(desk.clock())
+    admin, question = conversation.admin, uuid7(conversation.clock())
     for forecast in ("2026-09-18", "2026-09-25"):
-        with desk.database.transaction(admin) as tx:
+        with conversation.database.transaction(admin) as tx:
             patch = RecordPatch(properties={"forecast_completion": forecast})
-            project = crud.update_record(admin, tx, "project/NRS", patch, None, desk.clock(), uuid7).id
-            order = refresh_requests.request_refresh(admin, tx, project, "", question, desk.clock()).job
-        writing_job.run_pulse_job(make_pulse_dependencies(desk), order, lambda: 600.0)
-    with desk.database.transaction(admin) as tx:
-        crud.update_record(admin, tx, "project/NRS", RecordPatch(name="The school"), None, desk.clock(), uuid7)
-        asked = refresh_requests.request_refresh(admin, tx, project, "What is late?", question, desk.clock())
-        found = pulse_view.read_pulse(admin, tx, project, desk.clock())
+            project = crud.update_record(admin, tx, "project/NRS", patch, None, conversation.clock(), uuid7).id
+            order = refresh_requests.request_refresh(admin, tx, project, "", question, conversation.clock()).job
+        writing_job.run_pulse_job(make_pulse_dependencies(conversation), order, lambda: 600.0)
+    with conversation.database.transaction(admin) as tx:
+        crud.update_record(admin, tx, "project/NRS", RecordPatch(name="The school"), None, conversation.clock(), uuid7)
+        asked = refresh_requests.request_refresh(admin, tx, project, "What is late?", question, conversation.clock())
+        found = pulse_view.read_pulse(admin, tx, project, conversation.clock())
         assert found.changes_text
         assert version_history.diff_versions(admin, tx, project)["changed"]
-    writing_job.run_pulse_job(make_pulse_dependencies(desk), asked.job, lambda: 600.0)
-    with desk.database.transaction(admin) as tx:
+    writing_job.run_pulse_job(make_pulse_dependencies(conversation), asked.job, lambda: 600.0)
+    with conversation.database.transaction(admin) as tx:
         assert refresh_requests.read_answer(admin, tx, project, question)["answered_at"]
         assert version_history.list_versions(admin, tx, project)["versions"]
-        told = pulse_statistics.read_statistics(admin, tx, 1, Decimal(5), desk.clock())
+        told = pulse_statistics.read_statistics(admin, tx, 1, Decimal(5), conversation.clock())
     assert told["most_expensive"]
 
 
-def make_pulse_dependencies(desk: ConversationHarness) -> PulseDependencies:
+def make_pulse_dependencies(conversation: ConversationHarness) -> PulseDependencies:
     """What writing runs with, where no model is configured."""
     return PulseDependencies(
-        desk.database,
+        conversation.database,
         dict,
         Decimal(20),
         Decimal(5),
         timedelta(hours=24),
         _nobody,
-        desk.clock,
+        conversation.clock,
         uuid7,
         lambda _: None,
         lambda low, _: low,

@@ -21,47 +21,49 @@ from tests.conversation_harness import ConversationHarness, FakeDelayedQueue
 _PLENTY, _CENT, _NEXT_TO_NOTHING = Decimal(5), Decimal("0.01"), Decimal("0.0001")
 
 
-def schedule_pulses(desk: ConversationHarness) -> None:
+def schedule_pulses(conversation: ConversationHarness) -> None:
     """Everything is due, and something changes while it is written; then a budget of next to nothing lets nothing
     through; then a record goes."""
     orders, wakeups = FakeDelayedQueue(), FakeDelayedQueue()
-    sweeper = PulseSweepDependencies(desk.database, orders, _PLENTY, _PLENTY, desk.clock)
-    with desk.database.transaction(desk.admin) as tx:
+    sweeper = PulseSweepDependencies(conversation.database, orders, _PLENTY, _PLENTY, conversation.clock)
+    with conversation.database.transaction(conversation.admin) as tx:
         made = [
-            crud.create_record(desk.admin, tx, RecordInput("plan", f"Shoring {one}"), desk.clock(), uuid7)
+            crud.create_record(
+                conversation.admin, tx, RecordInput("plan", f"Shoring {one}"), conversation.clock(), uuid7
+            )
             for one in range(3)
         ]
-    desk.clock.now += timedelta(minutes=10)
+    conversation.clock.now += timedelta(minutes=10)
     assert sweep(sweeper, lambda: 60.0).sent_count >= len(made)
     first, second, third = (one.id for one in made)
-    _write(desk, first)
-    _fail(desk, second)
-    with desk.database.transaction(desk.admin) as tx:
-        assert budget.set_cap(desk.admin, tx, _NEXT_TO_NOTHING, desk.clock())
-        staleness.request_refresh(tx, first, desk.clock())
-        _reserve(desk, tx)
+    _write(conversation, first)
+    _fail(conversation, second)
+    with conversation.database.transaction(conversation.admin) as tx:
+        assert budget.set_cap(conversation.admin, tx, _NEXT_TO_NOTHING, conversation.clock())
+        staleness.request_refresh(tx, first, conversation.clock())
+        _reserve(conversation, tx)
         with contextlib.suppress(SpendRefused):
-            budget.check_budget(tx, _CENT, _PLENTY, desk.clock())
+            budget.check_budget(tx, _CENT, _PLENTY, conversation.clock())
     assert sweep(sweeper, lambda: 60.0).waiting_count >= 1
-    with desk.database.transaction(desk.admin) as tx:
-        staleness.request_refresh(tx, third, desk.clock())
-        crud.delete_record(desk.admin, tx, third, None, desk.clock(), uuid7)
-        budget.set_cap(desk.admin, tx, None, desk.clock())
-    handle_wakeup(sweeper, wakeups, {"tenant_id": str(desk.tenant_id)})
-    schedule_wakeup(desk.database, wakeups, desk.tenant_id, desk.clock())
+    with conversation.database.transaction(conversation.admin) as tx:
+        staleness.request_refresh(tx, third, conversation.clock())
+        crud.delete_record(conversation.admin, tx, third, None, conversation.clock(), uuid7)
+        budget.set_cap(conversation.admin, tx, None, conversation.clock())
+    handle_wakeup(sweeper, wakeups, {"tenant_id": str(conversation.tenant_id)})
+    schedule_wakeup(conversation.database, wakeups, conversation.tenant_id, conversation.clock())
 
 
-def _write(desk: ConversationHarness, record_id: UUID) -> None:
-    now = desk.clock()
+def _write(conversation: ConversationHarness, record_id: UUID) -> None:
+    now = conversation.clock()
     until = now + timedelta(minutes=5)
-    with desk.database.transaction(system_principal(desk.tenant_id)) as tx:
+    with conversation.database.transaction(system_principal(conversation.tenant_id)) as tx:
         assert attempts.lease(tx, record_id, until, now)
         seen = staleness.read_pending_changes(tx, record_id)
     assert seen is not None
     assert "changed" in seen.causes
-    with desk.database.transaction(desk.admin) as tx:
-        staleness.mark_stale_without_parents(tx, [record_id], "changed", desk.clock())
-    with desk.database.transaction(system_principal(desk.tenant_id)) as tx:
+    with conversation.database.transaction(conversation.admin) as tx:
+        staleness.mark_stale_without_parents(tx, [record_id], "changed", conversation.clock())
+    with conversation.database.transaction(system_principal(conversation.tenant_id)) as tx:
         assert attempts.lock_lease(tx, record_id, until)
         attempts.record_success(
             tx,
@@ -76,15 +78,15 @@ def _write(desk: ConversationHarness, record_id: UUID) -> None:
         )
 
 
-def _fail(desk: ConversationHarness, record_id: UUID) -> None:
-    now = desk.clock()
-    with desk.database.transaction(system_principal(desk.tenant_id)) as tx:
+def _fail(conversation: ConversationHarness, record_id: UUID) -> None:
+    now = conversation.clock()
+    with conversation.database.transaction(system_principal(conversation.tenant_id)) as tx:
         assert attempts.lease(tx, record_id, now + timedelta(minutes=5), now)
         assert attempts.record_failure(tx, record_id, "provider_unavailable", now + timedelta(minutes=5), now) == 1
 
 
-def _reserve(desk: ConversationHarness, tx: Transaction) -> None:
-    now = desk.clock()
+def _reserve(conversation: ConversationHarness, tx: Transaction) -> None:
+    now = conversation.clock()
     spend.reserve(
         tx,
         reservation_id=uuid7(now),

@@ -15,25 +15,25 @@ from tests.integration.day_pulse_reading import make_pulse_dependencies
 _GOAL = "goal/dry-cellar"
 
 
-def write_pulses(desk: ConversationHarness) -> None:
+def write_pulses(conversation: ConversationHarness) -> None:
     """Two plans work toward the goal, one of them restricted; that one goes."""
-    admin = desk.admin
-    with desk.database.transaction(admin) as tx:
-        crud.create_record(admin, tx, RecordInput("goal", "A dry cellar", "dry-cellar"), desk.clock(), uuid7)
+    admin = conversation.admin
+    with conversation.database.transaction(admin) as tx:
+        crud.create_record(admin, tx, RecordInput("goal", "A dry cellar", "dry-cellar"), conversation.clock(), uuid7)
         for key, level in (("pumps", 0), ("claim", 3)):
             new = RecordInput("plan", f"The {key}", key, {"state": "active"}, level)
-            crud.create_record(admin, tx, new, desk.clock(), uuid7)
-            record_links.link(admin, tx, f"plan/{key}", _GOAL, "supports_goal", desk.clock(), uuid7)
-    _write(desk)
-    _write(desk)
-    assert desk.query(_LEVELS) == [(0,), (3,)]
-    with desk.database.transaction(admin) as tx:
-        crud.delete_record(admin, tx, "plan/claim", None, desk.clock(), uuid7)
-    _write(desk)
-    assert desk.query(_LEVELS) == [(0,)]
+            crud.create_record(admin, tx, new, conversation.clock(), uuid7)
+            record_links.link(admin, tx, f"plan/{key}", _GOAL, "supports_goal", conversation.clock(), uuid7)
+    _write(conversation)
+    _write(conversation)
+    assert conversation.query(_LEVELS) == [(0,), (3,)]
+    with conversation.database.transaction(admin) as tx:
+        crud.delete_record(admin, tx, "plan/claim", None, conversation.clock(), uuid7)
+    _write(conversation)
+    assert conversation.query(_LEVELS) == [(0,)]
     for _ in range(2):
-        _write(desk, "What is late?")
-    with desk.database.transaction(admin) as tx:
+        _write(conversation, "What is late?")
+    with conversation.database.transaction(admin) as tx:
         assert explain_prompt(admin, tx, _GOAL)["matches"]
 
 
@@ -42,10 +42,12 @@ _LEVELS = (
 )
 
 
-def _write(desk: ConversationHarness, question: str = "") -> UUID:
+def _write(conversation: ConversationHarness, question: str = "") -> UUID:
     """Somebody wants it now."""
-    question_id = uuid7(desk.clock())
-    with desk.database.transaction(desk.admin) as tx:
-        asked = refresh_requests.request_refresh(desk.admin, tx, _GOAL, question, question_id, desk.clock())
-    writing_job.run_pulse_job(make_pulse_dependencies(desk), asked.job, lambda: 600.0)
+    question_id = uuid7(conversation.clock())
+    with conversation.database.transaction(conversation.admin) as tx:
+        asked = refresh_requests.request_refresh(
+            conversation.admin, tx, _GOAL, question, question_id, conversation.clock()
+        )
+    writing_job.run_pulse_job(make_pulse_dependencies(conversation), asked.job, lambda: 600.0)
     return question_id

@@ -9,10 +9,10 @@ from tests.conversation_harness import ConversationHarness, search_call, text_an
 _RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"}
 
 
-def write_records_by_tools(desk: ConversationHarness) -> None:
+def write_records_by_tools(conversation: ConversationHarness) -> None:
     """A risk that was found is noted with its source; the note is looked up as after a crash; a name is spelt wrong."""
-    desk.send_whatsapp("Note the crack as a risk.", "day-risk")
-    desk.model.script = [
+    conversation.send_whatsapp("Note the crack as a risk.", "day-risk")
+    conversation.model.script = [
         search_call("crack width C4"),
         [
             *tool_call("create_entity", "a", kind="risk", name="Crack at C4", properties=_RISK, sources=[1]),
@@ -20,18 +20,18 @@ def write_records_by_tools(desk: ConversationHarness) -> None:
         ],
         text_answer("Noted."),
     ]
-    desk.run_turn()
-    assert desk.query("SELECT count(*) FROM entities WHERE name = 'Crack at C4'") == [(1,)]
-    ((turn_id, session_id, key),) = desk.query(
+    conversation.run_turn()
+    assert conversation.query("SELECT count(*) FROM entities WHERE name = 'Crack at C4'") == [(1,)]
+    ((turn_id, session_id, key),) = conversation.query(
         "SELECT c.turn_id, t.session_id, c.idempotency_key FROM tool_calls c JOIN turns t ON t.id = c.turn_id"
         " WHERE c.name = 'create_entity'"
     )
     context = ToolContext(
-        desk.admin,
-        desk.database,
+        conversation.admin,
+        conversation.database,
         session_id,
         turn_id,
-        desk.clock(),
+        conversation.clock(),
         uuid7,
         0,
         idempotency_key=str(key),  # type: ignore[arg-type]

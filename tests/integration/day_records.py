@@ -14,10 +14,10 @@ from tests.fake_bucket import FakeBucket
 _TOLD_ANEW = "UPDATE entity_types SET version = version + 1, {} WHERE key = 'finding' RETURNING id"
 
 
-def edit_records(desk: ConversationHarness) -> None:
+def edit_records(conversation: ConversationHarness) -> None:
     """A finding is written down, linked to the project, corrected, found again and closed."""
-    admin, now = desk.admin, desk.clock()
-    with desk.database.transaction(admin) as tx:
+    admin, now = conversation.admin, conversation.clock()
+    with conversation.database.transaction(admin) as tx:
         assert crud.lock_record(admin, tx, "project/NRS", None)
         new = RecordInput("finding", "Gap in the guard rail", "F-1", {"severity": "high"}, project="project/NRS")
         finding = crud.create_record(admin, tx, new, now, uuid7)
@@ -25,8 +25,8 @@ def edit_records(desk: ConversationHarness) -> None:
         assert record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         assert not record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
         assert crud.list_records(admin, tx, type="finding", where={"severity": "high"}, text="guard").records
-    desk.query("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
-    with desk.database.transaction(admin) as tx:
+    conversation.query("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
+    with conversation.database.transaction(admin) as tx:
         change = RecordPatch(properties={"severity": "low"}, classification=1)
         assert crud.update_record(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
         assert "finding" in type_registry.list_record_types(tx)
@@ -47,15 +47,15 @@ def edit_records(desk: ConversationHarness) -> None:
             ).project
             is None
         )
-    delete_projects(desk)
-    backfill_changed_type(desk)
+    delete_projects(conversation)
+    backfill_changed_type(conversation)
 
 
-def delete_projects(desk: ConversationHarness) -> None:
+def delete_projects(conversation: ConversationHarness) -> None:
     """It goes with what it was for, and another one takes its name."""
-    admin, now = desk.admin, desk.clock()
+    admin, now = conversation.admin, conversation.clock()
     facts: JsonObject = {"client": "Port", "contractor": "Dam", "status": "tender"}
-    with desk.database.transaction(admin) as tx:
+    with conversation.database.transaction(admin) as tx:
         uploads.start_upload(admin, tx, FakeBucket(), NewFile("map.md", 100, "project/NRS"), now, uuid7(now))
         for _ in range(2):
             shed = RecordInput("project", "Shed", "SHED", facts)
@@ -67,16 +67,16 @@ def delete_projects(desk: ConversationHarness) -> None:
             crud.delete_record(admin, tx, begun.project.id, None, now, uuid7)
 
 
-def backfill_changed_type(desk: ConversationHarness) -> None:
+def backfill_changed_type(conversation: ConversationHarness) -> None:
     """The kind is called otherwise, then not searched at all; its records follow."""
-    now = desk.clock()
+    now = conversation.clock()
     for setting in ("display_name = 'Note'", """rag = rag || '{"context": "off"}'"""):
-        ((type_id,),) = desk.query(_TOLD_ANEW.format(setting))
-        with desk.database.transaction(desk.tenant_id) as tx:
+        ((type_id,),) = conversation.query(_TOLD_ANEW.format(setting))
+        with conversation.database.transaction(conversation.tenant_id) as tx:
             backfill.schedule_backfill(tx, type_id, now)  # type: ignore[arg-type]
-        assert backfill.run_backfill(desk.database, desk.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
+        assert backfill.run_backfill(conversation.database, conversation.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
 
 
-def leave_backfill_due(desk: ConversationHarness) -> None:
+def leave_backfill_due(conversation: ConversationHarness) -> None:
     """The day ends before its records are told anew once more."""
-    desk.query(_TOLD_ANEW.format("display_name = 'Finding'"))
+    conversation.query(_TOLD_ANEW.format("display_name = 'Finding'"))

@@ -5,10 +5,10 @@ from parlour.search.hybrid_search import search
 from tests.conversation_harness import ConversationHarness
 
 
-def search_in_console(desk: ConversationHarness) -> None:
+def search_in_console(conversation: ConversationHarness) -> None:
     """A search by words, drawn as cards, and what those are linked to."""
     words = "wind limit of the crane"
-    with desk.database.transaction(desk.admin) as tx:
-        found = search(desk.admin, tx, query=words, vector=None)
-        assert [card.link for card in make_cards(desk.admin, tx, found, words)]
-        assert find_related_records(desk.admin, tx, found)
+    with conversation.database.transaction(conversation.admin) as tx:
+        found = search(conversation.admin, tx, query=words, vector=None)
+        assert [card.link for card in make_cards(conversation.admin, tx, found, words)]
+        assert find_related_records(conversation.admin, tx, found)

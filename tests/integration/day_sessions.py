@@ -11,36 +11,38 @@ from tests.conversation_harness import ConversationHarness
 from tests.integration.memory.memory_rows import add_episode, add_fact
 
 
-def manage_sessions(desk: ConversationHarness) -> None:
+def manage_sessions(conversation: ConversationHarness) -> None:
     """By the visitor they belong to, and as those of the tenant see them."""
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
-    desk.send_web(visitor, session, "Hello! When does the crane come?")
-    ((binding_id,),) = desk.query(f"SELECT binding_id FROM sessions WHERE id = '{session}'")
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    conversation.send_web(visitor, session, "Hello! When does the crane come?")
+    ((binding_id,),) = conversation.query(f"SELECT binding_id FROM sessions WHERE id = '{session}'")
     of = UUID(str(binding_id))
-    with desk.database.transaction(visitor) as tx:
+    with conversation.database.transaction(visitor) as tx:
         assert session_lists.find_latest_session(visitor, tx, of, None) == session
         assert session_lists.list_own_sessions(visitor, tx, of)
         session_update.update_session(
-            visitor, tx, session, SessionUpdate("The crane", pinned=True, archived=True), desk.clock()
+            visitor, tx, session, SessionUpdate("The crane", pinned=True, archived=True), conversation.clock()
         )
         assert session_lists.list_own_sessions(visitor, tx, of, is_archived=True)
         for visibility in ("shared", "private"):
-            session_update.update_session(visitor, tx, session, SessionUpdate(visibility=visibility), desk.clock())
-    desk.send_web(visitor, session, "And the hoist?")
-    with desk.database.transaction(desk.admin) as tx:
-        assert session_lists.list_readable_sessions(desk.admin, tx, user_id=visitor.id)
-    _remembered(desk, session, of)
+            session_update.update_session(
+                visitor, tx, session, SessionUpdate(visibility=visibility), conversation.clock()
+            )
+    conversation.send_web(visitor, session, "And the hoist?")
+    with conversation.database.transaction(conversation.admin) as tx:
+        assert session_lists.list_readable_sessions(conversation.admin, tx, user_id=visitor.id)
+    _remembered(conversation, session, of)
 
 
-def _remembered(desk: ConversationHarness, session: UUID, binding_id: UUID) -> None:
+def _remembered(conversation: ConversationHarness, session: UUID, binding_id: UUID) -> None:
     """A fact is put right twice, by the one it is about; an operator looks at everybody's."""
-    admin, now = desk.admin, desk.clock()
-    ((user_id,),) = desk.query(f"SELECT user_id FROM sessions WHERE id = '{session}'")
-    add_fact(desk, session, "language", "Kannada", scope="team")
-    first = add_fact(desk, session, "city", "Pune")
-    add_episode(desk, session, "They asked for the crane.")
-    with desk.database.transaction(admin) as tx:
+    admin, now = conversation.admin, conversation.clock()
+    ((user_id,),) = conversation.query(f"SELECT user_id FROM sessions WHERE id = '{session}'")
+    add_fact(conversation, session, "language", "Kannada", scope="team")
+    first = add_fact(conversation, session, "city", "Pune")
+    add_episode(conversation, session, "They asked for the crane.")
+    with conversation.database.transaction(admin) as tx:
         changed = fact_edit.edit_fact(admin, tx, first, "Goa", None, now, uuid7)
         assert fact_edit.fact_with_history(admin, tx, changed, None) == [changed, first]
         assert user_memory.list_shared_facts(admin, tx)

@@ -11,15 +11,15 @@ _BURST = 26
 """Messages of one turn: two of them have an anchor."""
 
 
-def summarise_conversation(desk: ConversationHarness) -> None:
+def summarise_conversation(conversation: ConversationHarness) -> None:
     """A visitor writes in bursts."""
-    talk = LongConversation(desk)
+    talk = LongConversation(conversation)
     for _ in range(3):
         _burst(talk)
     talk.run_summary_job(SpendRefused("no room"))
-    desk.clock.now += SPEND_CAP_WAIT
+    conversation.clock.now += SPEND_CAP_WAIT
     talk.run_summary_job("No JSON.")
-    desk.clock.now += FIRST_RETRY_DELAY
+    conversation.clock.now += FIRST_RETRY_DELAY
     talk.run_summary_job(summary_answer("The policy is PX-48213."))
     for _ in range(2):
         _burst(talk)

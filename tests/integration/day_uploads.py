@@ -9,10 +9,10 @@ from tests.conversation_harness import ConversationHarness
 from tests.integration.files.upload_harness import UploadHarness
 
 
-def upload_files(desk: ConversationHarness) -> None:
+def upload_files(conversation: ConversationHarness) -> None:
     """A contract about a record, again in a new version; a team's procedures, which wait for the bucket; a file that is
     no file; one downloaded and deleted, and looked for once more an hour later."""
-    room = UploadHarness(desk.database, desk.admin, desk.clock)
+    room = UploadHarness(conversation.database, conversation.admin, conversation.clock)
     contract = room.upload("main-works.pdf", sample_files.make_contract_pdf(), "project/QUAY")
     room.run_ingestion()
     room.upload_new_version(contract, sample_files.make_contract_pdf())
@@ -30,5 +30,5 @@ def upload_files(desk: ConversationHarness) -> None:
     room.run_ingestion()
     assert room.content(addendum).name == "addendum.pdf"
     room.delete(addendum)
-    desk.clock.now += CLEANUP_DELAY
+    conversation.clock.now += CLEANUP_DELAY
     room.run_sweep(addendum.id)

@@ -15,9 +15,9 @@ from tests.integration.memory.extraction_harness import ExtractionConversation, 
 _TOLD = "The user does the accounts of the shop in Tally."
 
 
-def extract_facts(desk: ConversationHarness) -> None:
+def extract_facts(conversation: ConversationHarness) -> None:
     """A visitor tells of themselves."""
-    talk = ExtractionConversation(desk)
+    talk = ExtractionConversation(conversation)
     talk.say("My name is Meera. I'm on the Gold plan. We do the accounts of the shop in Tally.")
     talk.run_extraction(SpendRefused("no room"))
     talk.run_extraction(*[ProviderUnavailable("away")] * 4, after=timedelta(hours=2))
@@ -30,17 +30,17 @@ def extract_facts(desk: ConversationHarness) -> None:
         extraction_answer(proposed_fact("city", "Zurich", 1), episodes=[(_TOLD, [1]), ("Tally has the shop.", [1])])
     )
     talk.say("I've switched to the Silver plan. Please forget my name.")
-    desk.query(
+    conversation.query(
         "INSERT INTO embeddings (tenant_id, row_id, space, vector)"
         f" SELECT tenant_id, row_id, 'alike', '[1,0]' FROM episodes WHERE session_id = '{talk.session}' RETURNING 1"
     )
     talk.run_extraction(extraction_answer())
     assert talk.facts() == {"plan": "Silver", "about.software": "Tally"}
     assert talk.episodes() == [(_TOLD, 2)]
-    with desk.database.transaction(desk.admin) as tx:
+    with conversation.database.transaction(conversation.admin) as tx:
         for hours in ("9 to 6", "8 to 6"):
             told = NewSharedFact("team", "site-operations", "opening hours", hours)
-            shared_facts.set(desk.admin, tx, told, desk.clock(), uuid7)
+            shared_facts.set(conversation.admin, tx, told, conversation.clock(), uuid7)
     with patch.object(fact_merge, "MAX_LIVE_FACTS", 3):
         talk.say("Remember that I like mangoes. Remember that I drink jasmine tea.")
     assert talk.facts().keys() >= {"plan"}

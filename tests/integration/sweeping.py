@@ -8,18 +8,20 @@ from tests.conversation_harness import ConversationHarness, FakeDelayedQueue
 
 
 def dependencies(
-    desk: ConversationHarness,
+    conversation: ConversationHarness,
     wakeups: DelayedQueue | None = None,
     web: FifoQueue | None = None,
     database: Database | None = None,
 ) -> SweepDependencies:
     """What the deployed sweep runs with. web: the queue of turns on the web, if it is another one."""
     queues = SweepQueues(
-        {"whatsapp": desk.turns, "web": web or desk.turns},
-        desk.outbox,
-        desk.tools,
-        desk.ingest,
-        desk.embedding,
-        desk.memory,
+        {"whatsapp": conversation.turns, "web": web or conversation.turns},
+        conversation.outbox,
+        conversation.tools,
+        conversation.ingest,
+        conversation.embedding,
+        conversation.memory,
     )
-    return SweepDependencies(database or desk.database, finders(queues), wakeups or FakeDelayedQueue(), desk.clock)
+    return SweepDependencies(
+        database or conversation.database, finders(queues), wakeups or FakeDelayedQueue(), conversation.clock
+    )

@@ -395,14 +395,14 @@ def test_every_route_is_asked_or_said_not_to_be_about_records() -> None:
 
 
 @pytest.fixture
-def closed(desk: ConversationHarness) -> ConversationHarness:
+def closed(conversation: ConversationHarness) -> ConversationHarness:
     """A reader who was told of a document by its number, and whom it is closed to since."""
-    desk.send_whatsapp("How wide may a crack be?", "m1")
-    desk.model.script = [search_call("crack width"), text_answer("As wide as it says [1].")]
-    desk.run_turn()
-    assert desk.query("SELECT number FROM citations") == [(1,)]
-    desk.query("UPDATE context_rows SET classification = 3 RETURNING id")
-    return desk
+    conversation.send_whatsapp("How wide may a crack be?", "m1")
+    conversation.model.script = [search_call("crack width"), text_answer("As wide as it says [1].")]
+    conversation.run_turn()
+    assert conversation.query("SELECT number FROM citations") == [(1,)]
+    conversation.query("UPDATE context_rows SET classification = 3 RETURNING id")
+    return conversation
 
 
 def test_a_number_given_out_before_is_no_citation_any_more(closed: ConversationHarness) -> None:

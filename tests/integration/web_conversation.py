@@ -13,10 +13,10 @@ from tests.conversation_harness import ConversationHarness, text_answer
 class WebConversation:
     """A visitor, and what they say."""
 
-    def __init__(self, desk: ConversationHarness) -> None:
-        self.desk = desk
-        self.visitor: Principal = desk.create_visitor()
-        self.session = desk.find_session(self.visitor)
+    def __init__(self, conversation: ConversationHarness) -> None:
+        self.desk = conversation
+        self.visitor: Principal = conversation.create_visitor()
+        self.session = conversation.find_session(self.visitor)
 
     @property
     def user(self) -> UUID:

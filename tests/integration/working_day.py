@@ -111,44 +111,44 @@ class UnauthorizedProvider:
         raise Misconfigured(f"the key was refused for {len(outgoing.recipient)} digits")
 
 
-def play_working_day(desk: ConversationHarness) -> None:
+def play_working_day(conversation: ConversationHarness) -> None:
     """The whole day."""
-    administer_tenant(desk)
-    reapply_pack(desk)
-    edit_records(desk)
-    write_documents(desk)
-    upload_files(desk)
-    search_in_console(desk)
-    converse_on_whatsapp(desk)
-    converse_on_web(desk)
-    send_attachments(desk)
-    resume_turn(desk)
-    write_records_by_tools(desk)
-    inspect_prompts(desk)
-    run_long_calls(desk)
-    fail_turns(desk)
-    recover_stale_work(desk)
-    extract_facts(desk)
-    embed_and_reembed(desk)
-    schedule_pulses(desk)
-    write_pulses(desk)
-    read_pulses(desk)
-    read_linked_records(desk)
-    recall_memory(desk)
-    summarise_conversation(desk)
-    reuse_and_expire_prompts(desk)
-    manage_sessions(desk)
-    link_phone_numbers(desk)
-    erase_people(desk)
-    age_conversations(desk)
-    account_spend(desk)
-    leave_backfill_due(desk)
+    administer_tenant(conversation)
+    reapply_pack(conversation)
+    edit_records(conversation)
+    write_documents(conversation)
+    upload_files(conversation)
+    search_in_console(conversation)
+    converse_on_whatsapp(conversation)
+    converse_on_web(conversation)
+    send_attachments(conversation)
+    resume_turn(conversation)
+    write_records_by_tools(conversation)
+    inspect_prompts(conversation)
+    run_long_calls(conversation)
+    fail_turns(conversation)
+    recover_stale_work(conversation)
+    extract_facts(conversation)
+    embed_and_reembed(conversation)
+    schedule_pulses(conversation)
+    write_pulses(conversation)
+    read_pulses(conversation)
+    read_linked_records(conversation)
+    recall_memory(conversation)
+    summarise_conversation(conversation)
+    reuse_and_expire_prompts(conversation)
+    manage_sessions(conversation)
+    link_phone_numbers(conversation)
+    erase_people(conversation)
+    age_conversations(conversation)
+    account_spend(conversation)
+    leave_backfill_due(conversation)
 
 
-def administer_tenant(desk: ConversationHarness) -> None:
+def administer_tenant(conversation: ConversationHarness) -> None:
     """Members and keys come, change and go; the tenant is renamed and paused; all of it can be read back."""
-    admin = desk.admin
-    with desk.database.transaction(admin) as tx:
+    admin = conversation.admin
+    with conversation.database.transaction(admin) as tx:
         member = members.add_member(
             admin,
             tx,
@@ -157,29 +157,33 @@ def administer_tenant(desk: ConversationHarness) -> None:
             display_name="Ines",
             roles=["viewer"],
             clearance=1,
-            now=desk.clock(),
+            now=conversation.clock(),
             new_id=uuid7,
         )
         members.update_member(
-            admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=desk.clock(), new_id=uuid7
+            admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=conversation.clock(), new_id=uuid7
         )
         assert members.list_members(admin, tx)
-        key = api_keys.create_key(admin, tx, name="ci", roles=["admin"], clearance=1, now=desk.clock(), new_id=uuid7)
-        spare = api_keys.create_key(admin, tx, name="spare", roles=[], clearance=0, now=desk.clock(), new_id=uuid7)
-        tenants.update_tenant(
-            admin, tx, display_name="Northbank", settings={"polite": True}, now=desk.clock(), new_id=uuid7
+        key = api_keys.create_key(
+            admin, tx, name="ci", roles=["admin"], clearance=1, now=conversation.clock(), new_id=uuid7
         )
-        tenants.set_tenant_status(admin, tx, "paused", desk.clock(), uuid7)
-        tenants.set_tenant_status(admin, tx, "active", desk.clock(), uuid7)
+        spare = api_keys.create_key(
+            admin, tx, name="spare", roles=[], clearance=0, now=conversation.clock(), new_id=uuid7
+        )
+        tenants.update_tenant(
+            admin, tx, display_name="Northbank", settings={"polite": True}, now=conversation.clock(), new_id=uuid7
+        )
+        tenants.set_tenant_status(admin, tx, "paused", conversation.clock(), uuid7)
+        tenants.set_tenant_status(admin, tx, "active", conversation.clock(), uuid7)
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50)
-    sign_in_everybody(desk, key.text)
-    with desk.database.transaction(admin) as tx:
+    sign_in_everybody(conversation, key.text)
+    with conversation.database.transaction(admin) as tx:
         assert api_keys.list_keys(admin, tx)
-        api_keys.revoke_key(admin, tx, spare.key.id, desk.clock(), uuid7)
+        api_keys.revoke_key(admin, tx, spare.key.id, conversation.clock(), uuid7)
 
 
-def sign_in_everybody(desk: ConversationHarness, key: str) -> None:
+def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
     """A member, a key and a visitor."""
     documents = {
         f"{ISSUER.url}/.well-known/openid-configuration": ISSUER.discovery(),
@@ -188,26 +192,28 @@ def sign_in_everybody(desk: ConversationHarness, key: str) -> None:
     sign_in = Authenticator(
         TrustedIssuers([ISSUER.url], "parlour", documents.__getitem__), lambda: SECRET, lambda: SECRET
     )
-    now = desk.clock()
+    now = conversation.clock()
     for bearer in (ISSUER.token("ines", now), key):
-        assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), desk.database, now)
-    visitor = desk.create_visitor()
-    mine = desk.find_session(visitor)
-    with desk.database.transaction(visitor) as tx:
+        assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), conversation.database, now)
+    visitor = conversation.create_visitor()
+    mine = conversation.find_session(visitor)
+    with conversation.database.transaction(visitor) as tx:
         session = users.get_session(visitor, tx, mine)
         users.open_session(visitor, tx, binding_id=session.binding_id, now=now, new_id=uuid7)
     assert visitor.id is not None
-    token = sign_in.issue_visitor_token(VisitorClaims(desk.tenant_id, visitor.id, session.binding_id, session.id), now)
-    assert sign_in.authenticate(Credentials(f"Bearer {token.text}", ""), desk.database, now)
+    token = sign_in.issue_visitor_token(
+        VisitorClaims(conversation.tenant_id, visitor.id, session.binding_id, session.id), now
+    )
+    assert sign_in.authenticate(Credentials(f"Bearer {token.text}", ""), conversation.database, now)
 
 
-def reapply_pack(desk: ConversationHarness) -> None:
+def reapply_pack(conversation: ConversationHarness) -> None:
     """The pack is changed in every place and applied again, and read back."""
     files = folder.read_folder(Path("packs/construction"))
-    assert export(desk.admin, desk.database)
+    assert export(conversation.admin, conversation.database)
     changed = {path: _changed(path, text) for path, text in files.items()}
-    apply(desk.admin, desk.database, WordEmbedder(), validate(changed), desk.clock(), uuid7)
-    with desk.database.transaction(desk.admin) as tx:
+    apply(conversation.admin, conversation.database, WordEmbedder(), validate(changed), conversation.clock(), uuid7)
+    with conversation.database.transaction(conversation.admin) as tx:
         (binding, *_) = bindings.list_active_bindings(tx)
         assert bindings.find_binding_by_slug(tx, binding.slug)
         assert bindings.find_web_binding(tx, "site-adviser")
@@ -227,147 +233,163 @@ def _changed(path: str, text: str) -> str:
     return text
 
 
-def converse_on_whatsapp(desk: ConversationHarness) -> None:
+def converse_on_whatsapp(conversation: ConversationHarness) -> None:
     """A question, its cited answer, sent, delivered; the same webhook again; a reply that cannot be sent."""
-    desk.send_whatsapp("How wide is the crack at C4?", "day-1")
-    desk.model.script = [search_call("crack width C4"), text_answer("0.35 mm [1].")]
-    desk.run_turn()
-    desk.send_whatsapp("How wide is the crack at C4?", "day-1")
-    principal = system_principal(desk.tenant_id)
-    (session,) = {wake.session_id for wake in desk.list_wakes()}
-    with desk.database.transaction(principal) as tx:
+    conversation.send_whatsapp("How wide is the crack at C4?", "day-1")
+    conversation.model.script = [search_call("crack width C4"), text_answer("0.35 mm [1].")]
+    conversation.run_turn()
+    conversation.send_whatsapp("How wide is the crack at C4?", "day-1")
+    principal = system_principal(conversation.tenant_id)
+    (session,) = {wake.session_id for wake in conversation.list_wakes()}
+    with conversation.database.transaction(principal) as tx:
         (unsent,) = outbox.list_pending(tx, session_id=session)
-    sent = send_with(desk, AcceptingProvider(), unsent.id)
+    sent = send_with(conversation, AcceptingProvider(), unsent.id)
     assert sent.state == "sent"
-    ((provider_id,),) = desk.query("SELECT provider_message_id FROM outbox_parts")
-    desk.send_whatsapp("", str(provider_id), kind="status", status="delivered")
-    desk.send_whatsapp("And the crane?", "day-2")
-    desk.model.script = [text_answer("On Monday.")]
-    desk.run_turn()
-    with desk.database.transaction(principal) as tx:
+    ((provider_id,),) = conversation.query("SELECT provider_message_id FROM outbox_parts")
+    conversation.send_whatsapp("", str(provider_id), kind="status", status="delivered")
+    conversation.send_whatsapp("And the crane?", "day-2")
+    conversation.model.script = [text_answer("On Monday.")]
+    conversation.run_turn()
+    with conversation.database.transaction(principal) as tx:
         (waiting,) = outbox.list_pending(tx, session_id=session)
-    assert send_with(desk, UnauthorizedProvider(), waiting.id).state == "pending"
-    assert send_with(desk, RejectingProvider(), waiting.id).state == "failed"
-    with desk.database.transaction(desk.admin) as tx:
-        (one,) = outbox.list_failed(desk.admin, tx, desk.clock(), 10)
-        assert outbox.redrive_reply(desk.admin, tx, one.id, desk.clock()).id == waiting.id
-    assert send_with(desk, AcceptingProvider(), waiting.id).state == "sent"
-    desk.send_whatsapp("And the hoist?", "hoist")
-    desk.model.script = [text_answer("Nobody knows.")]
-    desk.run_turn()
-    with desk.database.transaction(principal) as tx:
+    assert send_with(conversation, UnauthorizedProvider(), waiting.id).state == "pending"
+    assert send_with(conversation, RejectingProvider(), waiting.id).state == "failed"
+    with conversation.database.transaction(conversation.admin) as tx:
+        (one,) = outbox.list_failed(conversation.admin, tx, conversation.clock(), 10)
+        assert outbox.redrive_reply(conversation.admin, tx, one.id, conversation.clock()).id == waiting.id
+    assert send_with(conversation, AcceptingProvider(), waiting.id).state == "sent"
+    conversation.send_whatsapp("And the hoist?", "hoist")
+    conversation.model.script = [text_answer("Nobody knows.")]
+    conversation.run_turn()
+    with conversation.database.transaction(principal) as tx:
         (left,) = outbox.list_pending(tx, session_id=session)
-    assert send_with(desk, RejectingProvider(), left.id).state == "failed"
-    store_photo(desk)
-    resolve_replies(desk, session)
+    assert send_with(conversation, RejectingProvider(), left.id).state == "failed"
+    store_photo(conversation)
+    resolve_replies(conversation, session)
 
 
-def send_with(desk: ConversationHarness, provider: ChannelProvider, outbox_id: UUID) -> SendResult:
+def send_with(conversation: ConversationHarness, provider: ChannelProvider, outbox_id: UUID) -> SendResult:
     """Send a reply through this provider, whatever the binding's is called."""
-    now = desk.clock()
+    now = conversation.clock()
     return send_reply(
-        system_principal(desk.tenant_id), desk.database, {"gupshup": provider}, outbox_id, uuid7(now), now
+        system_principal(conversation.tenant_id),
+        conversation.database,
+        {"gupshup": provider},
+        outbox_id,
+        uuid7(now),
+        now,
     )
 
 
-def resolve_replies(desk: ConversationHarness, session_id: UUID) -> None:
+def resolve_replies(conversation: ConversationHarness, session_id: UUID) -> None:
     """One is settled by the provider's callback, one by a person in each way; news overtake a third."""
-    principal = system_principal(desk.tenant_id)
+    principal = system_principal(conversation.tenant_id)
     for number, how in enumerate(("arrived", "send_again", "dismiss", "callback", "left")):
-        desk.send_whatsapp("And the crane?", f"stuck-{number}")
-        desk.model.script = [text_answer(f"On Monday, {how}.")]
-        desk.run_turn()
-        with desk.database.transaction(principal) as tx:
+        conversation.send_whatsapp("And the crane?", f"stuck-{number}")
+        conversation.model.script = [text_answer(f"On Monday, {how}.")]
+        conversation.run_turn()
+        with conversation.database.transaction(principal) as tx:
             (*_, unsent) = outbox.list_pending(tx, session_id=session_id)
-        assert send_with(desk, SilentProvider(), unsent.id).state == "unknown"
+        assert send_with(conversation, SilentProvider(), unsent.id).state == "unknown"
         if how == "left":
             continue
         if how == "callback":
             told = {"callback": f"{unsent.id}:1"}
-            desk.send_whatsapp("", "wamid.1", kind="status", status="delivered", metadata=told)
-            assert desk.query(f"SELECT state FROM outbox WHERE id = '{unsent.id}'") == [("delivered",)]
+            conversation.send_whatsapp("", "wamid.1", kind="status", status="delivered", metadata=told)
+            assert conversation.query(f"SELECT state FROM outbox WHERE id = '{unsent.id}'") == [("delivered",)]
             continue
-        with desk.database.transaction(desk.admin) as tx:
-            assert outbox.list_needing_decision(desk.admin, tx, 10)
-            again = outbox.resolve_reply(desk.admin, tx, unsent.id, how, desk.clock())  # type: ignore[arg-type]
+        with conversation.database.transaction(conversation.admin) as tx:
+            assert outbox.list_needing_decision(conversation.admin, tx, 10)
+            again = outbox.resolve_reply(conversation.admin, tx, unsent.id, how, conversation.clock())  # type: ignore[arg-type]
         if again:
-            desk.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")
-            assert send_with(desk, AcceptingProvider(), again.id).state == "sent"
+            conversation.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")
+            assert send_with(conversation, AcceptingProvider(), again.id).state == "sent"
 
 
-def store_photo(desk: ConversationHarness) -> None:
+def store_photo(conversation: ConversationHarness) -> None:
     """Fetched from the provider once the message is stored, and noted with it."""
     photo = httpx2.ByteStream(b"\x89PNG\r\n\x1a\n")
     client = httpx2.Client(transport=httpx2.MockTransport(lambda _: httpx2.Response(200, stream=photo)))
     media = MediaFetcher(client, FakeMediaBucket(), FakeSecretStore(), "https://graph.facebook.com")
-    desk.send_whatsapp("", "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/photo"))
-    ((message_id,),) = desk.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    conversation.send_whatsapp("", "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/photo"))
+    ((message_id,),) = conversation.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
     assert media.fetch_and_store(
-        system_principal(desk.tenant_id), desk.database, UUID(str(message_id)), lambda: 60.0, desk.clock()
+        system_principal(conversation.tenant_id),
+        conversation.database,
+        UUID(str(message_id)),
+        lambda: 60.0,
+        conversation.clock(),
     )
-    desk.model.script = [text_answer("A crack, as far as I can see.")]
-    desk.run_turn()
+    conversation.model.script = [text_answer("A crack, as far as I can see.")]
+    conversation.run_turn()
 
 
-def converse_on_web(desk: ConversationHarness) -> None:
+def converse_on_web(conversation: ConversationHarness) -> None:
     """A visitor asks, follows the events and reads the transcript; an operator looks at the turn."""
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
-    desk.send_web(visitor, session, "How wide is the crack?")
-    desk.model.script = [text_answer("0.35 mm.")]
-    desk.run_turn()
-    with desk.database.transaction(visitor) as tx:
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    conversation.send_web(visitor, session, "How wide is the crack?")
+    conversation.model.script = [text_answer("0.35 mm.")]
+    conversation.run_turn()
+    with conversation.database.transaction(visitor) as tx:
         assert event_feed.list_events(visitor, tx, session, 0)
         assert turn_views.read_transcript(visitor, tx, session, 10)
-    with desk.database.transaction(desk.admin) as tx:
-        (turn,) = turn_views.list_turns(desk.admin, tx, 10, session)
-        assert turn_views.get_turn(desk.admin, tx, turn.row.id)
+    with conversation.database.transaction(conversation.admin) as tx:
+        (turn,) = turn_views.list_turns(conversation.admin, tx, 10, session)
+        assert turn_views.get_turn(conversation.admin, tx, turn.row.id)
 
 
-def resume_turn(desk: ConversationHarness) -> None:
+def resume_turn(conversation: ConversationHarness) -> None:
     """A worker is refused while another holds the lease; one loses its database, one breaks, the next goes on."""
-    desk.send_whatsapp("And the wind?", "day-3")
-    desk.query(f"UPDATE sessions SET lease_until = '{desk.clock().isoformat()}'::timestamptz + '1 minute' RETURNING 1")
+    conversation.send_whatsapp("And the wind?", "day-3")
+    conversation.query(
+        f"UPDATE sessions SET lease_until = '{conversation.clock().isoformat()}'::timestamptz + '1 minute' RETURNING 1"
+    )
     with pytest.raises(LeaseHeld):
-        desk.run_turn()
-    desk.clock.now += timedelta(minutes=2)
-    desk.model.script = [search_call("wind limit"), DatabaseUnavailable(), RuntimeError(), text_answer("38 km/h [1].")]
+        conversation.run_turn()
+    conversation.clock.now += timedelta(minutes=2)
+    conversation.model.script = [
+        search_call("wind limit"),
+        DatabaseUnavailable(),
+        RuntimeError(),
+        text_answer("38 km/h [1]."),
+    ]
     with pytest.raises(DatabaseUnavailable):
-        desk.run_turn()
+        conversation.run_turn()
     with pytest.raises(RuntimeError):
-        desk.run_turn()
-    desk.run_turn()
+        conversation.run_turn()
+    conversation.run_turn()
 
 
-def fail_turns(desk: ConversationHarness) -> None:
+def fail_turns(conversation: ConversationHarness) -> None:
     """Three turns break every time they are tried; one is let be, one is redriven, one waits for somebody."""
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
     for text in ("And the formwork?", "And the rebar?", "And the scaffold?"):
-        desk.send_web(visitor, session, text)
-        desk.model.script = [RuntimeError(), RuntimeError(), RuntimeError()]
+        conversation.send_web(visitor, session, text)
+        conversation.model.script = [RuntimeError(), RuntimeError(), RuntimeError()]
         for _ in range(3):
             with contextlib.suppress(RuntimeError):
-                desk.run_turn()
-    with desk.database.transaction(desk.admin) as tx:
-        first, second, _ = failed_turns.list_failed_turns(desk.admin, tx, 10)
-        failed_turns.dismiss_turn(desk.admin, tx, first.id, desk.clock())
-        waking = failed_turns.redrive_turn(desk.admin, tx, second.id, desk.clock())
-    desk.turns.send([waking.message])
+                conversation.run_turn()
+    with conversation.database.transaction(conversation.admin) as tx:
+        first, second, _ = failed_turns.list_failed_turns(conversation.admin, tx, 10)
+        failed_turns.dismiss_turn(conversation.admin, tx, first.id, conversation.clock())
+        waking = failed_turns.redrive_turn(conversation.admin, tx, second.id, conversation.clock())
+    conversation.turns.send([waking.message])
 
 
-def account_spend(desk: ConversationHarness) -> None:
+def account_spend(conversation: ConversationHarness) -> None:
     """The cap is lowered until a call is refused, model calls are stopped and resumed, and the costs are read."""
-    admin, now = desk.admin, desk.clock()
+    admin, now = conversation.admin, conversation.clock()
     cap, soon = Decimal("0.01"), now + timedelta(minutes=1)
-    with desk.database.transaction(admin) as tx:
+    with conversation.database.transaction(admin) as tx:
         spend.set_daily_cap(admin, tx, cap, now)
         assert spend.read_own_cap(tx) == cap
         spend.stop_model_calls(admin, tx, now)
         spend.resume_model_calls(admin, tx, now)
     with pytest.raises(SpendRefused):
         spend.reserve_in_transaction(
-            desk.database,
+            conversation.database,
             admin,
             reservation_id=uuid7(now),
             amount=cap * 2,
@@ -376,6 +398,6 @@ def account_spend(desk: ConversationHarness) -> None:
             expires_at=soon,
             now=now,
         )
-    with desk.database.transaction(admin) as tx:
+    with conversation.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
         assert cost_report.read_cost_report(admin, tx, 2, now).usage

@@ -12,8 +12,8 @@ from tests.integration.day_prompt_inspection import run_two_turns
 
 
 @pytest.fixture
-def talk(desk: ConversationHarness) -> list[UUID]:
-    return run_two_turns(desk)
+def talk(conversation: ConversationHarness) -> list[UUID]:
+    return run_two_turns(conversation)
 
 
 def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk: list[UUID]) -> None:
@@ -48,11 +48,11 @@ def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], re
 
 @pytest.mark.parametrize("rest", ["", "/words?hash=a", "/diff?with={turn}", "/rebuilt", "/rebuilt?budget=6000"])
 def test_nobody_else_sees_them(
-    client: TestClient, desk: ConversationHarness, talk: list[UUID], acme: str, rest: str
+    client: TestClient, conversation: ConversationHarness, talk: list[UUID], acme: str, rest: str
 ) -> None:
     path = f"/v1/turns/{talk[1]}/prompt{rest.format(turn=talk[0])}"
     assert client.get(path).status_code == 401
     assert client.get(path, headers=create_key_headers(client, acme, "viewer")).status_code == 404
     assert client.get(path, headers=create_key_headers(client, "northbank", "editor")).status_code == 403
-    desk.query("UPDATE users SET clearance = 3 RETURNING 1")
+    conversation.query("UPDATE users SET clearance = 3 RETURNING 1")
     assert client.get(path, headers=create_key_headers(client, "northbank", "viewer")).status_code == 404

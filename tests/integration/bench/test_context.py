@@ -43,20 +43,20 @@ def test_its_json_has_every_session_both_ratios_and_the_bytes_of_a_turn(figures:
 
 
 def test_a_talk_is_as_long_as_it_is_asked_for_and_every_message_has_its_row(
-    desk: ConversationHarness, database: Database
+    conversation: ConversationHarness, database: Database
 ) -> None:
-    assert desk.database is database
-    desk.embedder = embedder = long_conversations.Directions()
-    talk = long_conversations.talk(desk, embedder, 40)
+    assert conversation.database is database
+    conversation.embedder = embedder = long_conversations.Directions()
+    talk = long_conversations.talk(conversation, embedder, 40)
     of_it = f"FROM messages WHERE session_id = '{talk.session_id}'"
-    assert desk.query(f"SELECT count(*), count(*) FILTER (WHERE direction = 'outbound') {of_it}") == [(40, 20)]
+    assert conversation.query(f"SELECT count(*), count(*) FILTER (WHERE direction = 'outbound') {of_it}") == [(40, 20)]
     turns = f"SELECT min(number), max(number), count(*) FROM turns WHERE session_id = '{talk.session_id}'"
-    assert desk.query(turns) == [(1, 20, 20)]
+    assert conversation.query(turns) == [(1, 20, 20)]
     rows = (
         "SELECT count(*), count(v.row_id) FROM context_rows r LEFT JOIN embeddings v ON v.row_id = r.id"
         f" WHERE r.session_id = '{talk.session_id}'"
     )
-    assert desk.query(rows) == [(40 - 2 * long_conversations.LIVE,) * 2]
+    assert conversation.query(rows) == [(40 - 2 * long_conversations.LIVE,) * 2]
 
 
 def test_the_same_number_always_says_the_same_and_alike_sentences_are_near() -> None:

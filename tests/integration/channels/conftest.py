@@ -137,7 +137,7 @@ def _run(tx: Transaction, sql: str, **parameters: object) -> None:
 
 
 @pytest.fixture
-def open_desk(database: Database, now: datetime, new_id: NewId) -> Callable[[], OutboxHarness]:
+def open_outbox_harness(database: Database, now: datetime, new_id: NewId) -> Callable[[], OutboxHarness]:
     """A new tenant's desk."""
 
     def open_one() -> OutboxHarness:
@@ -154,5 +154,5 @@ def open_desk(database: Database, now: datetime, new_id: NewId) -> Callable[[], 
 
 
 @pytest.fixture
-def desk(open_desk: Callable[[], OutboxHarness]) -> OutboxHarness:
-    return open_desk()
+def outbox_harness(open_outbox_harness: Callable[[], OutboxHarness]) -> OutboxHarness:
+    return open_outbox_harness()

@@ -31,222 +31,228 @@ CLOUD: JsonObject = {"provider": "whatsapp_cloud", "phone_number_id": "106540352
 
 
 def told(
-    desk: OutboxHarness,
+    outbox_harness: OutboxHarness,
     provider_id: str,
     status: DeliveryStatus,
     wake: Callable[[QueueMessage], object] = lambda _: None,
     **metadata: str,
 ) -> bool:
-    later = desk.now + timedelta(seconds=9)
+    later = outbox_harness.now + timedelta(seconds=9)
     envelope = Envelope(
         "whatsapp", "whatsapp_cloud", "whatsapp:1", "", provider_id, "status", "", None, status, later, {**metadata}
     )
-    return delivery_updates.apply_status(desk.principal, desk.database, envelope, later, wake)
+    return delivery_updates.apply_status(outbox_harness.principal, outbox_harness.database, envelope, later, wake)
 
 
-def unknown(desk: OutboxHarness, phone: Phone, text: str = "Poured on Tuesday.") -> UUID:
-    desk.set_channels({"whatsapp": CLOUD})
-    outbox_id = desk.add_reply(text)
+def unknown(outbox_harness: OutboxHarness, phone: Phone, text: str = "Poured on Tuesday.") -> UUID:
+    outbox_harness.set_channels({"whatsapp": CLOUD})
+    outbox_id = outbox_harness.add_reply(text)
     phone.trouble = {phone.asked: DeliveryUnknown()}
-    assert sending(desk, phone, outbox_id).state == "unknown"
+    assert sending(outbox_harness, phone, outbox_id).state == "unknown"
     return outbox_id
 
 
-def admin(desk: OutboxHarness, role: str = "admin") -> Principal:
-    return Principal(desk.principal.tenant_id, "member", desk.session_id, frozenset({role}), 3)
+def admin(outbox_harness: OutboxHarness, role: str = "admin") -> Principal:
+    return Principal(outbox_harness.principal.tenant_id, "member", outbox_harness.session_id, frozenset({role}), 3)
 
 
-def due(desk: OutboxHarness) -> list[tuple[object, ...]]:
-    return desk.query("SELECT id FROM work_due WHERE kind = 'outbox'")
+def due(outbox_harness: OutboxHarness) -> list[tuple[object, ...]]:
+    return outbox_harness.query("SELECT id FROM work_due WHERE kind = 'outbox'")
 
 
 @pytest.mark.parametrize("status", ["sent", "delivered", "read"])
 def test_a_callback_settles_a_send_whose_id_nobody_ever_learnt(
-    desk: OutboxHarness, phone: Phone, status: DeliveryStatus
+    outbox_harness: OutboxHarness, phone: Phone, status: DeliveryStatus
 ) -> None:
-    outbox_id = unknown(desk, phone)
+    outbox_id = unknown(outbox_harness, phone)
 
-    assert told(desk, "wamid.7", status, callback=f"{outbox_id}:1")
-    assert desk.find_delivery(outbox_id).state == status
-    assert sending(desk, phone, outbox_id).state == status
-    assert (phone.asked, due(desk)) == (1, [])
-    assert told(desk, "wamid.7", "read") is (status != "read")
-    assert desk.find_delivery(outbox_id).state == "read"
+    assert told(outbox_harness, "wamid.7", status, callback=f"{outbox_id}:1")
+    assert outbox_harness.find_delivery(outbox_id).state == status
+    assert sending(outbox_harness, phone, outbox_id).state == status
+    assert (phone.asked, due(outbox_harness)) == (1, [])
+    assert told(outbox_harness, "wamid.7", "read") is (status != "read")
+    assert outbox_harness.find_delivery(outbox_id).state == "read"
 
 
-def test_a_callback_settles_the_row_of_a_sender_that_died(desk: OutboxHarness, phone: Phone) -> None:
-    desk.set_channels({"whatsapp": CLOUD})
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+def test_a_callback_settles_the_row_of_a_sender_that_died(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_harness.set_channels({"whatsapp": CLOUD})
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     phone.trouble = {0: Killed()}
     with pytest.raises(Killed):
-        sending(desk, phone, outbox_id)
+        sending(outbox_harness, phone, outbox_id)
 
-    assert told(desk, "wamid.7", "delivered", callback=f"{outbox_id}:1")
-    assert sending(desk, phone, outbox_id) == SendResult("delivered", 1)
-    assert (phone.asked, due(desk)) == (1, [])
+    assert told(outbox_harness, "wamid.7", "delivered", callback=f"{outbox_id}:1")
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("delivered", 1)
+    assert (phone.asked, due(outbox_harness)) == (1, [])
 
 
-def test_a_callback_that_says_failed_settles_it_so(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = unknown(desk, phone)
+def test_a_callback_that_says_failed_settles_it_so(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = unknown(outbox_harness, phone)
 
-    assert told(desk, "wamid.7", "failed", callback=f"{outbox_id}:1", code="131026", reason="undeliverable")
-    assert (desk.find_delivery(outbox_id).state, desk.find_delivery(outbox_id).problem) == (
+    assert told(outbox_harness, "wamid.7", "failed", callback=f"{outbox_id}:1", code="131026", reason="undeliverable")
+    assert (outbox_harness.find_delivery(outbox_id).state, outbox_harness.find_delivery(outbox_id).problem) == (
         "failed",
         "131026: undeliverable",
     )
 
 
-def test_after_an_early_part_is_confirmed_the_rest_is_sent_once(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = unknown(desk, phone, LONG)
+def test_after_an_early_part_is_confirmed_the_rest_is_sent_once(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = unknown(outbox_harness, phone, LONG)
 
-    assert told(desk, "wamid.7", "sent", callback=f"{outbox_id}:1")
-    assert (desk.find_delivery(outbox_id).state, due(desk)) == ("pending", [(outbox_id,)])
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 3)
+    assert told(outbox_harness, "wamid.7", "sent", callback=f"{outbox_id}:1")
+    assert (outbox_harness.find_delivery(outbox_id).state, due(outbox_harness)) == ("pending", [(outbox_id,)])
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 3)
     assert [outgoing.callback_data for outgoing in phone.received] == [f"{outbox_id}:2", f"{outbox_id}:3"]
 
 
-def test_whoever_confirms_an_early_part_wakes_the_sender_of_the_rest(desk: OutboxHarness, phone: Phone) -> None:
+def test_whoever_confirms_an_early_part_wakes_the_sender_of_the_rest(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
     """Where the database is to pause, the sweep comes once a day only."""
-    outbox_id = unknown(desk, phone, LONG)
+    outbox_id = unknown(outbox_harness, phone, LONG)
     woken: list[QueueMessage] = []
 
     def away(_: QueueMessage) -> None:
         raise QueueUnavailable
 
     with pytest.raises(QueueUnavailable):
-        told(desk, "wamid.7", "sent", away, callback=f"{outbox_id}:1")
+        told(outbox_harness, "wamid.7", "sent", away, callback=f"{outbox_id}:1")
     for _ in range(2):  # the envelope comes again, and again: the queue takes one of two alike
-        assert not told(desk, "wamid.7", "sent", woken.append, callback=f"{outbox_id}:1")
+        assert not told(outbox_harness, "wamid.7", "sent", woken.append, callback=f"{outbox_id}:1")
     assert {message.deduplication_id for message in woken} == {f"{outbox_id}:confirmed:1"}
-    assert outbox.parse_wakeup(woken[0].body) == (desk.principal.tenant_id, outbox_id)
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 3)
-    told(desk, "wamid.7", "delivered", woken.append, callback=f"{outbox_id}:1")
+    assert outbox.parse_wakeup(woken[0].body) == (outbox_harness.principal.tenant_id, outbox_id)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 3)
+    told(outbox_harness, "wamid.7", "delivered", woken.append, callback=f"{outbox_id}:1")
     assert len(woken) == 2
 
 
-def test_a_part_confirmed_while_its_sender_is_at_it_wakes_nobody(desk: OutboxHarness, phone: Phone) -> None:
-    desk.set_channels({"whatsapp": CLOUD})
-    outbox_id = desk.add_reply(LONG)
+def test_a_part_confirmed_while_its_sender_is_at_it_wakes_nobody(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_harness.set_channels({"whatsapp": CLOUD})
+    outbox_id = outbox_harness.add_reply(LONG)
     woken: list[QueueMessage] = []
 
     def meanwhile() -> None:
-        told(desk, "wamid.7", "sent", woken.append, callback=f"{outbox_id}:1")
+        told(outbox_harness, "wamid.7", "sent", woken.append, callback=f"{outbox_id}:1")
 
     phone.on_asked = meanwhile
-    sending(desk, phone, outbox_id)
+    sending(outbox_harness, phone, outbox_id)
     assert woken == []
 
 
-def test_a_sender_that_comes_back_after_the_rest_was_sent_sends_nothing(desk: OutboxHarness, phone: Phone) -> None:
-    desk.set_channels({"whatsapp": CLOUD})
-    outbox_id = desk.add_reply(LONG)
+def test_a_sender_that_comes_back_after_the_rest_was_sent_sends_nothing(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_harness.set_channels({"whatsapp": CLOUD})
+    outbox_id = outbox_harness.add_reply(LONG)
     other = Phone()
 
     def meanwhile() -> None:
         phone.on_asked = lambda: None
-        assert sending(desk, other, outbox_id).state == "unknown"
-        assert told(desk, "wamid.7", "sent", callback=f"{outbox_id}:1")
-        assert sending(desk, other, outbox_id).state == "sent"
+        assert sending(outbox_harness, other, outbox_id).state == "unknown"
+        assert told(outbox_harness, "wamid.7", "sent", callback=f"{outbox_id}:1")
+        assert sending(outbox_harness, other, outbox_id).state == "sent"
 
     phone.on_asked = meanwhile
-    assert sending(desk, phone, outbox_id).state == "taken_over"
+    assert sending(outbox_harness, phone, outbox_id).state == "taken_over"
     assert (len(phone.received), len(other.received)) == (1, 2)
 
 
 @pytest.mark.parametrize("trouble", [{}, {0: ProviderRejected()}, {0: DeliveryUnknown()}])
 def test_a_sender_that_comes_back_while_another_is_at_it_changes_nothing(
-    desk: OutboxHarness, phone: Phone, trouble: dict[int, BaseException]
+    outbox_harness: OutboxHarness, phone: Phone, trouble: dict[int, BaseException]
 ) -> None:
-    outbox_id = desk.add_reply(LONG)
+    outbox_id = outbox_harness.add_reply(LONG)
     other = Phone(trouble={0: Killed()})
 
     def meanwhile() -> None:
-        assert sending(desk, other, outbox_id).state == "unknown"
-        with desk.database.transaction(desk.principal) as tx:
-            assert outbox.resolve_reply(admin(desk), tx, outbox_id, "send_again", desk.now)
+        assert sending(outbox_harness, other, outbox_id).state == "unknown"
+        with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+            assert outbox.resolve_reply(admin(outbox_harness), tx, outbox_id, "send_again", outbox_harness.now)
         with pytest.raises(Killed):
-            sending(desk, other, outbox_id)
+            sending(outbox_harness, other, outbox_id)
 
     phone.on_asked, phone.trouble = meanwhile, trouble
-    assert sending(desk, phone, outbox_id).state == "taken_over"
-    assert desk.query("SELECT state, parts_sent FROM outbox") == [("sending", 0)]
-    assert len(due(desk)) == 1
+    assert sending(outbox_harness, phone, outbox_id).state == "taken_over"
+    assert outbox_harness.query("SELECT state, parts_sent FROM outbox") == [("sending", 0)]
+    assert len(due(outbox_harness)) == 1
 
 
 def test_bad_news_of_the_first_try_do_not_swallow_the_one_that_somebody_ordered_since(
-    desk: OutboxHarness, phone: Phone
+    outbox_harness: OutboxHarness, phone: Phone
 ) -> None:
-    desk.set_channels({"whatsapp": CLOUD})
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    assert sending(desk, Phone(trouble={0: DeliveryUnknown()}), outbox_id).state == "unknown"
-    with desk.database.transaction(desk.principal) as tx:
-        assert outbox.resolve_reply(admin(desk), tx, outbox_id, "send_again", desk.now)
+    outbox_harness.set_channels({"whatsapp": CLOUD})
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    assert sending(outbox_harness, Phone(trouble={0: DeliveryUnknown()}), outbox_id).state == "unknown"
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+        assert outbox.resolve_reply(admin(outbox_harness), tx, outbox_id, "send_again", outbox_harness.now)
 
-    told(desk, "wamid.first", "failed", callback=f"{outbox_id}:1")
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
+    told(outbox_harness, "wamid.first", "failed", callback=f"{outbox_id}:1")
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
     assert len(phone.received) == 1
-    assert desk.find_delivery(outbox_id).state == "sent"
+    assert outbox_harness.find_delivery(outbox_id).state == "sent"
 
 
-def test_a_callback_while_the_sender_still_waits_for_its_answer(desk: OutboxHarness, phone: Phone) -> None:
-    desk.set_channels({"whatsapp": CLOUD})
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+def test_a_callback_while_the_sender_still_waits_for_its_answer(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_harness.set_channels({"whatsapp": CLOUD})
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
 
     def overtake() -> None:
-        told(desk, "wamid.7", "delivered", callback=f"{outbox_id}:1")
+        told(outbox_harness, "wamid.7", "delivered", callback=f"{outbox_id}:1")
 
     phone.on_asked = overtake
     phone.trouble = {0: DeliveryUnknown()}
 
-    assert sending(desk, phone, outbox_id).state == "taken_over"
-    assert desk.find_delivery(outbox_id).state == "delivered"
+    assert sending(outbox_harness, phone, outbox_id).state == "taken_over"
+    assert outbox_harness.find_delivery(outbox_id).state == "delivered"
 
 
 @pytest.mark.parametrize("callback", ["", "x", "x:1", ":", "{}:0", "{}:-1", "{}:2", "{}:99999", "{}"])
-def test_another_callback_settles_nothing(desk: OutboxHarness, phone: Phone, callback: str) -> None:
-    outbox_id = unknown(desk, phone)
+def test_another_callback_settles_nothing(outbox_harness: OutboxHarness, phone: Phone, callback: str) -> None:
+    outbox_id = unknown(outbox_harness, phone)
 
-    assert not told(desk, "wamid.7", "delivered", callback=callback.format(outbox_id))
-    assert desk.find_delivery(outbox_id).state == "unknown"
-    assert desk.query("SELECT count(*) FROM outbox_parts") == [(0,)]
+    assert not told(outbox_harness, "wamid.7", "delivered", callback=callback.format(outbox_id))
+    assert outbox_harness.find_delivery(outbox_id).state == "unknown"
+    assert outbox_harness.query("SELECT count(*) FROM outbox_parts") == [(0,)]
 
 
-def test_news_that_overtake_the_commit_wait_for_it_and_are_gone_then(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+def test_news_that_overtake_the_commit_wait_for_it_and_are_gone_then(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
 
     def overtake() -> None:
-        told(desk, "gs-1", "read")
-        told(desk, "gs-1", "delivered")
+        told(outbox_harness, "gs-1", "read")
+        told(outbox_harness, "gs-1", "delivered")
 
     phone.on_asked = overtake
 
-    assert sending(desk, phone, outbox_id).state == "sent"
-    assert desk.find_delivery(outbox_id).state == "read"
-    assert desk.query("SELECT * FROM pending_delivery_updates") == []
+    assert sending(outbox_harness, phone, outbox_id).state == "sent"
+    assert outbox_harness.find_delivery(outbox_id).state == "read"
+    assert outbox_harness.query("SELECT * FROM pending_delivery_updates") == []
 
 
-def test_news_of_nobodys_message_are_not_kept(desk: OutboxHarness, phone: Phone) -> None:
-    assert not told(desk, "of-another-tool", "delivered")
-    assert desk.query("SELECT * FROM pending_delivery_updates") == []
+def test_news_of_nobodys_message_are_not_kept(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    assert not told(outbox_harness, "of-another-tool", "delivered")
+    assert outbox_harness.query("SELECT * FROM pending_delivery_updates") == []
 
 
 def test_a_day_after_the_user_wrote_a_reply_is_held(
-    desk: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
+    outbox_harness: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    late = desk.now + timedelta(hours=24)
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    late = outbox_harness.now + timedelta(hours=24)
 
-    assert sending(desk, phone, outbox_id, late) == SendResult("held", 0)
-    assert (phone.asked, due(desk)) == (0, [])
+    assert sending(outbox_harness, phone, outbox_id, late) == SendResult("held", 0)
+    assert (phone.asked, due(outbox_harness)) == (0, [])
     assert "HeldReply" in capsys.readouterr().out
-    desk.add_inbound(late, "tool_result")
-    with desk.database.transaction(desk.principal) as tx:
-        assert outbox.resolve_reply(admin(desk), tx, outbox_id, "send_again", late)
-    assert sending(desk, phone, outbox_id, late) == SendResult("held", 0)
-    desk.add_inbound(late)
-    with desk.database.transaction(desk.principal) as tx:
-        assert outbox.resolve_reply(admin(desk), tx, outbox_id, "send_again", late)
-    assert sending(desk, phone, outbox_id, late) == SendResult("sent", 1)
+    outbox_harness.add_inbound(late, "tool_result")
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+        assert outbox.resolve_reply(admin(outbox_harness), tx, outbox_id, "send_again", late)
+    assert sending(outbox_harness, phone, outbox_id, late) == SendResult("held", 0)
+    outbox_harness.add_inbound(late)
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+        assert outbox.resolve_reply(admin(outbox_harness), tx, outbox_id, "send_again", late)
+    assert sending(outbox_harness, phone, outbox_id, late) == SendResult("sent", 1)
 
 
 @pytest.mark.parametrize(
@@ -257,87 +263,95 @@ def test_a_day_after_the_user_wrote_a_reply_is_held(
     ],
 )
 def test_with_a_template_it_goes_as_the_templates_parameter(
-    desk: OutboxHarness, phone: Phone, settings: JsonObject, approved: Template
+    outbox_harness: OutboxHarness, phone: Phone, settings: JsonObject, approved: Template
 ) -> None:
-    desk.set_channels({"whatsapp": settings})
-    outbox_id, long = desk.add_reply("Poured.\n\n- on *Tuesday*"), desk.add_reply("word " * 400)
-    late = desk.now + timedelta(days=3)
+    outbox_harness.set_channels({"whatsapp": settings})
+    outbox_id, long = outbox_harness.add_reply("Poured.\n\n- on *Tuesday*"), outbox_harness.add_reply("word " * 400)
+    late = outbox_harness.now + timedelta(days=3)
 
-    assert sending(desk, phone, outbox_id, late) == SendResult("sent", 1)
+    assert sending(outbox_harness, phone, outbox_id, late) == SendResult("sent", 1)
     assert [(one.template, "\n" in one.text) for one in phone.received] == [(approved, False)]
-    assert sending(desk, phone, long, late) == SendResult("held", 0)
+    assert sending(outbox_harness, phone, long, late) == SendResult("held", 0)
 
 
 @pytest.mark.parametrize("code", ["470", "131047", "1004", "1008"])
-def test_a_refusal_outside_the_window_holds_it_at_once_or_later(desk: OutboxHarness, phone: Phone, code: str) -> None:
-    at_once, later = desk.add_reply("first"), desk.add_reply("second")
+def test_a_refusal_outside_the_window_holds_it_at_once_or_later(
+    outbox_harness: OutboxHarness, phone: Phone, code: str
+) -> None:
+    at_once, later = outbox_harness.add_reply("first"), outbox_harness.add_reply("second")
     phone.trouble = {0: WindowClosed()}
 
-    assert sending(desk, phone, at_once).state == "held"
-    assert sending(desk, phone, later).state == "sent"
-    assert told(desk, "gs-1", "failed", code=code, reason="too late")
-    assert desk.find_delivery(later).state == "held"
-    with desk.database.transaction(desk.principal) as tx:
-        assert outbox.resolve_reply(admin(desk), tx, later, "send_again", desk.now)
-    assert sending(desk, phone, later) == SendResult("sent", 1)
+    assert sending(outbox_harness, phone, at_once).state == "held"
+    assert sending(outbox_harness, phone, later).state == "sent"
+    assert told(outbox_harness, "gs-1", "failed", code=code, reason="too late")
+    assert outbox_harness.find_delivery(later).state == "held"
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+        assert outbox.resolve_reply(admin(outbox_harness), tx, later, "send_again", outbox_harness.now)
+    assert sending(outbox_harness, phone, later) == SendResult("sent", 1)
 
 
 class TestAPerson:
     """What needs a person, and what they decide."""
 
-    def resolve(self, desk: OutboxHarness, outbox_id: UUID, how: outbox.Resolution) -> outbox.PendingReply | None:
-        with desk.database.transaction(desk.principal) as tx:
-            return outbox.resolve_reply(admin(desk), tx, outbox_id, how, desk.now)
+    def resolve(
+        self, outbox_harness: OutboxHarness, outbox_id: UUID, how: outbox.Resolution
+    ) -> outbox.PendingReply | None:
+        with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+            return outbox.resolve_reply(admin(outbox_harness), tx, outbox_id, how, outbox_harness.now)
 
-    def test_a_viewer_sees_it_and_an_administrator_decides(self, desk: OutboxHarness, phone: Phone) -> None:
-        outbox_id = unknown(desk, phone)
-        with desk.database.transaction(desk.principal) as tx:
-            [stuck] = outbox.list_needing_decision(admin(desk, "viewer"), tx, 5)
+    def test_a_viewer_sees_it_and_an_administrator_decides(self, outbox_harness: OutboxHarness, phone: Phone) -> None:
+        outbox_id = unknown(outbox_harness, phone)
+        with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+            [stuck] = outbox.list_needing_decision(admin(outbox_harness, "viewer"), tx, 5)
             with pytest.raises(Forbidden):
-                outbox.list_needing_decision(admin(desk, ""), tx, 5)
+                outbox.list_needing_decision(admin(outbox_harness, ""), tx, 5)
             with pytest.raises(Forbidden):
-                outbox.resolve_reply(admin(desk, "viewer"), tx, outbox_id, "arrived", desk.now)
+                outbox.resolve_reply(admin(outbox_harness, "viewer"), tx, outbox_id, "arrived", outbox_harness.now)
         assert (stuck.id, stuck.state, stuck.text) == (outbox_id, "unknown", "Poured on Tuesday.")
 
-    def test_it_arrived(self, desk: OutboxHarness, phone: Phone) -> None:
-        outbox_id = unknown(desk, phone)
-        assert self.resolve(desk, outbox_id, "arrived") is None
-        assert desk.find_delivery(outbox_id).state == "sent"
+    def test_it_arrived(self, outbox_harness: OutboxHarness, phone: Phone) -> None:
+        outbox_id = unknown(outbox_harness, phone)
+        assert self.resolve(outbox_harness, outbox_id, "arrived") is None
+        assert outbox_harness.find_delivery(outbox_id).state == "sent"
         with pytest.raises(Conflict):
-            self.resolve(desk, outbox_id, "send_again")
+            self.resolve(outbox_harness, outbox_id, "send_again")
 
-    def test_the_part_in_doubt_arrived_and_the_rest_is_sent(self, desk: OutboxHarness, phone: Phone) -> None:
-        outbox_id = unknown(desk, phone, LONG)
-        assert self.resolve(desk, outbox_id, "arrived") == outbox.PendingReply(outbox_id, desk.session_id, 1)
-        assert sending(desk, phone, outbox_id) == SendResult("sent", 3)
+    def test_the_part_in_doubt_arrived_and_the_rest_is_sent(self, outbox_harness: OutboxHarness, phone: Phone) -> None:
+        outbox_id = unknown(outbox_harness, phone, LONG)
+        assert self.resolve(outbox_harness, outbox_id, "arrived") == outbox.PendingReply(
+            outbox_id, outbox_harness.session_id, 1
+        )
+        assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 3)
         assert len(phone.received) == 2
 
-    def test_it_did_not_and_is_sent_again(self, desk: OutboxHarness, phone: Phone) -> None:
-        outbox_id = unknown(desk, phone)
-        assert self.resolve(desk, outbox_id, "send_again") == outbox.PendingReply(outbox_id, desk.session_id, 1)
-        assert due(desk) == [(outbox_id,)]
-        assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
-        assert due(desk) == []
+    def test_it_did_not_and_is_sent_again(self, outbox_harness: OutboxHarness, phone: Phone) -> None:
+        outbox_id = unknown(outbox_harness, phone)
+        assert self.resolve(outbox_harness, outbox_id, "send_again") == outbox.PendingReply(
+            outbox_id, outbox_harness.session_id, 1
+        )
+        assert due(outbox_harness) == [(outbox_id,)]
+        assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
+        assert due(outbox_harness) == []
 
-    def test_it_is_let_be(self, desk: OutboxHarness, phone: Phone) -> None:
-        outbox_id = unknown(desk, phone)
-        assert self.resolve(desk, outbox_id, "dismiss") is None
-        assert desk.find_delivery(outbox_id).state == "failed"
+    def test_it_is_let_be(self, outbox_harness: OutboxHarness, phone: Phone) -> None:
+        outbox_id = unknown(outbox_harness, phone)
+        assert self.resolve(outbox_harness, outbox_id, "dismiss") is None
+        assert outbox_harness.find_delivery(outbox_id).state == "failed"
 
-    def test_a_held_one_did_not_arrive(self, desk: OutboxHarness, phone: Phone) -> None:
-        outbox_id = desk.add_reply("late")
-        sending(desk, phone, outbox_id, desk.now + timedelta(days=2))
+    def test_a_held_one_did_not_arrive(self, outbox_harness: OutboxHarness, phone: Phone) -> None:
+        outbox_id = outbox_harness.add_reply("late")
+        sending(outbox_harness, phone, outbox_id, outbox_harness.now + timedelta(days=2))
         with pytest.raises(Conflict, match="held"):
-            self.resolve(desk, outbox_id, "arrived")
+            self.resolve(outbox_harness, outbox_id, "arrived")
         with pytest.raises(NotFound):
-            self.resolve(desk, desk.session_id, "arrived")
+            self.resolve(outbox_harness, outbox_harness.session_id, "arrived")
 
 
-def test_beginning_whose_answer_was_lost_is_found_again_and_sent(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id, sender = desk.add_reply("Poured on Tuesday."), desk.new_id(desk.now)
-    with desk.database.transaction(desk.principal) as tx:
+def test_beginning_whose_answer_was_lost_is_found_again_and_sent(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id, sender = outbox_harness.add_reply("Poured on Tuesday."), outbox_harness.new_id(outbox_harness.now)
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
         store.begin_attempt(tx, outbox_id, 1, sender)
 
-    assert send_reply(desk.principal, desk.database, {"gupshup": phone}, outbox_id, sender, desk.now) == SendResult(
-        "sent", 1
-    )
+    assert send_reply(
+        outbox_harness.principal, outbox_harness.database, {"gupshup": phone}, outbox_id, sender, outbox_harness.now
+    ) == SendResult("sent", 1)

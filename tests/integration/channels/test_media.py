@@ -48,9 +48,9 @@ def gives(data: bytes, status: int = 200, **headers: str) -> httpx2.Response:
     return httpx2.Response(status, stream=httpx2.ByteStream(data), headers=headers)
 
 
-def message(desk: OutboxHarness, media: JsonObject, provider: str = "gupshup") -> UUID:
-    message_id = desk.add_inbound(desk.now, "media")
-    with desk.database.transaction(desk.principal) as tx:
+def message(outbox_harness: OutboxHarness, media: JsonObject, provider: str = "gupshup") -> UUID:
+    message_id = outbox_harness.add_inbound(outbox_harness.now, "media")
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
         tx._connection.execute(
             b"UPDATE messages SET media = %s, provider_message_id = %s WHERE id = %s",
             (jsonb(media), f"{provider}:{message_id}", message_id),
@@ -59,7 +59,7 @@ def message(desk: OutboxHarness, media: JsonObject, provider: str = "gupshup") -
 
 
 def keep(
-    desk: OutboxHarness,
+    outbox_harness: OutboxHarness,
     objects: S3ObjectStore,
     message_id: UUID,
     answer: Answer,
@@ -69,59 +69,61 @@ def keep(
 ) -> bool:
     client = httpx2.Client(transport=httpx2.MockTransport(answer))
     keeper = MediaFetcher(client, objects, Safe(), **{"base_url": "https://graph.facebook.com", **options})
-    return keeper.fetch_and_store(desk.principal, desk.database, message_id, lambda: 60.0, desk.now + later)
+    return keeper.fetch_and_store(
+        outbox_harness.principal, outbox_harness.database, message_id, lambda: 60.0, outbox_harness.now + later
+    )
 
 
-def noted(desk: OutboxHarness, message_id: UUID) -> dict[str, Any]:
-    ((media,),) = desk.query(f"SELECT media FROM messages WHERE id = '{message_id}'")
+def noted(outbox_harness: OutboxHarness, message_id: UUID) -> dict[str, Any]:
+    ((media,),) = outbox_harness.query(f"SELECT media FROM messages WHERE id = '{message_id}'")
     return media  # type: ignore[return-value]
 
 
-def test_a_file_of_gupshups_is_kept_under_its_message(desk: OutboxHarness, objects: S3ObjectStore) -> None:
-    message_id = message(desk, GUPSHUP)
+def test_a_file_of_gupshups_is_kept_under_its_message(outbox_harness: OutboxHarness, objects: S3ObjectStore) -> None:
+    message_id = message(outbox_harness, GUPSHUP)
     asked: list[httpx2.Request] = []
 
-    assert keep(desk, objects, message_id, lambda request: asked.append(request) or gives(PNG))  # type: ignore[func-returns-value]
-    stored = noted(desk, message_id)["stored"]
-    assert stored["key"] == f"tenant/{desk.principal.tenant_id}/media/{message_id}"
+    assert keep(outbox_harness, objects, message_id, lambda request: asked.append(request) or gives(PNG))  # type: ignore[func-returns-value]
+    stored = noted(outbox_harness, message_id)["stored"]
+    assert stored["key"] == f"tenant/{outbox_harness.principal.tenant_id}/media/{message_id}"
     assert (stored["bucket"], stored["bytes"], stored["mime_type"]) == ("media", 40, "image/png")
     kept = boto3.client("s3").get_object(Bucket="media", Key=stored["key"])
     assert (kept["Body"].read(), kept["ContentType"]) == (PNG, "image/png")
     assert "authorization" not in asked[0].headers
     assert asked[0].headers["accept-encoding"] == "identity"
 
-    assert keep(desk, objects, message_id, lambda _: pytest.fail("asked again"))
+    assert keep(outbox_harness, objects, message_id, lambda _: pytest.fail("asked again"))
 
 
 @pytest.mark.parametrize("forgotten", ["UPDATE messages SET media = NULL", "DELETE FROM messages"])
 def test_a_file_whose_message_is_forgotten_meanwhile_is_not_kept(
-    desk: OutboxHarness, objects: S3ObjectStore, forgotten: str
+    outbox_harness: OutboxHarness, objects: S3ObjectStore, forgotten: str
 ) -> None:
-    message_id = message(desk, GUPSHUP)
+    message_id = message(outbox_harness, GUPSHUP)
 
     def fetched(_: httpx2.Request) -> httpx2.Response:
-        desk.query(f"{forgotten} WHERE id = '{message_id}' RETURNING id")
+        outbox_harness.query(f"{forgotten} WHERE id = '{message_id}' RETURNING id")
         return gives(PNG)
 
-    assert not keep(desk, objects, message_id, fetched)
+    assert not keep(outbox_harness, objects, message_id, fetched)
     assert "Contents" not in boto3.client("s3").list_objects_v2(Bucket="media")
 
 
-def test_a_file_that_somebody_else_kept_meanwhile_stays(desk: OutboxHarness, objects: S3ObjectStore) -> None:
-    message_id = message(desk, GUPSHUP)
+def test_a_file_that_somebody_else_kept_meanwhile_stays(outbox_harness: OutboxHarness, objects: S3ObjectStore) -> None:
+    message_id = message(outbox_harness, GUPSHUP)
 
     def fetched(_: httpx2.Request) -> httpx2.Response:
-        assert keep(desk, objects, message_id, lambda _: gives(PNG))
+        assert keep(outbox_harness, objects, message_id, lambda _: gives(PNG))
         return gives(PNG)
 
-    assert keep(desk, objects, message_id, fetched)
+    assert keep(outbox_harness, objects, message_id, fetched)
     assert len(boto3.client("s3").list_objects_v2(Bucket="media")["Contents"]) == 1
 
 
 def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(
-    desk: OutboxHarness, objects: S3ObjectStore
+    outbox_harness: OutboxHarness, objects: S3ObjectStore
 ) -> None:
-    message_id = message(desk, CLOUD, "whatsapp_cloud")
+    message_id = message(outbox_harness, CLOUD, "whatsapp_cloud")
     asked: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:
@@ -131,7 +133,7 @@ def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(
             return gives(b'{"url": "%s"}' % LOOKASIDE.encode())
         return gives(PNG)
 
-    assert keep(desk, objects, message_id, answer)
+    assert keep(outbox_harness, objects, message_id, answer)
     assert asked == ["https://graph.facebook.com/v23.0/media-1", LOOKASIDE]
 
 
@@ -152,25 +154,25 @@ def test_a_file_of_metas_is_asked_for_by_its_id_with_the_tenants_token(
         "https://graph.facebook.com/me",
     ],
 )
-def test_no_other_place_is_asked(desk: OutboxHarness, objects: S3ObjectStore, url: str) -> None:
-    message_id = message(desk, {**GUPSHUP, "url": url.replace("\0", "x")})
+def test_no_other_place_is_asked(outbox_harness: OutboxHarness, objects: S3ObjectStore, url: str) -> None:
+    message_id = message(outbox_harness, {**GUPSHUP, "url": url.replace("\0", "x")})
 
-    assert not keep(desk, objects, message_id, lambda _: pytest.fail("asked"))
-    assert noted(desk, message_id)["refused"] == "host_not_allowed"
+    assert not keep(outbox_harness, objects, message_id, lambda _: pytest.fail("asked"))
+    assert noted(outbox_harness, message_id)["refused"] == "host_not_allowed"
 
 
-def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: OutboxHarness, objects: S3ObjectStore) -> None:
-    message_id = message(desk, GUPSHUP)
-    assert not keep(desk, objects, message_id, lambda _: gives(b"", 302, location="http://169.254.169.254/"))
-    assert noted(desk, message_id)["refused"] == "host_not_allowed"
+def test_a_redirect_leads_to_the_same_hosts_or_nowhere(outbox_harness: OutboxHarness, objects: S3ObjectStore) -> None:
+    message_id = message(outbox_harness, GUPSHUP)
+    assert not keep(outbox_harness, objects, message_id, lambda _: gives(b"", 302, location="http://169.254.169.254/"))
+    assert noted(outbox_harness, message_id)["refused"] == "host_not_allowed"
 
-    nowhere = message(desk, GUPSHUP)
-    assert not keep(desk, objects, nowhere, lambda _: gives(b"", 304))
-    assert noted(desk, nowhere)["refused"] == "not_found"
+    nowhere = message(outbox_harness, GUPSHUP)
+    assert not keep(outbox_harness, objects, nowhere, lambda _: gives(b"", 304))
+    assert noted(outbox_harness, nowhere)["refused"] == "not_found"
 
-    round_and_round = message(desk, GUPSHUP)
-    assert not keep(desk, objects, round_and_round, lambda _: gives(b"", 302, location="/again"))
-    assert noted(desk, round_and_round)["refused"] == "too_many_redirects"
+    round_and_round = message(outbox_harness, GUPSHUP)
+    assert not keep(outbox_harness, objects, round_and_round, lambda _: gives(b"", 302, location="/again"))
+    assert noted(outbox_harness, round_and_round)["refused"] == "too_many_redirects"
 
 
 @pytest.mark.parametrize(
@@ -184,13 +186,13 @@ def test_a_redirect_leads_to_the_same_hosts_or_nowhere(desk: OutboxHarness, obje
     ],
 )
 def test_what_is_not_taken_is_told_and_not_tried_again(
-    desk: OutboxHarness, objects: S3ObjectStore, data: bytes, status: int, reason: str
+    outbox_harness: OutboxHarness, objects: S3ObjectStore, data: bytes, status: int, reason: str
 ) -> None:
-    message_id = message(desk, GUPSHUP)
+    message_id = message(outbox_harness, GUPSHUP)
 
-    assert not keep(desk, objects, message_id, lambda _: gives(data, status))
-    assert noted(desk, message_id)["refused"] == reason
-    assert not keep(desk, objects, message_id, lambda _: pytest.fail("asked again"))
+    assert not keep(outbox_harness, objects, message_id, lambda _: gives(data, status))
+    assert noted(outbox_harness, message_id)["refused"] == reason
+    assert not keep(outbox_harness, objects, message_id, lambda _: pytest.fail("asked again"))
 
 
 def unreachable(_: httpx2.Request) -> httpx2.Response:
@@ -199,15 +201,15 @@ def unreachable(_: httpx2.Request) -> httpx2.Response:
 
 @pytest.mark.parametrize("answer", [unreachable, lambda _: gives(b"", 503), lambda _: gives(b"", 429)])
 def test_what_passes_is_tried_again_for_a_while_and_then_told(
-    desk: OutboxHarness, objects: S3ObjectStore, answer: Answer
+    outbox_harness: OutboxHarness, objects: S3ObjectStore, answer: Answer
 ) -> None:
-    message_id = message(desk, GUPSHUP)
+    message_id = message(outbox_harness, GUPSHUP)
 
     with pytest.raises(ProviderUnavailable):
-        keep(desk, objects, message_id, answer)
-    assert "refused" not in noted(desk, message_id)
-    assert not keep(desk, objects, message_id, answer, later=FETCH_RETRY_PERIOD)
-    assert noted(desk, message_id)["refused"] == "unavailable"
+        keep(outbox_harness, objects, message_id, answer)
+    assert "refused" not in noted(outbox_harness, message_id)
+    assert not keep(outbox_harness, objects, message_id, answer, later=FETCH_RETRY_PERIOD)
+    assert noted(outbox_harness, message_id)["refused"] == "unavailable"
 
 
 EXPIRED = b'{"error": {"message": "Session has expired", "type": "OAuthException", "code": 190}}'
@@ -215,53 +217,62 @@ EXPIRED = b'{"error": {"message": "Session has expired", "type": "OAuthException
 
 @pytest.mark.parametrize("answer", [lambda _: gives(b"", 401), lambda _: gives(EXPIRED, 400)])
 def test_a_refused_token_puts_a_file_off_for_a_day_and_loses_none(
-    desk: OutboxHarness, objects: S3ObjectStore, answer: Answer, capsys: pytest.CaptureFixture[str]
+    outbox_harness: OutboxHarness, objects: S3ObjectStore, answer: Answer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    message_id, lost = (message(desk, CLOUD, "whatsapp_cloud") for _ in range(2))
+    message_id, lost = (message(outbox_harness, CLOUD, "whatsapp_cloud") for _ in range(2))
 
     pauses = []
     for hours in (0.0, 0.2, 1.0, 23.0):
         with pytest.raises(AccessRefused) as caught:
-            keep(desk, objects, message_id, answer, later=timedelta(hours=hours))
+            keep(outbox_harness, objects, message_id, answer, later=timedelta(hours=hours))
         pauses.append(caught.value.retry_after)
     assert pauses == [300, 720, 3600, 6 * 3600]
-    assert "refused" not in noted(desk, message_id)
+    assert "refused" not in noted(outbox_harness, message_id)
     assert capsys.readouterr().out.count("RefusedAccess") >= 1
 
     def mended(request: httpx2.Request) -> httpx2.Response:
         return gives(b'{"url": "%s"}' % LOOKASIDE.encode() if request.url.host == "graph.facebook.com" else PNG)
 
-    assert keep(desk, objects, message_id, mended, later=timedelta(hours=23))
-    assert not keep(desk, objects, lost, answer, later=MAX_BLOCKED_TIME)
-    assert noted(desk, lost)["refused"] == "access_refused"
+    assert keep(outbox_harness, objects, message_id, mended, later=timedelta(hours=23))
+    assert not keep(outbox_harness, objects, lost, answer, later=MAX_BLOCKED_TIME)
+    assert noted(outbox_harness, lost)["refused"] == "access_refused"
 
 
-def test_a_file_that_is_gone_is_no_matter_of_the_token(desk: OutboxHarness, objects: S3ObjectStore) -> None:
-    gone = message(desk, CLOUD, "whatsapp_cloud")
+def test_a_file_that_is_gone_is_no_matter_of_the_token(outbox_harness: OutboxHarness, objects: S3ObjectStore) -> None:
+    gone = message(outbox_harness, CLOUD, "whatsapp_cloud")
     answer = b'{"error": {"message": "Unsupported get request", "code": 100}}'
-    assert not keep(desk, objects, gone, lambda _: gives(answer, 400))
-    assert noted(desk, gone)["refused"] == "not_found"
+    assert not keep(outbox_harness, objects, gone, lambda _: gives(answer, 400))
+    assert noted(outbox_harness, gone)["refused"] == "not_found"
 
 
-def test_a_store_that_is_away_passes_too(desk: OutboxHarness, objects: S3ObjectStore) -> None:
-    message_id = message(desk, GUPSHUP)
+def test_a_store_that_is_away_passes_too(outbox_harness: OutboxHarness, objects: S3ObjectStore) -> None:
+    message_id = message(outbox_harness, GUPSHUP)
     hasty = Config(connect_timeout=0.2, retries={"total_max_attempts": 1})
     away = S3ObjectStore(boto3.client("s3", endpoint_url="http://127.0.0.1:9", config=hasty), "media")
 
     with pytest.raises(ObjectsUnavailable):
-        keep(desk, away, message_id, lambda _: gives(PNG))
-    assert keep(desk, objects, message_id, lambda _: gives(PNG))
+        keep(outbox_harness, away, message_id, lambda _: gives(PNG))
+    assert keep(outbox_harness, objects, message_id, lambda _: gives(PNG))
 
 
-def test_on_a_laptop_the_configured_address_plays_every_provider(desk: OutboxHarness, objects: S3ObjectStore) -> None:
-    message_id = message(desk, {**GUPSHUP, "url": "http://127.0.0.1:8702/media/1"})
+def test_on_a_laptop_the_configured_address_plays_every_provider(
+    outbox_harness: OutboxHarness, objects: S3ObjectStore
+) -> None:
+    message_id = message(outbox_harness, {**GUPSHUP, "url": "http://127.0.0.1:8702/media/1"})
 
-    assert keep(desk, objects, message_id, lambda _: gives(PNG), base_url="http://127.0.0.1:8702")
+    assert keep(outbox_harness, objects, message_id, lambda _: gives(PNG), base_url="http://127.0.0.1:8702")
 
 
-def test_a_message_without_a_file_needs_nothing(desk: OutboxHarness, objects: S3ObjectStore) -> None:
-    assert not keep(desk, objects, message(desk, {"kind": "location", "url": ""}), lambda _: pytest.fail("asked"))
-    assert not keep(desk, objects, desk.add_inbound(desk.now), lambda _: pytest.fail("asked"))
+def test_a_message_without_a_file_needs_nothing(outbox_harness: OutboxHarness, objects: S3ObjectStore) -> None:
+    assert not keep(
+        outbox_harness,
+        objects,
+        message(outbox_harness, {"kind": "location", "url": ""}),
+        lambda _: pytest.fail("asked"),
+    )
+    assert not keep(
+        outbox_harness, objects, outbox_harness.add_inbound(outbox_harness.now), lambda _: pytest.fail("asked")
+    )
 
 
 def archive(*names: str) -> bytes:

@@ -26,38 +26,38 @@ class Kept:
 SENDER = UUID(int=7)
 
 
-def sent(desk: OutboxHarness, *provider_ids: str) -> UUID:
+def sent(outbox_harness: OutboxHarness, *provider_ids: str) -> UUID:
     """A reply whose parts the provider took under those ids."""
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    with desk.database.transaction(desk.principal) as tx:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
         store.begin_attempt(tx, outbox_id, len(provider_ids), SENDER)
         for number, provider_id in enumerate(provider_ids, 1):
-            store.record_part_sent(tx, outbox_id, number, provider_id, SENDER, desk.now)
+            store.record_part_sent(tx, outbox_id, number, provider_id, SENDER, outbox_harness.now)
     return outbox_id
 
 
-def told(desk: OutboxHarness, provider_id: str, status: DeliveryStatus, **metadata: str) -> bool:
-    later = desk.now + timedelta(seconds=9)
+def told(outbox_harness: OutboxHarness, provider_id: str, status: DeliveryStatus, **metadata: str) -> bool:
+    later = outbox_harness.now + timedelta(seconds=9)
     envelope = Envelope(
         "whatsapp", "gupshup", "gupshup:ParlourDemo", "", provider_id, "status", "", None, status, later, {**metadata}
     )
-    return delivery_updates.apply_status(desk.principal, desk.database, envelope, later)
+    return delivery_updates.apply_status(outbox_harness.principal, outbox_harness.database, envelope, later)
 
 
-def test_a_reply_is_put_once_and_waits(desk: OutboxHarness) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    with desk.database.transaction(desk.principal) as tx:
-        desk.enqueue(tx, outbox_id)
-        waiting = outbox.list_pending(tx, session_id=desk.session_id)
+def test_a_reply_is_put_once_and_waits(outbox_harness: OutboxHarness) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+        outbox_harness.enqueue(tx, outbox_id)
+        waiting = outbox.list_pending(tx, session_id=outbox_harness.session_id)
 
-    assert waiting == [outbox.PendingReply(outbox_id, desk.session_id, 0)]
-    assert desk.find_delivery(outbox_id).state == "pending"
+    assert waiting == [outbox.PendingReply(outbox_id, outbox_harness.session_id, 0)]
+    assert outbox_harness.find_delivery(outbox_id).state == "pending"
 
 
-def test_a_reply_that_left_no_longer_waits(desk: OutboxHarness) -> None:
-    sent(desk, "gs-1")
-    with desk.database.transaction(desk.principal) as tx:
-        assert outbox.list_pending(tx, session_id=desk.session_id) == []
+def test_a_reply_that_left_no_longer_waits(outbox_harness: OutboxHarness) -> None:
+    sent(outbox_harness, "gs-1")
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
+        assert outbox.list_pending(tx, session_id=outbox_harness.session_id) == []
 
 
 def test_a_wake_up_names_the_row_and_a_repeated_one_is_no_duplicate(now: datetime, new_id: NewId) -> None:
@@ -91,49 +91,49 @@ NEWS: list[tuple[list[DeliveryStatus], str]] = [
 ]
 
 
-def test_news_in_any_order_move_a_reply_forward_only(desk: OutboxHarness) -> None:
+def test_news_in_any_order_move_a_reply_forward_only(outbox_harness: OutboxHarness) -> None:
     for number, (news, state) in enumerate(NEWS):
-        outbox_id = sent(desk, f"gs-{number}")
+        outbox_id = sent(outbox_harness, f"gs-{number}")
         for status in news:
-            told(desk, f"gs-{number}", status)
+            told(outbox_harness, f"gs-{number}", status)
 
-        assert (news, desk.find_delivery(outbox_id).state) == (news, state)
-
-
-def test_only_what_changes_something_is_reported_as_a_change(desk: OutboxHarness) -> None:
-    outbox_id = sent(desk, "gs-1")
-
-    assert told(desk, "gs-1", "delivered")
-    assert not told(desk, "gs-1", "delivered")
-    assert not told(desk, "gs-1", "sent")
-    assert not told(desk, "of-somebody-else", "read")
-    assert desk.find_delivery(outbox_id).status_at == desk.now + timedelta(seconds=9)
+        assert (news, outbox_harness.find_delivery(outbox_id).state) == (news, state)
 
 
-def test_a_failure_says_why_until_it_turns_out_delivered(desk: OutboxHarness) -> None:
-    outbox_id = sent(desk, "gs-1")
+def test_only_what_changes_something_is_reported_as_a_change(outbox_harness: OutboxHarness) -> None:
+    outbox_id = sent(outbox_harness, "gs-1")
 
-    told(desk, "gs-1", "failed", code="1002", reason="no such number")
-    assert desk.find_delivery(outbox_id).problem == "1002: no such number"
-    told(desk, "gs-1", "delivered")
-    assert desk.find_delivery(outbox_id).problem is None
-
-
-def test_a_reply_in_parts_is_where_its_last_part_is_and_fails_with_any(desk: OutboxHarness) -> None:
-    outbox_id = sent(desk, "gs-1", "gs-2")
-
-    assert not told(desk, "gs-1", "read")
-    assert desk.find_delivery(outbox_id).state == "sent"
-    assert told(desk, "gs-2", "delivered")
-    assert desk.find_delivery(outbox_id).state == "delivered"
-
-    other = sent(desk, "gs-3", "gs-4")
-    assert told(desk, "gs-3", "failed")
-    assert desk.find_delivery(other).state == "failed"
+    assert told(outbox_harness, "gs-1", "delivered")
+    assert not told(outbox_harness, "gs-1", "delivered")
+    assert not told(outbox_harness, "gs-1", "sent")
+    assert not told(outbox_harness, "of-somebody-else", "read")
+    assert outbox_harness.find_delivery(outbox_id).status_at == outbox_harness.now + timedelta(seconds=9)
 
 
-def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], OutboxHarness]) -> None:
-    ours, theirs = open_desk(), open_desk()
+def test_a_failure_says_why_until_it_turns_out_delivered(outbox_harness: OutboxHarness) -> None:
+    outbox_id = sent(outbox_harness, "gs-1")
+
+    told(outbox_harness, "gs-1", "failed", code="1002", reason="no such number")
+    assert outbox_harness.find_delivery(outbox_id).problem == "1002: no such number"
+    told(outbox_harness, "gs-1", "delivered")
+    assert outbox_harness.find_delivery(outbox_id).problem is None
+
+
+def test_a_reply_in_parts_is_where_its_last_part_is_and_fails_with_any(outbox_harness: OutboxHarness) -> None:
+    outbox_id = sent(outbox_harness, "gs-1", "gs-2")
+
+    assert not told(outbox_harness, "gs-1", "read")
+    assert outbox_harness.find_delivery(outbox_id).state == "sent"
+    assert told(outbox_harness, "gs-2", "delivered")
+    assert outbox_harness.find_delivery(outbox_id).state == "delivered"
+
+    other = sent(outbox_harness, "gs-3", "gs-4")
+    assert told(outbox_harness, "gs-3", "failed")
+    assert outbox_harness.find_delivery(other).state == "failed"
+
+
+def test_another_tenant_sees_and_moves_nothing(open_outbox_harness: Callable[[], OutboxHarness]) -> None:
+    ours, theirs = open_outbox_harness(), open_outbox_harness()
     outbox_id = sent(ours, "gs-1")
     with ours.database.transaction(ours.principal) as tx:
         row = store.lock_reply(tx, outbox_id)
@@ -148,10 +148,10 @@ def test_another_tenant_sees_and_moves_nothing(open_desk: Callable[[], OutboxHar
     assert ours.find_delivery(outbox_id).state == "sent"
 
 
-def test_statuses_find_their_reply_by_an_index(desk: OutboxHarness, database: Database) -> None:
+def test_statuses_find_their_reply_by_an_index(outbox_harness: OutboxHarness, database: Database) -> None:
     query = store.SQL["apply_update"].sql.replace("%(state)s", "'read'").replace("%(problem)s", "NULL")
     query = query.replace("%(now)s", "'2026-03-02'").replace("%(movable)s", "'{sent}'")
-    with database.transaction(desk.principal) as tx:
+    with database.transaction(outbox_harness.principal) as tx:
         tx._connection.execute("SET LOCAL enable_seqscan = off")
         plan = tx._connection.execute(("EXPLAIN " + query.replace("%(provider_message_id)s", "'gs-1'")).encode())
 

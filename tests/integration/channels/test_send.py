@@ -54,129 +54,143 @@ def phone() -> Phone:
     return Phone()
 
 
-def sending(desk: OutboxHarness, phone: Phone, outbox_id: UUID, now: datetime | None = None) -> SendResult:
+def sending(outbox_harness: OutboxHarness, phone: Phone, outbox_id: UUID, now: datetime | None = None) -> SendResult:
     providers = {"gupshup": phone, "whatsapp_cloud": phone}
-    return send_reply(desk.principal, desk.database, providers, outbox_id, desk.new_id(desk.now), now or desk.now)
+    return send_reply(
+        outbox_harness.principal,
+        outbox_harness.database,
+        providers,
+        outbox_id,
+        outbox_harness.new_id(outbox_harness.now),
+        now or outbox_harness.now,
+    )
 
 
 LONG = "\n\n".join(f"Paragraph {number} of this very long answer. " * 26 for number in range(9))
 
 
-def test_a_reply_is_formatted_addressed_sent_and_remembered(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on **Tuesday**. [1]", [(1, "Site report", "page 3")])
+def test_a_reply_is_formatted_addressed_sent_and_remembered(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on **Tuesday**. [1]", [(1, "Site report", "page 3")])
 
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
     text = "Poured on *Tuesday*. [1]\n\nSources:\n[1] Site report, page 3"
     app, source = "ParlourDemo", "+917834811114"
     assert phone.received == [
         OutgoingMessage(RECIPIENT, text, "parlour/gupshup", app, source, callback_data=f"{outbox_id}:1")
     ]
-    delivery = desk.find_delivery(outbox_id)
+    delivery = outbox_harness.find_delivery(outbox_id)
     assert (delivery.state, delivery.attempts, delivery.parts, delivery.parts_sent) == ("sent", 1, 1, 1)
-    assert delivery.sent_at == desk.now
+    assert delivery.sent_at == outbox_harness.now
 
 
-def test_a_wake_up_that_comes_again_sends_nothing_again(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+def test_a_wake_up_that_comes_again_sends_nothing_again(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
 
-    assert [sending(desk, phone, outbox_id) for _ in range(3)] == [SendResult("sent", 1)] * 3
+    assert [sending(outbox_harness, phone, outbox_id) for _ in range(3)] == [SendResult("sent", 1)] * 3
     assert len(phone.received) == 1
 
 
-def test_a_long_reply_goes_out_in_order_and_in_parts(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply(LONG)
+def test_a_long_reply_goes_out_in_order_and_in_parts(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply(LONG)
 
-    sent = sending(desk, phone, outbox_id)
+    sent = sending(outbox_harness, phone, outbox_id)
     assert sent == SendResult("sent", len(phone.received))
     assert sent.parts_sent == 3
     assert "\n\n".join(outgoing.text for outgoing in phone.received).split() == LONG.split()
 
 
 def test_the_row_is_sending_and_committed_while_the_provider_is_called(
-    desk: OutboxHarness, phone: Phone, open_database: Callable[[], Database]
+    outbox_harness: OutboxHarness, phone: Phone, open_database: Callable[[], Database]
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     seen: list[str] = []
 
     def look() -> None:
-        with open_database().transaction(desk.principal) as tx:
+        with open_database().transaction(outbox_harness.principal) as tx:
             seen.append(str(tx.value(Query("test.state", "-", "SELECT state FROM outbox"))))
 
     phone.on_asked = look
-    sending(desk, phone, outbox_id)
+    sending(outbox_harness, phone, outbox_id)
 
     assert seen == ["sending"]
 
 
 def test_a_sender_that_died_in_the_middle_makes_the_reply_unknown_and_nobody_sends_it_again(
-    desk: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
+    outbox_harness: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     phone.trouble = {0: Killed()}
     with pytest.raises(Killed):
-        sending(desk, phone, outbox_id)
+        sending(outbox_harness, phone, outbox_id)
 
-    assert [sending(desk, phone, outbox_id) for _ in range(2)] == [SendResult("unknown", 0)] * 2
+    assert [sending(outbox_harness, phone, outbox_id) for _ in range(2)] == [SendResult("unknown", 0)] * 2
     assert phone.asked == 1
     assert capsys.readouterr().out.count("UnknownSend") >= 1
 
 
-def test_a_sender_that_died_between_parts_never_repeats_one(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply(LONG)
+def test_a_sender_that_died_between_parts_never_repeats_one(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply(LONG)
     phone.trouble = {1: Killed()}
     with pytest.raises(Killed):
-        sending(desk, phone, outbox_id)
+        sending(outbox_harness, phone, outbox_id)
 
-    assert sending(desk, phone, outbox_id) == SendResult("unknown", 1)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("unknown", 1)
     assert len(phone.received) == 1
 
 
-def test_a_stalled_sender_that_wakes_up_late_brings_the_proof(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+def test_a_stalled_sender_that_wakes_up_late_brings_the_proof(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     other, states = Phone(), list[SendResult]()
-    phone.on_asked = lambda: states.append(sending(desk, other, outbox_id))
+    phone.on_asked = lambda: states.append(sending(outbox_harness, other, outbox_id))
 
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
     assert (other.asked, states) == (0, [SendResult("unknown", 0)])
-    assert desk.find_delivery(outbox_id).state == "sent"
+    assert outbox_harness.find_delivery(outbox_id).state == "sent"
 
 
-def test_a_busy_provider_leaves_the_reply_pending_and_the_next_try_sends_it(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+def test_a_busy_provider_leaves_the_reply_pending_and_the_next_try_sends_it(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     phone.trouble = {0: ProviderUnavailable("Gupshup answered 503", retry_after=7)}
 
     with pytest.raises(ProviderUnavailable) as caught:
-        sending(desk, phone, outbox_id)
+        sending(outbox_harness, phone, outbox_id)
     assert caught.value.retry_after == 7
-    assert desk.find_delivery(outbox_id).state == "pending"
-    assert desk.find_delivery(outbox_id).problem == "provider_unavailable: Gupshup answered 503"
+    assert outbox_harness.find_delivery(outbox_id).state == "pending"
+    assert outbox_harness.find_delivery(outbox_id).problem == "provider_unavailable: Gupshup answered 503"
 
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
-    assert (desk.find_delivery(outbox_id).attempts, desk.find_delivery(outbox_id).problem) == (2, None)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
+    assert (outbox_harness.find_delivery(outbox_id).attempts, outbox_harness.find_delivery(outbox_id).problem) == (
+        2,
+        None,
+    )
 
 
-def test_the_next_try_goes_on_with_the_first_part_that_was_not_taken(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply(LONG)
+def test_the_next_try_goes_on_with_the_first_part_that_was_not_taken(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_id = outbox_harness.add_reply(LONG)
     phone.trouble = {1: ProviderUnavailable()}
     with pytest.raises(ProviderUnavailable):
-        sending(desk, phone, outbox_id)
+        sending(outbox_harness, phone, outbox_id)
 
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 3)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 3)
     texts = [outgoing.text for outgoing in phone.received]
     assert len(set(texts)) == len(texts) == 3
 
 
 def test_a_provider_that_never_takes_it_ends_as_a_counted_failure(
-    desk: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
+    outbox_harness: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     phone.trouble = {number: ProviderUnavailable() for number in range(100)}
     for _ in range(MAX_ATTEMPTS - 1):
         with pytest.raises(ProviderUnavailable):
-            sending(desk, phone, outbox_id)
+            sending(outbox_harness, phone, outbox_id)
 
-    assert sending(desk, phone, outbox_id) == SendResult("failed", 0)
-    assert sending(desk, phone, outbox_id) == SendResult("failed", 0)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("failed", 0)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("failed", 0)
     assert phone.asked == MAX_ATTEMPTS
     assert capsys.readouterr().out.count("FailedSend") >= 1
 
@@ -185,70 +199,72 @@ def test_a_provider_that_never_takes_it_ends_as_a_counted_failure(
     ("problem", "state"), [(ProviderRejected("Invalid Destination"), "failed"), (DeliveryUnknown(), "unknown")]
 )
 def test_a_refusal_and_a_lost_answer_are_final(
-    desk: OutboxHarness, phone: Phone, problem: ParlourError, state: str
+    outbox_harness: OutboxHarness, phone: Phone, problem: ParlourError, state: str
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     phone.trouble = {0: problem}
 
-    assert [sending(desk, phone, outbox_id) for _ in range(2)] == [SendResult(state, 0)] * 2
+    assert [sending(outbox_harness, phone, outbox_id) for _ in range(2)] == [SendResult(state, 0)] * 2
     assert phone.asked == 1
-    assert desk.find_delivery(outbox_id).problem == f"{problem.code}: {problem}"
+    assert outbox_harness.find_delivery(outbox_id).problem == f"{problem.code}: {problem}"
 
 
-def test_a_key_that_cannot_be_read_leaves_the_reply_pending(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+def test_a_key_that_cannot_be_read_leaves_the_reply_pending(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     phone.trouble = {0: SecretUnavailable()}
 
     with pytest.raises(SecretUnavailable):
-        sending(desk, phone, outbox_id)
-    assert desk.find_delivery(outbox_id).state == "pending"
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
+        sending(outbox_harness, phone, outbox_id)
+    assert outbox_harness.find_delivery(outbox_id).state == "pending"
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
 
 
 REFUSED = Misconfigured("Meta answered 401: 190 the token has expired")
 
 
 def test_a_refused_key_takes_no_try_away_and_the_reply_is_due_later_each_time(
-    desk: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
+    outbox_harness: OutboxHarness, phone: Phone, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
     phone.trouble = dict.fromkeys(range(2 * MAX_ATTEMPTS), REFUSED)
-    now, pauses = desk.now, list[float]()
+    now, pauses = outbox_harness.now, list[float]()
     for _ in range(2 * MAX_ATTEMPTS):
-        sent = sending(desk, phone, outbox_id, now)
+        sent = sending(outbox_harness, phone, outbox_id, now)
         assert sent.retry_at
-        assert desk.query("SELECT due_at FROM work_due WHERE kind = 'outbox'") == [(sent.retry_at,)]
+        assert outbox_harness.query("SELECT due_at FROM work_due WHERE kind = 'outbox'") == [(sent.retry_at,)]
         pauses.append((sent.retry_at - now).total_seconds() / 60)
         now = sent.retry_at
 
-    delivery = desk.find_delivery(outbox_id)
+    delivery = outbox_harness.find_delivery(outbox_id)
     assert (delivery.state, delivery.attempts, delivery.problem) == ("pending", 0, f"misconfigured: {REFUSED}")
     assert pauses[:6] == [5, 5, 10, 20, 40, 60]
     assert capsys.readouterr().out.count("RefusedAccess") >= 1
     phone.trouble = {phone.asked: ProviderUnavailable()}
     with pytest.raises(ProviderUnavailable):
-        sending(desk, phone, outbox_id, now)
-    assert sending(desk, phone, outbox_id, now) == SendResult("sent", 1)
+        sending(outbox_harness, phone, outbox_id, now)
+    assert sending(outbox_harness, phone, outbox_id, now) == SendResult("sent", 1)
 
 
-def test_a_key_that_nobody_mends_for_a_day_fails_the_reply_and_says_why(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    later = desk.now + MAX_BLOCKED_TIME
-    desk.add_inbound(later)
+def test_a_key_that_nobody_mends_for_a_day_fails_the_reply_and_says_why(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    later = outbox_harness.now + MAX_BLOCKED_TIME
+    outbox_harness.add_inbound(later)
     phone.trouble = {0: REFUSED, 1: REFUSED}
 
-    assert sending(desk, phone, outbox_id, later - timedelta(seconds=1)).state == "pending"
-    assert sending(desk, phone, outbox_id, later) == SendResult("failed", 0)
-    assert desk.find_delivery(outbox_id).problem == f"misconfigured: {REFUSED}"
-    assert desk.query("SELECT id FROM work_due WHERE kind = 'outbox'") == []
+    assert sending(outbox_harness, phone, outbox_id, later - timedelta(seconds=1)).state == "pending"
+    assert sending(outbox_harness, phone, outbox_id, later) == SendResult("failed", 0)
+    assert outbox_harness.find_delivery(outbox_id).problem == f"misconfigured: {REFUSED}"
+    assert outbox_harness.query("SELECT id FROM work_due WHERE kind = 'outbox'") == []
 
 
-def test_a_key_that_is_refused_between_parts_takes_no_part_back(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply(LONG)
+def test_a_key_that_is_refused_between_parts_takes_no_part_back(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply(LONG)
     phone.trouble = {1: REFUSED}
 
-    assert sending(desk, phone, outbox_id).parts_sent == 1
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 3)
+    assert sending(outbox_harness, phone, outbox_id).parts_sent == 1
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 3)
     assert len(phone.received) == 3
 
 
@@ -263,85 +279,95 @@ def test_a_key_that_is_refused_between_parts_takes_no_part_back(desk: OutboxHarn
     ],
 )
 def test_a_binding_that_lacks_something_is_told_to_the_operator_and_the_reply_waits(
-    desk: OutboxHarness, phone: Phone, channels: dict[str, object]
+    outbox_harness: OutboxHarness, phone: Phone, channels: dict[str, object]
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    desk.set_channels(channels)  # type: ignore[arg-type]
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    outbox_harness.set_channels(channels)  # type: ignore[arg-type]
 
     with pytest.raises(Misconfigured, match=r"channels\.whatsapp"):
-        sending(desk, phone, outbox_id)
-    assert (desk.find_delivery(outbox_id).state, desk.find_delivery(outbox_id).attempts, phone.asked) == (
+        sending(outbox_harness, phone, outbox_id)
+    assert (
+        outbox_harness.find_delivery(outbox_id).state,
+        outbox_harness.find_delivery(outbox_id).attempts,
+        phone.asked,
+    ) == (
         "pending",
         0,
         0,
     )
 
-    desk.set_channels({"whatsapp": WHATSAPP})
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
+    outbox_harness.set_channels({"whatsapp": WHATSAPP})
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
 
 
-def test_an_empty_reply_fails_instead_of_being_tried_forever(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply(" \n ")
+def test_an_empty_reply_fails_instead_of_being_tried_forever(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply(" \n ")
 
-    assert sending(desk, phone, outbox_id) == SendResult("failed", 0)
-    assert desk.find_delivery(outbox_id).problem == "there is no text to send"
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("failed", 0)
+    assert outbox_harness.find_delivery(outbox_id).problem == "there is no text to send"
 
 
-def test_a_reply_that_falls_into_other_parts_than_before_is_not_guessed_at(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply(LONG)
-    with desk.database.transaction(desk.principal) as tx:
+def test_a_reply_that_falls_into_other_parts_than_before_is_not_guessed_at(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_id = outbox_harness.add_reply(LONG)
+    with outbox_harness.database.transaction(outbox_harness.principal) as tx:
         store.begin_attempt(tx, outbox_id, 5, SENDER)
-        store.record_part_sent(tx, outbox_id, 1, "gs-of-before", SENDER, desk.now)
+        store.record_part_sent(tx, outbox_id, 1, "gs-of-before", SENDER, outbox_harness.now)
         row = store.lock_reply(tx, outbox_id)
         assert row
-        store.end_attempt(tx, row, "pending", "provider_unavailable", SENDER, 1, desk.now)
+        store.end_attempt(tx, row, "pending", "provider_unavailable", SENDER, 1, outbox_harness.now)
 
-    assert sending(desk, phone, outbox_id) == SendResult("unknown", 1)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("unknown", 1)
     assert phone.asked == 0
 
 
-def test_a_reply_that_was_forgotten_is_nobodys_problem(desk: OutboxHarness, phone: Phone, new_id: NewId) -> None:
-    assert sending(desk, phone, new_id(desk.now)) == SendResult("not_found", 0)
+def test_a_reply_that_was_forgotten_is_nobodys_problem(
+    outbox_harness: OutboxHarness, phone: Phone, new_id: NewId
+) -> None:
+    assert sending(outbox_harness, phone, new_id(outbox_harness.now)) == SendResult("not_found", 0)
 
 
 def test_a_reply_that_is_forgotten_while_it_is_sent_is_nobodys_problem_either(
-    desk: OutboxHarness, phone: Phone
+    outbox_harness: OutboxHarness, phone: Phone
 ) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    phone.on_asked = desk.erase_session
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    phone.on_asked = outbox_harness.erase_session
 
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
-    assert sending(desk, phone, outbox_id) == SendResult("not_found", 0)
-
-
-def test_a_connection_that_dies_under_the_call_does_not_forget_what_was_sent(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    phone.on_asked = lambda: kill_connections(desk)
-
-    assert sending(desk, phone, outbox_id) == SendResult("sent", 1)
-    assert desk.find_delivery(outbox_id).state == "sent"
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("not_found", 0)
 
 
-def test_a_database_that_stays_away_is_a_retry_and_then_unknown(desk: OutboxHarness, phone: Phone) -> None:
-    outbox_id = desk.add_reply("Poured on Tuesday.")
-    connect = desk.database._connect
+def test_a_connection_that_dies_under_the_call_does_not_forget_what_was_sent(
+    outbox_harness: OutboxHarness, phone: Phone
+) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    phone.on_asked = lambda: kill_connections(outbox_harness)
+
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("sent", 1)
+    assert outbox_harness.find_delivery(outbox_id).state == "sent"
+
+
+def test_a_database_that_stays_away_is_a_retry_and_then_unknown(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    outbox_id = outbox_harness.add_reply("Poured on Tuesday.")
+    connect = outbox_harness.database._connect
 
     def gone() -> None:
-        desk.database.close()
-        desk.database._connect = refuse
+        outbox_harness.database.close()
+        outbox_harness.database._connect = refuse
 
     phone.on_asked = gone
     with pytest.raises(DatabaseUnavailable):
-        sending(desk, phone, outbox_id)
+        sending(outbox_harness, phone, outbox_id)
 
-    desk.database._connect = connect
-    assert sending(desk, phone, outbox_id) == SendResult("unknown", 0)
+    outbox_harness.database._connect = connect
+    assert sending(outbox_harness, phone, outbox_id) == SendResult("unknown", 0)
     assert phone.asked == 1
 
 
-def kill_connections(desk: OutboxHarness) -> None:
+def kill_connections(outbox_harness: OutboxHarness) -> None:
     """End our own connection from the server's side, as a failover does."""
-    connection = desk.database._connection
+    connection = outbox_harness.database._connection
     assert connection is not None
     connection.execute("SELECT 1")
     connection.rollback()

@@ -17,10 +17,10 @@ __all__ = ["configured", "parlour", "programs"]
 
 
 @pytest.fixture
-def talk(desk: ConversationHarness, configured: None, monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
+def talk(conversation: ConversationHarness, configured: None, monkeypatch: pytest.MonkeyPatch) -> list[UUID]:
     """The ids of two turns of the tenant that the command asks for."""
     monkeypatch.setenv("PARLOUR_TENANT", "northbank")
-    return run_two_turns(desk)
+    return run_two_turns(conversation)
 
 
 def test_a_turn_is_explained(parlour: RunCommand, talk: list[UUID], capsys: pytest.CaptureFixture[str]) -> None:
@@ -65,12 +65,12 @@ def test_a_prompt_is_written_byte_for_byte_with_its_hash(
 
 
 def test_what_is_not_the_same_is_said_and_fails(
-    parlour: RunCommand, desk: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, conversation: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.query("UPDATE ledger_texts SET text = 'Hello' WHERE text LIKE 'Good morning, who%' RETURNING 1")
+    conversation.query("UPDATE ledger_texts SET text = 'Hello' WHERE text LIKE 'Good morning, who%' RETURNING 1")
     assert parlour("rebuild", str(talk[0])) == 1
     assert "DIFFERENT from the bytes that were sent" in capsys.readouterr().err
-    desk.query("UPDATE ledger_texts SET text = NULL WHERE text = 'Hello' RETURNING 1")
+    conversation.query("UPDATE ledger_texts SET text = NULL WHERE text = 'Hello' RETURNING 1")
     assert parlour("rebuild", str(talk[0])) == 1
     out, said = capsys.readouterr()
     assert out == ""
@@ -109,9 +109,9 @@ def test_what_makes_no_sense_is_refused_in_one_line(
 
 
 def test_what_was_closed_or_deleted_since_is_said(
-    parlour: RunCommand, desk: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
+    parlour: RunCommand, conversation: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    desk.query(
+    conversation.query(
         "UPDATE ledgers SET prompt_inputs = (SELECT prompt_inputs FROM ledgers WHERE step = 1 LIMIT 1) WHERE step = 3 RETURNING 1"
     )
     assert parlour("explain", str(talk[1])) == 0

@@ -15,60 +15,74 @@ CODE = "123456"
 
 
 def start_phone_session(
-    desk: ConversationHarness, text: str = "My name is Priya.", name: str = "phone-1", sender: str = PHONE
+    conversation: ConversationHarness, text: str = "My name is Priya.", name: str = "phone-1", sender: str = PHONE
 ) -> UUID:
     """Somebody writes on WhatsApp and is answered; their session."""
-    desk.send_whatsapp(text, name, sender=sender)
-    desk.model.script = [text_answer("Noted.")]
-    desk.run_turn()
-    ((session,),) = desk.query(f"SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:{name}'")
+    conversation.send_whatsapp(text, name, sender=sender)
+    conversation.model.script = [text_answer("Noted.")]
+    conversation.run_turn()
+    ((session,),) = conversation.query(f"SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:{name}'")
     return UUID(str(session))
 
 
-def start_web_session(desk: ConversationHarness) -> tuple[Principal, UUID]:
+def start_web_session(conversation: ConversationHarness) -> tuple[Principal, UUID]:
     """A visitor who said something and was answered."""
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
-    send_web_message(desk, visitor, session, "I am on site on Monday.")
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    send_web_message(conversation, visitor, session, "I am on site on Monday.")
     return visitor, session
 
 
-def send_web_message(desk: ConversationHarness, visitor: Principal, session: UUID, text: str) -> None:
+def send_web_message(conversation: ConversationHarness, visitor: Principal, session: UUID, text: str) -> None:
     """One turn there."""
-    desk.send_web(visitor, session, text)
-    desk.model.script = [text_answer("Good.")]
-    desk.run_turn()
+    conversation.send_web(visitor, session, text)
+    conversation.model.script = [text_answer("Good.")]
+    conversation.run_turn()
 
 
-def configure_template(desk: ConversationHarness) -> None:
+def configure_template(conversation: ConversationHarness) -> None:
     """The desk may write to people who did not write first."""
-    desk.query(
+    conversation.query(
         "UPDATE bindings SET channels = jsonb_set(channels, '{whatsapp,template}', '{\"id\": \"t-1\"}')"
         " WHERE slug = 'site-desk' RETURNING id"
     )
 
 
 def request_phone_code(
-    desk: ConversationHarness, visitor: Principal, session: UUID, phone: str = PHONE, code: str = CODE
+    conversation: ConversationHarness, visitor: Principal, session: UUID, phone: str = PHONE, code: str = CODE
 ) -> RequestedCode:
     """The visitor says that the number is theirs."""
-    with desk.database.transaction(visitor) as tx:
+    with conversation.database.transaction(visitor) as tx:
         binding = bindings.find_binding_by_slug(tx, "site-desk")
     assert binding is not None
     return request_code(
-        visitor, desk.database, binding, session, phone, code=code, secret=SECRET, now=desk.clock(), new_id=uuid7
+        visitor,
+        conversation.database,
+        binding,
+        session,
+        phone,
+        code=code,
+        secret=SECRET,
+        now=conversation.clock(),
+        new_id=uuid7,
     )
 
 
-def enter_code(desk: ConversationHarness, visitor: Principal, link_id: UUID, code: str = CODE) -> MergedUser:
+def enter_code(conversation: ConversationHarness, visitor: Principal, link_id: UUID, code: str = CODE) -> MergedUser:
     """The visitor gives the code back."""
-    return merge_user(visitor, desk.database, link_id, code, secret=SECRET, now=desk.clock(), new_id=uuid7)
+    return merge_user(
+        visitor, conversation.database, link_id, code, secret=SECRET, now=conversation.clock(), new_id=uuid7
+    )
 
 
-def link_phone(desk: ConversationHarness) -> tuple[Principal, UUID, MergedUser]:
+def link_phone(conversation: ConversationHarness) -> tuple[Principal, UUID, MergedUser]:
     """A visitor, their session, and what became of it once they were joined with whoever has the desk's number."""
-    visitor, session = start_web_session(desk)
-    return visitor, session, enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
+    visitor, session = start_web_session(conversation)
+    return (
+        visitor,
+        session,
+        enter_code(conversation, visitor, request_phone_code(conversation, visitor, session).link_id),
+    )
 
 
 class RecordingChannel:
@@ -82,7 +96,9 @@ class RecordingChannel:
         return f"taken:{outgoing.callback_data}"
 
 
-def deliver_reply(desk: ConversationHarness, phone: RecordingChannel, outbox_id: UUID) -> SendResult:
+def deliver_reply(conversation: ConversationHarness, phone: RecordingChannel, outbox_id: UUID) -> SendResult:
     """Send a row of the outbox."""
-    now = desk.clock()
-    return send_reply(system_principal(desk.tenant_id), desk.database, {"gupshup": phone}, outbox_id, uuid7(now), now)
+    now = conversation.clock()
+    return send_reply(
+        system_principal(conversation.tenant_id), conversation.database, {"gupshup": phone}, outbox_id, uuid7(now), now
+    )

@@ -30,92 +30,96 @@ from tests.integration.files.upload_harness import UploadHarness
 
 
 @pytest.fixture
-def post(desk: ConversationHarness) -> InboundMedia:
-    return InboundMedia(desk)
+def post(conversation: ConversationHarness) -> InboundMedia:
+    return InboundMedia(conversation)
 
 
 @pytest.fixture
-def visitor(desk: ConversationHarness) -> Principal:
-    return desk.create_visitor()
+def visitor(conversation: ConversationHarness) -> Principal:
+    return conversation.create_visitor()
 
 
-def last_turn(desk: ConversationHarness) -> UUID:
-    ((turn_id,),) = desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+def last_turn(conversation: ConversationHarness) -> UUID:
+    ((turn_id,),) = conversation.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
     return UUID(str(turn_id))
 
 
-def on_its_way(desk: ConversationHarness, caption: str = "") -> UUID:
+def on_its_way(conversation: ConversationHarness, caption: str = "") -> UUID:
     """A message with a picture that nobody has fetched yet."""
-    desk.send_whatsapp(caption, "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1"))
-    ((message_id,),) = desk.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
+    conversation.send_whatsapp(caption, "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1"))
+    ((message_id,),) = conversation.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
     return UUID(str(message_id))
 
 
-def still_due(desk: ConversationHarness) -> bool:
+def still_due(conversation: ConversationHarness) -> bool:
     """Whether the sweep will look at the session."""
-    return desk.query("SELECT count(*) FROM work_due WHERE kind = 'session'") != [(0,)]
+    return conversation.query("SELECT count(*) FROM work_due WHERE kind = 'session'") != [(0,)]
 
 
-def causes(desk: ConversationHarness) -> object:
+def causes(conversation: ConversationHarness) -> object:
     """Why the briefing was rendered anew in the newest turn."""
-    turn_id = last_turn(desk)
-    with desk.database.transaction(desk.admin) as tx:
-        explained: dict[str, Any] = dict(explain_turn(desk.admin, tx, turn_id))
+    turn_id = last_turn(conversation)
+    with conversation.database.transaction(conversation.admin) as tx:
+        explained: dict[str, Any] = dict(explain_turn(conversation.admin, tx, turn_id))
     return explained["steps"][0]["causes"]
 
 
-def test_a_picture_is_shown_to_the_model_and_stays_in_history(desk: ConversationHarness, post: InboundMedia) -> None:
+def test_a_picture_is_shown_to_the_model_and_stays_in_history(
+    conversation: ConversationHarness, post: InboundMedia
+) -> None:
     post.send_whatsapp_file(PNG_BYTES, "photo", "Is this wide?", "crack.png")
-    desk.model.script = [text_answer("Yes."), text_answer("0.35 mm.")]
+    conversation.model.script = [text_answer("Yes."), text_answer("0.35 mm.")]
     opening = content_blocks(post.run_turn()[-1])
     picture = {"type": "base64", "media_type": "image/png", "data": base64.b64encode(PNG_BYTES).decode()}
     assert opening[0]["source"] == picture
     assert opening[1]["text"] == "Is this wide?"
 
-    desk.send_whatsapp("How wide exactly?", "m2")
+    conversation.send_whatsapp("How wide exactly?", "m2")
     later = post.run_turn()
     assert [{**one, "cache_control": None} for one in content_blocks(later[0])] == [
         {**one, "cache_control": None} for one in opening[:2]
     ]
-    ((told,),) = desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1")
+    ((told,),) = conversation.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1")
     assert told is None
 
 
 def test_a_records_prompt_names_the_picture_and_is_rebuilt_byte_for_byte(
-    desk: ConversationHarness, post: InboundMedia
+    conversation: ConversationHarness, post: InboundMedia
 ) -> None:
     post.send_whatsapp_file(PNG_BYTES, "photo", "", "crack.png")
-    desk.model.script = [text_answer("A crack.")]
+    conversation.model.script = [text_answer("A crack.")]
     post.run_turn()
-    turn_id = last_turn(desk)
-    with desk.database.transaction(desk.admin) as tx:
-        again = rebuild_turn_prompt(desk.admin, tx, turn_id)
-        explained: dict[str, Any] = dict(explain_turn(desk.admin, tx, turn_id))
+    turn_id = last_turn(conversation)
+    with conversation.database.transaction(conversation.admin) as tx:
+        again = rebuild_turn_prompt(conversation.admin, tx, turn_id)
+        explained: dict[str, Any] = dict(explain_turn(conversation.admin, tx, turn_id))
     assert again["matches"] is True
     assert '"name":"crack.png"' in str(again["text"])
     assert base64.b64encode(PNG_BYTES).decode() not in str(again["text"])
     (step,) = explained["steps"]
     (shown,) = [one for one in step["candidates"] if one["lot"] == "attachments"]
     assert (shown["title"], shown["in"], shown["tokens"]) == ("crack.png", True, 1_604)
-    kept = canonical_json([str(words) for (words,) in desk.query("SELECT text FROM ledger_texts")])
+    kept = canonical_json([str(words) for (words,) in conversation.query("SELECT text FROM ledger_texts")])
     assert base64.b64encode(PNG_BYTES).decode() not in kept
 
 
-def test_a_text_is_told_whole_with_its_name(desk: ConversationHarness, post: InboundMedia) -> None:
+def test_a_text_is_told_whole_with_its_name(conversation: ConversationHarness, post: InboundMedia) -> None:
     post.send_whatsapp_file("Tag;Länge\r\n1;3 m".encode(), "list", "What is in it?", "list.csv", kind="document")
-    desk.model.script = [text_answer("A table.")]
+    conversation.model.script = [text_answer("A table.")]
     assert "<parlour:file>\nlist.csv\nTag;Länge\n1;3 m\n</parlour:file>" in joined_texts(post.run_turn())
 
 
-def test_what_has_no_room_is_refused_by_name_then_and_ever_after(desk: ConversationHarness, post: InboundMedia) -> None:
+def test_what_has_no_room_is_refused_by_name_then_and_ever_after(
+    conversation: ConversationHarness, post: InboundMedia
+) -> None:
     post.send_whatsapp_file(b"The crane stood still again. " * 3_000, "long", "Sum it up.", "log.txt", kind="document")
-    desk.model.script = [text_answer("I cannot read that."), text_answer("No.")]
+    conversation.model.script = [text_answer("I cannot read that."), text_answer("No.")]
     line = "[The user also sent 'log.txt', too large to read here.]"
     opening = content_blocks(post.run_turn()[-1])
     assert opening[0]["text"] == line
-    assert desk.query("SELECT is_omitted FROM attachments") == [(True,)]
+    assert conversation.query("SELECT is_omitted FROM attachments") == [(True,)]
 
-    desk.send_whatsapp("And now?", "m2")
+    conversation.send_whatsapp("And now?", "m2")
     assert content_blocks(post.run_turn()[0])[0]["text"] == line
 
 
@@ -129,30 +133,32 @@ def test_what_has_no_room_is_refused_by_name_then_and_ever_after(desk: Conversat
     ids=["sound", "program", "large picture"],
 )
 def test_what_a_model_cannot_be_given_is_named(
-    desk: ConversationHarness, post: InboundMedia, data: bytes, line: str
+    conversation: ConversationHarness, post: InboundMedia, data: bytes, line: str
 ) -> None:
     post.send_whatsapp_file(data, "voice", "Listen.", "voice.ogg")
-    desk.model.script = [text_answer("I cannot."), text_answer("Still not.")]
+    conversation.model.script = [text_answer("I cannot."), text_answer("Still not.")]
     assert line in joined_texts(post.run_turn()[-1:])
-    desk.send_whatsapp("Sure?", "m2")
+    conversation.send_whatsapp("Sure?", "m2")
     assert line in joined_texts(post.run_turn()[:1])
 
 
-def test_nothing_but_what_cannot_be_opened_is_answered_politely(desk: ConversationHarness, post: InboundMedia) -> None:
+def test_nothing_but_what_cannot_be_opened_is_answered_politely(
+    conversation: ConversationHarness, post: InboundMedia
+) -> None:
     post.send_whatsapp_file(b"OggS" + bytes(40), "voice")
     post.conversation.run_turn()
-    assert desk.model.requests == []
-    ((body,),) = desk.query("SELECT body FROM messages WHERE direction = 'outbound'")
+    assert conversation.model.requests == []
+    ((body,),) = conversation.query("SELECT body FROM messages WHERE direction = 'outbound'")
     assert str(body).startswith("I cannot open attachments of this kind")
 
 
-def test_a_message_wakes_its_session_when_its_file_was_seen_to(desk: ConversationHarness) -> None:
+def test_a_message_wakes_its_session_when_its_file_was_seen_to(conversation: ConversationHarness) -> None:
     """Until then it comes again; and should it not, the sweep has it."""
     media = Media("image", "https://filemanager.gupshup.io/1")
     outcomes: list[Exception | None] = [ProviderUnavailable("away"), None]
 
     def keep(_principal: object, _message_id: UUID) -> None:
-        assert desk.list_wakes() == []
+        assert conversation.list_wakes() == []
         if (problem := outcomes.pop(0)) is not None:
             raise problem
 
@@ -167,70 +173,77 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(desk: Conversatio
             "text": "",
             "media": media,
             "status": "",
-            "sent_at": desk.clock(),
+            "sent_at": conversation.clock(),
             "metadata": {},
         }
-        inbound_messages.receive_envelope(desk.database, desk.turns, Envelope(**sent), desk.clock(), uuid7, keep)  # type: ignore[arg-type]
+        inbound_messages.receive_envelope(
+            conversation.database, conversation.turns, Envelope(**sent), conversation.clock(), uuid7, keep
+        )  # type: ignore[arg-type]
 
     with pytest.raises(ProviderUnavailable):
         deliver()
-    assert (desk.list_wakes(), desk.query("SELECT count(*) FROM work_due WHERE kind = 'session'")) == ([], [(1,)])
+    assert (conversation.list_wakes(), conversation.query("SELECT count(*) FROM work_due WHERE kind = 'session'")) == (
+        [],
+        [(1,)],
+    )
     deliver()
-    assert len(desk.list_wakes()) == 1
+    assert len(conversation.list_wakes()) == 1
 
 
 @pytest.mark.parametrize("caption", ["", "This one."])
 def test_a_picture_that_is_still_being_fetched_is_answered_once_it_is_there(
-    desk: ConversationHarness, post: InboundMedia, caption: str
+    conversation: ConversationHarness, post: InboundMedia, caption: str
 ) -> None:
-    desk.send_whatsapp("What is this?", "m1")
-    desk.clock.now += timedelta(seconds=1)
-    photo = on_its_way(desk, caption)
-    desk.model.script = [text_answer("Which one?"), text_answer("A crack.")]
+    conversation.send_whatsapp("What is this?", "m1")
+    conversation.clock.now += timedelta(seconds=1)
+    photo = on_its_way(conversation, caption)
+    conversation.model.script = [text_answer("Which one?"), text_answer("A crack.")]
     assert "cannot be opened" not in joined_texts(post.run_turn())
-    assert desk.query("SELECT state FROM messages WHERE kind = 'media'") == [("unanswered",)]
-    assert still_due(desk), "should the receiver die now, the sweep has the picture answered"
+    assert conversation.query("SELECT state FROM messages WHERE kind = 'media'") == [("unanswered",)]
+    assert still_due(conversation), "should the receiver die now, the sweep has the picture answered"
     post.run_turn()
-    assert len(desk.model.requests) == 1, "a wake that comes before the file opens no turn"
+    assert len(conversation.model.requests) == 1, "a wake that comes before the file opens no turn"
 
-    desk.clock.now += timedelta(seconds=14)
+    conversation.clock.now += timedelta(seconds=14)
     post.fetch_and_store(photo, PNG_BYTES)
     opening = content_blocks(post.run_turn()[-1])
     assert opening[0]["type"] == "image"
-    assert desk.query("SELECT DISTINCT state FROM messages WHERE direction = 'inbound'") == [("answered",)]
-    assert not still_due(desk)
-    desk.send_whatsapp("And how wide?", "m3")
-    desk.model.script = [text_answer("0.35 mm.")]
+    assert conversation.query("SELECT DISTINCT state FROM messages WHERE direction = 'inbound'") == [("answered",)]
+    assert not still_due(conversation)
+    conversation.send_whatsapp("And how wide?", "m3")
+    conversation.model.script = [text_answer("0.35 mm.")]
     post.run_turn()
-    assert desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
+    assert conversation.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
 
 
-def test_a_picture_that_is_there_before_the_turn_begins_is_in_it(desk: ConversationHarness, post: InboundMedia) -> None:
-    desk.send_whatsapp("What is this?", "m1")
-    post.fetch_and_store(on_its_way(desk), PNG_BYTES)
-    desk.model.script = [text_answer("A crack.")]
+def test_a_picture_that_is_there_before_the_turn_begins_is_in_it(
+    conversation: ConversationHarness, post: InboundMedia
+) -> None:
+    conversation.send_whatsapp("What is this?", "m1")
+    post.fetch_and_store(on_its_way(conversation), PNG_BYTES)
+    conversation.model.script = [text_answer("A crack.")]
     assert {str(one["type"]) for one in content_blocks(post.run_turn()[-1])} == {"text", "image"}
     post.run_turn()
-    assert len(desk.model.requests) == 1
+    assert len(conversation.model.requests) == 1
 
 
 @pytest.mark.parametrize("why", ["it takes too long", "it waits for a key"])
 def test_a_turn_waits_so_long_for_a_file_and_the_next_one_has_it(
-    desk: ConversationHarness, post: InboundMedia, why: str
+    conversation: ConversationHarness, post: InboundMedia, why: str
 ) -> None:
-    photo = on_its_way(desk)
-    desk.send_whatsapp("What do you see?", "m2")
+    photo = on_its_way(conversation)
+    conversation.send_whatsapp("What do you see?", "m2")
     if why == "it takes too long":
-        desk.clock.now += MAX_FILE_WAIT + timedelta(seconds=1)
+        conversation.clock.now += MAX_FILE_WAIT + timedelta(seconds=1)
     else:
         post.bucket.is_access_refused = True
         with pytest.raises(AccessRefused):
             post.fetch_and_store(photo, PNG_BYTES)
         post.bucket.is_access_refused = False
-    desk.model.script = [text_answer("Nothing yet."), text_answer("A crack.")]
+    conversation.model.script = [text_answer("Nothing yet."), text_answer("A crack.")]
     assert "cannot be opened here" in joined_texts(post.run_turn())
     post.fetch_and_store(photo, PNG_BYTES)
-    desk.send_whatsapp("And now?", "m3")
+    conversation.send_whatsapp("And now?", "m3")
     assert content_blocks(post.run_turn()[0])[0]["type"] == "image"
 
 
@@ -240,48 +253,48 @@ def test_a_turn_waits_so_long_for_a_file_and_the_next_one_has_it(
     ids=["refuses it too", "is busy"],
 )
 def test_a_prompt_that_is_refused_with_its_picture_is_answered_without_it(
-    desk: ConversationHarness, post: InboundMedia, standby: tuple[Exception, ...]
+    conversation: ConversationHarness, post: InboundMedia, standby: tuple[Exception, ...]
 ) -> None:
     post.send_whatsapp_file(PNG_BYTES, "photo", "Is this wide?")
-    desk.model.script = [ProviderRejected("could not process image"), *standby, text_answer("I cannot see it.")]
+    conversation.model.script = [ProviderRejected("could not process image"), *standby, text_answer("I cannot see it.")]
     assert "cannot be opened any more" in joined_texts(post.run_turn())
-    assert desk.query("SELECT body FROM messages WHERE direction = 'outbound'") == [("I cannot see it.",)]
+    assert conversation.query("SELECT body FROM messages WHERE direction = 'outbound'") == [("I cannot see it.",)]
 
 
 def test_an_upload_goes_along_with_a_message_of_the_web(
-    desk: ConversationHarness, post: InboundMedia, visitor: Principal
+    conversation: ConversationHarness, post: InboundMedia, visitor: Principal
 ) -> None:
-    session = desk.find_session(visitor)
+    session = conversation.find_session(visitor)
     picture = post.upload_file(visitor, session, PNG_BYTES, "crack.png")
     note = post.upload_file(visitor, session, b"Wider than 0.3 mm.", "note.md")
     first = post.send_web(visitor, session, "", picture, note, client_id="one")
     assert post.send_web(visitor, session, "", picture, note, client_id="one") == first
-    desk.model.script = [text_answer("A crack.")]
+    conversation.model.script = [text_answer("A crack.")]
     opening = content_blocks(post.run_turn()[-1])
     assert opening[0]["type"] == "image"
     assert "note.md\nWider than 0.3 mm." in str(opening[1]["text"])
-    with desk.database.transaction(visitor) as tx:
+    with conversation.database.transaction(visitor) as tx:
         told = turn_views.read_transcript(visitor, tx, session, 5)[0].attachments
     assert [(one["kind"], one["name"]) for one in told] == [("image", "crack.png"), ("text", "note.md")]
 
 
 def test_what_cannot_go_along_is_said_before_anything_is_stored(
-    desk: ConversationHarness, post: InboundMedia, visitor: Principal
+    conversation: ConversationHarness, post: InboundMedia, visitor: Principal
 ) -> None:
-    session, other = desk.find_session(visitor), desk.create_visitor()
-    elsewhere = post.upload_file(other, desk.find_session(other), PNG_BYTES, "theirs.png")
+    session, other = conversation.find_session(visitor), conversation.create_visitor()
+    elsewhere = post.upload_file(other, conversation.find_session(other), PNG_BYTES, "theirs.png")
     film = post.upload_file(visitor, session, b"\x00\x00\x00\x18ftypmp42", "film.mp4")
     large = post.upload_file(visitor, session, b"x" * (MAX_TEXT_CHARS + 1), "long.txt")
-    with desk.database.transaction(visitor) as tx:
+    with conversation.database.transaction(visitor) as tx:
         never = attachment_uploads.start_upload(
-            visitor, tx, post.bucket, session, "a.png", 10, desk.clock(), uuid7(desk.clock())
+            visitor, tx, post.bucket, session, "a.png", 10, conversation.clock(), uuid7(conversation.clock())
         )
     used = post.upload_file(visitor, session, PNG_BYTES, "once.png")
     post.send_web(visitor, session, "Look", used)
     refused: list[tuple[AttachmentReference, type[Exception], str]] = [
         (elsewhere, NotFound, "not found in this session"),
-        (AttachmentReference(upload_id=uuid7(desk.clock())), NotFound, "not found in this session"),
-        (AttachmentReference(file_id=uuid7(desk.clock())), NotFound, "file not found"),
+        (AttachmentReference(upload_id=uuid7(conversation.clock())), NotFound, "not found in this session"),
+        (AttachmentReference(file_id=uuid7(conversation.clock())), NotFound, "file not found"),
         (film, InvalidRequest, "film.mp4 cannot be sent"),
         (large, InvalidRequest, "long.txt is too large"),
         (AttachmentReference(upload_id=never.id), Conflict, "nothing of a.png has arrived"),
@@ -292,13 +305,13 @@ def test_what_cannot_go_along_is_said_before_anything_is_stored(
             post.send_web(visitor, session, "Hello", named)
     with pytest.raises(NotFound):
         post.send_web(other, session, "Hello")
-    assert desk.query("SELECT count(*) FROM messages") == [(1,)]
+    assert conversation.query("SELECT count(*) FROM messages") == [(1,)]
 
 
 def test_so_many_uploads_wait_for_a_message_and_no_more(
-    desk: ConversationHarness, post: InboundMedia, visitor: Principal
+    conversation: ConversationHarness, post: InboundMedia, visitor: Principal
 ) -> None:
-    session = desk.find_session(visitor)
+    session = conversation.find_session(visitor)
     first, *_ = [post.upload_file(visitor, session, PNG_BYTES, "a.png") for _ in range(MAX_WAITING_UPLOADS)]
     with pytest.raises(Conflict, match="are not sent yet"):
         post.upload_file(visitor, session, PNG_BYTES, "a.png")
@@ -307,32 +320,35 @@ def test_so_many_uploads_wait_for_a_message_and_no_more(
 
 
 def test_uploads_that_nothing_came_of_are_taken_away_and_keep_nobody_from_sending(
-    desk: ConversationHarness, post: InboundMedia, visitor: Principal
+    conversation: ConversationHarness, post: InboundMedia, visitor: Principal
 ) -> None:
-    session, other = desk.find_session(visitor), desk.create_visitor()
+    session, other = conversation.find_session(visitor), conversation.create_visitor()
     for _ in range(MAX_WAITING_UPLOADS):
         post.upload_file(visitor, session, PNG_BYTES, "a.png")
-    desk.clock.now += ABANDONED_AFTER
+    conversation.clock.now += ABANDONED_AFTER
     post.bucket.is_unavailable = True
     sent = post.upload_file(visitor, session, PNG_BYTES, "b.png")
     assert len(post.bucket.objects) == MAX_WAITING_UPLOADS + 1, "the store is away; that keeps nobody from sending"
     post.bucket.is_unavailable = False
     post.send_web(visitor, session, "This one", sent)
-    post.upload_file(other, desk.find_session(other), PNG_BYTES, "c.png")
-    assert desk.query("SELECT name FROM attachments ORDER BY name") == [("b.png",), ("c.png",)]
+    post.upload_file(other, conversation.find_session(other), PNG_BYTES, "c.png")
+    assert conversation.query("SELECT name FROM attachments ORDER BY name") == [("b.png",), ("c.png",)]
     assert len(post.bucket.objects) == 2
 
 
 def test_a_file_goes_along_by_its_words_as_they_are_then(
-    desk: ConversationHarness, post: InboundMedia, visitor: Principal
+    conversation: ConversationHarness, post: InboundMedia, visitor: Principal
 ) -> None:
-    files, session = UploadHarness(desk.database, desk.admin, desk.clock), desk.find_session(visitor)
+    files, session = (
+        UploadHarness(conversation.database, conversation.admin, conversation.clock),
+        conversation.find_session(visitor),
+    )
     waiting = files.upload("log.md", b"# Crane\n\nStop at 38 km/h.")
     with pytest.raises(Conflict, match=r"log\.md is still being read"):
         post.send_web(visitor, session, "What is the limit?", AttachmentReference(file_id=waiting.id))
     files.run_ingestion()
     post.send_web(visitor, session, "What is the limit?", AttachmentReference(file_id=waiting.id))
-    desk.model.script = [text_answer("38 km/h."), text_answer("Still 38.")]
+    conversation.model.script = [text_answer("38 km/h."), text_answer("Still 38.")]
     opening = content_blocks(post.run_turn()[-1])
     assert "Stop at 38 km/h." in str(opening[0]["text"])
     files.upload_new_version(waiting, b"# Crane\n\nStop at 50 km/h.")
@@ -343,31 +359,34 @@ def test_a_file_goes_along_by_its_words_as_they_are_then(
 
 @pytest.mark.parametrize("how", ["closed", "deleted"])
 def test_a_file_that_its_reader_may_not_see_any_more_is_not_told_again(
-    desk: ConversationHarness, post: InboundMedia, visitor: Principal, how: str
+    conversation: ConversationHarness, post: InboundMedia, visitor: Principal, how: str
 ) -> None:
-    files, session = UploadHarness(desk.database, desk.admin, desk.clock), desk.find_session(visitor)
+    files, session = (
+        UploadHarness(conversation.database, conversation.admin, conversation.clock),
+        conversation.find_session(visitor),
+    )
     file = files.upload("log.md", b"# Crane\n\nStop at 38 km/h.")
     files.run_ingestion()
     post.send_web(visitor, session, "What is the limit?", AttachmentReference(file_id=file.id))
-    desk.model.script = [text_answer("38 km/h."), text_answer("No."), text_answer("No.")]
+    conversation.model.script = [text_answer("38 km/h."), text_answer("No."), text_answer("No.")]
     assert "38 km/h" in joined_texts(post.run_turn())
     if how == "closed":
-        desk.query(f"UPDATE files SET classification = 3 WHERE id = '{file.id}' RETURNING 1")
+        conversation.query(f"UPDATE files SET classification = 3 WHERE id = '{file.id}' RETURNING 1")
         with pytest.raises(NotFound):
             post.send_web(visitor, session, "Again", AttachmentReference(file_id=file.id))
     else:
         files.delete(file)
-        assert desk.query("SELECT body FROM attachments") == [(None,)]
+        assert conversation.query("SELECT body FROM attachments") == [(None,)]
     post.send_web(visitor, session, "And now?")
     later = joined_texts(post.run_turn())
     assert "38 km/h" not in later
     assert "log.md" not in later
     assert "not to be told of any more" in later
-    ((miss,),) = desk.query("SELECT cache_miss ->> 'cause' FROM llm_calls ORDER BY at DESC LIMIT 1")
-    assert (miss, causes(desk)) == ("classification", ["classification"])
+    ((miss,),) = conversation.query("SELECT cache_miss ->> 'cause' FROM llm_calls ORDER BY at DESC LIMIT 1")
+    assert (miss, causes(conversation)) == ("classification", ["classification"])
     post.send_web(visitor, session, "Still?")
     post.run_turn()
-    assert desk.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
-    assert causes(desk) == []
-    with desk.database.transaction(visitor) as tx:
+    assert conversation.query("SELECT cache_miss FROM llm_calls ORDER BY at DESC LIMIT 1") == [(None,)]
+    assert causes(conversation) == []
+    with conversation.database.transaction(visitor) as tx:
         assert turn_views.read_transcript(visitor, tx, session, 10)[0].attachments == []

@@ -52,8 +52,8 @@ def losing_answers() -> Iterator[Callable[[ConversationHarness], LosingItsAnswer
     """A second way to a desk's database, closed at the end."""
     opened: list[LosingItsAnswers] = []
 
-    def open_one(desk: ConversationHarness) -> LosingItsAnswers:
-        opened.append(LosingItsAnswers(desk.database))
+    def open_one(conversation: ConversationHarness) -> LosingItsAnswers:
+        opened.append(LosingItsAnswers(conversation.database))
         return opened[-1]
 
     yield open_one
@@ -72,31 +72,33 @@ def another_desk(cluster: Cluster, template: str, now: datetime) -> Iterator[Con
     cluster.drop(name)
 
 
-def everything(desk: ConversationHarness) -> dict[str, object]:
+def everything(conversation: ConversationHarness) -> dict[str, object]:
     """What a turn leaves behind, ids and times aside."""
     return {
-        "messages": desk.query("SELECT direction, state, body FROM messages ORDER BY position"),
-        "turns": desk.query("SELECT number, state, attempt_count FROM turns ORDER BY number"),
-        "steps": desk.query("SELECT number, stop_reason FROM steps ORDER BY number"),
-        "llm_calls": desk.query("SELECT step, outcome, input_tokens FROM llm_calls ORDER BY step, id"),
-        "tool_calls": desk.query("SELECT step, name, state, runs FROM tool_calls ORDER BY step"),
-        "events": desk.query("SELECT number, kind FROM events ORDER BY number"),
-        "last_event": desk.query("SELECT last_event_number, lease_until FROM sessions ORDER BY last_event_number"),
-        "outbox": desk.query("SELECT state, attempts FROM outbox"),
-        "spent": desk.query("SELECT spent_usd FROM spend_days"),
-        "reserved": desk.query("SELECT count(*) FROM spend_reservations"),
-        "citations": desk.query("SELECT number FROM citations"),
+        "messages": conversation.query("SELECT direction, state, body FROM messages ORDER BY position"),
+        "turns": conversation.query("SELECT number, state, attempt_count FROM turns ORDER BY number"),
+        "steps": conversation.query("SELECT number, stop_reason FROM steps ORDER BY number"),
+        "llm_calls": conversation.query("SELECT step, outcome, input_tokens FROM llm_calls ORDER BY step, id"),
+        "tool_calls": conversation.query("SELECT step, name, state, runs FROM tool_calls ORDER BY step"),
+        "events": conversation.query("SELECT number, kind FROM events ORDER BY number"),
+        "last_event": conversation.query(
+            "SELECT last_event_number, lease_until FROM sessions ORDER BY last_event_number"
+        ),
+        "outbox": conversation.query("SELECT state, attempts FROM outbox"),
+        "spent": conversation.query("SELECT spent_usd FROM spend_days"),
+        "reserved": conversation.query("SELECT count(*) FROM spend_reservations"),
+        "citations": conversation.query("SELECT number FROM citations"),
     }
 
 
 @pytest.mark.parametrize("channel", ["whatsapp", "web"])
 def test_a_turn_whose_every_commit_lost_its_answer_is_the_same_turn(
-    desk: ConversationHarness,
+    conversation: ConversationHarness,
     losing_answers: Callable[[ConversationHarness], LosingItsAnswers],
     channel: str,
     another_desk: ConversationHarness,
 ) -> None:
-    plain, losing = desk, another_desk
+    plain, losing = conversation, another_desk
     answers = losing_answers(losing)
     for one, database in ((plain, plain.database), (losing, answers)):
         done: list[JsonObject] = []
@@ -123,32 +125,32 @@ def _note(done: list[JsonObject], _: ToolContext, arguments: JsonObject) -> Json
 
 
 def test_a_lease_taken_by_a_lost_statement_is_the_workers_own(
-    desk: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
+    conversation: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
 ) -> None:
-    desk.send_whatsapp("Hello?")
-    desk.model.script = [text_answer("Hello.")]
-    desk.run_turn(database=losing_answers(desk))
-    assert desk.query("SELECT state, attempt_count FROM turns") == [("answered", 1)]
+    conversation.send_whatsapp("Hello?")
+    conversation.model.script = [text_answer("Hello.")]
+    conversation.run_turn(database=losing_answers(conversation))
+    assert conversation.query("SELECT state, attempt_count FROM turns") == [("answered", 1)]
 
 
 def test_another_workers_lease_is_respected_all_the_same(
-    desk: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
+    conversation: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
 ) -> None:
-    desk.send_whatsapp("Hello?")
-    desk.query(
-        f"UPDATE sessions SET lease_until = '{(desk.clock() + timedelta(minutes=1)).isoformat()}', "
+    conversation.send_whatsapp("Hello?")
+    conversation.query(
+        f"UPDATE sessions SET lease_until = '{(conversation.clock() + timedelta(minutes=1)).isoformat()}', "
         "lease_holder = gen_random_uuid() RETURNING 1"
     )
     with pytest.raises(LeaseHeld):
-        desk.run_turn(database=losing_answers(desk))
-    assert desk.query("SELECT count(*) FROM turns") == [(0,)]
+        conversation.run_turn(database=losing_answers(conversation))
+    assert conversation.query("SELECT count(*) FROM turns") == [(0,)]
 
 
 def test_an_attempt_is_given_back_once(
-    desk: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
+    conversation: ConversationHarness, losing_answers: Callable[[ConversationHarness], LosingItsAnswers]
 ) -> None:
-    desk.send_whatsapp("Hello?")
-    desk.model.script = [DatabaseUnavailable()]
+    conversation.send_whatsapp("Hello?")
+    conversation.model.script = [DatabaseUnavailable()]
     with pytest.raises(DatabaseUnavailable):
-        desk.run_turn(database=losing_answers(desk))
-    assert desk.query("SELECT state, attempt_count FROM turns") == [("open", 0)]
+        conversation.run_turn(database=losing_answers(conversation))
+    assert conversation.query("SELECT state, attempt_count FROM turns") == [("open", 0)]

@@ -41,280 +41,295 @@ from tests.integration.sweeping import dependencies
 OTHER_PHONE = "+919800000002"
 
 
-def whose(desk: ConversationHarness, session: UUID) -> UUID:
-    ((user_id,),) = desk.query(f"SELECT user_id FROM sessions WHERE id = '{session}'")
+def whose(conversation: ConversationHarness, session: UUID) -> UUID:
+    ((user_id,),) = conversation.query(f"SELECT user_id FROM sessions WHERE id = '{session}'")
     return UUID(str(user_id))
 
 
-def binding_of(desk: ConversationHarness, session: UUID) -> UUID:
-    ((binding_id,),) = desk.query(f"SELECT binding_id FROM sessions WHERE id = '{session}'")
+def binding_of(conversation: ConversationHarness, session: UUID) -> UUID:
+    ((binding_id,),) = conversation.query(f"SELECT binding_id FROM sessions WHERE id = '{session}'")
     return UUID(str(binding_id))
 
 
-def writing(desk: ConversationHarness, now_one: MergedUser) -> Principal:
+def writing(conversation: ConversationHarness, now_one: MergedUser) -> Principal:
     """Whoever both are, as they may act now."""
-    binding_id = binding_of(desk, now_one.session_id)
-    with desk.database.transaction(desk.tenant_id) as tx:
+    binding_id = binding_of(conversation, now_one.session_id)
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         return users.load_user_principal(tx, now_one.user_id, binding_id)
 
 
-def mains(desk: ConversationHarness) -> list[UUID]:
-    return [UUID(str(found)) for (found,) in desk.query("SELECT id FROM sessions WHERE is_main ORDER BY id")]
+def mains(conversation: ConversationHarness) -> list[UUID]:
+    return [UUID(str(found)) for (found,) in conversation.query("SELECT id FROM sessions WHERE is_main ORDER BY id")]
 
 
-def test_a_code_goes_to_the_number_and_nobody_else_reads_it(desk: ConversationHarness) -> None:
-    main = start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    put = request_phone_code(desk, visitor, session).pending_reply
+def test_a_code_goes_to_the_number_and_nobody_else_reads_it(conversation: ConversationHarness) -> None:
+    main = start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    put = request_phone_code(conversation, visitor, session).pending_reply
     assert put is not None
     assert put.session_id == main
     phone = RecordingChannel()
-    assert deliver_reply(desk, phone, put.id).state == "sent"
+    assert deliver_reply(conversation, phone, put.id).state == "sent"
     (delivered,) = phone.taken
     assert delivered.recipient == PHONE
     assert delivered.text.startswith(f"{CODE} is your code")
-    with desk.database.transaction(system_principal(desk.tenant_id)) as tx:
+    with conversation.database.transaction(system_principal(conversation.tenant_id)) as tx:
         for place in (session, main):
             assert not [
                 line
-                for line in turn_views.read_transcript(system_principal(desk.tenant_id), tx, place, 100)
+                for line in turn_views.read_transcript(system_principal(conversation.tenant_id), tx, place, 100)
                 if CODE in line.text
             ]
-    send_web_message(desk, visitor, session, "What is the code?")
-    start_phone_session(desk, "And which code did you send?", "phone-2")
-    assert not [request for request in desk.model.requests if CODE in str(request)]
-    assert desk.query(f"SELECT id FROM context_rows WHERE content LIKE '%{CODE}%'") == []
+    send_web_message(conversation, visitor, session, "What is the code?")
+    start_phone_session(conversation, "And which code did you send?", "phone-2")
+    assert not [request for request in conversation.model.requests if CODE in str(request)]
+    assert conversation.query(f"SELECT id FROM context_rows WHERE content LIKE '%{CODE}%'") == []
 
 
 @pytest.mark.parametrize("state", ["unknown", "held", "failed"])
-def test_whoever_looks_after_what_was_not_sent_is_not_told_the_code(desk: ConversationHarness, state: str) -> None:
+def test_whoever_looks_after_what_was_not_sent_is_not_told_the_code(
+    conversation: ConversationHarness, state: str
+) -> None:
     """Who reads those lists could ask for a code to somebody else's number."""
-    start_phone_session(desk)
-    put = request_phone_code(desk, *start_web_session(desk)).pending_reply
+    start_phone_session(conversation)
+    put = request_phone_code(conversation, *start_web_session(conversation)).pending_reply
     assert put is not None
-    desk.query(f"UPDATE outbox SET state = '{state}' WHERE id = '{put.id}' RETURNING 1")
-    with desk.database.transaction(desk.admin) as tx:
+    conversation.query(f"UPDATE outbox SET state = '{state}' WHERE id = '{put.id}' RETURNING 1")
+    with conversation.database.transaction(conversation.admin) as tx:
         listed = [
-            *outbox.list_needing_decision(desk.admin, tx, 9),
-            *outbox.list_failed(desk.admin, tx, desk.clock(), 9),
+            *outbox.list_needing_decision(conversation.admin, tx, 9),
+            *outbox.list_failed(conversation.admin, tx, conversation.clock(), 9),
         ]
     assert [(one.id, one.text) for one in listed] == [(put.id, "")]
 
 
-def test_the_right_code_makes_them_one_with_all_that_was_theirs(desk: ConversationHarness) -> None:
-    main = start_phone_session(desk)
-    phone_user = whose(desk, main)
-    visitor, session = start_web_session(desk)
-    known = add_fact(desk, session, "plan", "Basic")
-    link = request_phone_code(desk, visitor, session)
-    now_one = enter_code(desk, visitor, link.link_id)
-    assert now_one == enter_code(desk, visitor, link.link_id)
+def test_the_right_code_makes_them_one_with_all_that_was_theirs(conversation: ConversationHarness) -> None:
+    main = start_phone_session(conversation)
+    phone_user = whose(conversation, main)
+    visitor, session = start_web_session(conversation)
+    known = add_fact(conversation, session, "plan", "Basic")
+    link = request_phone_code(conversation, visitor, session)
+    now_one = enter_code(conversation, visitor, link.link_id)
+    assert now_one == enter_code(conversation, visitor, link.link_id)
     assert (now_one.user_id, now_one.session_id) == (phone_user, main)
-    assert whose(desk, session) == phone_user
-    assert desk.query(f"SELECT user_id FROM facts WHERE id = '{known}'") == [(phone_user,)]
-    assert desk.query(f"SELECT merged_into FROM users WHERE id = '{visitor.id}'") == [(phone_user,)]
-    assert desk.query(f"SELECT body FROM messages WHERE kind = 'code' AND body LIKE '%{CODE}%'") == []
-    assert desk.query("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
-    assert desk.query("SELECT action, target FROM audit_log WHERE action = 'phone.linked'") == [
+    assert whose(conversation, session) == phone_user
+    assert conversation.query(f"SELECT user_id FROM facts WHERE id = '{known}'") == [(phone_user,)]
+    assert conversation.query(f"SELECT merged_into FROM users WHERE id = '{visitor.id}'") == [(phone_user,)]
+    assert conversation.query(f"SELECT body FROM messages WHERE kind = 'code' AND body LIKE '%{CODE}%'") == []
+    assert conversation.query("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
+    assert conversation.query("SELECT action, target FROM audit_log WHERE action = 'phone.linked'") == [
         ("phone.linked", f"user:{phone_user}")
     ]
 
 
-def test_both_channels_write_in_one_thread_and_are_answered_where_they_wrote(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    _, _, now_one = link_phone(desk)
-    writer = writing(desk, now_one)
-    before = desk.query("SELECT id FROM outbox")
-    send_web_message(desk, writer, now_one.session_id, "Which floor is next?")
-    assert desk.query("SELECT id FROM outbox") == before
+def test_both_channels_write_in_one_thread_and_are_answered_where_they_wrote(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    _, _, now_one = link_phone(conversation)
+    writer = writing(conversation, now_one)
+    before = conversation.query("SELECT id FROM outbox")
+    send_web_message(conversation, writer, now_one.session_id, "Which floor is next?")
+    assert conversation.query("SELECT id FROM outbox") == before
     followed = f"SELECT kind FROM events WHERE session_id = '{now_one.session_id}' ORDER BY number"
-    assert desk.query(followed)[-1:] == [("done",)], "who writes on the web waits there for the answer"
-    seen = len(desk.query(followed))
-    assert start_phone_session(desk, "And the floor after that?", "phone-9") == now_one.session_id
-    assert len(desk.query(followed)) == seen
-    assert len(desk.query("SELECT id FROM outbox")) == len(before) + 1
-    told = str(desk.model.requests[-1])
+    assert conversation.query(followed)[-1:] == [("done",)], "who writes on the web waits there for the answer"
+    seen = len(conversation.query(followed))
+    assert start_phone_session(conversation, "And the floor after that?", "phone-9") == now_one.session_id
+    assert len(conversation.query(followed)) == seen
+    assert len(conversation.query("SELECT id FROM outbox")) == len(before) + 1
+    told = str(conversation.model.requests[-1])
     assert "My name is Priya." in told
     assert "Which floor is next?" in told
-    with desk.database.transaction(writer) as tx:
+    with conversation.database.transaction(writer) as tx:
         said = [line.text for line in turn_views.read_transcript(writer, tx, now_one.session_id, 100)]
     assert {"Which floor is next?", "And the floor after that?"} <= set(said)
 
 
-def test_a_visitors_token_goes_on_working_as_the_phones_user(desk: ConversationHarness) -> None:
-    main = start_phone_session(desk)
-    visitor, session, now_one = link_phone(desk)
+def test_a_visitors_token_goes_on_working_as_the_phones_user(conversation: ConversationHarness) -> None:
+    main = start_phone_session(conversation)
+    visitor, session, now_one = link_phone(conversation)
     assert visitor.id is not None
-    binding_id = binding_of(desk, session)
-    with desk.database.transaction(desk.tenant_id) as tx:
+    binding_id = binding_of(conversation, session)
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         admitted = store.find_visitor_credential(tx, visitor.id, binding_id)
         assert admitted is not None
         assert admitted.id == now_one.user_id
-        acting = Principal(desk.tenant_id, "user", admitted.id, clearance=admitted.clearance)
+        acting = Principal(conversation.tenant_id, "user", admitted.id, clearance=admitted.clearance)
         assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id)} == {main, session}
 
 
-def test_where_nothing_was_said_on_the_phone_it_goes_on_with_the_web(desk: ConversationHarness) -> None:
-    configure_template(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
+def test_where_nothing_was_said_on_the_phone_it_goes_on_with_the_web(conversation: ConversationHarness) -> None:
+    configure_template(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session, OTHER_PHONE)
     assert link.pending_reply is not None
-    now_one = enter_code(desk, visitor, link.link_id)
+    now_one = enter_code(conversation, visitor, link.link_id)
     assert now_one.session_id == session
-    assert mains(desk) == [session]
-    desk.send_whatsapp("It is me again.", "later", sender=OTHER_PHONE)
-    desk.model.script = [text_answer("Good.")]
-    desk.run_turn()
-    assert desk.query("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:later'") == [(session,)]
-    ((recipient,),) = desk.query(f"SELECT recipient FROM outbox WHERE session_id = '{session}'")
+    assert mains(conversation) == [session]
+    conversation.send_whatsapp("It is me again.", "later", sender=OTHER_PHONE)
+    conversation.model.script = [text_answer("Good.")]
+    conversation.run_turn()
+    assert conversation.query("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:later'") == [
+        (session,)
+    ]
+    ((recipient,),) = conversation.query(f"SELECT recipient FROM outbox WHERE session_id = '{session}'")
     assert recipient == OTHER_PHONE
 
 
-def test_a_talk_about_a_record_does_not_become_where_the_phone_writes(desk: ConversationHarness) -> None:
-    configure_template(desk)
-    visitor, session = start_web_session(desk)
-    desk.query(f"UPDATE sessions SET entity_id = (SELECT id FROM entities LIMIT 1) WHERE id = '{session}' RETURNING id")
-    now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session, OTHER_PHONE).link_id)
-    assert mains(desk) == [now_one.session_id]
+def test_a_talk_about_a_record_does_not_become_where_the_phone_writes(conversation: ConversationHarness) -> None:
+    configure_template(conversation)
+    visitor, session = start_web_session(conversation)
+    conversation.query(
+        f"UPDATE sessions SET entity_id = (SELECT id FROM entities LIMIT 1) WHERE id = '{session}' RETURNING id"
+    )
+    now_one = enter_code(conversation, visitor, request_phone_code(conversation, visitor, session, OTHER_PHONE).link_id)
+    assert mains(conversation) == [now_one.session_id]
     assert now_one.session_id != session
 
 
-def test_another_browser_of_the_same_person_is_joined_too_and_messages_are_read_once(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    link_phone(desk)
-    _, session, now_one = link_phone(desk)
-    assert desk.query(f"SELECT channel FROM channel_identities WHERE user_id = '{now_one.user_id}' ORDER BY 1") == [
+def test_another_browser_of_the_same_person_is_joined_too_and_messages_are_read_once(
+    conversation: ConversationHarness,
+) -> None:
+    start_phone_session(conversation)
+    link_phone(conversation)
+    _, session, now_one = link_phone(conversation)
+    assert conversation.query(
+        f"SELECT channel FROM channel_identities WHERE user_id = '{now_one.user_id}' ORDER BY 1"
+    ) == [
         ("web",),
         ("whatsapp",),
     ]
-    writer = writing(desk, now_one)
-    send_web_message(desk, writer, session, "Only once, please")
-    assert str(desk.model.requests[-1]).count("Only once, please") == 1
+    writer = writing(conversation, now_one)
+    send_web_message(conversation, writer, session, "Only once, please")
+    assert str(conversation.model.requests[-1]).count("Only once, please") == 1
 
 
 @pytest.mark.parametrize("later", ["phone", "web"])
-def test_of_two_facts_under_one_key_the_one_said_last_stays(desk: ConversationHarness, later: str) -> None:
-    main = start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    values = {"phone": add_fact(desk, main, "city", "Pune"), "web": add_fact(desk, session, "city", "Goa")}
-    desk.query(
+def test_of_two_facts_under_one_key_the_one_said_last_stays(conversation: ConversationHarness, later: str) -> None:
+    main = start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    values = {
+        "phone": add_fact(conversation, main, "city", "Pune"),
+        "web": add_fact(conversation, session, "city", "Goa"),
+    }
+    conversation.query(
         f"UPDATE facts SET last_confirmed_at = last_confirmed_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id"
     )
-    add_fact(desk, session, "plan", "Basic")
-    now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
-    live = desk.query(
+    add_fact(conversation, session, "plan", "Basic")
+    now_one = enter_code(conversation, visitor, request_phone_code(conversation, visitor, session).link_id)
+    live = conversation.query(
         f"SELECT key, id FROM facts WHERE user_id = '{now_one.user_id}' AND valid_until IS NULL AND key = 'city'"
     )
     assert live == [("city", values[later])]
-    assert desk.query("SELECT end_reason, superseded_by FROM facts WHERE valid_until IS NOT NULL") == [
+    assert conversation.query("SELECT end_reason, superseded_by FROM facts WHERE valid_until IS NOT NULL") == [
         ("merged", values[later])
     ]
-    assert len(desk.query("SELECT id FROM facts WHERE valid_until IS NULL AND key = 'plan'")) == 1
+    assert len(conversation.query("SELECT id FROM facts WHERE valid_until IS NULL AND key = 'plan'")) == 1
 
 
-def test_five_wrong_codes_are_the_end_of_it(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session)
+def test_five_wrong_codes_are_the_end_of_it(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session)
     for left in ("4 tries are", "3 tries are", "2 tries are", "1 try is", "last try"):
         with pytest.raises(InvalidRequest, match=left):
-            enter_code(desk, visitor, link.link_id, "654321")
+            enter_code(conversation, visitor, link.link_id, "654321")
     with pytest.raises(NotFound):
-        enter_code(desk, visitor, link.link_id)
-    assert desk.query("SELECT id FROM users WHERE merged_into IS NOT NULL") == []
+        enter_code(conversation, visitor, link.link_id)
+    assert conversation.query("SELECT id FROM users WHERE merged_into IS NOT NULL") == []
 
 
-def test_a_code_is_good_for_ten_minutes_and_for_whoever_asked(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session)
-    other, _ = start_web_session(desk)
+def test_a_code_is_good_for_ten_minutes_and_for_whoever_asked(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session)
+    other, _ = start_web_session(conversation)
     with pytest.raises(NotFound):
-        enter_code(desk, other, link.link_id)
-    desk.clock.now += link_codes.CODE_LIFETIME
+        enter_code(conversation, other, link.link_id)
+    conversation.clock.now += link_codes.CODE_LIFETIME
     with pytest.raises(NotFound):
-        enter_code(desk, visitor, link.link_id)
+        enter_code(conversation, visitor, link.link_id)
 
 
-def test_only_the_newest_code_of_a_visitor_is_good(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    first = request_phone_code(desk, visitor, session, code="111111")
-    second = request_phone_code(desk, visitor, session, code="222222")
+def test_only_the_newest_code_of_a_visitor_is_good(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    first = request_phone_code(conversation, visitor, session, code="111111")
+    second = request_phone_code(conversation, visitor, session, code="222222")
     with pytest.raises(NotFound):
-        enter_code(desk, visitor, first.link_id, "111111")
-    assert enter_code(desk, visitor, second.link_id, "222222")
+        enter_code(conversation, visitor, first.link_id, "111111")
+    assert enter_code(conversation, visitor, second.link_id, "222222")
 
 
 @pytest.mark.parametrize("written_before", [None, timedelta(hours=25)])
 def test_whether_a_number_can_be_reached_is_told_to_nobody(
-    desk: ConversationHarness, written_before: timedelta | None
+    conversation: ConversationHarness, written_before: timedelta | None
 ) -> None:
     """Without a template only those are reached who wrote within the day; who asks hears the same."""
     if written_before:
-        start_phone_session(desk)
-        desk.clock.now += written_before
-    visitor, session = start_web_session(desk)
-    before = desk.query("SELECT id FROM outbox"), desk.query("SELECT id FROM users")
-    link = request_phone_code(desk, visitor, session)
+        start_phone_session(conversation)
+        conversation.clock.now += written_before
+    visitor, session = start_web_session(conversation)
+    before = conversation.query("SELECT id FROM outbox"), conversation.query("SELECT id FROM users")
+    link = request_phone_code(conversation, visitor, session)
     assert link.pending_reply is None
-    assert (desk.query("SELECT id FROM outbox"), desk.query("SELECT id FROM users")) == before
+    assert (conversation.query("SELECT id FROM outbox"), conversation.query("SELECT id FROM users")) == before
     with pytest.raises(InvalidRequest, match="4 tries"):
-        enter_code(desk, visitor, link.link_id)
+        enter_code(conversation, visitor, link.link_id)
 
 
-def test_nobodys_phone_is_flooded(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
+def test_nobodys_phone_is_flooded(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
     for _ in range(link_codes.MAX_CODES_PER_HOUR):
-        visitor, session = start_web_session(desk)
-        request_phone_code(desk, visitor, session)
-    visitor, session = start_web_session(desk)
+        visitor, session = start_web_session(conversation)
+        request_phone_code(conversation, visitor, session)
+    visitor, session = start_web_session(conversation)
     with pytest.raises(Conflict, match="an hour"):
-        request_phone_code(desk, visitor, session)
-    request_phone_code(desk, visitor, session, OTHER_PHONE)
-    desk.clock.now += timedelta(hours=1)
+        request_phone_code(conversation, visitor, session)
+    request_phone_code(conversation, visitor, session, OTHER_PHONE)
+    conversation.clock.now += timedelta(hours=1)
     for _ in range(link_codes.MAX_CODES_PER_DAY - link_codes.MAX_CODES_PER_HOUR):
-        visitor, session = start_web_session(desk)
-        request_phone_code(desk, visitor, session)
-    desk.clock.now += timedelta(hours=1)
-    visitor, session = start_web_session(desk)
+        visitor, session = start_web_session(conversation)
+        request_phone_code(conversation, visitor, session)
+    conversation.clock.now += timedelta(hours=1)
+    visitor, session = start_web_session(conversation)
     with pytest.raises(Conflict, match="tomorrow"):
-        request_phone_code(desk, visitor, session)
+        request_phone_code(conversation, visitor, session)
 
 
-def test_a_binding_sends_only_so_many(desk: ConversationHarness, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure_template(desk)
+def test_a_binding_sends_only_so_many(conversation: ConversationHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    configure_template(conversation)
     monkeypatch.setattr(link_codes, "MAX_BINDING_CODES_PER_HOUR", 4)
     for number in range(4):
-        request_phone_code(desk, *start_web_session(desk), f"+9198000001{number:02}")
+        request_phone_code(conversation, *start_web_session(conversation), f"+9198000001{number:02}")
     with pytest.raises(Conflict, match="this agent"):
-        request_phone_code(desk, *start_web_session(desk), OTHER_PHONE)
+        request_phone_code(conversation, *start_web_session(conversation), OTHER_PHONE)
 
 
 @pytest.mark.parametrize(
     ("visitors", "phones", "ends"), [(None, None, None), (None, 3, 1), (0, 3, 0), (0, None, 0), (3, None, 1)]
 )
 def test_of_two_clearances_the_lower_holds(
-    desk: ConversationHarness, visitors: int | None, phones: int | None, ends: int | None
+    conversation: ConversationHarness, visitors: int | None, phones: int | None, ends: int | None
 ) -> None:
     """Who has none of their own sees what the binding does, which is 1."""
-    main = start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    for whom, level in ((visitor.id, visitors), (whose(desk, main), phones)):
-        desk.query(f"UPDATE users SET clearance = {'NULL' if level is None else level} WHERE id = '{whom}' RETURNING 1")
-    now_one = enter_code(desk, visitor, request_phone_code(desk, visitor, session).link_id)
-    assert desk.query(f"SELECT clearance FROM users WHERE id = '{now_one.user_id}'") == [(ends,)]
+    main = start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    for whom, level in ((visitor.id, visitors), (whose(conversation, main), phones)):
+        conversation.query(
+            f"UPDATE users SET clearance = {'NULL' if level is None else level} WHERE id = '{whom}' RETURNING 1"
+        )
+    now_one = enter_code(conversation, visitor, request_phone_code(conversation, visitor, session).link_id)
+    assert conversation.query(f"SELECT clearance FROM users WHERE id = '{now_one.user_id}'") == [(ends,)]
 
 
 def test_nobodys_phone_is_flooded_by_many_at_once(
-    desk: ConversationHarness, open_database: Callable[[], Database]
+    conversation: ConversationHarness, open_database: Callable[[], Database]
 ) -> None:
-    start_phone_session(desk)
-    asking = [start_web_session(desk) for _ in range(link_codes.MAX_CODES_PER_HOUR + 3)]
+    start_phone_session(conversation)
+    asking = [start_web_session(conversation) for _ in range(link_codes.MAX_CODES_PER_HOUR + 3)]
     together = Barrier(len(asking))
 
     def ask_for_one(given: tuple[Principal, UUID]) -> bool:
-        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        own = ConversationHarness(conversation.tenant_id, open_database(), conversation.clock)
         together.wait(20)
         with suppress(Conflict):
             return request_phone_code(own, *given).pending_reply is not None
@@ -324,80 +339,82 @@ def test_nobodys_phone_is_flooded_by_many_at_once(
         assert sum(pool.map(ask_for_one, asking)) == link_codes.MAX_CODES_PER_HOUR
 
 
-def test_who_has_a_number_already_and_who_is_no_visitor_are_refused(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    _, session, now_one = link_phone(desk)
-    writer = writing(desk, now_one)
+def test_who_has_a_number_already_and_who_is_no_visitor_are_refused(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    _, session, now_one = link_phone(conversation)
+    writer = writing(conversation, now_one)
     with pytest.raises(Conflict, match="0001"):
-        request_phone_code(desk, writer, session, OTHER_PHONE)
+        request_phone_code(conversation, writer, session, OTHER_PHONE)
     with pytest.raises(Forbidden):
-        request_phone_code(desk, desk.admin, session, OTHER_PHONE)
+        request_phone_code(conversation, conversation.admin, session, OTHER_PHONE)
 
 
-def test_while_the_visitor_is_being_answered_nothing_is_joined(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session)
-    until = (desk.clock() + timedelta(minutes=1)).isoformat()
-    desk.query(f"UPDATE sessions SET lease_until = '{until}' WHERE id = '{session}' RETURNING id")
+def test_while_the_visitor_is_being_answered_nothing_is_joined(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session)
+    until = (conversation.clock() + timedelta(minutes=1)).isoformat()
+    conversation.query(f"UPDATE sessions SET lease_until = '{until}' WHERE id = '{session}' RETURNING id")
     for _ in range(link_codes.MAX_ATTEMPTS):
         with pytest.raises(LeaseHeld):
-            enter_code(desk, visitor, link.link_id)
-    desk.clock.now += timedelta(minutes=2)
-    assert enter_code(desk, visitor, link.link_id)
+            enter_code(conversation, visitor, link.link_id)
+    conversation.clock.now += timedelta(minutes=2)
+    assert enter_code(conversation, visitor, link.link_id)
 
 
 def test_two_visitors_who_give_codes_of_one_number_at_once_both_end_as_its_owner(
-    desk: ConversationHarness, open_database: Callable[[], Database]
+    conversation: ConversationHarness, open_database: Callable[[], Database]
 ) -> None:
-    start_phone_session(desk)
+    start_phone_session(conversation)
     asking = [
-        (visitor, request_phone_code(desk, visitor, session))
-        for visitor, session in (start_web_session(desk), start_web_session(desk))
+        (visitor, request_phone_code(conversation, visitor, session))
+        for visitor, session in (start_web_session(conversation), start_web_session(conversation))
     ]
     together = Barrier(2)
 
     def give(given: tuple[Principal, UUID]) -> UUID:
-        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        own = ConversationHarness(conversation.tenant_id, open_database(), conversation.clock)
         together.wait(20)
         return enter_code(own, given[0], given[1]).user_id
 
     with ThreadPoolExecutor(2) as pool:
         users = set(pool.map(give, [(visitor, link.link_id) for visitor, link in asking]))
     assert len(users) == 1
-    assert len(mains(desk)) == 1
+    assert len(mains(conversation)) == 1
 
 
 def test_a_message_from_the_phone_at_the_same_moment_is_not_lost(
-    desk: ConversationHarness, open_database: Callable[[], Database]
+    conversation: ConversationHarness, open_database: Callable[[], Database]
 ) -> None:
     """The phone's session, in which nothing was said so far, is about to go while its first message comes in."""
-    configure_template(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
+    configure_template(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session, OTHER_PHONE)
     together = Barrier(2)
 
     def write() -> None:
-        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        own = ConversationHarness(conversation.tenant_id, open_database(), conversation.clock)
         together.wait(20)
         own.send_whatsapp("Here I am.", "at-once", sender=OTHER_PHONE)
 
     def give() -> None:
-        own = ConversationHarness(desk.tenant_id, open_database(), desk.clock)
+        own = ConversationHarness(conversation.tenant_id, open_database(), conversation.clock)
         together.wait(20)
         enter_code(own, visitor, link.link_id)
 
     with ThreadPoolExecutor(2) as pool:
         for running in [pool.submit(write), pool.submit(give)]:
             running.result(60)
-    ((where,),) = desk.query("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:at-once'")
-    assert mains(desk) == [where]
+    ((where,),) = conversation.query("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:at-once'")
+    assert mains(conversation) == [where]
 
 
-def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(desk: ConversationHarness) -> None:
+def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
+    conversation: ConversationHarness,
+) -> None:
     """A worker read a conversation before, and writes down what it gathered after."""
-    start_phone_session(desk)
-    visitor, session, now_one = link_phone(desk)
+    start_phone_session(conversation)
+    visitor, session, now_one = link_phone(conversation)
     for table, values in (
         ("facts", "'user', '{user}', binding_id, 'city', 'Goa', 0.9, 'stated', now(), now(), now()"),
         ("episodes", "'{user}', binding_id, id, 'They met.', now(), now(), now()"),
@@ -407,70 +424,72 @@ def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
             "episodes": "user_id, binding_id, session_id, text, from_at, until_at, created_at",
         }[table]
         told = values.replace("{user}", str(visitor.id))
-        written = desk.query(
-            f"INSERT INTO {table} (tenant_id, id, {columns}) SELECT tenant_id, '{uuid7(desk.clock())}', {told}"
+        written = conversation.query(
+            f"INSERT INTO {table} (tenant_id, id, {columns}) SELECT tenant_id, '{uuid7(conversation.clock())}', {told}"
             f" FROM sessions WHERE id = '{session}' RETURNING user_id"
         )
         assert written == [(now_one.user_id,)]
-    binding_id = binding_of(desk, session)
-    with desk.database.transaction(desk.tenant_id) as tx:
-        late = users.open_session(visitor, tx, binding_id=binding_id, now=desk.clock(), new_id=uuid7)
+    binding_id = binding_of(conversation, session)
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        late = users.open_session(visitor, tx, binding_id=binding_id, now=conversation.clock(), new_id=uuid7)
     assert late.user_id == now_one.user_id
 
 
-def test_of_a_code_that_nobody_gives_back_nothing_is_left(desk: ConversationHarness) -> None:
-    configure_template(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
-    over(desk, link.link_id)
-    assert len(desk.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
-    desk.clock.now += link_codes.CODE_LIFETIME
-    over(desk, link.link_id)
-    assert desk.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'") == []
-    assert desk.query("SELECT id FROM messages WHERE kind = 'code'") == []
-    assert desk.query("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
+def test_of_a_code_that_nobody_gives_back_nothing_is_left(conversation: ConversationHarness) -> None:
+    configure_template(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session, OTHER_PHONE)
+    over(conversation, link.link_id)
+    assert len(conversation.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
+    conversation.clock.now += link_codes.CODE_LIFETIME
+    over(conversation, link.link_id)
+    assert conversation.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'") == []
+    assert conversation.query("SELECT id FROM messages WHERE kind = 'code'") == []
+    assert conversation.query("SELECT kind FROM work_due WHERE kind = 'phone_link'") == []
 
 
-def test_the_words_of_a_code_go_and_whoever_was_known_before_stays(desk: ConversationHarness) -> None:
-    start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session)
-    desk.clock.now += link_codes.CODE_LIFETIME
-    over(desk, link.link_id)
-    assert desk.query("SELECT body FROM messages WHERE kind = 'code'") == [("",)]
-    assert len(desk.query(f"SELECT id FROM users WHERE phone = '{PHONE}'")) == 1
+def test_the_words_of_a_code_go_and_whoever_was_known_before_stays(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session)
+    conversation.clock.now += link_codes.CODE_LIFETIME
+    over(conversation, link.link_id)
+    assert conversation.query("SELECT body FROM messages WHERE kind = 'code'") == [("",)]
+    assert len(conversation.query(f"SELECT id FROM users WHERE phone = '{PHONE}'")) == 1
 
 
 def test_who_writes_at_the_moment_their_code_is_over_is_not_lost(
-    desk: ConversationHarness, open_database: Callable[[], Database]
+    conversation: ConversationHarness, open_database: Callable[[], Database]
 ) -> None:
-    configure_template(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session, OTHER_PHONE)
-    desk.clock.now += link_codes.CODE_LIFETIME
+    configure_template(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session, OTHER_PHONE)
+    conversation.clock.now += link_codes.CODE_LIFETIME
     written = "UPDATE messages SET kind = 'text', direction = 'inbound', body = 'It is me.' WHERE kind = 'code'"
     held = "SELECT s.id FROM sessions s JOIN messages m ON m.session_id = s.id WHERE m.kind = 'code' FOR UPDATE OF s"
     with ThreadPoolExecutor(1) as pool:
-        with open_database().transaction(desk.tenant_id) as tx:
+        with open_database().transaction(conversation.tenant_id) as tx:
             assert tx.run(Query("test.held", "-", held)) == 1
-            ending = pool.submit(over, ConversationHarness(desk.tenant_id, open_database(), desk.clock), link.link_id)
+            ending = pool.submit(
+                over, ConversationHarness(conversation.tenant_id, open_database(), conversation.clock), link.link_id
+            )
             with pytest.raises(TimeoutError):
                 ending.result(1)
             assert tx.run(Query("test.written", "-", written)) == 1
         ending.result(20)
-    assert len(desk.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
+    assert len(conversation.query(f"SELECT id FROM users WHERE phone = '{OTHER_PHONE}'")) == 1
 
 
-def over(desk: ConversationHarness, link_id: UUID) -> None:
+def over(conversation: ConversationHarness, link_id: UUID) -> None:
     """The sweep looks at what is due."""
-    due = DueWork(desk.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC))
-    handle_wakeup(dependencies(desk), due.to_json())
+    due = DueWork(conversation.tenant_id, "phone_link", link_id, datetime(2026, 1, 1, tzinfo=UTC))
+    handle_wakeup(dependencies(conversation), due.to_json())
 
 
-def test_a_link_is_one_of_a_tenant(desk: ConversationHarness, database: Database) -> None:
-    start_phone_session(desk)
-    visitor, session = start_web_session(desk)
-    link = request_phone_code(desk, visitor, session)
-    elsewhere = Principal(uuid7(desk.clock()), "user", visitor.id)
+def test_a_link_is_one_of_a_tenant(conversation: ConversationHarness, database: Database) -> None:
+    start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    link = request_phone_code(conversation, visitor, session)
+    elsewhere = Principal(uuid7(conversation.clock()), "user", visitor.id)
     with pytest.raises(NotFound):
-        enter_code(desk, elsewhere, link.link_id)
+        enter_code(conversation, elsewhere, link.link_id)

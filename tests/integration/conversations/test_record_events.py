@@ -18,19 +18,19 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def writing(desk: ConversationHarness) -> ConversationHarness:
+def writing(conversation: ConversationHarness) -> ConversationHarness:
     """The site's desk on the web, allowed to write records."""
-    own = desk._builtin_tools()
+    own = conversation._builtin_tools()
     for name in WRITERS:
         lookup = {"lookup": f"python:{name}"} if name == "create_entity" else {}
-        desk.add_tool(name, own[name], idempotent=True, **lookup)
-    visitor = desk.create_visitor()
-    desk.send_web(visitor, desk.find_session(visitor), "Please note it.")
-    return desk
+        conversation.add_tool(name, own[name], idempotent=True, **lookup)
+    visitor = conversation.create_visitor()
+    conversation.send_web(visitor, conversation.find_session(visitor), "Please note it.")
+    return conversation
 
 
-def told(desk: ConversationHarness, *kinds: str) -> list[Any]:
-    rows = desk.query("SELECT kind, payload FROM events ORDER BY number")
+def told(conversation: ConversationHarness, *kinds: str) -> list[Any]:
+    rows = conversation.query("SELECT kind, payload FROM events ORDER BY number")
     return [payload for kind, payload in rows if kind in kinds]
 
 
@@ -39,9 +39,9 @@ def note(call: str = "call_1") -> list[JsonObject]:
     return tool_call("create_entity", call, kind="risk", name="Scour at the pier", properties=RISK, links=[*links])
 
 
-def dying_once(desk: ConversationHarness, name: str) -> None:
+def dying_once(conversation: ConversationHarness, name: str) -> None:
     """The worker dies between what the tool wrote and its being written down."""
-    own, deaths = desk.builtins[name], [Killed()]
+    own, deaths = conversation.builtins[name], [Killed()]
 
     def dying(context: ToolContext, arguments: JsonObject) -> JsonObject:
         made = own(context, arguments)
@@ -49,7 +49,7 @@ def dying_once(desk: ConversationHarness, name: str) -> None:
             raise deaths.pop()
         return made
 
-    desk.builtins[name] = dying
+    conversation.builtins[name] = dying
 
 
 def test_a_new_record_is_told_by_its_name_and_as_it_is_stored(writing: ConversationHarness) -> None:

@@ -18,27 +18,29 @@ class Killed(BaseException):
 
 
 @pytest.fixture
-def asked(desk: ConversationHarness) -> ConversationHarness:
+def asked(conversation: ConversationHarness) -> ConversationHarness:
     """The contract's damages were found, and it is asked to note them."""
-    desk.send_whatsapp("What do we owe if we finish late?", "m1")
-    desk.model.script = [search_call("delay damages per day"), text_answer("A sum per day [1].")]
-    desk.run_turn()
-    desk.send_whatsapp("Add that to the risk log.", "m2")
-    return desk
+    conversation.send_whatsapp("What do we owe if we finish late?", "m1")
+    conversation.model.script = [search_call("delay damages per day"), text_answer("A sum per day [1].")]
+    conversation.run_turn()
+    conversation.send_whatsapp("Add that to the risk log.", "m2")
+    return conversation
 
 
-def note(desk: ConversationHarness, call: str = "call_1") -> list[JsonObject]:
+def note(conversation: ConversationHarness, call: str = "call_1") -> list[JsonObject]:
     """What a model asks for after reading its results: numbers as the search gave them."""
     properties: JsonObject = {"severity": "high", "state": "open", "owner": "Daniel Achterberg"}
     return tool_call("create_entity", call, kind="risk", name="Delay damages", properties=properties, sources=[1])
 
 
-def risks(desk: ConversationHarness) -> list[tuple[object, ...]]:
-    return desk.query("SELECT id, properties FROM entities WHERE name = 'Delay damages'")
+def risks(conversation: ConversationHarness) -> list[tuple[object, ...]]:
+    return conversation.query("SELECT id, properties FROM entities WHERE name = 'Delay damages'")
 
 
-def results(desk: ConversationHarness, name: str) -> list[Any]:
-    return [result for (result,) in desk.query(f"SELECT result FROM tool_calls WHERE name = '{name}' ORDER BY id")]
+def results(conversation: ConversationHarness, name: str) -> list[Any]:
+    return [
+        result for (result,) in conversation.query(f"SELECT result FROM tool_calls WHERE name = '{name}' ORDER BY id")
+    ]
 
 
 def test_a_worker_that_dies_after_it_wrote_writes_nothing_twice(asked: ConversationHarness) -> None:
@@ -65,21 +67,21 @@ def test_a_worker_that_dies_after_it_wrote_writes_nothing_twice(asked: Conversat
     assert made["entities_created"][0]["name"] == "Delay damages"
 
 
-def test_what_a_desk_may_not_see_cannot_be_linked_or_counted(desk: ConversationHarness) -> None:
-    desk.query("UPDATE entities SET classification = 3 WHERE key = 'C-2025-017' RETURNING 1")
-    desk.send_whatsapp("Note it against the main contract.", "m1")
+def test_what_a_desk_may_not_see_cannot_be_linked_or_counted(conversation: ConversationHarness) -> None:
+    conversation.query("UPDATE entities SET classification = 3 WHERE key = 'C-2025-017' RETURNING 1")
+    conversation.send_whatsapp("Note it against the main contract.", "m1")
     links: list[JsonObject] = [{"relation": "references", "to": "contract/C-2025-017"}]
     risk: JsonObject = {"severity": "low", "state": "open", "owner": "Ida"}
-    desk.model.script = [
+    conversation.model.script = [
         tool_call("create_entity", "a", kind="risk", name="Blind", properties=risk, links=[*links]),
         tool_call("list_entities", "b", kind="contract"),
         text_answer("There is no such contract."),
     ]
-    desk.run_turn()
-    (refused,) = results(desk, "create_entity")
+    conversation.run_turn()
+    (refused,) = results(conversation, "create_entity")
     assert refused["code"] == "invalid_arguments"
     assert "there is no contract/C-2025-017" in refused["message"]
     assert refused["message"].count("C-2025-017") == 1
-    (listed,) = results(desk, "list_entities")
+    (listed,) = results(conversation, "list_entities")
     assert "C-2025-017" not in json.dumps(listed)
-    assert desk.query("SELECT count(*) FROM entities WHERE name = 'Blind'") == [(0,)]
+    assert conversation.query("SELECT count(*) FROM entities WHERE name = 'Blind'") == [(0,)]

@@ -56,86 +56,90 @@ class Watched(WordEmbedder):
             return super().embed(texts)  # type: ignore[arg-type]
 
 
-def say(desk: ConversationHarness, visitor: Principal, session: UUID, text: str, reply: str = "Noted.") -> None:
-    desk.send_web(visitor, session, text)
-    desk.model.script = [text_answer(reply)]
-    desk.run_turn()
+def say(conversation: ConversationHarness, visitor: Principal, session: UUID, text: str, reply: str = "Noted.") -> None:
+    conversation.send_web(visitor, session, text)
+    conversation.model.script = [text_answer(reply)]
+    conversation.run_turn()
 
 
-def talk(desk: ConversationHarness, visitor: Principal, session: UUID, turns: int, first: str = TELLING) -> None:
+def talk(
+    conversation: ConversationHarness, visitor: Principal, session: UUID, turns: int, first: str = TELLING
+) -> None:
     """So many turns, the first of which is worth remembering; then the embedder has its turn."""
-    say(desk, visitor, session, first)
+    say(conversation, visitor, session, first)
     for number in range(2, turns + 1):
-        say(desk, visitor, session, f"Delivery {number} of gravel came at noon, nothing else happened today.")
+        say(conversation, visitor, session, f"Delivery {number} of gravel came at noon, nothing else happened today.")
     services = EmbeddingDependencies(
-        desk.database,
+        conversation.database,
         EmbeddingSpaces([PricedEmbedder(WordEmbedder())]),
-        desk.embedding,
+        conversation.embedding,
         backfill.run_backfill,
         Decimal(20),
-        desk.clock,
+        conversation.clock,
         uuid7,
     )
-    embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)
+    embedding_job.embed_tenant(services, conversation.tenant_id, lambda: 300.0)
 
 
-def recalled(desk: ConversationHarness) -> list[JsonObject]:
+def recalled(conversation: ConversationHarness) -> list[JsonObject]:
     """The documents that the newest prompt recalls."""
-    blocks = [block for message in desk.model.requests[-1].messages for block in message["content"]]  # type: ignore[union-attr]
+    blocks = [block for message in conversation.model.requests[-1].messages for block in message["content"]]  # type: ignore[union-attr]
     texts = [str(block["text"]) for block in blocks if "<parlour:recalled>" in str(block.get("text", ""))]  # type: ignore[union-attr,index,call-overload]
     return [json.loads(line) for text in texts for line in text.splitlines() if line.startswith("{")]
 
 
 @pytest.fixture
-def long_talk(desk: ConversationHarness) -> tuple[Principal, UUID]:
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
-    talk(desk, visitor, session, CUT_AFTER)
+def long_talk(conversation: ConversationHarness) -> tuple[Principal, UUID]:
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    talk(conversation, visitor, session, CUT_AFTER)
     return visitor, session
 
 
 def test_what_was_said_before_the_window_is_recalled_and_can_be_cited(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID]
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
     visitor, session = long_talk
-    desk.embedder = watched = Watched(desk.database)
-    say(desk, visitor, session, ASKED, "It is KX-4471 [1].")
-    best = recalled(desk)[0]
+    conversation.embedder = watched = Watched(conversation.database)
+    say(conversation, visitor, session, ASKED, "It is KX-4471 [1].")
+    best = recalled(conversation)[0]
     assert (best["document"], best["contents"]) == (1, TELLING)
     assert "Visitor" in str(best["metadata"]) or "User" in str(best["metadata"])
     assert watched.asked == 1
     cited = f"SELECT c.number FROM citations c JOIN messages m ON m.id = c.message_id WHERE m.session_id = '{session}'"
-    assert desk.query(cited) == [(1,)]
+    assert conversation.query(cited) == [(1,)]
 
 
-def test_its_number_stays(desk: ConversationHarness, long_talk: tuple[Principal, UUID]) -> None:
-    say(desk, *long_talk, ASKED)
-    say(desk, *long_talk, "And when does the crane's permit number KX-4471 end?")
-    assert next(one["document"] for one in recalled(desk) if one["contents"] == TELLING) == 1
+def test_its_number_stays(conversation: ConversationHarness, long_talk: tuple[Principal, UUID]) -> None:
+    say(conversation, *long_talk, ASKED)
+    say(conversation, *long_talk, "And when does the crane's permit number KX-4471 end?")
+    assert next(one["document"] for one in recalled(conversation) if one["contents"] == TELLING) == 1
 
 
 def test_numbers_taken_by_an_attempt_that_failed_are_kept_by_the_next(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def failing(running: TurnContext, loaded: LoadedTurn) -> Answer:
         raise RetryError("a queue was away")
 
     numbered = "SELECT row_id, number FROM citation_numbers ORDER BY number"
-    desk.send_web(*long_talk, ASKED)
+    conversation.send_web(*long_talk, ASKED)
     with monkeypatch.context() as meanwhile, pytest.raises(RetryError, match="queue"):  # noqa: PT012 - patched meanwhile
         meanwhile.setattr(turn_runner, "_run_steps", failing)
-        desk.run_turn()
-    before = desk.query(numbered)
+        conversation.run_turn()
+    before = conversation.query(numbered)
     assert before
-    desk.model.script = [text_answer("KX-4471.")]
-    desk.run_turn()
-    assert desk.query(numbered) == before
-    assert {int(str(one["document"])) for one in recalled(desk)} <= {number for _, number in before}
-    assert desk.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
+    conversation.model.script = [text_answer("KX-4471.")]
+    conversation.run_turn()
+    assert conversation.query(numbered) == before
+    assert {int(str(one["document"])) for one in recalled(conversation)} <= {number for _, number in before}
+    assert conversation.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [
+        (1, "answered")
+    ]
 
 
 def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commit, taken = Connection.commit, []
 
@@ -151,200 +155,206 @@ def test_a_commit_whose_answer_is_lost_numbers_what_was_recalled_once(
 
     monkeypatch.setattr("parlour.conversations.turn_recall.assign_numbers", taking)
     monkeypatch.setattr(Connection, "commit", losing)
-    say(desk, *long_talk, ASKED, "KX-4471.")
+    say(conversation, *long_talk, ASKED, "KX-4471.")
     first, again = taken
     assert first == again
-    assert desk.query("SELECT count(*), max(number) + 1 FROM citation_numbers") == desk.query(
+    assert conversation.query("SELECT count(*), max(number) + 1 FROM citation_numbers") == conversation.query(
         f"SELECT next_citation_number - 1, next_citation_number FROM sessions WHERE id = '{long_talk[1]}'"
     )
-    assert recalled(desk)
-    assert desk.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [(1, "answered")]
+    assert recalled(conversation)
+    assert conversation.query("SELECT attempt_count, state FROM turns ORDER BY number DESC LIMIT 1") == [
+        (1, "answered")
+    ]
 
 
 def test_a_worker_that_lost_the_session_numbers_nothing(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor, session = long_talk
     load = turn_runner._load_turn
 
     def losing(running: TurnContext) -> LoadedTurn:
         loaded = load(running)
-        desk.query(f"UPDATE sessions SET lease_token = lease_token + 1 WHERE id = '{session}' RETURNING id")
+        conversation.query(f"UPDATE sessions SET lease_token = lease_token + 1 WHERE id = '{session}' RETURNING id")
         return loaded
 
     monkeypatch.setattr(turn_runner, "_load_turn", losing)
-    desk.send_web(visitor, session, ASKED)
-    desk.run_turn()
-    assert desk.query("SELECT number FROM citation_numbers") == []
+    conversation.send_web(visitor, session, ASKED)
+    conversation.run_turn()
+    assert conversation.query("SELECT number FROM citation_numbers") == []
 
 
 @pytest.mark.parametrize("question", ["And when does that permit of the crane end?", "The permit?", "And it?"])
 def test_a_question_that_leans_on_the_one_before_is_embedded_once(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID], question: str
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], question: str
 ) -> None:
-    desk.embedder = watched = Watched(desk.database)
-    say(desk, *long_talk, question)
-    assert recalled(desk)
+    conversation.embedder = watched = Watched(conversation.database)
+    say(conversation, *long_talk, question)
+    assert recalled(conversation)
     assert watched.asked == 1
 
 
 @pytest.mark.parametrize("text", [" ", ASKED])
 def test_a_message_answered_without_a_model_recalls_nothing(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID], text: str
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], text: str
 ) -> None:
-    desk.embedder = watched = Watched(desk.database)
-    desk.send_web(*long_talk, text)
+    conversation.embedder = watched = Watched(conversation.database)
+    conversation.send_web(*long_talk, text)
     if text.strip():
-        desk.query("UPDATE bindings SET is_active = false RETURNING 1")
-    desk.run_turn()
+        conversation.query("UPDATE bindings SET is_active = false RETURNING 1")
+    conversation.run_turn()
     assert watched.asked == 0
 
 
 def test_what_is_told_word_for_word_is_not_recalled(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID]
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
-    say(desk, *long_talk, f"Delivery {CUT_AFTER} of gravel, when was it?")
-    told = [str(one["contents"]) for one in recalled(desk)]
+    say(conversation, *long_talk, f"Delivery {CUT_AFTER} of gravel, when was it?")
+    told = [str(one["contents"]) for one in recalled(conversation)]
     assert told
     assert not [one for one in told if f"Delivery {CUT_AFTER} " in one]
 
 
-def test_nothing_is_recalled_while_history_is_whole(desk: ConversationHarness) -> None:
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
-    talk(desk, visitor, session, 3)
-    desk.embedder = watched = Watched(desk.database)
-    say(desk, visitor, session, ASKED)
-    assert recalled(desk) == []
+def test_nothing_is_recalled_while_history_is_whole(conversation: ConversationHarness) -> None:
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    talk(conversation, visitor, session, 3)
+    conversation.embedder = watched = Watched(conversation.database)
+    say(conversation, visitor, session, ASKED)
+    assert recalled(conversation) == []
     assert watched.asked == 0
 
 
-def test_nobody_elses_conversation_is_looked_into(desk: ConversationHarness, long_talk: tuple[Principal, UUID]) -> None:
-    stranger = desk.create_visitor()
-    say(desk, stranger, desk.find_session(stranger), f"As we discussed last time: {ASKED}")
-    assert recalled(desk) == []
+def test_nobody_elses_conversation_is_looked_into(
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
+) -> None:
+    stranger = conversation.create_visitor()
+    say(conversation, stranger, conversation.find_session(stranger), f"As we discussed last time: {ASKED}")
+    assert recalled(conversation) == []
 
 
 def test_another_conversation_of_the_same_user_is_looked_into_where_they_point_there(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID]
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
     visitor, _ = long_talk
-    other = _another(desk, long_talk[1])
-    say(desk, visitor, other, ASKED)
-    assert recalled(desk) == []
-    say(desk, visitor, other, f"As we discussed last time: {ASKED}")
-    assert TELLING in [one["contents"] for one in recalled(desk)]
+    other = _another(conversation, long_talk[1])
+    say(conversation, visitor, other, ASKED)
+    assert recalled(conversation) == []
+    say(conversation, visitor, other, f"As we discussed last time: {ASKED}")
+    assert TELLING in [one["contents"] for one in recalled(conversation)]
 
 
 @pytest.mark.parametrize("visibility", ["shared", "role_gated"])
 def test_what_was_said_in_confidence_is_not_recalled_where_others_read(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID], visibility: str
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], visibility: str
 ) -> None:
     visitor, _ = long_talk
-    other = _another(desk, long_talk[1])
-    desk.query(f"UPDATE sessions SET visibility = '{visibility}' WHERE id = '{other}' RETURNING 1")
-    say(desk, visitor, other, f"As we discussed last time: {ASKED}")
-    assert recalled(desk) == []
+    other = _another(conversation, long_talk[1])
+    conversation.query(f"UPDATE sessions SET visibility = '{visibility}' WHERE id = '{other}' RETURNING 1")
+    say(conversation, visitor, other, f"As we discussed last time: {ASKED}")
+    assert recalled(conversation) == []
 
 
 def test_a_row_above_the_readers_clearance_is_not_recalled(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID]
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
-    desk.query("UPDATE context_rows SET classification = 3 WHERE content LIKE '%KX-4471%' RETURNING id")
-    say(desk, *long_talk, ASKED)
-    assert TELLING not in [one["contents"] for one in recalled(desk)]
+    conversation.query("UPDATE context_rows SET classification = 3 WHERE content LIKE '%KX-4471%' RETURNING id")
+    say(conversation, *long_talk, ASKED)
+    assert TELLING not in [one["contents"] for one in recalled(conversation)]
 
 
 @pytest.mark.parametrize("goes_on", [False, True])
 def test_a_reply_whose_source_was_closed_since_is_not_recalled(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID], goes_on: bool
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID], goes_on: bool
 ) -> None:
     """What the user wrote is. The reply shares words with the question: as a vector all of them are the same."""
     told = f"replace(content, 'Noted.', '{_ANSWERED}')"
-    desk.query(f"UPDATE context_rows SET content = {told} WHERE message_id = {_FIRST_REPLY} RETURNING 1")
-    ((document,),) = desk.query(
+    conversation.query(f"UPDATE context_rows SET content = {told} WHERE message_id = {_FIRST_REPLY} RETURNING 1")
+    ((document,),) = conversation.query(
         "INSERT INTO citations (tenant_id, message_id, number, title, document_id)"
         f" SELECT d.tenant_id, {_FIRST_REPLY}, 1, d.title, d.id FROM documents d ORDER BY d.classification LIMIT 1"
         " RETURNING document_id"
     )
-    desk.send_web(*long_talk, ASKED)
-    desk.model.script = (
+    conversation.send_web(*long_talk, ASKED)
+    conversation.model.script = (
         [RuntimeError("the worker dies"), text_answer("KX-4471.")] if goes_on else [text_answer("KX-4471.")]
     )
     with pytest.raises(RuntimeError) if goes_on else nullcontext():
-        desk.run_turn()
-    assert _ANSWERED in [one["contents"] for one in recalled(desk)]
-    desk.query(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
+        conversation.run_turn()
+    assert _ANSWERED in [one["contents"] for one in recalled(conversation)]
+    conversation.query(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
     if goes_on:
-        desk.run_turn()
+        conversation.run_turn()
     else:
-        say(desk, *long_talk, ASKED)
-    again = [one["contents"] for one in recalled(desk)]
+        say(conversation, *long_talk, ASKED)
+    again = [one["contents"] for one in recalled(conversation)]
     assert _ANSWERED not in again
     assert TELLING in again
 
 
 def test_what_was_said_in_the_same_words_on_another_day_takes_one_place(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID]
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
     again, further = "What about the crane's permit number?", "The permit of the pump."
     for number in range(2, 15):
         text = further if number == 2 else again
-        desk.query(
+        conversation.query(
             f"UPDATE context_rows SET content = '[2026-02-{number:02}] User: {text.replace("'", "''")}'"
             f" WHERE content LIKE '%Delivery {number} of%' RETURNING 1"
         )
-    say(desk, *long_talk, ASKED)
-    told = [str(one["contents"]) for one in recalled(desk)]
+    say(conversation, *long_talk, ASKED)
+    told = [str(one["contents"]) for one in recalled(conversation)]
     assert told.count(again) == 1
     assert {TELLING, further} <= {*told}
 
 
 def test_one_anchor_is_told_beside_the_messages_and_in_the_place_of_none(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID]
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
     _, session = long_talk
     for number in range(3):
-        desk.query(
+        conversation.query(
             "INSERT INTO context_rows (tenant_id, id, session_id, kind, ordinal, title, content, content_hash, pending,"
             " classification, metadata, created_at)"
-            f" SELECT tenant_id, '{uuid7(desk.clock())}', id, 'summary_anchor', {number}, 'Talk', 'messages to"
+            f" SELECT tenant_id, '{uuid7(conversation.clock())}', id, 'summary_anchor', {number}, 'Talk', 'messages to"
             f" 5{number}: about a permit, number of the crane', '', false, 0, '{{}}', now()"
             f" FROM sessions WHERE id = '{session}' RETURNING 1"
         )
-    say(desk, *long_talk, ASKED)
-    told = [str(one["contents"]) for one in recalled(desk)]
+    say(conversation, *long_talk, ASKED)
+    told = [str(one["contents"]) for one in recalled(conversation)]
     assert len([one for one in told if one.startswith("messages to")]) == 1
     assert TELLING in told
 
 
-def test_words_find_it_when_the_embedder_is_away(desk: ConversationHarness, long_talk: tuple[Principal, UUID]) -> None:
-    desk.embedder = Away()
-    say(desk, *long_talk, ASKED)
-    assert TELLING in [one["contents"] for one in recalled(desk)]
+def test_words_find_it_when_the_embedder_is_away(
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
+) -> None:
+    conversation.embedder = Away()
+    say(conversation, *long_talk, ASKED)
+    assert TELLING in [one["contents"] for one in recalled(conversation)]
 
 
 def test_a_turn_that_goes_on_keeps_what_it_recalled(
-    desk: ConversationHarness, long_talk: tuple[Principal, UUID]
+    conversation: ConversationHarness, long_talk: tuple[Principal, UUID]
 ) -> None:
     visitor, session = long_talk
-    desk.send_web(visitor, session, ASKED)
-    desk.model.script = [RuntimeError("the worker dies")]
+    conversation.send_web(visitor, session, ASKED)
+    conversation.model.script = [RuntimeError("the worker dies")]
     with pytest.raises(RuntimeError):
-        desk.run_turn()
-    before = recalled(desk)
-    desk.embedder = Away()
-    desk.query("UPDATE context_rows SET title = 'Another' WHERE session_id IS NOT NULL RETURNING id")
-    desk.model.script = [text_answer("KX-4471.")]
-    desk.run_turn()
+        conversation.run_turn()
+    before = recalled(conversation)
+    conversation.embedder = Away()
+    conversation.query("UPDATE context_rows SET title = 'Another' WHERE session_id IS NOT NULL RETURNING id")
+    conversation.model.script = [text_answer("KX-4471.")]
+    conversation.run_turn()
     assert before
-    assert recalled(desk) == before
+    assert recalled(conversation) == before
 
 
-def _another(desk: ConversationHarness, session: UUID) -> UUID:
+def _another(conversation: ConversationHarness, session: UUID) -> UUID:
     """A further session of the same user with the same binding."""
-    made = uuid7(desk.clock())
-    desk.query(
+    made = uuid7(conversation.clock())
+    conversation.query(
         "INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)"
         f" SELECT tenant_id, '{made}', user_id, binding_id, channel, now(), now() FROM sessions WHERE id = '{session}'"
         " RETURNING id"

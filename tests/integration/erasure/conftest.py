@@ -9,10 +9,10 @@ from tests.integration.web_conversation import WebConversation
 
 
 @pytest.fixture
-def aviary(desk: ConversationHarness, cluster: Cluster, database_name: str) -> ErasureFixture:
-    return ErasureFixture(ErasureHarness(desk), cluster, database_name)
+def erasure_fixture(conversation: ConversationHarness, cluster: Cluster, database_name: str) -> ErasureFixture:
+    return ErasureFixture(ErasureHarness(conversation), cluster, database_name)
 
 
 @pytest.fixture
-def talk(aviary: ErasureFixture) -> WebConversation:
-    return WebConversation(aviary.desk)
+def web_conversation(erasure_fixture: ErasureFixture) -> WebConversation:
+    return WebConversation(erasure_fixture.desk)

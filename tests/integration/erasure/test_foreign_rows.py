@@ -14,12 +14,12 @@ from tests.integration.web_conversation import WebConversation
 OWNER, RESPONSE = "CANARY-31X", "CANARY-32X"
 
 
-def note(talk: WebConversation) -> str:
+def note(web_conversation: WebConversation) -> str:
     """A risk that somebody has made by chat; its handle."""
     risk: JsonObject = {"severity": "high", "state": "open", "owner": OWNER, "response": f"Ask {RESPONSE} first."}
     made = tool_call("create_entity", kind="risk", name="Crane at gate", project="project/NRS", properties=risk)
-    talk.say("Please note a risk.", made, text_answer("Done."))
-    ((key,),) = talk.desk.query("SELECT key FROM entities WHERE name = 'Crane at gate'")
+    web_conversation.say("Please note a risk.", made, text_answer("Done."))
+    ((key,),) = web_conversation.desk.query("SELECT key FROM entities WHERE name = 'Crane at gate'")
     return f"risk/{key}"
 
 
@@ -27,8 +27,8 @@ def read(handle: str, call: str) -> list[JsonObject]:
     return tool_call("get_entity", call, entities=[handle])
 
 
-def properties(desk: ConversationHarness, handle: str) -> JsonObject:
-    ((found, deleted),) = desk.query(
+def properties(conversation: ConversationHarness, handle: str) -> JsonObject:
+    ((found, deleted),) = conversation.query(
         f"SELECT properties, deleted_at FROM entities WHERE key = '{handle.partition('/')[2]}'"
     )
     assert deleted is None
@@ -36,37 +36,45 @@ def properties(desk: ConversationHarness, handle: str) -> JsonObject:
     return found
 
 
-def summary_key_details(talk: WebConversation, message: UUID, value: str, text: str) -> None:
+def summary_key_details(web_conversation: WebConversation, message: UUID, value: str, text: str) -> None:
     """What the agent said, kept word for word beside a summary."""
-    talk.desk.query(
+    web_conversation.desk.query(
         "INSERT INTO summary_key_details (tenant_id, id, session_id, message_id, first_turn, last_turn, kind, value, text, from_agent,"
-        f" missing_from_summary, created_at) VALUES (current_tenant(), '{uuid7(talk.desk.clock())}', '{talk.session}', '{message}',"
+        f" missing_from_summary, created_at) VALUES (current_tenant(), '{uuid7(web_conversation.desk.clock())}', '{web_conversation.session}', '{message}',"
         f" 1, 1, 'promise', '{value}', '{text}', true, true, now()) RETURNING 1"
     )
 
 
-def said(desk: ConversationHarness) -> str:
-    return "\n".join(str(one) for (one,) in desk.query("SELECT body FROM messages"))
+def said(conversation: ConversationHarness) -> str:
+    return "\n".join(str(one) for (one,) in conversation.query("SELECT body FROM messages"))
 
 
-def test_a_record_that_somebody_else_changed_since_stays_with_what_they_wrote(aviary: ErasureFixture) -> None:
-    desk, talk, other = aviary.desk, WebConversation(aviary.desk), WebConversation(aviary.desk)
+def test_a_record_that_somebody_else_changed_since_stays_with_what_they_wrote(erasure_fixture: ErasureFixture) -> None:
+    desk, talk, other = (
+        erasure_fixture.desk,
+        WebConversation(erasure_fixture.desk),
+        WebConversation(erasure_fixture.desk),
+    )
     handle = note(talk)
     change = tool_call("update_entity", "c2", entity=handle, properties={"owner": "HERON-11"})
     other.say("The owner is HERON-11.", change, text_answer("Done: HERON-11 owns it."))
-    report = aviary.forget("user", talk.user)
+    report = erasure_fixture.forget("user", talk.user)
     left = properties(desk, handle)
     assert left["owner"] == "HERON-11"
     assert "response" not in left
-    assert "HERON-11" in tables(aviary.cluster, aviary.name)["context_rows"]
+    assert "HERON-11" in tables(erasure_fixture.cluster, erasure_fixture.name)["context_rows"]
     assert "Done: HERON-11 owns it." in said(desk)
-    assert RESPONSE not in "".join(tables(aviary.cluster, aviary.name).values())
+    assert RESPONSE not in "".join(tables(erasure_fixture.cluster, erasure_fixture.name).values())
     assert "rename it" in canonical_json(report)
 
 
 @pytest.mark.parametrize("how", ["links", "fills", "member"])
-def test_so_does_one_that_somebody_else_linked_or_filled(aviary: ErasureFixture, how: str) -> None:
-    desk, talk, other = aviary.desk, WebConversation(aviary.desk), WebConversation(aviary.desk)
+def test_so_does_one_that_somebody_else_linked_or_filled(erasure_fixture: ErasureFixture, how: str) -> None:
+    desk, talk, other = (
+        erasure_fixture.desk,
+        WebConversation(erasure_fixture.desk),
+        WebConversation(erasure_fixture.desk),
+    )
     handle = note(talk)
     if how == "links":
         desk.query(
@@ -81,27 +89,35 @@ def test_so_does_one_that_somebody_else_linked_or_filled(aviary: ErasureFixture,
         )
     else:
         desk.query("UPDATE entities SET version = 2, updated_by = 'member:x' WHERE name = 'Crane at gate' RETURNING 1")
-    aviary.forget("user", talk.user)
+    erasure_fixture.forget("user", talk.user)
     assert "response" not in properties(desk, handle)
 
 
-def test_what_others_were_told_of_it_goes_and_what_else_was_said_to_them_stays(aviary: ErasureFixture) -> None:
-    desk, talk, other = aviary.desk, WebConversation(aviary.desk), WebConversation(aviary.desk)
+def test_what_others_were_told_of_it_goes_and_what_else_was_said_to_them_stays(erasure_fixture: ErasureFixture) -> None:
+    desk, talk, other = (
+        erasure_fixture.desk,
+        WebConversation(erasure_fixture.desk),
+        WebConversation(erasure_fixture.desk),
+    )
     handle = note(talk)
     other.say("And my own matter, EGRET-22?", read(handle, "c3"), text_answer("Your own matter EGRET-22 is noted."))
     other.say("Who owns the crane?", read(handle, "c4"), text_answer(f"It is owned by {OWNER}."))
-    aviary.embed()
-    aviary.forget("user", talk.user)
-    assert aviary.canaries_by_table() == {}
+    erasure_fixture.embed()
+    erasure_fixture.forget("user", talk.user)
+    assert erasure_fixture.canaries_by_table() == {}
     assert "Your own matter EGRET-22 is noted." in said(desk)
     prompt = other.next_prompt("And now?")
     assert "EGRET-22 is noted" in prompt
     assert "CANARY" not in prompt
-    assert aviary.canaries_by_table() == {}
+    assert erasure_fixture.canaries_by_table() == {}
 
 
-def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: ErasureFixture) -> None:
-    desk, talk, other = aviary.desk, WebConversation(aviary.desk), WebConversation(aviary.desk)
+def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(erasure_fixture: ErasureFixture) -> None:
+    desk, talk, other = (
+        erasure_fixture.desk,
+        WebConversation(erasure_fixture.desk),
+        WebConversation(erasure_fixture.desk),
+    )
     handle = note(talk)
     asked = other.say("And my own matter?", read(handle, "c3"), text_answer("It is noted."))
     other.add_summary("They have a matter of their own.", 1, 1)
@@ -124,9 +140,9 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: E
         f" (current_tenant(), '{other.session}', '{state}', now()) ON CONFLICT (tenant_id, session_id)"
         " DO UPDATE SET state = EXCLUDED.state RETURNING 1"
     )
-    before = aviary.rows()
-    told = aviary.forget("user", talk.user)
-    assert unreported_rows(before, aviary.rows(), told) == []
+    before = erasure_fixture.rows()
+    told = erasure_fixture.forget("user", talk.user)
+    assert unreported_rows(before, erasure_fixture.rows(), told) == []
     assert desk.query("SELECT value FROM summary_key_details") == [("their own matter",)]
     assert desk.query("SELECT content FROM context_rows WHERE kind = 'summary_anchor'") == [
         ("Up to their own matter.",)
@@ -137,4 +153,4 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(aviary: E
     assert desk.query("SELECT id FROM episodes") == [(mine,)]
     assert desk.query(f"SELECT FROM context_rows WHERE id = '{gone}'") == []
     assert desk.query(f"SELECT consolidated_turn FROM sessions WHERE id = '{other.session}'") == [(1,)]
-    assert aviary.canaries_by_table() == {}
+    assert erasure_fixture.canaries_by_table() == {}

@@ -117,18 +117,18 @@ class Scene:
 
 
 def forgotten(
-    aviary: ErasureFixture,
+    erasure_fixture: ErasureFixture,
     kind: ErasableKind,
     target: UUID,
     life: Life,
     seconds_left: Callable[[], float] = lambda: 60.0,
 ) -> JsonObject:
-    desk = aviary.desk
-    letters = {name: Mortal(one, life) for name, one in aviary.letters.items()}
+    desk = erasure_fixture.desk
+    letters = {name: Mortal(one, life) for name, one in erasure_fixture.letters.items()}
     services = ErasureDependencies(
         cast("Any", Mortal(desk.database, life)),
-        cast("Any", Mortal(aviary.bucket, life)),
-        cast("Any", Mortal(aviary.room.files, life)),
+        cast("Any", Mortal(erasure_fixture.bucket, life)),
+        cast("Any", Mortal(erasure_fixture.room.files, life)),
         cast("Any", letters),
         desk.clock,
         uuid7,
@@ -142,10 +142,10 @@ def named(report: JsonObject) -> set[tuple[str, str]]:
     return {(row["table"], "" if row["table"] == "ledger_texts" else one) for row in rows for one in row["ids"]}
 
 
-def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObject) -> None:
+def ended(erasure_fixture: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObject) -> None:
     """Nothing is left, others keep what is theirs, and one report names every row."""
-    desk = aviary.desk
-    assert aviary.canaries_by_table() == {}
+    desk = erasure_fixture.desk
+    assert erasure_fixture.canaries_by_table() == {}
     assert named(dry) <= named(told)
     assert told["finished"]
     assert told["object_keys"] == dry["object_keys"]
@@ -160,10 +160,10 @@ def ended(aviary: ErasureFixture, scene: Scene, dry: JsonObject, told: JsonObjec
 
 
 @pytest.mark.parametrize("steps", [1, *range(6, 22)])
-def test_a_user_is_forgotten_wherever_it_broke_off(aviary: ErasureFixture, steps: int) -> None:
-    scene = Scene(aviary)
-    assert len(aviary.canaries_by_table()) >= 6
-    dry = aviary.forget("user", scene.talk.user, dry_run=True)
+def test_a_user_is_forgotten_wherever_it_broke_off(erasure_fixture: ErasureFixture, steps: int) -> None:
+    scene = Scene(erasure_fixture)
+    assert len(erasure_fixture.canaries_by_table()) >= 6
+    dry = erasure_fixture.forget("user", scene.talk.user, dry_run=True)
     life = Life(steps)
     try:
         told = scene.forget("user", life)
@@ -171,13 +171,15 @@ def test_a_user_is_forgotten_wherever_it_broke_off(aviary: ErasureFixture, steps
         told = scene.forget("user")
     else:
         assert life.taken < steps
-    ended(aviary, scene, dry, told)
+    ended(erasure_fixture, scene, dry, told)
 
 
 @pytest.mark.parametrize("kind", ["user", "message"])
-def test_who_is_killed_again_and_again_gets_on_all_the_same(aviary: ErasureFixture, kind: ErasableKind) -> None:
-    scene, died = Scene(aviary), 0
-    dry = aviary.forget(kind, scene.target(kind), dry_run=True)
+def test_who_is_killed_again_and_again_gets_on_all_the_same(
+    erasure_fixture: ErasureFixture, kind: ErasableKind
+) -> None:
+    scene, died = Scene(erasure_fixture), 0
+    dry = erasure_fixture.forget(kind, scene.target(kind), dry_run=True)
     told: JsonObject | None = None
     while told is None:
         try:
@@ -186,42 +188,48 @@ def test_who_is_killed_again_and_again_gets_on_all_the_same(aviary: ErasureFixtu
             died += 1
     assert died > 5
     if kind == "user":
-        return ended(aviary, scene, dry, told)
-    assert {where for where in aviary.canaries_by_table() if PICTURE not in aviary.canaries_by_table()[where]} == set()
+        return ended(erasure_fixture, scene, dry, told)
+    assert {
+        where
+        for where in erasure_fixture.canaries_by_table()
+        if PICTURE not in erasure_fixture.canaries_by_table()[where]
+    } == set()
     assert named(dry) <= named(told)
     return None
 
 
-def test_who_drew_from_a_file_is_found_the_second_time(aviary: ErasureFixture) -> None:
-    desk, talk = aviary.desk, WebConversation(aviary.desk)
-    files = UploadHarness(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
+def test_who_drew_from_a_file_is_found_the_second_time(erasure_fixture: ErasureFixture) -> None:
+    desk, talk = erasure_fixture.desk, WebConversation(erasure_fixture.desk)
+    files = UploadHarness(desk.database, desk.admin, desk.clock, bucket=erasure_fixture.room.files)
     file = files.upload("gate.md", f"# Gate\n\nThe gate opens with {NAME} at night.".encode(), "project/NRS")
     files.run_ingestion()
-    aviary.embed()
+    erasure_fixture.embed()
     talk.say(
         "How does the gate open?", search_call("how does the gate open at night"), text_answer(f"With {NAME} [1].")
     )
     died = 0
     while True:
         try:
-            forgotten(aviary, "file", file.id, Life(died + 1))
+            forgotten(erasure_fixture, "file", file.id, Life(died + 1))
             break
         except Killed:
             died += 1
     assert died > 5
-    assert aviary.canaries_by_table() == {}
+    assert erasure_fixture.canaries_by_table() == {}
 
 
 def test_without_time_to_read_all_of_their_own_prompts_nothing_goes_yet(
-    aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch
+    erasure_fixture: ErasureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene, asked = Scene(aviary), 0
-    dry = aviary.forget("user", scene.talk.user, dry_run=True)
+    scene, asked = Scene(erasure_fixture), 0
+    dry = erasure_fixture.forget("user", scene.talk.user, dry_run=True)
     monkeypatch.setattr(prompt_texts, "_RECORD_BATCH_SIZE", 1)
-    before = aviary.canaries_by_table()
+    before = erasure_fixture.canaries_by_table()
     with pytest.raises(ErasureUnfinished):
         scene.forget("user", seconds_left=lambda: 7.5)
-    assert {where: seen for where, seen in aviary.canaries_by_table().items() if where != "table erasures"} == before
+    assert {
+        where: seen for where, seen in erasure_fixture.canaries_by_table().items() if where != "table erasures"
+    } == before
     told: JsonObject | None = None
     while told is None:
         asked += 1
@@ -231,26 +239,28 @@ def test_without_time_to_read_all_of_their_own_prompts_nothing_goes_yet(
         except ErasureUnfinished:
             assert asked < 100
     assert asked > 5
-    ended(aviary, scene, dry, told)
+    ended(erasure_fixture, scene, dry, told)
 
 
-def test_a_queue_that_takes_all_the_time_is_no_harm(aviary: ErasureFixture) -> None:
-    scene, left = Scene(aviary), [60.0]
+def test_a_queue_that_takes_all_the_time_is_no_harm(erasure_fixture: ErasureFixture) -> None:
+    scene, left = Scene(erasure_fixture), [60.0]
 
     class Slow(FakeDeadLetters):
         def discard(self, is_about: Callable[[JsonObject], bool], most: int, /) -> DiscardResult:
             left[0] = 1.0
             return super().discard(is_about, most)
 
-    dry = aviary.forget("user", scene.talk.user, dry_run=True)
-    aviary.letters["intake"] = Slow(aviary.letters["intake"].bodies)
+    dry = erasure_fixture.forget("user", scene.talk.user, dry_run=True)
+    erasure_fixture.letters["intake"] = Slow(erasure_fixture.letters["intake"].bodies)
     with pytest.raises(ErasureUnfinished):
         scene.forget("user", seconds_left=lambda: left[0])
-    ended(aviary, scene, dry, scene.forget("user"))
+    ended(erasure_fixture, scene, dry, scene.forget("user"))
 
 
-def test_what_is_written_while_it_is_looked_goes_too(aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    talk, look = WebConversation(aviary.desk), prompt_texts.PromptRecordSearch.search
+def test_what_is_written_while_it_is_looked_goes_too(
+    erasure_fixture: ErasureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk, look = WebConversation(erasure_fixture.desk), prompt_texts.PromptRecordSearch.search
     told = talk.say(f"My account is {NAME}, please.", text_answer("Noted."))
 
     def looked(self: prompt_texts.PromptRecordSearch, left: Callable[[], float]) -> bool:
@@ -260,14 +270,14 @@ def test_what_is_written_while_it_is_looked_goes_too(aviary: ErasureFixture, mon
         return found
 
     monkeypatch.setattr(prompt_texts.PromptRecordSearch, "search", looked)
-    aviary.forget("message", told)
-    assert aviary.canaries_by_table() == {}
+    erasure_fixture.forget("message", told)
+    assert erasure_fixture.canaries_by_table() == {}
 
 
 def test_what_they_say_while_they_are_forgotten_goes_too(
-    aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch
+    erasure_fixture: ErasureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scene, letters, said = Scene(aviary), execution._Erasure._delete_dead_letters, 0
+    scene, letters, said = Scene(erasure_fixture), execution._Erasure._delete_dead_letters, 0
     risk: JsonObject = {"severity": "high", "state": "open", "owner": OWNER}
     made = tool_call("create_entity", kind="risk", name=f"Crate {NAME}", project="project/NRS", properties=risk)
 
@@ -281,34 +291,34 @@ def test_what_they_say_while_they_are_forgotten_goes_too(
     monkeypatch.setattr(execution._Erasure, "_delete_dead_letters", meanwhile)
     told = scene.forget("user")
     assert said == 2
-    assert aviary.canaries_by_table() == {}
+    assert erasure_fixture.canaries_by_table() == {}
     assert told["finished"]
 
 
-def test_what_was_forgotten_is_not_thrown_away_once_more(aviary: ErasureFixture) -> None:
-    talk = WebConversation(aviary.desk)
+def test_what_was_forgotten_is_not_thrown_away_once_more(erasure_fixture: ErasureFixture) -> None:
+    talk = WebConversation(erasure_fixture.desk)
     told = talk.say(f"My account is {NAME}, please.", text_answer("Noted."))
     talk.say("Thanks.", text_answer("Not at all."))
-    first = aviary.forget("message", told)
+    first = erasure_fixture.forget("message", told)
     talk.add_summary("They thanked.", 2, 1)
-    assert aviary.forget("message", told) == first
-    assert aviary.desk.query("SELECT text FROM summaries") == [("They thanked.",)]
-    again = aviary.forget("message", told, dry_run=True)
+    assert erasure_fixture.forget("message", told) == first
+    assert erasure_fixture.desk.query("SELECT text FROM summaries") == [("They thanked.",)]
+    again = erasure_fixture.forget("message", told, dry_run=True)
     assert NAME not in canonical_json(again)
 
 
-def test_a_report_is_of_its_kind(aviary: ErasureFixture) -> None:
-    talk = WebConversation(aviary.desk)
+def test_a_report_is_of_its_kind(erasure_fixture: ErasureFixture) -> None:
+    talk = WebConversation(erasure_fixture.desk)
     talk.say("Good morning.", text_answer("Good morning."))
-    aviary.forget("user", talk.user)
+    erasure_fixture.forget("user", talk.user)
     with pytest.raises(NotFound):
-        aviary.forget("fact", talk.user)
+        erasure_fixture.forget("fact", talk.user)
 
 
 def test_who_writes_from_the_same_number_while_they_are_forgotten_is_somebody_new(
-    aviary: ErasureFixture, monkeypatch: pytest.MonkeyPatch
+    erasure_fixture: ErasureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk, letters = aviary.desk, execution._Erasure._delete_dead_letters
+    desk, letters = erasure_fixture.desk, execution._Erasure._delete_dead_letters
     desk.send_whatsapp(f"My account is {NAME}.", "before")
     desk.model.script = [text_answer("Noted.")]
     desk.run_turn()
@@ -319,7 +329,7 @@ def test_who_writes_from_the_same_number_while_they_are_forgotten_is_somebody_ne
         desk.send_whatsapp("Good morning.", "meanwhile")
 
     monkeypatch.setattr(execution._Erasure, "_delete_dead_letters", meanwhile)
-    aviary.forget("user", cast("UUID", user))
-    assert aviary.canaries_by_table() == {}
+    erasure_fixture.forget("user", cast("UUID", user))
+    assert erasure_fixture.canaries_by_table() == {}
     assert desk.query("SELECT body FROM messages") == [("Good morning.",)]
     assert desk.query(f"SELECT id = '{user}' FROM users WHERE phone = '{PHONE}'") == [(False,)]

@@ -20,37 +20,37 @@ from tests.integration.web_conversation import WebConversation
 BIRD = "CANARY-61X"
 
 
-def of_turn(desk: ConversationHarness, message: UUID) -> UUID:
-    ((turn,),) = desk.query(f"SELECT turn_id FROM messages WHERE id = '{message}'")
+def of_turn(conversation: ConversationHarness, message: UUID) -> UUID:
+    ((turn,),) = conversation.query(f"SELECT turn_id FROM messages WHERE id = '{message}'")
     return UUID(str(turn))
 
 
-def on_whatsapp(aviary: ErasureFixture) -> UUID:
+def on_whatsapp(erasure_fixture: ErasureFixture) -> UUID:
     """A picture with a caption; a search, and a reply that cites what was found and was not sent yet."""
-    desk, post = aviary.desk, InboundMedia(aviary.desk, aviary.bucket)
+    desk, post = erasure_fixture.desk, InboundMedia(erasure_fixture.desk, erasure_fixture.bucket)
     desk.send_whatsapp("Good morning.", "before")
     desk.model.script = [text_answer("Good morning.")]
     desk.run_turn()
-    aviary.embed()
+    erasure_fixture.embed()
     desk.clock.now += timedelta(seconds=20)
     media = Media("image", "https://filemanager.gupshup.io/1")
-    desk.send_whatsapp(f"My crate is {aviary.canary('a caption')}.", "photo", kind="media", media=media)
+    desk.send_whatsapp(f"My crate is {erasure_fixture.canary('a caption')}.", "photo", kind="media", media=media)
     ((found,),) = desk.query("SELECT id FROM messages WHERE provider_message_id = 'gupshup:photo'")
     message = UUID(str(found))
-    post.fetch_and_store(message, PNG_BYTES + aviary.canary("a picture").encode())
-    query = search_call(f"which risks are open {aviary.canary('a query')}")
-    desk.model.script = [query, text_answer(f"{aviary.canary('a reply')} [1] [2] [3].")]
+    post.fetch_and_store(message, PNG_BYTES + erasure_fixture.canary("a picture").encode())
+    query = search_call(f"which risks are open {erasure_fixture.canary('a query')}")
+    desk.model.script = [query, text_answer(f"{erasure_fixture.canary('a reply')} [1] [2] [3].")]
     desk.run_turn()
     return message
 
 
-def remembered(aviary: ErasureFixture, message: UUID) -> None:
+def remembered(erasure_fixture: ErasureFixture, message: UUID) -> None:
     """What memory made of it, what it will make, and what a stranger knows by it."""
-    bird, turn = aviary.canary, of_turn(aviary.desk, message)
+    bird, turn = erasure_fixture.canary, of_turn(erasure_fixture.desk, message)
     beside = f"JOIN turns t ON t.session_id = s.id AND t.id = '{turn}'"
-    insert, new = partial(aviary.plant_row, beside), aviary.new_id
+    insert, new = partial(erasure_fixture.plant_row, beside), erasure_fixture.new_id
     said, at = f"ARRAY['{message}'::uuid]", "now()"
-    aviary.plant_memory(beside, said, at)
+    erasure_fixture.plant_memory(beside, said, at)
     insert(
         "context_rows",
         id=new(),
@@ -81,9 +81,9 @@ def remembered(aviary: ErasureFixture, message: UUID) -> None:
     insert("agent_states", session_id="s.id", state=f"'{json.dumps({'notes': [bird('state')]})}'::jsonb", updated_at=at)
 
 
-def left_behind(aviary: ErasureFixture, message: UUID) -> None:
+def left_behind(erasure_fixture: ErasureFixture, message: UUID) -> None:
     """What a turn leaves in columns that nobody thinks of."""
-    desk, bird, turn = aviary.desk, aviary.canary, of_turn(aviary.desk, message)
+    desk, bird, turn = erasure_fixture.desk, erasure_fixture.canary, of_turn(erasure_fixture.desk, message)
     name, called = json.dumps({"file": bird("metadata")}), json.dumps({"tools": [bird("what was called")]})
     desk.query(f"UPDATE messages SET metadata = '{name}' WHERE id = '{message}' RETURNING 1")
     desk.query(
@@ -104,7 +104,7 @@ def left_behind(aviary: ErasureFixture, message: UUID) -> None:
         f" 7001, id, 'text_delta', '{json.dumps({'text': bird('an event')})}', now() FROM turns WHERE id = '{turn}'"
         " RETURNING 1"
     )
-    aviary.letters["intake"].bodies = [
+    erasure_fixture.letters["intake"].bodies = [
         {
             "channel": "whatsapp",
             "to": "gupshup:ParlourDemo",
@@ -113,23 +113,23 @@ def left_behind(aviary: ErasureFixture, message: UUID) -> None:
         },
         {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "gupshup:other", "text": "stays"},
     ]
-    aviary.letters["turns-web"].bodies = [{"message_id": str(message)}]
+    erasure_fixture.letters["turns-web"].bodies = [{"message_id": str(message)}]
 
 
-def test_nothing_of_it_is_left_in_any_column_and_each_row_is_told(aviary: ErasureFixture) -> None:
-    desk = aviary.desk
-    message = on_whatsapp(aviary)
-    remembered(aviary, message)
-    left_behind(aviary, message)
-    aviary.embed()
-    seen = aviary.canaries_by_table()
-    assert set().union(*seen.values()) == set(aviary.planted)
-    before = aviary.rows()
-    told = aviary.forget("message", message)
-    assert aviary.canaries_by_table() == {}
-    assert unreported_rows(before, aviary.rows(), told) == []
+def test_nothing_of_it_is_left_in_any_column_and_each_row_is_told(erasure_fixture: ErasureFixture) -> None:
+    desk = erasure_fixture.desk
+    message = on_whatsapp(erasure_fixture)
+    remembered(erasure_fixture, message)
+    left_behind(erasure_fixture, message)
+    erasure_fixture.embed()
+    seen = erasure_fixture.canaries_by_table()
+    assert set().union(*seen.values()) == set(erasure_fixture.planted)
+    before = erasure_fixture.rows()
+    told = erasure_fixture.forget("message", message)
+    assert erasure_fixture.canaries_by_table() == {}
+    assert unreported_rows(before, erasure_fixture.rows(), told) == []
     assert told["dead_letters"] == {"intake": 1, "turns-web": 1}
-    assert aviary.bucket.objects == {}
+    assert erasure_fixture.bucket.objects == {}
     assert desk.query("SELECT state, problem FROM outbox ORDER BY created_at") == [
         ("pending", None),
         ("failed", "erased"),
@@ -154,14 +154,14 @@ PLACES = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_what_repeats_it_is_found_where_it_stands_alone(
-    aviary: ErasureFixture, talk: WebConversation, place: str
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation, place: str
 ) -> None:
-    desk = aviary.desk
-    told = talk.say(f"My account is {BIRD}, please.", text_answer("Noted."))
-    later = talk.say("Which risks are open?", search_call("which risks are open"), text_answer("Some are."))
+    desk = erasure_fixture.desk
+    told = web_conversation.say(f"My account is {BIRD}, please.", text_answer("Noted."))
+    later = web_conversation.say("Which risks are open?", search_call("which risks are open"), text_answer("Some are."))
     desk.query(PLACES[place].format(f"It is {BIRD}.", of_turn(desk, later), uuid7(desk.clock())))
-    aviary.forget("message", told)
-    assert aviary.canaries_by_table() == {}
+    erasure_fixture.forget("message", told)
+    assert erasure_fixture.canaries_by_table() == {}
 
 
 FROM_A_FILE = {
@@ -177,17 +177,17 @@ FROM_A_FILE = {
 
 @pytest.mark.parametrize("how", FROM_A_FILE)
 def test_who_drew_from_a_file_is_found_by_any_one_trace(
-    aviary: ErasureFixture, talk: WebConversation, how: str
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation, how: str
 ) -> None:
-    desk = aviary.desk
-    files = UploadHarness(desk.database, desk.admin, desk.clock, bucket=aviary.room.files)
+    desk = erasure_fixture.desk
+    files = UploadHarness(desk.database, desk.admin, desk.clock, bucket=erasure_fixture.room.files)
     file = files.upload("gate.md", b"# Gate\n\nThe gate opens at night.", "project/NRS")
     files.run_ingestion()
     ((row,),) = desk.query(f"SELECT id FROM context_rows WHERE file_id = '{file.id}' LIMIT 1")
-    drew = talk.say("How does the gate open?", text_answer(f"With {BIRD}."))
+    drew = web_conversation.say("How does the gate open?", text_answer(f"With {BIRD}."))
     desk.query(FROM_A_FILE[how].format(file.id, row, of_turn(desk, drew), uuid7(desk.clock())))
-    aviary.forget("file", file.id)
-    assert aviary.canaries_by_table() == {}
+    erasure_fixture.forget("file", file.id)
+    assert erasure_fixture.canaries_by_table() == {}
     assert desk.query("SELECT 1 FROM attachments") == []
 
 
@@ -205,22 +205,22 @@ FROM_A_RECORD = {
 @pytest.mark.parametrize("is_archived", [False, True])
 @pytest.mark.parametrize("how", FROM_A_RECORD)
 def test_who_drew_from_a_record_is_found_by_any_one_trace(
-    aviary: ErasureFixture, talk: WebConversation, how: str, is_archived: bool
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation, how: str, is_archived: bool
 ) -> None:
-    desk, other = aviary.desk, WebConversation(aviary.desk)
+    desk, other = erasure_fixture.desk, WebConversation(erasure_fixture.desk)
     risk: JsonObject = {"severity": "high", "state": "open", "owner": BIRD}
     made = tool_call("create_entity", kind="risk", name="Gate", project="project/NRS", properties=risk)
-    told = talk.say("Note it, please.", made, text_answer("Done."))
-    aviary.embed()
+    told = web_conversation.say("Note it, please.", made, text_answer("Done."))
+    erasure_fixture.embed()
     ((record, key),) = desk.query("SELECT id, key FROM entities WHERE name = 'Gate'")
     drew = other.say("Who owns the gate?", search_call("weather"), text_answer(f"It is {BIRD}."))
     turn = of_turn(desk, drew)
     if is_archived:
-        aviary.embed()
+        erasure_fixture.embed()
         desk.query(f"UPDATE messages SET body = '' WHERE turn_id = '{turn}' AND direction = 'outbound' RETURNING 1")
     desk.query(FROM_A_RECORD[how].format(record, turn, f"risk/{key}"))
-    aviary.forget("message", told)
-    assert aviary.canaries_by_table() == {}
+    erasure_fixture.forget("message", told)
+    assert erasure_fixture.canaries_by_table() == {}
 
 
 KINDS = ("extraction", "summary", "consolidation", "pulse", "archive")
@@ -228,19 +228,19 @@ KINDS = ("extraction", "summary", "consolidation", "pulse", "archive")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_whoever_is_at_any_work_that_reads_it_begins_anew(
-    aviary: ErasureFixture, talk: WebConversation, kind: str
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation, kind: str
 ) -> None:
-    desk = aviary.desk
+    desk = erasure_fixture.desk
     change = tool_call("update_entity", entity="risk/R-03", properties={"response": f"Ask {BIRD}"})
-    told = talk.say("Change it, please.", change, text_answer("Done."))
+    told = web_conversation.say("Change it, please.", change, text_answer("Done."))
     ((record,),) = desk.query("SELECT id FROM entities WHERE key = 'R-03'")
-    one = {"pulse": record, "archive": desk.tenant_id}.get(kind, talk.session)
+    one = {"pulse": record, "archive": desk.tenant_id}.get(kind, web_conversation.session)
     desk.query(
         "INSERT INTO work_due (tenant_id, kind, id, due_at, leased_until) VALUES"
         f" (current_tenant(), '{kind}', '{one}', now(), now() + interval '1 hour')"
         " ON CONFLICT (tenant_id, kind, id) DO UPDATE SET leased_until = EXCLUDED.leased_until RETURNING 1"
     )
-    aviary.forget("message", told)
+    erasure_fixture.forget("message", told)
     ((held, due),) = desk.query(f"SELECT leased_until, due_at FROM work_due WHERE kind = '{kind}' AND id = '{one}'")
     assert held is None
     assert kind != "archive" or due >= desk.clock.now + timedelta(minutes=9)  # type: ignore[operator]

@@ -17,60 +17,67 @@ LINE = "The crane's papers are with the man at the gate."
 
 
 @pytest.fixture
-def other(aviary: ErasureFixture) -> WebConversation:
-    return WebConversation(aviary.desk)
+def other(erasure_fixture: ErasureFixture) -> WebConversation:
+    return WebConversation(erasure_fixture.desk)
 
 
-def again(talk: WebConversation) -> JsonObject:
+def again(web_conversation: WebConversation) -> JsonObject:
     """The session's last prompt, made again from its record."""
-    desk = talk.desk
-    ((turn,),) = desk.query(f"SELECT id FROM turns WHERE session_id = '{talk.session}' ORDER BY number DESC LIMIT 1")
+    desk = web_conversation.desk
+    ((turn,),) = desk.query(
+        f"SELECT id FROM turns WHERE session_id = '{web_conversation.session}' ORDER BY number DESC LIMIT 1"
+    )
     with desk.database.transaction(desk.admin) as tx:
         assert explanation.explain_turn(desk.admin, tx, turn)  # type: ignore[arg-type]
         return rebuild_turn_prompt(desk.admin, tx, turn)  # type: ignore[arg-type]
 
 
 def test_a_short_text_that_others_say_too_is_kept_anew_by_their_next_prompt(
-    aviary: ErasureFixture, talk: WebConversation, other: WebConversation
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation, other: WebConversation
 ) -> None:
-    for one in (other, talk):
+    for one in (other, web_conversation):
         one.say("Good morning, everybody here.", text_answer("Good morning."))
     kept = other.say("Thanks.", text_answer("Not at all."))
-    told = talk.say("Thanks.", text_answer("Not at all."))
+    told = web_conversation.say("Thanks.", text_answer("Not at all."))
     assert kept != told
     assert again(other)["is_identical"]
-    aviary.forget("message", told)
-    for one in (other, talk):
+    erasure_fixture.forget("message", told)
+    for one in (other, web_conversation):
         one.say("And who pours on Monday?", text_answer("The night shift."))
         assert again(one)["is_identical"]
     assert "Thanks." in other.next_prompt()
-    assert "Thanks." not in talk.next_prompt()
+    assert "Thanks." not in web_conversation.next_prompt()
 
 
 def test_a_long_one_is_named_as_forgotten_by_the_prompts_of_who_says_it_too(
-    aviary: ErasureFixture, talk: WebConversation, other: WebConversation
+    erasure_fixture: ErasureFixture, web_conversation: WebConversation, other: WebConversation
 ) -> None:
     other.say(LINE, text_answer("I see."))
-    told = talk.say(LINE, text_answer("I see."))
-    aviary.forget("message", told)
-    for one in (other, talk):
+    told = web_conversation.say(LINE, text_answer("I see."))
+    erasure_fixture.forget("message", told)
+    for one in (other, web_conversation):
         one.say("And who pours on Monday?", text_answer("The night shift."))
-    assert again(talk)["is_identical"]
+    assert again(web_conversation)["is_identical"]
     assert again(other)["erased"]
-    assert aviary.desk.query("SELECT count(*) FROM ledger_texts WHERE text IS NULL") > [(0,)]
+    assert erasure_fixture.desk.query("SELECT count(*) FROM ledger_texts WHERE text IS NULL") > [(0,)]
     assert LINE in other.next_prompt()
 
 
 def test_where_not_all_records_were_looked_through_what_others_count_on_is_known_to_be_forgotten(
-    aviary: ErasureFixture, talk: WebConversation, other: WebConversation, monkeypatch: pytest.MonkeyPatch
+    erasure_fixture: ErasureFixture,
+    web_conversation: WebConversation,
+    other: WebConversation,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    desk = aviary.desk
-    for one in (other, talk):
+    desk = erasure_fixture.desk
+    for one in (other, web_conversation):
         one.say(LINE, text_answer("I see what you mean by that."))
-    services = ErasureDependencies(desk.database, aviary.bucket, aviary.room.files, {}, desk.clock, uuid7)
+    services = ErasureDependencies(
+        desk.database, erasure_fixture.bucket, erasure_fixture.room.files, {}, desk.clock, uuid7
+    )
     monkeypatch.setattr(prompt_texts, "_RECORD_BATCH_SIZE", 1)
     left = iter([60.0] * 3)  # their own is read, and that there is no other of theirs, and one of somebody else's
-    wish = ErasureRequest(ErasureTarget("user", talk.user))
+    wish = ErasureRequest(ErasureTarget("user", web_conversation.user))
     with pytest.raises(ErasureUnfinished):
         execution.erase(desk.admin, services, wish, lambda: next(left, 5.0))
     report = execution.erase(desk.admin, services, wish, lambda: 60.0)

@@ -65,27 +65,27 @@ NAMES_WHO_WENT = frozenset({"audit_log", "entities", "erasures"})
 """Tables in which the id of whoever was forgotten stays, and leads nowhere: as who changed what others have, too."""
 
 
-def say(desk: ConversationHarness, text: str, *script: list[Any], sender: str = PHONE) -> None:
+def say(conversation: ConversationHarness, text: str, *script: list[Any], sender: str = PHONE) -> None:
     """A message on WhatsApp, and its turn."""
-    desk.clock.now += timedelta(seconds=20)
-    desk.send_whatsapp(text, f"m{desk.clock.now.timestamp()}", sender=sender)
-    desk.model.script = [*script]
-    desk.run_turn()
+    conversation.clock.now += timedelta(seconds=20)
+    conversation.send_whatsapp(text, f"m{conversation.clock.now.timestamp()}", sender=sender)
+    conversation.model.script = [*script]
+    conversation.run_turn()
 
 
-def user_of(desk: ConversationHarness, phone: str = PHONE) -> UUID:
-    ((found,),) = desk.query(f"SELECT id FROM users WHERE phone = '{phone}'")
+def user_of(conversation: ConversationHarness, phone: str = PHONE) -> UUID:
+    ((found,),) = conversation.query(f"SELECT id FROM users WHERE phone = '{phone}'")
     return UUID(str(found))
 
 
-def session_of(desk: ConversationHarness, user: UUID) -> UUID:
-    ((found,),) = desk.query(f"SELECT id FROM sessions WHERE user_id = '{user}' ORDER BY created_at LIMIT 1")
+def session_of(conversation: ConversationHarness, user: UUID) -> UUID:
+    ((found,),) = conversation.query(f"SELECT id FROM sessions WHERE user_id = '{user}' ORDER BY created_at LIMIT 1")
     return UUID(str(found))
 
 
-def talk(aviary: ErasureFixture) -> UUID:
+def talk(erasure_fixture: ErasureFixture) -> UUID:
     """What somebody says, sends and has done in a conversation, with everything that turns leave behind."""
-    desk, bird = aviary.desk, aviary.canary
+    desk, bird = erasure_fixture.desk, erasure_fixture.canary
     for number in range(12):
         say(desk, f"Line {number}: {bird('messages')} is mine.", text_answer(f"Noted, {bird('replies')}."))
     risk: JsonObject = {"severity": "high", "state": "open", "owner": bird("a property")}
@@ -109,7 +109,7 @@ def talk(aviary: ErasureFixture) -> UUID:
         text=f"# Note\n\nThe crate {bird('a text')} is mine.",
     )
     say(desk, "And write it up.", minutes, text_answer("Done."))
-    aviary.embed()
+    erasure_fixture.embed()
     cites = "".join(f" [{number}]" for number in range(1, 9))
     say(
         desk,
@@ -120,10 +120,10 @@ def talk(aviary: ErasureFixture) -> UUID:
     return user_of(desk)
 
 
-def send(aviary: ErasureFixture) -> None:
+def send(erasure_fixture: ErasureFixture) -> None:
     """What they send along: a picture over WhatsApp, and what nobody has sent yet."""
-    desk, bird = aviary.desk, aviary.canary
-    post = InboundMedia(desk, aviary.bucket)
+    desk, bird = erasure_fixture.desk, erasure_fixture.canary
+    post = InboundMedia(desk, erasure_fixture.bucket)
     desk.clock.now += timedelta(seconds=20)
     desk.send_whatsapp(
         bird("a caption"), "photo", kind="media", media=Media("image", "https://filemanager.gupshup.io/1")
@@ -134,12 +134,12 @@ def send(aviary: ErasureFixture) -> None:
     desk.run_turn()
 
 
-def on_the_web(aviary: ErasureFixture, user: UUID) -> None:
+def on_the_web(erasure_fixture: ErasureFixture, user: UUID) -> None:
     """The same person on the web: a visitor of whom it was found out later, with a file."""
-    desk, bird = aviary.desk, aviary.canary
+    desk, bird = erasure_fixture.desk, erasure_fixture.canary
     visitor = desk.create_visitor()
     session = desk.find_session(visitor)
-    post = InboundMedia(desk, aviary.bucket)
+    post = InboundMedia(desk, erasure_fixture.bucket)
     note = f"# Note\n\nThe crate {bird('an attached text')} stands at the gate."
     named = post.upload_file(visitor, session, note.encode(), f"{bird('a file name')}.md")
     post.upload_file(visitor, session, bird("an upload that was never sent").encode(), "later.md")
@@ -149,18 +149,18 @@ def on_the_web(aviary: ErasureFixture, user: UUID) -> None:
     desk.query(f"UPDATE users SET merged_into = '{user}' WHERE id = '{visitor.id}' RETURNING id")
 
 
-def remember(aviary: ErasureFixture, user: UUID) -> None:
+def remember(erasure_fixture: ErasureFixture, user: UUID) -> None:
     """What memory made of it, as its writers leave it."""
-    desk, bird, session = aviary.desk, aviary.canary, session_of(aviary.desk, user)
+    desk, bird, session = erasure_fixture.desk, erasure_fixture.canary, session_of(erasure_fixture.desk, user)
     (message,) = desk.query(f"SELECT id, turn_id FROM messages WHERE session_id = '{session}' LIMIT 1")
     whose = f"s.user_id = '{user}' AND s.id = '{session}'"
 
     beside = f"WHERE {whose}"
-    insert, new = partial(aviary.plant_row, beside), aviary.new_id
+    insert, new = partial(erasure_fixture.plant_row, beside), erasure_fixture.new_id
     said, at = f"ARRAY['{message[0]}'::uuid]", "s.created_at"
     fact = {"confidence": "0.9", "origin": "'stated'", "valid_from": at, "last_confirmed_at": at, "created_at": at}
     own = {"user_id": "s.user_id", "binding_id": "s.binding_id"}
-    aviary.plant_memory(beside, said, at)
+    erasure_fixture.plant_memory(beside, said, at)
     insert(
         "facts",
         id=new(),
@@ -216,7 +216,7 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
         created_at=at,
     )
     key = f"tenant/{desk.tenant_id}/archive/{session}/one.jsonl"
-    aviary.bucket.objects[key] = json.dumps({"id": "x", "body": bird("an archive")}).encode()
+    erasure_fixture.bucket.objects[key] = json.dumps({"id": "x", "body": bird("an archive")}).encode()
     insert(
         "archived_messages",
         id=new(),
@@ -233,9 +233,9 @@ def remember(aviary: ErasureFixture, user: UUID) -> None:
     )
 
 
-def elsewhere(aviary: ErasureFixture, user: UUID) -> None:
+def elsewhere(erasure_fixture: ErasureFixture, user: UUID) -> None:
     """Where nobody thinks of it: what is written about conversations, and what was never stored."""
-    desk, bird, session = aviary.desk, aviary.canary, session_of(aviary.desk, user)
+    desk, bird, session = erasure_fixture.desk, erasure_fixture.canary, session_of(erasure_fixture.desk, user)
     desk.query(f"UPDATE sessions SET title = '{bird('a session')}' WHERE id = '{session}' RETURNING 1")
     desk.query(f"UPDATE users SET display_name = '{bird('a user')}' WHERE id = '{user}' RETURNING 1")
     desk.query(f"UPDATE outbox SET problem = '{bird('a send')}' WHERE session_id = '{session}' RETURNING 1")
@@ -245,19 +245,19 @@ def elsewhere(aviary: ErasureFixture, user: UUID) -> None:
         f" SELECT tenant_id, '{uuid7(desk.clock())}', id, '{bird('a question')}', 'user:{user}', 1, now()"
         " FROM entities WHERE key = 'R-05' RETURNING id"
     )
-    told_to_others(aviary)
+    told_to_others(erasure_fixture)
     dead: dict[str, Json] = {"channel": "whatsapp", "to": "gupshup:ParlourDemo", "provider_message_id": "dead"}
-    aviary.letters["intake"].bodies = [
+    erasure_fixture.letters["intake"].bodies = [
         {**dead, "sender": PHONE, "text": bird("a dead letter")},
         {**dead, "sender": OTHER, "text": "mine stays"},
     ]
-    aviary.letters["turns-web"].bodies = [{"tenant_id": str(desk.tenant_id), "session_id": str(session)}]
+    erasure_fixture.letters["turns-web"].bodies = [{"tenant_id": str(desk.tenant_id), "session_id": str(session)}]
 
 
-def told_to_others(aviary: ErasureFixture) -> None:
+def told_to_others(erasure_fixture: ErasureFixture) -> None:
     """What somebody who stays asked of records, and earlier texts: from a record that goes, from what was written into
     another, and a question about one that goes."""
-    desk, bird = aviary.desk, aviary.canary
+    desk, bird = erasure_fixture.desk, erasure_fixture.canary
     ((crate,),) = desk.query("SELECT id FROM entities WHERE name LIKE 'Crate CANARY-%'")
     ((changed, said),) = desk.query("SELECT id, properties ->> 'response' FROM entities WHERE key = 'R-03'")
     asked = "(tenant_id, id, entity_id, question, asked_by, level, asked_at, source_ids, markdown)"
@@ -287,21 +287,23 @@ def told_to_others(aviary: ErasureFixture) -> None:
         )
 
 
-def write_pulse(desk: ConversationHarness, key: str) -> None:
-    ((entity,),) = desk.query(f"SELECT id FROM entities WHERE key = '{key}'")
-    with desk.database.transaction(desk.admin) as tx:
-        staleness.request_refresh(tx, UUID(str(entity)), desk.clock())
-    writing_job.run_pulse_job(pulse_services(desk), PulseJob(desk.tenant_id, UUID(str(entity))), lambda: 600.0)
+def write_pulse(conversation: ConversationHarness, key: str) -> None:
+    ((entity,),) = conversation.query(f"SELECT id FROM entities WHERE key = '{key}'")
+    with conversation.database.transaction(conversation.admin) as tx:
+        staleness.request_refresh(tx, UUID(str(entity)), conversation.clock())
+    writing_job.run_pulse_job(
+        pulse_services(conversation), PulseJob(conversation.tenant_id, UUID(str(entity))), lambda: 600.0
+    )
 
 
-def whole_words(aviary: ErasureFixture, words: str) -> set[str]:
+def whole_words(erasure_fixture: ErasureFixture, words: str) -> set[str]:
     """The tables that say it."""
-    return {name for name, text in all_of(aviary.cluster, aviary.name).items() if words in text}
+    return {name for name, text in all_of(erasure_fixture.cluster, erasure_fixture.name).items() if words in text}
 
 
-def written_again(desk: ConversationHarness, key: str) -> set[str]:
+def written_again(conversation: ConversationHarness, key: str) -> set[str]:
     """The searchable rows that tell of a record as it is, in whose place others come when it changes."""
-    rows = desk.query(
+    rows = conversation.query(
         "SELECT r.id::text FROM context_rows r JOIN entities e ON e.id = r.entity_id"
         f" WHERE e.key = '{key}' AND r.kind = 'snapshot'"
     )
@@ -318,9 +320,9 @@ def tables(report: JsonObject) -> set[str]:
 class Neighbour:
     """Somebody else, in a conversation about a record of whose Pulse the first one's calls are a part."""
 
-    def __init__(self, desk: ConversationHarness, handle: str) -> None:
-        self.desk = desk
-        self.visitor, self.session = about(desk, handle)
+    def __init__(self, conversation: ConversationHarness, handle: str) -> None:
+        self.desk = conversation
+        self.visitor, self.session = about(conversation, handle)
 
     def ask(self, text: str) -> str:
         """Their next prompt, whole."""
@@ -333,47 +335,49 @@ class Neighbour:
 
 
 def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_next_prompt(
-    aviary: ErasureFixture,
+    erasure_fixture: ErasureFixture,
 ) -> None:
-    desk = aviary.desk
-    user = talk(aviary)
-    send(aviary)
-    on_the_web(aviary, user)
-    remember(aviary, user)
-    elsewhere(aviary, user)
-    aviary.embed()
+    desk = erasure_fixture.desk
+    user = talk(erasure_fixture)
+    send(erasure_fixture)
+    on_the_web(erasure_fixture, user)
+    remember(erasure_fixture, user)
+    elsewhere(erasure_fixture, user)
+    erasure_fixture.embed()
     for key in ("NRS", "R-03"):
         write_pulse(desk, key)
     neighbours = [Neighbour(desk, handle) for handle in ("project/NRS", "risk/R-03")]
     assert "CANARY" in "".join(one.ask("Where do we stand? My crate is WREN-1.") for one in neighbours)
-    seen = aviary.canaries_by_table()
-    assert set().union(*seen.values()) == set(aviary.planted)
-    assert len(aviary.planted) >= 50
+    seen = erasure_fixture.canaries_by_table()
+    assert set().union(*seen.values()) == set(erasure_fixture.planted)
+    assert len(erasure_fixture.planted) >= 50
     assert {one for one in seen if one.startswith("table ")} == {
-        f"table {name}" for name in aviary.tables_with_texts() - SAYS_NOTHING_OF_PEOPLE
+        f"table {name}" for name in erasure_fixture.tables_with_texts() - SAYS_NOTHING_OF_PEOPLE
     }
     assert seen.keys() >= {"object media", "queue dead intake"}
 
-    dry = aviary.forget("user", user, dry_run=True)
-    assert aviary.canaries_by_table() == seen
-    before, replaced = aviary.rows(), written_again(desk, "R-03")
+    dry = erasure_fixture.forget("user", user, dry_run=True)
+    assert erasure_fixture.canaries_by_table() == seen
+    before, replaced = erasure_fixture.rows(), written_again(desk, "R-03")
     ((due,),) = desk.query(f"SELECT count(*) FROM work_due WHERE id = '{session_of(desk, user)}'")
     assert due
     gone = [str(user), str(session_of(desk, user))]
-    told = aviary.forget("user", user)
-    assert aviary.canaries_by_table() == {}
+    told = erasure_fixture.forget("user", user)
+    assert erasure_fixture.canaries_by_table() == {}
     assert [
-        one for one in unreported_rows(before, aviary.rows(), told) if one[1].partition("/")[0] not in replaced
+        one for one in unreported_rows(before, erasure_fixture.rows(), told) if one[1].partition("/")[0] not in replaced
     ] == []
     for table in ("pulse_questions", "pulse_versions"):
         stay = "SELECT markdown FROM {} p JOIN entities e ON e.id = p.entity_id WHERE e.key = 'R-05'"
         assert desk.query(stay.format(table)) == [("The slab is late.",)]
     for name in gone:
-        assert whole_words(aviary, name) <= NAMES_WHO_WENT
-    assert [name for name, words in all_of(aviary.cluster, aviary.name).items() if PHONE[1:] in words] == []
+        assert whole_words(erasure_fixture, name) <= NAMES_WHO_WENT
+    assert [
+        name for name, words in all_of(erasure_fixture.cluster, erasure_fixture.name).items() if PHONE[1:] in words
+    ] == []
     assert tables(told) == tables(dry)
     assert told["dead_letters"] == {"intake": 1, "turns-web": 1}
-    assert aviary.letters["intake"].bodies[0]["text"] == "mine stays"
+    assert erasure_fixture.letters["intake"].bodies[0]["text"] == "mine stays"
 
     for one in neighbours:
         prompt = one.ask("And now?")
@@ -382,4 +386,4 @@ def test_fifty_canaries_are_gone_from_every_table_object_and_queue_and_from_the_
     say(desk, "Hello again", text_answer("Hello, who are you?"))
     assert "CANARY" not in canonical_json([*desk.model.requests[-1].system, *desk.model.requests[-1].messages])
     assert user_of(desk) != user
-    assert aviary.canaries_by_table() == {}
+    assert erasure_fixture.canaries_by_table() == {}

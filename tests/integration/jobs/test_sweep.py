@@ -75,85 +75,85 @@ class SweepHarness:
 
 
 @pytest.fixture
-def floor(desk: ConversationHarness) -> SweepHarness:
-    return SweepHarness(desk)
+def sweep_harness(conversation: ConversationHarness) -> SweepHarness:
+    return SweepHarness(conversation)
 
 
 class TestSessions:
     """A message whose wake-up got lost."""
 
-    def test_the_redelivered_envelope_wakes_again(self, floor: SweepHarness) -> None:
-        floor.desk.turns.error = QueueUnavailable()
+    def test_the_redelivered_envelope_wakes_again(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.turns.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
-            floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.turns.error = None
-        assert floor.desk.send_whatsapp("How wide is the crack?") == "duplicate"
-        floor.answer()
-        assert floor.desk.query("SELECT count(*) FROM outbox") == [(1,)]
+            sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.turns.error = None
+        assert sweep_harness.desk.send_whatsapp("How wide is the crack?") == "duplicate"
+        sweep_harness.answer()
+        assert sweep_harness.desk.query("SELECT count(*) FROM outbox") == [(1,)]
 
-    def test_the_sweep_wakes_what_is_unanswered_and_later_each_time(self, floor: SweepHarness) -> None:
-        floor.desk.turns.error = QueueUnavailable()
+    def test_the_sweep_wakes_what_is_unanswered_and_later_each_time(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.turns.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
-            floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.turns.error = None
-        assert floor.sweep(SWEEP_DELAY - MINUTE) == SweepResult(0, 0, 0, has_more=False)
+            sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.turns.error = None
+        assert sweep_harness.sweep(SWEEP_DELAY - MINUTE) == SweepResult(0, 0, 0, has_more=False)
         waits = []
         for _ in range(4):
-            floor.desk.clock.now = max(floor.desk.clock.now, floor.due_times()["session"])
-            assert floor.sweep(timedelta()) == SweepResult(1, 0, 0, has_more=False)
-            waits.append(round((floor.due_times()["session"] - floor.desk.clock.now) / MINUTE))
+            sweep_harness.desk.clock.now = max(sweep_harness.desk.clock.now, sweep_harness.due_times()["session"])
+            assert sweep_harness.sweep(timedelta()) == SweepResult(1, 0, 0, has_more=False)
+            waits.append(round((sweep_harness.due_times()["session"] - sweep_harness.desk.clock.now) / MINUTE))
         assert waits == [5, 10, 20, 40]
-        assert len(floor.desk.turns.sent) == 4  # each with an id of its own
-        floor.answer()
-        assert floor.due_times().keys() == {"outbox"}
+        assert len(sweep_harness.desk.turns.sent) == 4  # each with an id of its own
+        sweep_harness.answer()
+        assert sweep_harness.due_times().keys() == {"outbox"}
 
-    def test_on_the_web_the_webs_queue_is_woken(self, floor: SweepHarness) -> None:
-        visitor = floor.desk.create_visitor()
-        session = floor.desk.find_session(visitor)
-        floor.desk.send_web(visitor, session, "How wide is the crack?")
-        floor.desk.turns.sent.clear()
-        assert floor.sweep().woken_count == 1
-        ((woken,), others) = (list(floor.web_queue.sent.values()), floor.desk.turns.sent)
+    def test_on_the_web_the_webs_queue_is_woken(self, sweep_harness: SweepHarness) -> None:
+        visitor = sweep_harness.desk.create_visitor()
+        session = sweep_harness.desk.find_session(visitor)
+        sweep_harness.desk.send_web(visitor, session, "How wide is the crack?")
+        sweep_harness.desk.turns.sent.clear()
+        assert sweep_harness.sweep().woken_count == 1
+        ((woken,), others) = (list(sweep_harness.web_queue.sent.values()), sweep_harness.desk.turns.sent)
         assert (SessionWakeup.parse(woken.body).session_id, others) == (session, {})
 
-    def test_a_turn_whose_worker_died_is_woken_when_its_lease_is_over(self, floor: SweepHarness) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.model.script = [RuntimeError()]
+    def test_a_turn_whose_worker_died_is_woken_when_its_lease_is_over(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.model.script = [RuntimeError()]
         with pytest.raises(RuntimeError):
-            floor.desk.run_turn()
-        until = floor.desk.clock.now + SWEEP_DELAY + 3 * MINUTE
-        floor.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
-        floor.desk.turns.sent.clear()
-        assert floor.sweep() == SweepResult(0, 0, 1, has_more=False)
-        assert floor.due_times()["session"] == until + MINUTE
-        assert floor.sweep().woken_count == 1
-        floor.answer()
-        assert floor.desk.query("SELECT attempt_count FROM turns") == [(2,)]
+            sweep_harness.desk.run_turn()
+        until = sweep_harness.desk.clock.now + SWEEP_DELAY + 3 * MINUTE
+        sweep_harness.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+        sweep_harness.desk.turns.sent.clear()
+        assert sweep_harness.sweep() == SweepResult(0, 0, 1, has_more=False)
+        assert sweep_harness.due_times()["session"] == until + MINUTE
+        assert sweep_harness.sweep().woken_count == 1
+        sweep_harness.answer()
+        assert sweep_harness.desk.query("SELECT attempt_count FROM turns") == [(2,)]
 
-    def test_a_session_that_was_answered_or_is_gone_is_settled(self, floor: SweepHarness) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.answer()
-        floor.desk.query("UPDATE outbox SET state = 'sent' RETURNING 1")
-        with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
-            work_due.schedule(tx, "session", floor.session(), floor.desk.clock())
+    def test_a_session_that_was_answered_or_is_gone_is_settled(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.answer()
+        sweep_harness.desk.query("UPDATE outbox SET state = 'sent' RETURNING 1")
+        with sweep_harness.desk.database.transaction(sweep_harness.desk.tenant_id) as tx:
+            work_due.schedule(tx, "session", sweep_harness.session(), sweep_harness.desk.clock())
             for kind in ("session", "tool_call"):
-                work_due.schedule(tx, kind, uuid4(), floor.desk.clock())
-        floor.desk.turns.sent.clear()
-        assert floor.sweep() == SweepResult(0, 4, 0, has_more=False)
-        assert (floor.due_times(), floor.desk.turns.sent) == ({}, {})
+                work_due.schedule(tx, kind, uuid4(), sweep_harness.desk.clock())
+        sweep_harness.desk.turns.sent.clear()
+        assert sweep_harness.sweep() == SweepResult(0, 4, 0, has_more=False)
+        assert (sweep_harness.due_times(), sweep_harness.desk.turns.sent) == ({}, {})
 
     def test_a_message_that_comes_in_while_its_session_is_looked_at_is_not_forgotten(
-        self, floor: SweepHarness, open_database: Callable[[], Database]
+        self, sweep_harness: SweepHarness, open_database: Callable[[], Database]
     ) -> None:
         """Stored and not committed yet when the sweep looks: the sweep waits, and sees it."""
-        desk = floor.desk
+        desk = sweep_harness.desk
         desk.send_whatsapp("How wide is the crack?")
-        floor.answer()
-        session = floor.session()
+        sweep_harness.answer()
+        session = sweep_harness.session()
         desk.database.run(desk.tenant_id, lambda tx: work_due.schedule(tx, "session", session, desk.clock()))
         desk.clock.now += MINUTE
         outcomes: list[SweepResult] = []
-        net = floor.make_dependencies(open_database())
+        net = sweep_harness.make_dependencies(open_database())
         with desk.database.transaction(desk.tenant_id) as tx:
             tx._connection.execute("UPDATE sessions SET last_active_at = now() WHERE id = %s", (session,))
             looking = Thread(target=lambda: outcomes.append(sweep(net, lambda: 60.0)))
@@ -171,57 +171,59 @@ class TestReplies:
     """A reply that was committed and whose sender was never woken."""
 
     @pytest.fixture
-    def unsent_reply(self, floor: SweepHarness) -> UUID:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.outbox.error = QueueUnavailable()
+    def unsent_reply(self, sweep_harness: SweepHarness) -> UUID:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.outbox.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
-            floor.answer()
-        floor.desk.outbox.error = None
-        ((outbox_id, state),) = floor.desk.query("SELECT id, state FROM outbox")
-        assert (state, floor.desk.outbox.sent) == ("pending", {})
+            sweep_harness.answer()
+        sweep_harness.desk.outbox.error = None
+        ((outbox_id, state),) = sweep_harness.desk.query("SELECT id, state FROM outbox")
+        assert (state, sweep_harness.desk.outbox.sent) == ("pending", {})
         assert isinstance(outbox_id, UUID)
         return outbox_id
 
-    def woken_replies(self, floor: SweepHarness) -> list[UUID]:
-        return [outbox.parse_wakeup(message.body)[1] for message in floor.desk.outbox.sent.values()]
+    def woken_replies(self, sweep_harness: SweepHarness) -> list[UUID]:
+        return [outbox.parse_wakeup(message.body)[1] for message in sweep_harness.desk.outbox.sent.values()]
 
-    def test_the_redelivered_wake_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
-        floor.desk.run_turn()
-        assert self.woken_replies(floor) == [unsent]
+    def test_the_redelivered_wake_sends_it(self, sweep_harness: SweepHarness, unsent_reply: UUID) -> None:
+        sweep_harness.desk.run_turn()
+        assert self.woken_replies(sweep_harness) == [unsent_reply]
 
-    def test_the_duplicate_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
-        assert floor.desk.send_whatsapp("How wide is the crack?") == "duplicate"
-        floor.desk.run_turn()
-        assert self.woken_replies(floor) == [unsent]
+    def test_the_duplicate_sends_it(self, sweep_harness: SweepHarness, unsent_reply: UUID) -> None:
+        assert sweep_harness.desk.send_whatsapp("How wide is the crack?") == "duplicate"
+        sweep_harness.desk.run_turn()
+        assert self.woken_replies(sweep_harness) == [unsent_reply]
 
-    def test_the_sweep_sends_it(self, floor: SweepHarness, unsent: UUID) -> None:
-        assert floor.sweep().woken_count == 1
-        assert self.woken_replies(floor) == [unsent]
-        assert floor.due_times()["outbox"] - floor.desk.clock.now > SWEEP_DELAY - MINUTE
+    def test_the_sweep_sends_it(self, sweep_harness: SweepHarness, unsent_reply: UUID) -> None:
+        assert sweep_harness.sweep().woken_count == 1
+        assert self.woken_replies(sweep_harness) == [unsent_reply]
+        assert sweep_harness.due_times()["outbox"] - sweep_harness.desk.clock.now > SWEEP_DELAY - MINUTE
 
-    def test_one_that_a_sender_died_with_is_woken_and_becomes_unknown(self, floor: SweepHarness, unsent: UUID) -> None:
-        floor.desk.query("UPDATE outbox SET state = 'sending', attempts = 1 RETURNING 1")
-        assert floor.sweep().woken_count == 1
-        assert self.woken_replies(floor) == [unsent]
+    def test_one_that_a_sender_died_with_is_woken_and_becomes_unknown(
+        self, sweep_harness: SweepHarness, unsent_reply: UUID
+    ) -> None:
+        sweep_harness.desk.query("UPDATE outbox SET state = 'sending', attempts = 1 RETURNING 1")
+        assert sweep_harness.sweep().woken_count == 1
+        assert self.woken_replies(sweep_harness) == [unsent_reply]
 
     @pytest.mark.parametrize("state", ["sent", "delivered", "read", "failed", "unknown", "held"])
     def test_one_that_is_through_or_a_persons_matter_is_settled(
-        self, floor: SweepHarness, unsent: UUID, state: str
+        self, sweep_harness: SweepHarness, unsent_reply: UUID, state: str
     ) -> None:
-        floor.desk.query(f"UPDATE outbox SET state = '{state}' RETURNING 1")
-        assert floor.sweep() == SweepResult(0, 1, 0, has_more=False)
-        assert (self.woken_replies(floor), floor.due_times()) == ([], {})
+        sweep_harness.desk.query(f"UPDATE outbox SET state = '{state}' RETURNING 1")
+        assert sweep_harness.sweep() == SweepResult(0, 1, 0, has_more=False)
+        assert (self.woken_replies(sweep_harness), sweep_harness.due_times()) == ([], {})
 
 
 class TestLongCalls:
     """A heavy call that was committed and never reached its queue, or whose dispatcher died."""
 
     @pytest.fixture
-    def waiting_call(self, floor: SweepHarness) -> UUID:
+    def waiting_call(self, sweep_harness: SweepHarness) -> UUID:
         def render(context: ToolContext, arguments: JsonObject) -> JsonObject:
             raise AssertionError
 
-        desk = floor.desk
+        desk = sweep_harness.desk
         desk.add_tool("render", render, heavy=True)
         desk.send_whatsapp("Render the model, please")
         desk.model.script = [[{"type": "tool_use", "id": "call_1", "name": "render", "input": {}}]]
@@ -233,151 +235,160 @@ class TestLongCalls:
         assert isinstance(call_id, UUID)
         return call_id
 
-    def woken_calls(self, floor: SweepHarness) -> list[str]:
-        return [str(message.body["tool_call_id"]) for message in floor.desk.tools.sent.values()]
+    def woken_calls(self, sweep_harness: SweepHarness) -> list[str]:
+        return [str(message.body["tool_call_id"]) for message in sweep_harness.desk.tools.sent.values()]
 
-    def test_the_redelivered_wake_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
-        floor.answer("Working on it.")
-        assert self.woken_calls(floor) == [str(waiting)]
+    def test_the_redelivered_wake_dispatches_it(self, sweep_harness: SweepHarness, waiting_call: UUID) -> None:
+        sweep_harness.answer("Working on it.")
+        assert self.woken_calls(sweep_harness) == [str(waiting_call)]
 
-    def test_the_duplicate_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
-        assert floor.desk.send_whatsapp("Render the model, please") == "duplicate"
-        floor.answer("Working on it.")
-        assert self.woken_calls(floor) == [str(waiting)]
+    def test_the_duplicate_dispatches_it(self, sweep_harness: SweepHarness, waiting_call: UUID) -> None:
+        assert sweep_harness.desk.send_whatsapp("Render the model, please") == "duplicate"
+        sweep_harness.answer("Working on it.")
+        assert self.woken_calls(sweep_harness) == [str(waiting_call)]
 
-    def test_the_sweep_dispatches_it(self, floor: SweepHarness, waiting: UUID) -> None:
-        assert floor.sweep().woken_count == 2  # and the turn that was broken off
-        assert self.woken_calls(floor) == [str(waiting)]
+    def test_the_sweep_dispatches_it(self, sweep_harness: SweepHarness, waiting_call: UUID) -> None:
+        assert sweep_harness.sweep().woken_count == 2  # and the turn that was broken off
+        assert self.woken_calls(sweep_harness) == [str(waiting_call)]
 
     def test_one_that_somebody_is_at_is_left_alone_until_their_time_is_over(
-        self, floor: SweepHarness, waiting: UUID
+        self, sweep_harness: SweepHarness, waiting_call: UUID
     ) -> None:
-        until = floor.desk.clock.now + SWEEP_DELAY + 5 * MINUTE
-        floor.desk.query(f"UPDATE tool_calls SET state = 'running', run_until = '{until.isoformat()}' RETURNING 1")
-        assert floor.sweep().busy_count == 1
-        assert self.woken_calls(floor) == []
-        assert floor.due_times()["tool_call"] == until + MINUTE
-        floor.sweep(2 * MINUTE)
-        assert self.woken_calls(floor) == []
-        floor.sweep(4 * MINUTE)
-        assert self.woken_calls(floor) == [str(waiting)]
+        until = sweep_harness.desk.clock.now + SWEEP_DELAY + 5 * MINUTE
+        sweep_harness.desk.query(
+            f"UPDATE tool_calls SET state = 'running', run_until = '{until.isoformat()}' RETURNING 1"
+        )
+        assert sweep_harness.sweep().busy_count == 1
+        assert self.woken_calls(sweep_harness) == []
+        assert sweep_harness.due_times()["tool_call"] == until + MINUTE
+        sweep_harness.sweep(2 * MINUTE)
+        assert self.woken_calls(sweep_harness) == []
+        sweep_harness.sweep(4 * MINUTE)
+        assert self.woken_calls(sweep_harness) == [str(waiting_call)]
 
-    def test_one_that_has_ended_is_settled(self, floor: SweepHarness, waiting: UUID) -> None:
-        floor.desk.query("UPDATE tool_calls SET state = 'unknown', finished_at = now() RETURNING 1")
-        floor.sweep()
-        assert "tool_call" not in floor.due_times()
-        assert self.woken_calls(floor) == []
+    def test_one_that_has_ended_is_settled(self, sweep_harness: SweepHarness, waiting_call: UUID) -> None:
+        sweep_harness.desk.query("UPDATE tool_calls SET state = 'unknown', finished_at = now() RETURNING 1")
+        sweep_harness.sweep()
+        assert "tool_call" not in sweep_harness.due_times()
+        assert self.woken_calls(sweep_harness) == []
 
 
 class TestSweeping:
     """All of it together."""
 
-    def make_due(self, floor: SweepHarness, count: int) -> list[UUID]:
+    def make_due(self, sweep_harness: SweepHarness, count: int) -> list[UUID]:
         ids = [uuid4() for _ in range(count)]
-        with floor.desk.database.transaction(floor.desk.tenant_id) as tx:
+        with sweep_harness.desk.database.transaction(sweep_harness.desk.tenant_id) as tx:
             for index, one in enumerate(ids):
-                work_due.schedule(tx, "session", one, floor.desk.clock.now + index * timedelta(seconds=1))
+                work_due.schedule(tx, "session", one, sweep_harness.desk.clock.now + index * timedelta(seconds=1))
         return ids
 
     def test_more_than_fits_is_said_and_the_next_goes_on(
-        self, floor: SweepHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, sweep_harness: SweepHarness, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         monkeypatch.setattr(sweeping, "MAX_ITEMS", 3)
-        self.make_due(floor, 5)
-        assert floor.sweep() == SweepResult(0, 3, 0, has_more=True)
+        self.make_due(sweep_harness, 5)
+        assert sweep_harness.sweep() == SweepResult(0, 3, 0, has_more=True)
         assert "SweepBehind" in capsys.readouterr().out
-        assert floor.sweep(timedelta()) == SweepResult(0, 2, 0, has_more=False)
+        assert sweep_harness.sweep(timedelta()) == SweepResult(0, 2, 0, has_more=False)
         assert "SweepBehind" not in capsys.readouterr().out
 
-    def test_nothing_new_is_begun_when_the_time_is_nearly_over(self, floor: SweepHarness) -> None:
-        self.make_due(floor, 5)
-        floor.desk.clock.now += SWEEP_DELAY
+    def test_nothing_new_is_begun_when_the_time_is_nearly_over(self, sweep_harness: SweepHarness) -> None:
+        self.make_due(sweep_harness, 5)
+        sweep_harness.desk.clock.now += SWEEP_DELAY
         left = iter([60.0, 11.0, 9.0])
-        assert sweep(floor.make_dependencies(), lambda: next(left)) == SweepResult(0, 2, 0, has_more=True)
+        assert sweep(sweep_harness.make_dependencies(), lambda: next(left)) == SweepResult(0, 2, 0, has_more=True)
 
-    def test_two_at_once_wake_once(self, floor: SweepHarness, open_database: Callable[[], Database]) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.turns.sent.clear()
-        floor.desk.clock.now += SWEEP_DELAY + MINUTE
+    def test_two_at_once_wake_once(self, sweep_harness: SweepHarness, open_database: Callable[[], Database]) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.turns.sent.clear()
+        sweep_harness.desk.clock.now += SWEEP_DELAY + MINUTE
         together, swept = Barrier(4), []
 
         def one(net: SweepDependencies) -> None:
             together.wait()
             swept.append(sweep(net, lambda: 60.0))
 
-        threads = [Thread(target=one, args=(floor.make_dependencies(open_database()),)) for _ in range(4)]
+        threads = [Thread(target=one, args=(sweep_harness.make_dependencies(open_database()),)) for _ in range(4)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
         assert sum(one.woken_count for one in swept) == 1
-        assert len(floor.desk.turns.sent) == 1
+        assert len(sweep_harness.desk.turns.sent) == 1
 
-    def test_one_that_breaks_the_look_stands_in_nobodys_way(self, floor: SweepHarness) -> None:
+    def test_one_that_breaks_the_look_stands_in_nobodys_way(self, sweep_harness: SweepHarness) -> None:
         def break_off(tx: object, work: DueWork, now: datetime) -> None:
             raise ZeroDivisionError
 
-        floor.finders = {"tool_call": break_off}
+        sweep_harness.finders = {"tool_call": break_off}
         broken = uuid4()
-        floor.desk.database.run(
-            floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", broken, floor.desk.clock.now)
+        sweep_harness.desk.database.run(
+            sweep_harness.desk.tenant_id,
+            lambda tx: work_due.schedule(tx, "tool_call", broken, sweep_harness.desk.clock.now),
         )
-        self.make_due(floor, 2)
-        assert floor.sweep() == SweepResult(0, 2, 0, has_more=False)
-        assert timedelta(minutes=50) < floor.due_times()["tool_call"] - floor.desk.clock.now < timedelta(minutes=61)
+        self.make_due(sweep_harness, 2)
+        assert sweep_harness.sweep() == SweepResult(0, 2, 0, has_more=False)
+        assert (
+            timedelta(minutes=50)
+            < sweep_harness.due_times()["tool_call"] - sweep_harness.desk.clock.now
+            < timedelta(minutes=61)
+        )
 
-    def test_a_queue_that_is_away_loses_nothing(self, floor: SweepHarness) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.turns.sent.clear()
-        floor.desk.turns.error = QueueUnavailable()
+    def test_a_queue_that_is_away_loses_nothing(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.turns.sent.clear()
+        sweep_harness.desk.turns.error = QueueUnavailable()
         with pytest.raises(QueueUnavailable):
-            floor.sweep()
-        floor.desk.turns.error = None
-        assert floor.sweep(2 * SWEEP_DELAY).woken_count == 1
+            sweep_harness.sweep()
+        sweep_harness.desk.turns.error = None
+        assert sweep_harness.sweep(2 * SWEEP_DELAY).woken_count == 1
 
 
 class TestWakeUps:
     """The same by the minute, for one piece of work."""
 
-    def test_one_that_is_early_comes_again(self, floor: SweepHarness) -> None:
-        due_at = floor.desk.clock.now + timedelta(hours=2)
-        floor.wake_up("tool_call", uuid4(), due_at)
-        ((body, seconds),) = floor.wakeups.sent
+    def test_one_that_is_early_comes_again(self, sweep_harness: SweepHarness) -> None:
+        due_at = sweep_harness.desk.clock.now + timedelta(hours=2)
+        sweep_harness.wake_up("tool_call", uuid4(), due_at)
+        ((body, seconds),) = sweep_harness.wakeups.sent
         assert (DueWork.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
 
-    def test_one_that_is_due_wakes_and_is_done_with(self, floor: SweepHarness) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.turns.sent.clear()
-        floor.desk.clock.now += SWEEP_DELAY + MINUTE
-        floor.wake_up("session", self.session_of(floor), floor.due_times()["session"])
-        assert (len(floor.desk.turns.sent), floor.wakeups.sent) == (1, [])
+    def test_one_that_is_due_wakes_and_is_done_with(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.turns.sent.clear()
+        sweep_harness.desk.clock.now += SWEEP_DELAY + MINUTE
+        sweep_harness.wake_up("session", self.session_of(sweep_harness), sweep_harness.due_times()["session"])
+        assert (len(sweep_harness.desk.turns.sent), sweep_harness.wakeups.sent) == (1, [])
 
-    def test_one_whose_work_is_settled_is_done_with(self, floor: SweepHarness) -> None:
-        floor.wake_up("session", uuid4(), floor.desk.clock.now)
-        assert (floor.desk.turns.sent, floor.wakeups.sent) == ({}, [])
+    def test_one_whose_work_is_settled_is_done_with(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.wake_up("session", uuid4(), sweep_harness.desk.clock.now)
+        assert (sweep_harness.desk.turns.sent, sweep_harness.wakeups.sent) == ({}, [])
 
-    def test_one_whose_work_was_put_off_comes_when_that_is_due(self, floor: SweepHarness) -> None:
-        work, later = uuid4(), floor.desk.clock.now + timedelta(hours=1)
-        floor.desk.database.run(floor.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", work, later))
-        floor.wake_up("tool_call", work, floor.desk.clock.now)
-        assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [later]
+    def test_one_whose_work_was_put_off_comes_when_that_is_due(self, sweep_harness: SweepHarness) -> None:
+        work, later = uuid4(), sweep_harness.desk.clock.now + timedelta(hours=1)
+        sweep_harness.desk.database.run(
+            sweep_harness.desk.tenant_id, lambda tx: work_due.schedule(tx, "tool_call", work, later)
+        )
+        sweep_harness.wake_up("tool_call", work, sweep_harness.desk.clock.now)
+        assert [DueWork.from_json(body).due_at for body, _ in sweep_harness.wakeups.sent] == [later]
 
-    def test_one_whose_work_somebody_is_at_comes_when_they_should_be_done(self, floor: SweepHarness) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.desk.clock.now += SWEEP_DELAY + MINUTE
-        until = floor.desk.clock.now + 2 * MINUTE
-        floor.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
-        floor.wake_up("session", self.session_of(floor), floor.due_times()["session"])
-        assert [DueWork.from_json(body).due_at for body, _ in floor.wakeups.sent] == [until + MINUTE]
+    def test_one_whose_work_somebody_is_at_comes_when_they_should_be_done(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.desk.clock.now += SWEEP_DELAY + MINUTE
+        until = sweep_harness.desk.clock.now + 2 * MINUTE
+        sweep_harness.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
+        sweep_harness.wake_up("session", self.session_of(sweep_harness), sweep_harness.due_times()["session"])
+        assert [DueWork.from_json(body).due_at for body, _ in sweep_harness.wakeups.sent] == [until + MINUTE]
 
     @pytest.mark.parametrize("change", [{"kind": "other"}, {"id": "x"}, {"due_at": "soon"}, {"tenant_id": None}])
-    def test_one_that_is_none_is_refused(self, floor: SweepHarness, change: JsonObject) -> None:
-        body = DueWork(floor.desk.tenant_id, "session", uuid4(), floor.desk.clock.now).to_json()
+    def test_one_that_is_none_is_refused(self, sweep_harness: SweepHarness, change: JsonObject) -> None:
+        body = DueWork(sweep_harness.desk.tenant_id, "session", uuid4(), sweep_harness.desk.clock.now).to_json()
         with pytest.raises(MalformedPayload):
-            handle_wakeup(floor.make_dependencies(), {**body, **change})
+            handle_wakeup(sweep_harness.make_dependencies(), {**body, **change})
 
-    def session_of(self, floor: SweepHarness) -> UUID:
-        ((session,),) = floor.desk.query("SELECT session_id FROM messages LIMIT 1")
+    def session_of(self, sweep_harness: SweepHarness) -> UUID:
+        ((session,),) = sweep_harness.desk.query("SELECT session_id FROM messages LIMIT 1")
         assert isinstance(session, UUID)
         return session
 
@@ -385,54 +396,58 @@ class TestWakeUps:
 class TestPrompts:
     """What is kept of prompts goes by the month, a bounded number at a time."""
 
-    def kept_months(self, floor: SweepHarness) -> tuple[int, int]:
-        ((ledgers, words),) = floor.desk.query(
+    def kept_months(self, sweep_harness: SweepHarness) -> tuple[int, int]:
+        ((ledgers, words),) = sweep_harness.desk.query(
             "SELECT (SELECT count(*) FROM ledgers), (SELECT count(*) FROM ledger_texts)"
         )
         return int(str(ledgers)), int(str(words))
 
-    def sweep_months(self, floor: SweepHarness) -> list[datetime]:
-        every = floor.desk.database.run(None, lambda tx: work_due.list_overdue(tx, floor.desk.clock() + 99 * DAY, 99))
+    def sweep_months(self, sweep_harness: SweepHarness) -> list[datetime]:
+        every = sweep_harness.desk.database.run(
+            None, lambda tx: work_due.list_overdue(tx, sweep_harness.desk.clock() + 99 * DAY, 99)
+        )
         return [one.due_at for one in every if one.kind == "prompt_retention"]
 
-    def test_a_month_goes_when_its_last_day_is_old_enough(self, floor: SweepHarness) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.answer()
-        (april,) = self.sweep_months(floor)
+    def test_a_month_goes_when_its_last_day_is_old_enough(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.answer()
+        (april,) = self.sweep_months(sweep_harness)
         assert april.day == 1
-        kept = self.kept_months(floor)
+        kept = self.kept_months(sweep_harness)
         assert kept[0] == 1
-        floor.desk.clock.now = april
-        floor.sweep(MINUTE)
-        assert self.kept_months(floor) == kept
-        assert self.sweep_months(floor) == [april + 30 * DAY]
-        floor.desk.clock.now = april + 30 * DAY
-        floor.sweep(MINUTE)
-        assert self.kept_months(floor) == (0, 0)
-        assert self.sweep_months(floor) == []
+        sweep_harness.desk.clock.now = april
+        sweep_harness.sweep(MINUTE)
+        assert self.kept_months(sweep_harness) == kept
+        assert self.sweep_months(sweep_harness) == [april + 30 * DAY]
+        sweep_harness.desk.clock.now = april + 30 * DAY
+        sweep_harness.sweep(MINUTE)
+        assert self.kept_months(sweep_harness) == (0, 0)
+        assert self.sweep_months(sweep_harness) == []
 
-    def test_the_newer_months_stay_and_the_next_is_looked_at_in_its_time(self, floor: SweepHarness) -> None:
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.answer()
-        (april,) = self.sweep_months(floor)
-        floor.desk.clock.now = april + 10 * DAY
-        floor.desk.send_whatsapp("And now?", "m2")
-        floor.answer()
-        assert self.kept_months(floor)[0] == 2
-        floor.desk.clock.now = april + 30 * DAY
-        floor.sweep(MINUTE)
-        assert self.kept_months(floor)[0] == 1
-        assert self.sweep_months(floor) == [april + 60 * DAY]
+    def test_the_newer_months_stay_and_the_next_is_looked_at_in_its_time(self, sweep_harness: SweepHarness) -> None:
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.answer()
+        (april,) = self.sweep_months(sweep_harness)
+        sweep_harness.desk.clock.now = april + 10 * DAY
+        sweep_harness.desk.send_whatsapp("And now?", "m2")
+        sweep_harness.answer()
+        assert self.kept_months(sweep_harness)[0] == 2
+        sweep_harness.desk.clock.now = april + 30 * DAY
+        sweep_harness.sweep(MINUTE)
+        assert self.kept_months(sweep_harness)[0] == 1
+        assert self.sweep_months(sweep_harness) == [april + 60 * DAY]
 
-    def test_many_go_a_bounded_number_at_a_time(self, floor: SweepHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_many_go_a_bounded_number_at_a_time(
+        self, sweep_harness: SweepHarness, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(retention, "_BATCH_SIZE", 2)
         monkeypatch.setattr(retention, "_BATCHES_PER_RUN", 2)
-        floor.desk.send_whatsapp("How wide is the crack?")
-        floor.answer()
-        (april,) = self.sweep_months(floor)
-        floor.desk.clock.now = april + 30 * DAY
-        before = sum(self.kept_months(floor))
-        floor.sweep(MINUTE)
-        assert before - 8 <= sum(self.kept_months(floor)) < before
-        (again,) = self.sweep_months(floor)
-        assert again - floor.desk.clock.now <= SWEEP_DELAY
+        sweep_harness.desk.send_whatsapp("How wide is the crack?")
+        sweep_harness.answer()
+        (april,) = self.sweep_months(sweep_harness)
+        sweep_harness.desk.clock.now = april + 30 * DAY
+        before = sum(self.kept_months(sweep_harness))
+        sweep_harness.sweep(MINUTE)
+        assert before - 8 <= sum(self.kept_months(sweep_harness)) < before
+        (again,) = self.sweep_months(sweep_harness)
+        assert again - sweep_harness.desk.clock.now <= SWEEP_DELAY

@@ -40,8 +40,8 @@ def extraction_answer(*facts: JsonObject, episodes: Sequence[tuple[str, Sequence
 class ExtractionConversation(WebConversation):
     """A visitor's, with what is known of them."""
 
-    def __init__(self, desk: ConversationHarness) -> None:
-        super().__init__(desk)
+    def __init__(self, conversation: ConversationHarness) -> None:
+        super().__init__(conversation)
         self.reader = ScriptedModel()
 
     @property

@@ -20,9 +20,9 @@ from tests.conversation_harness import ConversationHarness, ScriptedModel, text_
 class LongConversation:
     """The conversation; `summariser` is the model that writes of it."""
 
-    def __init__(self, desk: ConversationHarness) -> None:
-        self.desk, self.visitor = desk, desk.create_visitor()
-        self.session = desk.find_session(self.visitor)
+    def __init__(self, conversation: ConversationHarness) -> None:
+        self.desk, self.visitor = conversation, conversation.create_visitor()
+        self.session = conversation.find_session(self.visitor)
         self.summariser = ScriptedModel()
 
     def ask(self, text: str, *script: Sequence[JsonObject], pause: float = 30) -> str:
@@ -75,15 +75,15 @@ class LongConversation:
         return first
 
 
-def make_memory_dependencies(desk: ConversationHarness, models: Mapping[str, Model]) -> MemoryDependencies:
+def make_memory_dependencies(conversation: ConversationHarness, models: Mapping[str, Model]) -> MemoryDependencies:
     """What the work of memory runs with."""
     return MemoryDependencies(
-        desk.database,
+        conversation.database,
         lambda: models,
         Decimal(20),
-        desk.memory,
-        desk.embedding,
-        desk.clock,
+        conversation.memory,
+        conversation.embedding,
+        conversation.clock,
         uuid7,
         lambda _: None,
         lambda low, _: low,

@@ -16,12 +16,18 @@ _HOLDERS = {
 
 
 def add_fact(
-    desk: ConversationHarness, session: UUID, key: str, value: str, *, scope: str = "user", confidence: float = 0.9
+    conversation: ConversationHarness,
+    session: UUID,
+    key: str,
+    value: str,
+    *,
+    scope: str = "user",
+    confidence: float = 0.9,
 ) -> UUID:
     """A fact of the session's user with its binding, or of the binding's persona or team."""
-    made = uuid7(desk.clock())
+    made = uuid7(conversation.clock())
     holder = {"user": "s.user_id, s.binding_id", "human": "b.human_id", "team": "b.team_id"}[scope]
-    desk.query(
+    conversation.query(
         f"INSERT INTO facts (tenant_id, id, scope, {_HOLDERS[scope]}, key, value, confidence, origin, valid_from,"
         f" last_confirmed_at, created_at) SELECT s.tenant_id, '{made}', '{scope}', {holder}, '{key}', '{value}', {confidence},"
         f" 'stated', s.created_at, s.created_at, s.created_at FROM sessions s JOIN bindings b ON b.id = s.binding_id"
@@ -31,23 +37,23 @@ def add_fact(
 
 
 def add_episode(
-    desk: ConversationHarness, session: UUID, text: str, messages: Sequence[UUID] = (), level: int = 0
+    conversation: ConversationHarness, session: UUID, text: str, messages: Sequence[UUID] = (), level: int = 0
 ) -> UUID:
     """What came of a session, with its searchable row and that row's vector."""
-    made, row = uuid7(desk.clock()), uuid7(desk.clock())
+    made, row = uuid7(conversation.clock()), uuid7(conversation.clock())
     named = ", ".join(f"'{one}'::uuid" for one in messages)
     (vector,) = WordEmbedder().embed([text])
-    desk.query(
+    conversation.query(
         "INSERT INTO context_rows (tenant_id, id, kind, title, content, content_hash, classification, session_id,"
         " created_at)"
         f" SELECT tenant_id, '{row}', 'episode', 'Earlier', '{text}', '', {level}, id, created_at"
         f" FROM sessions WHERE id = '{session}' RETURNING id"
     )
-    desk.query(
+    conversation.query(
         "INSERT INTO embeddings (tenant_id, row_id, space, vector)"
-        f" VALUES (current_tenant(), '{row}', '{embedding_space(desk)}', '{vector}') RETURNING row_id"
+        f" VALUES (current_tenant(), '{row}', '{embedding_space(conversation)}', '{vector}') RETURNING row_id"
     )
-    desk.query(
+    conversation.query(
         "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, message_ids,"
         f" row_id, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', created_at, created_at,"
         f" ARRAY[{named}]::uuid[], '{row}', created_at FROM sessions WHERE id = '{session}' RETURNING id"
@@ -55,17 +61,19 @@ def add_episode(
     return made
 
 
-def embedding_space(desk: ConversationHarness) -> str:
+def embedding_space(conversation: ConversationHarness) -> str:
     """The space that the tenant's vectors are in."""
-    ((found,),) = desk.query("SELECT space FROM embeddings LIMIT 1")
+    ((found,),) = conversation.query("SELECT space FROM embeddings LIMIT 1")
     return str(found)
 
 
-def add_session(desk: ConversationHarness, session: UUID, visibility: str = "private", binding: str = "") -> UUID:
+def add_session(
+    conversation: ConversationHarness, session: UUID, visibility: str = "private", binding: str = ""
+) -> UUID:
     """A further session of the same user, with the same binding unless another is named by its slug."""
-    made = uuid7(desk.clock())
+    made = uuid7(conversation.clock())
     of = f"(SELECT id FROM bindings WHERE slug = '{binding}')" if binding else "binding_id"
-    desk.query(
+    conversation.query(
         "INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, visibility, created_at, last_active_at)"
         f" SELECT tenant_id, '{made}', user_id, {of}, channel, '{visibility}', now(), now() FROM sessions"
         f" WHERE id = '{session}' RETURNING id"
@@ -73,15 +81,15 @@ def add_session(desk: ConversationHarness, session: UUID, visibility: str = "pri
     return made
 
 
-def find_visitor(desk: ConversationHarness) -> tuple[Principal, UUID]:
+def find_visitor(conversation: ConversationHarness) -> tuple[Principal, UUID]:
     """A visitor on the web and their session."""
-    visitor = desk.create_visitor()
-    return visitor, desk.find_session(visitor)
+    visitor = conversation.create_visitor()
+    return visitor, conversation.find_session(visitor)
 
 
-def count_embedder_calls(desk: ConversationHarness) -> "CountingEmbedder":
+def count_embedder_calls(conversation: ConversationHarness) -> "CountingEmbedder":
     """The desk's embedder, which counts from now on."""
-    desk.embedder = counting = CountingEmbedder(desk.database)
+    conversation.embedder = counting = CountingEmbedder(conversation.database)
     return counting
 
 

@@ -15,14 +15,14 @@ from tests.conversation_harness import ConversationHarness, text_answer
 from tests.integration.web_conversation import WebConversation
 
 
-def make_memory_dependencies(desk: ConversationHarness) -> MemoryDependencies:
+def make_memory_dependencies(conversation: ConversationHarness) -> MemoryDependencies:
     return MemoryDependencies(
-        database=desk.database,
-        models=lambda: {"anthropic": desk.model},
+        database=conversation.database,
+        models=lambda: {"anthropic": conversation.model},
         default_cap=Decimal(20),
-        memory_queue=desk.memory,
-        embedder_queue=desk.embedding,
-        clock=desk.clock,
+        memory_queue=conversation.memory,
+        embedder_queue=conversation.embedding,
+        clock=conversation.clock,
         new_id=uuid7,
         sleep=lambda _: None,
         jitter=lambda low, _: low,
@@ -32,8 +32,8 @@ def make_memory_dependencies(desk: ConversationHarness) -> MemoryDependencies:
 class SilentConversation(WebConversation):
     """A visitor's conversation of some turns."""
 
-    def __init__(self, desk: ConversationHarness, turns: int = 0) -> None:
-        super().__init__(desk)
+    def __init__(self, conversation: ConversationHarness, turns: int = 0) -> None:
+        super().__init__(conversation)
         for number in range(turns):
             self.say(f"Line {number} of the talk.")
 

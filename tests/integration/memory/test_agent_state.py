@@ -22,9 +22,9 @@ RISK: JsonObject = {"severity": "high", "state": "open", "owner": "Joanna Pryce"
 class NotesConversation:
     """A visitor's conversation with the site desk, and its notes."""
 
-    def __init__(self, desk: ConversationHarness) -> None:
-        self.desk = desk
-        self.visitor, self.session = find_visitor(desk)
+    def __init__(self, conversation: ConversationHarness) -> None:
+        self.desk = conversation
+        self.visitor, self.session = find_visitor(conversation)
 
     def ask(self, text: str, *script: Any) -> str:
         """The notes as the turn's first prompt tells them."""
@@ -67,144 +67,163 @@ def creates(name: str) -> list[JsonObject]:
 
 
 @pytest.fixture
-def talk(desk: ConversationHarness) -> NotesConversation:
-    return NotesConversation(desk)
+def web_conversation(conversation: ConversationHarness) -> NotesConversation:
+    return NotesConversation(conversation)
 
 
-def test_a_record_that_a_tool_made_is_noted_with_the_turn_and_told_in_the_next(talk: NotesConversation) -> None:
+def test_a_record_that_a_tool_made_is_noted_with_the_turn_and_told_in_the_next(
+    web_conversation: NotesConversation,
+) -> None:
     assert (
-        talk.ask("Note the water in the cellar as a risk.", creates("Water in the cellar"), text_answer("Done.")) == ""
+        web_conversation.ask(
+            "Note the water in the cellar as a risk.", creates("Water in the cellar"), text_answer("Done.")
+        )
+        == ""
     )
-    assert "- records: risk/" in talk.ask("And now?")
-    assert "Water in the cellar" in canonical_json(talk.agent_state())
+    assert "- records: risk/" in web_conversation.ask("And now?")
+    assert "Water in the cellar" in canonical_json(web_conversation.agent_state())
 
 
-def test_a_turn_that_changed_nothing_makes_no_notes(talk: NotesConversation) -> None:
-    talk.ask("How wide is the crack?", search_call("crack"), text_answer("0.35 mm."))
-    assert talk.desk.query("SELECT 1 FROM agent_states") == []
+def test_a_turn_that_changed_nothing_makes_no_notes(web_conversation: NotesConversation) -> None:
+    web_conversation.ask("How wide is the crack?", search_call("crack"), text_answer("0.35 mm."))
+    assert web_conversation.desk.query("SELECT 1 FROM agent_states") == []
 
 
-def test_what_was_done_is_noted_also_where_the_turn_ends_without_an_answer(talk: NotesConversation) -> None:
-    talk.desk.query("UPDATE agents SET max_tool_iterations = 1 RETURNING id")
-    talk.ask("Note the water.", creates("Water in the cellar"), creates("More of it"), text_answer("Done."))
-    assert "Water in the cellar" in canonical_json(talk.agent_state())
+def test_what_was_done_is_noted_also_where_the_turn_ends_without_an_answer(web_conversation: NotesConversation) -> None:
+    web_conversation.desk.query("UPDATE agents SET max_tool_iterations = 1 RETURNING id")
+    web_conversation.ask("Note the water.", creates("Water in the cellar"), creates("More of it"), text_answer("Done."))
+    assert "Water in the cellar" in canonical_json(web_conversation.agent_state())
 
 
-def test_an_open_item_that_became_a_record_is_settled(talk: NotesConversation) -> None:
-    talk.ask("We should watch the water in the cellar.")
-    talk.apply_summary_updates(adds("Water in the cellar"), {})
-    assert "- open task i1: Water in the cellar" in talk.ask("What is open?")
-    talk.ask("Make a risk of it.", creates("Water in the cellar"), text_answer("Done."))
-    told = talk.ask("What is open?")
+def test_an_open_item_that_became_a_record_is_settled(web_conversation: NotesConversation) -> None:
+    web_conversation.ask("We should watch the water in the cellar.")
+    web_conversation.apply_summary_updates(adds("Water in the cellar"), {})
+    assert "- open task i1: Water in the cellar" in web_conversation.ask("What is open?")
+    web_conversation.ask("Make a risk of it.", creates("Water in the cellar"), text_answer("Done."))
+    told = web_conversation.ask("What is open?")
     assert "- done task i1: Water in the cellar -> risk/" in told
 
 
-def test_a_summariser_names_only_records_that_the_user_may_see(talk: NotesConversation) -> None:
-    ((seen, hidden),) = talk.desk.query(
+def test_a_summariser_names_only_records_that_the_user_may_see(web_conversation: NotesConversation) -> None:
+    ((seen, hidden),) = web_conversation.desk.query(
         "SELECT t.key || '/' || e.key, t.key || '/nowhere' FROM entities e JOIN entity_types t ON t.id = e.type_id"
         " WHERE e.classification = 0 AND e.deleted_at IS NULL ORDER BY e.key LIMIT 1"
     )
     entities: list[Json] = [{"id": str(seen), "kind": "x"}, {"id": str(hidden), "kind": "x"}]
-    applied = talk.apply_summary_updates([], {"current_understanding": {"entities": entities}})
+    applied = web_conversation.apply_summary_updates([], {"current_understanding": {"entities": entities}})
     assert (applied.applied_count, [one.reason for one in applied.rejected]) == (1, ["unknown_record"])
-    assert f"- records: {seen}" in talk.ask("And now?")
-    talk.desk.query(f"UPDATE entities SET classification = 3 WHERE key = '{str(seen).partition('/')[2]}' RETURNING 1")
-    assert talk.ask("And now?") == ""
-    assert talk.agent_state() == {}
-    applied = talk.apply_summary_updates(
+    assert f"- records: {seen}" in web_conversation.ask("And now?")
+    web_conversation.desk.query(
+        f"UPDATE entities SET classification = 3 WHERE key = '{str(seen).partition('/')[2]}' RETURNING 1"
+    )
+    assert web_conversation.ask("And now?") == ""
+    assert web_conversation.agent_state() == {}
+    applied = web_conversation.apply_summary_updates(
         [], {"current_understanding": {"entities": [{"id": str(hidden), "kind": "x"}]}}
     )
     assert applied.applied_count == 0
 
 
-def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(talk: NotesConversation) -> None:
-    talk.ask("What about the crack?")
-    talk.ask("And lunch?")
-    ((document,),) = talk.desk.query("SELECT id FROM documents WHERE classification = 0 LIMIT 1")
-    talk.apply_summary_updates(adds("Order lunch"), {})
-    talk.apply_summary_updates(adds("Watch the crack of 0.35 mm"), {}, drawn_from=f"'documents/{document}'")
-    assert "0.35 mm" in talk.ask("What is open?")
-    talk.desk.query(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
-    told = talk.ask("What is open?")
+def test_a_note_on_what_was_drawn_from_something_closed_is_told_no_more(web_conversation: NotesConversation) -> None:
+    web_conversation.ask("What about the crack?")
+    web_conversation.ask("And lunch?")
+    ((document,),) = web_conversation.desk.query("SELECT id FROM documents WHERE classification = 0 LIMIT 1")
+    web_conversation.apply_summary_updates(adds("Order lunch"), {})
+    web_conversation.apply_summary_updates(adds("Watch the crack of 0.35 mm"), {}, drawn_from=f"'documents/{document}'")
+    assert "0.35 mm" in web_conversation.ask("What is open?")
+    web_conversation.desk.query(f"UPDATE documents SET classification = 3 WHERE id = '{document}' RETURNING 1")
+    told = web_conversation.ask("What is open?")
     assert "0.35 mm" not in told
     assert "Order lunch" in told
-    assert "0.35 mm" not in canonical_json(talk.agent_state())
-    talk.desk.query("DELETE FROM summaries RETURNING 1")
-    assert talk.ask("What is open?") == "", "what they came with was forgotten"
+    assert "0.35 mm" not in canonical_json(web_conversation.agent_state())
+    web_conversation.desk.query("DELETE FROM summaries RETURNING 1")
+    assert web_conversation.ask("What is open?") == "", "what they came with was forgotten"
 
 
-def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(talk: NotesConversation) -> None:
+def test_a_turn_and_a_summary_that_end_together_lose_none_of_each_others_notes(
+    web_conversation: NotesConversation,
+) -> None:
     """The turn's end holds the row: what a summariser says comes after it, on top."""
 
     def meanwhile() -> None:
-        talk.apply_summary_updates(adds("Order lunch"), {})
+        web_conversation.apply_summary_updates(adds("Order lunch"), {})
 
-    talk.desk.model.before_completion = meanwhile
-    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
-    kept = canonical_json(talk.agent_state())
+    web_conversation.desk.model.before_completion = meanwhile
+    web_conversation.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
+    kept = canonical_json(web_conversation.agent_state())
     assert "Order lunch" in kept
     assert "Water in the cellar" in kept
 
 
-def test_what_a_summariser_says_of_another_sessions_notes_never_reaches_them(desk: ConversationHarness) -> None:
-    one, other = NotesConversation(desk), NotesConversation(desk)
+def test_what_a_summariser_says_of_another_sessions_notes_never_reaches_them(conversation: ConversationHarness) -> None:
+    one, other = NotesConversation(conversation), NotesConversation(conversation)
     one.ask("Good morning.")
     one.apply_summary_updates(adds("Order lunch"), {})
     assert other.ask("What is open?") == ""
     assert one.ask("What is open?")
 
 
-def test_a_turn_that_ends_twice_notes_once(talk: NotesConversation) -> None:
-    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
-    before = talk.desk.query("SELECT state, version FROM agent_states")
-    talk.desk.run_turn()  # the wake is delivered again
-    assert talk.desk.query("SELECT state, version FROM agent_states") == before
+def test_a_turn_that_ends_twice_notes_once(web_conversation: NotesConversation) -> None:
+    web_conversation.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
+    before = web_conversation.desk.query("SELECT state, version FROM agent_states")
+    web_conversation.desk.run_turn()  # the wake is delivered again
+    assert web_conversation.desk.query("SELECT state, version FROM agent_states") == before
 
 
-def test_notes_are_not_shown_to_a_principal_of_another_tenant(talk: NotesConversation) -> None:
-    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
+def test_notes_are_not_shown_to_a_principal_of_another_tenant(web_conversation: NotesConversation) -> None:
+    web_conversation.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
     stranger = Principal(UUID(int=9), "system", clearance=3)
-    with talk.desk.database.transaction(stranger) as tx:
-        assert recall.read_agent_state(tx, talk.session, talk.desk.clock()) == {}
+    with web_conversation.desk.database.transaction(stranger) as tx:
+        assert recall.read_agent_state(tx, web_conversation.session, web_conversation.desk.clock()) == {}
 
 
 def test_what_is_only_open_assumed_or_possible_becomes_no_record_and_the_agent_is_told_so(
-    talk: NotesConversation,
+    web_conversation: NotesConversation,
 ) -> None:
     """A record is made by the agent's own call alone; whatever a summariser says of the notes makes none and settles no
     item as one."""
-    talk.ask("Perhaps we should pump the cellar. I am thinking aloud.")
-    before = talk.desk.query("SELECT count(*) FROM entities")
+    web_conversation.ask("Perhaps we should pump the cellar. I am thinking aloud.")
+    before = web_conversation.desk.query("SELECT count(*) FROM entities")
     hypotheses: list[Json] = [{"id": "h1", "hypothesis": "The pump is too small"}]
     assumptions: list[Json] = [{"id": "a1", "hypothesis": "The cellar is wet", "confidence": 0.9}]
-    talk.apply_summary_updates(
+    web_conversation.apply_summary_updates(
         adds("Pump the cellar", promoted="task/pump", status="active"),
         {"assumptions": assumptions, "tentative_hypotheses": hypotheses},
     )
-    told = talk.ask("What is open?")
+    told = web_conversation.ask("What is open?")
     assert "becomes a record unless the user plainly wants that" in told
     for line in ("- open task i1: Pump the cellar", "- assumed a1", "- possible h1"):
         assert line in told
-    assert talk.desk.query("SELECT count(*) FROM entities") == before
+    assert web_conversation.desk.query("SELECT count(*) FROM entities") == before
 
 
-def test_nothing_is_held_in_mind_of_what_was_put_away(talk: NotesConversation) -> None:
-    talk.ask("We should watch the water.")
-    talk.apply_summary_updates(adds("Water in the cellar"), {})
-    with talk.desk.database.transaction(talk.visitor) as tx:
-        session_update.update_session(talk.visitor, tx, talk.session, SessionUpdate(archived=True), talk.desk.clock())
-    assert talk.apply_summary_updates(adds("Water in the attic"), {}).applied_count == 0
-    assert talk.agent_state() == {}
-    assert talk.ask("What is open?") == ""
+def test_nothing_is_held_in_mind_of_what_was_put_away(web_conversation: NotesConversation) -> None:
+    web_conversation.ask("We should watch the water.")
+    web_conversation.apply_summary_updates(adds("Water in the cellar"), {})
+    with web_conversation.desk.database.transaction(web_conversation.visitor) as tx:
+        session_update.update_session(
+            web_conversation.visitor,
+            tx,
+            web_conversation.session,
+            SessionUpdate(archived=True),
+            web_conversation.desk.clock(),
+        )
+    assert web_conversation.apply_summary_updates(adds("Water in the attic"), {}).applied_count == 0
+    assert web_conversation.agent_state() == {}
+    assert web_conversation.ask("What is open?") == ""
 
 
-def test_a_session_that_is_put_away_under_a_turn_keeps_none_of_its_notes(talk: NotesConversation) -> None:
+def test_a_session_that_is_put_away_under_a_turn_keeps_none_of_its_notes(web_conversation: NotesConversation) -> None:
     def meanwhile() -> None:
-        with talk.desk.database.transaction(talk.visitor) as tx:
+        with web_conversation.desk.database.transaction(web_conversation.visitor) as tx:
             session_update.update_session(
-                talk.visitor, tx, talk.session, SessionUpdate(archived=True), talk.desk.clock()
+                web_conversation.visitor,
+                tx,
+                web_conversation.session,
+                SessionUpdate(archived=True),
+                web_conversation.desk.clock(),
             )
 
-    talk.desk.model.before_completion = meanwhile
-    talk.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
-    assert talk.desk.query("SELECT state FROM agent_states") == []
+    web_conversation.desk.model.before_completion = meanwhile
+    web_conversation.ask("Note the water.", creates("Water in the cellar"), text_answer("Done."))
+    assert web_conversation.desk.query("SELECT state FROM agent_states") == []

@@ -15,10 +15,14 @@ WORKERS, EACH = 4, 12
 CITIES = ("Pune", "Goa", "Delhi", "Chennai")
 
 
-def test_one_live_row_a_key_whoever_writes(desk: ConversationHarness, open_database: Callable[[], Database]) -> None:
-    talk = WebConversation(desk)
-    ((user_id, binding_id),) = desk.query(f"SELECT user_id, binding_id FROM sessions WHERE id = '{talk.session}'")
-    scope, start = MemoryScope(user_id, binding_id), desk.clock()  # type: ignore[arg-type]
+def test_one_live_row_a_key_whoever_writes(
+    conversation: ConversationHarness, open_database: Callable[[], Database]
+) -> None:
+    talk = WebConversation(conversation)
+    ((user_id, binding_id),) = conversation.query(
+        f"SELECT user_id, binding_id FROM sessions WHERE id = '{talk.session}'"
+    )
+    scope, start = MemoryScope(user_id, binding_id), conversation.clock()  # type: ignore[arg-type]
     problems: list[BaseException] = []
     ready = threading.Barrier(WORKERS)
 
@@ -34,7 +38,7 @@ def test_one_live_row_a_key_whoever_writes(desk: ConversationHarness, open_datab
                 ]
                 ids = fact_merge.allocate_ids(said, (), uuid7, at)
                 database.run(
-                    desk.tenant_id,
+                    conversation.tenant_id,
                     lambda tx, said=said, ids=ids, at=at: fact_merge.merge_candidates(
                         tx, scope, talk.session, None, said, (), ids, at
                     ),  # type: ignore[misc]
@@ -48,8 +52,8 @@ def test_one_live_row_a_key_whoever_writes(desk: ConversationHarness, open_datab
     for one in threads:
         one.join(60)
     assert problems == []
-    live = desk.query("SELECT key, value FROM facts WHERE valid_until IS NULL ORDER BY key")
+    live = conversation.query("SELECT key, value FROM facts WHERE valid_until IS NULL ORDER BY key")
     last = CITIES[(EACH - 1 + WORKERS - 1) % 4]
     assert live == [("city", last), ("home_town", last)]
-    assert desk.query("SELECT count(*) FROM fact_decisions") == [(WORKERS * EACH * 2,)]
-    assert desk.query("SELECT count(*) FROM facts WHERE valid_until < valid_from") == [(0,)]
+    assert conversation.query("SELECT count(*) FROM fact_decisions") == [(WORKERS * EACH * 2,)]
+    assert conversation.query("SELECT count(*) FROM facts WHERE valid_until < valid_from") == [(0,)]

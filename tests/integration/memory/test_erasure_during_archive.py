@@ -14,9 +14,9 @@ from parlour.infra.postgres import Database
 from tests.inbound_media import FakeMediaBucket
 from tests.integration.erasure.erasure_fixture import ErasureFixture, ErasureHarness
 from tests.integration.memory.silent_conversation import SilentConversation
-from tests.integration.memory.test_archived_text import aviary, grow_old, here, lying, of, run
+from tests.integration.memory.test_archived_text import erasure_fixture, grow_old, here, lying, of, run
 
-__all__ = ["aviary"]
+__all__ = ["erasure_fixture"]
 
 type Open = Callable[[], Database]
 
@@ -58,14 +58,14 @@ class ErasureDuringWrite(FakeMediaBucket):
 
 @pytest.mark.parametrize("kind", ["user", "message"])
 def test_what_is_forgotten_while_it_is_moved_lies_nowhere(
-    aviary: ErasureFixture, open_database: Open, kind: ErasableKind
+    erasure_fixture: ErasureFixture, open_database: Open, kind: ErasableKind
 ) -> None:
-    talk = SilentConversation(aviary.desk, 4)
-    grow_old(aviary)
-    bucket = ErasureDuringWrite(aviary.room, open_database)
-    bucket.asked(kind, talk.user if kind == "user" else of(aviary.desk, "Line 0 of the talk."))
-    run(aviary, bucket)
+    talk = SilentConversation(erasure_fixture.desk, 4)
+    grow_old(erasure_fixture)
+    bucket = ErasureDuringWrite(erasure_fixture.room, open_database)
+    bucket.asked(kind, talk.user if kind == "user" else of(erasure_fixture.desk, "Line 0 of the talk."))
+    run(erasure_fixture, bucket)
     bucket.wait()
     assert "Line 0 of the talk." not in lying(bucket)
     assert ("Line 2 of the talk." in lying(bucket)) == (kind == "message")
-    assert "Line 0 of the talk." not in here(aviary.desk)
+    assert "Line 0 of the talk." not in here(erasure_fixture.desk)

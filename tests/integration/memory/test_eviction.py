@@ -5,24 +5,24 @@ from tests.conversation_harness import ConversationHarness
 from tests.integration.memory.extraction_harness import ExtractionConversation
 
 
-def told(talk: ExtractionConversation, count: int, prefix: str = "k", **columns: str) -> None:
+def told(web_conversation: ExtractionConversation, count: int, prefix: str = "k", **columns: str) -> None:
     """So many facts as one day would leave them, put there by hand."""
     names, values = "".join(f", {name}" for name in columns), "".join(f", {value}" for value in columns.values())
-    talk.desk.query(
+    web_conversation.desk.query(
         "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,"
         f" last_confirmed_at, created_at{names}) SELECT s.tenant_id, gen_random_uuid(), 'user', s.user_id, s.binding_id,"
         f" 'preference.{prefix}' || n, 'it is ' || n, 0.9, 'stated', s.created_at, s.created_at - interval '1 hour'"
         f" + n * interval '1 second', s.created_at{values} FROM sessions s, generate_series(1, {count}) n"
-        f" WHERE s.id = '{talk.session}' RETURNING 1"
+        f" WHERE s.id = '{web_conversation.session}' RETURNING 1"
     )
 
 
-def crowded(talk: ExtractionConversation) -> list[tuple[object, ...]]:
-    return talk.desk.query("SELECT key FROM facts WHERE end_reason = 'evicted' ORDER BY last_confirmed_at")
+def crowded(web_conversation: ExtractionConversation) -> list[tuple[object, ...]]:
+    return web_conversation.desk.query("SELECT key FROM facts WHERE end_reason = 'evicted' ORDER BY last_confirmed_at")
 
 
-def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_who_tells_too_much_loses_what_was_of_the_least_use(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     told(talk, MAX_LIVE_FACTS - 3, recalled="9", used="n % 3")
     told(talk, 2, "new")
     talk.say("My name is Meera.")
@@ -33,22 +33,22 @@ def test_who_tells_too_much_loses_what_was_of_the_least_use(desk: ConversationHa
     assert ("preference.k3", "evicted") in talk.decisions("stated")
 
 
-def test_what_the_vocabulary_has_a_key_for_and_what_was_put_right_stays(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_what_the_vocabulary_has_a_key_for_and_what_was_put_right_stays(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     talk.say("My name is Meera. I'm on the Gold plan.")
-    desk.query(
+    conversation.query(
         "UPDATE facts SET recall_count = 50, last_confirmed_at = last_confirmed_at - interval '1 year' RETURNING 1"
     )
     told(talk, 1, "right", recalled="60")
-    desk.query("UPDATE facts SET origin = 'edited' WHERE key = 'preference.right1' RETURNING 1")
+    conversation.query("UPDATE facts SET origin = 'edited' WHERE key = 'preference.right1' RETURNING 1")
     told(talk, MAX_LIVE_FACTS - 3, recalled="5")
     talk.say("Please reply in Hindi.")
     assert crowded(talk) == [("preference.k1",)]
 
 
-def test_more_than_are_added_go_until_there_is_room(desk: ConversationHarness) -> None:
+def test_more_than_are_added_go_until_there_is_room(conversation: ConversationHarness) -> None:
     """Two users who turned out to be one may know twice as much."""
-    talk = ExtractionConversation(desk)
+    talk = ExtractionConversation(conversation)
     told(talk, MAX_LIVE_FACTS + 10)
     talk.say("Please reply in Hindi.")
     assert len(talk.facts()) == MAX_LIVE_FACTS + 9
@@ -56,16 +56,16 @@ def test_more_than_are_added_go_until_there_is_room(desk: ConversationHarness) -
     assert len(talk.facts()) <= MAX_LIVE_FACTS + 5
 
 
-def test_everything_is_forgotten_however_much_it_is(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_everything_is_forgotten_however_much_it_is(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     told(talk, 200)
     talk.say("Please forget everything you know about me.")
     assert talk.facts() == {}
 
 
-def test_what_was_known_last_is_read_key_by_key(desk: ConversationHarness) -> None:
+def test_what_was_known_last_is_read_key_by_key(conversation: ConversationHarness) -> None:
     """What was taken back is not brought back by what was said before, whatever else is known."""
-    talk = ExtractionConversation(desk)
+    talk = ExtractionConversation(conversation)
     talk.say("I'm on the Gold plan.")
     talk.say("I've switched to the Silver plan.")
     talk.say("Please forget my plan.")

@@ -58,14 +58,14 @@ PLANTS = st.lists(
 class MemoryWorld:
     """Three users, each with a session of each visibility with each of two agents."""
 
-    def __init__(self, desk: ConversationHarness) -> None:
-        self.desk = desk
+    def __init__(self, conversation: ConversationHarness) -> None:
+        self.desk = conversation
         for number in PEOPLE[:2]:
-            desk.send_whatsapp("Hello", f"m{number}", sender=f"+91980000010{number}")
-        first = [UUID(str(one)) for (one,) in desk.query("SELECT id FROM sessions ORDER BY created_at, id")]
-        first.append(find_visitor(desk)[1])
+            conversation.send_whatsapp("Hello", f"m{number}", sender=f"+91980000010{number}")
+        first = [UUID(str(one)) for (one,) in conversation.query("SELECT id FROM sessions ORDER BY created_at, id")]
+        first.append(find_visitor(conversation)[1])
         self.sessions = {
-            (person, binding, visibility): add_session(desk, first[person], visibility, binding)
+            (person, binding, visibility): add_session(conversation, first[person], visibility, binding)
             for person in PEOPLE
             for binding in BINDINGS
             for visibility in VISIBILITIES
@@ -97,8 +97,8 @@ class MemoryWorld:
 
 
 @pytest.fixture
-def world(desk: ConversationHarness) -> MemoryWorld:
-    return MemoryWorld(desk)
+def world(conversation: ConversationHarness) -> MemoryWorld:
+    return MemoryWorld(conversation)
 
 
 @given(PLANTS)

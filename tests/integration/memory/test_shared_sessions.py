@@ -8,8 +8,8 @@ from tests.integration.memory.extraction_harness import ExtractionConversation, 
 from tests.integration.memory.silent_conversation import SilentConversation
 
 
-def test_what_was_said_while_it_was_open_is_not_looked_through_later(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_what_was_said_while_it_was_open_is_not_looked_through_later(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     talk.set_visibility()
     talk.say("We do the accounts in Tally.")
     talk.set_visibility("private")
@@ -23,30 +23,30 @@ def test_what_was_said_while_it_was_open_is_not_looked_through_later(desk: Conve
     assert talk.facts() == {"about.planks": "cut the planks"}
 
 
-def test_what_waits_for_its_answer_when_it_is_closed_was_said_in_the_open(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_what_waits_for_its_answer_when_it_is_closed_was_said_in_the_open(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     talk.set_visibility()
-    desk.send_web(talk.visitor, talk.session, "Please reply in Hindi.")
+    conversation.send_web(talk.visitor, talk.session, "Please reply in Hindi.")
     talk.set_visibility("private")
-    desk.model.script = [text_answer("I see.")]
-    desk.run_turn()
+    conversation.model.script = [text_answer("I see.")]
+    conversation.run_turn()
     talk.say("My name is Meera.")
     assert talk.facts() == {"name": "Meera"}
 
 
-def test_a_turn_that_is_under_way_when_it_is_closed_was_said_in_the_open(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_a_turn_that_is_under_way_when_it_is_closed_was_said_in_the_open(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     talk.set_visibility()
-    desk.model.before_completion = lambda: talk.set_visibility("private")
+    conversation.model.before_completion = lambda: talk.set_visibility("private")
     talk.say("Please reply in Hindi.")
-    desk.model.before_completion = lambda: None
+    conversation.model.before_completion = lambda: None
     assert talk.facts() == {}
     talk.run_extraction(extraction_answer(proposed_fact("language", "Hindi", 1)))
     assert (talk.facts(), talk.reader.requests) == ({}, [])
 
 
-def test_what_is_opened_twice_stays_out_up_to_the_last_time(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_what_is_opened_twice_stays_out_up_to_the_last_time(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     talk.set_visibility("role_gated")
     talk.say("Please reply in Hindi.")
     talk.set_visibility("shared")
@@ -58,26 +58,28 @@ def test_what_is_opened_twice_stays_out_up_to_the_last_time(desk: ConversationHa
     assert talk.facts() == {"plan": "Gold"}
 
 
-def test_what_was_said_in_confidence_before_is_kept(desk: ConversationHarness) -> None:
-    talk = ExtractionConversation(desk)
+def test_what_was_said_in_confidence_before_is_kept(conversation: ConversationHarness) -> None:
+    talk = ExtractionConversation(conversation)
     talk.say("My name is Meera.")
     talk.set_visibility()
     assert talk.facts() == {"name": "Meera"}
 
 
-def test_no_turn_that_was_open_is_consolidated(desk: ConversationHarness) -> None:
-    talk = SilentConversation(desk)
+def test_no_turn_that_was_open_is_consolidated(conversation: ConversationHarness) -> None:
+    talk = SilentConversation(conversation)
     whole = SessionUpdate(visibility="shared")
-    with desk.database.transaction(talk.visitor) as tx:
-        session_update.update_session(talk.visitor, tx, talk.session, whole, desk.clock())
+    with conversation.database.transaction(talk.visitor) as tx:
+        session_update.update_session(talk.visitor, tx, talk.session, whole, conversation.clock())
     for number in range(silence_rules.MIN_TURNS + 2):
         talk.say(f"Line {number} of the talk.")
-    with desk.database.transaction(talk.visitor) as tx:
-        session_update.update_session(talk.visitor, tx, talk.session, SessionUpdate(visibility="private"), desk.clock())
+    with conversation.database.transaction(talk.visitor) as tx:
+        session_update.update_session(
+            talk.visitor, tx, talk.session, SessionUpdate(visibility="private"), conversation.clock()
+        )
     talk.say("One more.")
-    with desk.database.transaction(desk.tenant_id) as tx:
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         silence_rules.schedule_consolidation(tx, talk.session)
     assert talk.due_rows("consolidation") == []
     talk.fall_silent()
     talk.run_consolidation()
-    assert desk.model.requests == []
+    assert conversation.model.requests == []

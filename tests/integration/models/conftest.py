@@ -23,7 +23,7 @@ def protocol_server(running_protocol_server: ProtocolServer) -> ProtocolServer:
 
 
 @pytest.fixture
-def wire() -> Iterator[ScriptedHttpServer]:
+def scripted_server() -> Iterator[ScriptedHttpServer]:
     """A server that plays the bytes it is given."""
     wire = ScriptedHttpServer()
     yield wire

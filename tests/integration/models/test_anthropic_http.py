@@ -40,16 +40,16 @@ STOP = (
 )
 
 
-def model(wire: ScriptedHttpServer, first_token: float = 8.0) -> AnthropicModel:
-    return AnthropicModel(KEY, wire.url, first_token_seconds=first_token)
+def model(scripted_server: ScriptedHttpServer, first_token: float = 8.0) -> AnthropicModel:
+    return AnthropicModel(KEY, scripted_server.url, first_token_seconds=first_token)
 
 
-def test_the_request_arrives_as_it_was_made_with_its_cache_marks(wire: ScriptedHttpServer) -> None:
-    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])]
+def test_the_request_arrives_as_it_was_made_with_its_cache_marks(scripted_server: ScriptedHttpServer) -> None:
+    scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])]
 
-    list(model(wire).stream(REQUEST, seconds_left=20))
+    list(model(scripted_server).stream(REQUEST, seconds_left=20))
 
-    (sent,) = wire.requests
+    (sent,) = scripted_server.requests
     assert sent.path == "/v1/messages"
     assert sent.json() == {**REQUEST.to_json(), "stream": True}
     assert sent.body.count(b"cache_control") == 4
@@ -58,35 +58,35 @@ def test_the_request_arrives_as_it_was_made_with_its_cache_marks(wire: ScriptedH
     assert sent.headers["x-stainless-retry-count"] == "0"
 
 
-def test_the_same_request_is_the_same_bytes(wire: ScriptedHttpServer) -> None:
+def test_the_same_request_is_the_same_bytes(scripted_server: ScriptedHttpServer) -> None:
     """A prompt cache matches bytes: neither order nor escapes may change from call to call."""
-    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])] * 2
-    adapter = model(wire)
+    scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])] * 2
+    adapter = model(scripted_server)
 
     list(adapter.stream(REQUEST, seconds_left=20))
     list(adapter.stream(REQUEST, seconds_left=20))
 
-    assert wire.requests[0].body == wire.requests[1].body
+    assert scripted_server.requests[0].body == scripted_server.requests[1].body
 
 
-def test_no_tools_and_no_system_are_left_out(wire: ScriptedHttpServer) -> None:
-    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])]
+def test_no_tools_and_no_system_are_left_out(scripted_server: ScriptedHttpServer) -> None:
+    scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, STOP])]
     bare = ModelRequest("claude-sonnet-5-5", 10, (), (), ({"role": "user", "content": "hello"},))
 
-    list(model(wire).stream(bare, seconds_left=20))
+    list(model(scripted_server).stream(bare, seconds_left=20))
 
-    assert set(wire.requests[0].json()) == {"model", "max_tokens", "messages", "stream"}
+    assert set(scripted_server.requests[0].json()) == {"model", "max_tokens", "messages", "stream"}
 
 
-def test_more_marks_than_the_api_takes_are_our_mistake(wire: ScriptedHttpServer) -> None:
+def test_more_marks_than_the_api_takes_are_our_mistake(scripted_server: ScriptedHttpServer) -> None:
     marked: JsonObject = {"type": "text", "text": "x", "cache_control": MARK}
 
     with pytest.raises(ValueError, match="4 cache marks"):
-        model(wire).stream(ModelRequest("m", 10, (), (marked,) * 5, ()), seconds_left=20)
-    assert wire.requests == []
+        model(scripted_server).stream(ModelRequest("m", 10, (), (marked,) * 5, ()), seconds_left=20)
+    assert scripted_server.requests == []
 
 
-def test_cached_tokens_are_counted(wire: ScriptedHttpServer) -> None:
+def test_cached_tokens_are_counted(scripted_server: ScriptedHttpServer) -> None:
     counts = {
         "input_tokens": 7,
         "cache_read_input_tokens": 1_800,
@@ -94,32 +94,32 @@ def test_cached_tokens_are_counted(wire: ScriptedHttpServer) -> None:
         "output_tokens": 1,
     }
     start = sse_event("message_start", message={"id": "msg_1", "role": "assistant", "content": [], "usage": counts})
-    wire.scripted_replies = [ScriptedReply([start, BLOCK, HELLO, STOP])]
+    scripted_server.scripted_replies = [ScriptedReply([start, BLOCK, HELLO, STOP])]
 
-    *_, last = model(wire).stream(REQUEST, seconds_left=20)
+    *_, last = model(scripted_server).stream(REQUEST, seconds_left=20)
 
     assert last == Completion(({"type": "text", "text": "hello"},), "end_turn", TokenUsage(7, 2, 1_800, 250))
 
 
 @pytest.mark.parametrize("kind", ["overloaded_error", "api_error", "rate_limit_error"])
-def test_an_error_within_a_stream_that_passes_is_unavailable(wire: ScriptedHttpServer, kind: str) -> None:
-    wire.scripted_replies = [
+def test_an_error_within_a_stream_that_passes_is_unavailable(scripted_server: ScriptedHttpServer, kind: str) -> None:
+    scripted_server.scripted_replies = [
         ScriptedReply([START, BLOCK, HELLO, sse_event("error", error={"type": kind, "message": "hello secret"})])
     ]
-    parts = model(wire).stream(REQUEST, seconds_left=20)
+    parts = model(scripted_server).stream(REQUEST, seconds_left=20)
 
     assert next(parts) == TextDelta("hello")
     with pytest.raises(ProviderUnavailable, match=f"200 {kind}$"):
         next(parts)
 
 
-def test_an_error_within_a_stream_that_stays_is_rejected(wire: ScriptedHttpServer) -> None:
-    wire.scripted_replies = [
+def test_an_error_within_a_stream_that_stays_is_rejected(scripted_server: ScriptedHttpServer) -> None:
+    scripted_server.scripted_replies = [
         ScriptedReply([START, sse_event("error", error={"type": "invalid_request_error", "message": "hello"})])
     ]
 
     with pytest.raises(ProviderRejected, match=r"invalid_request_error$"):
-        list(model(wire).stream(REQUEST, seconds_left=20))
+        list(model(scripted_server).stream(REQUEST, seconds_left=20))
 
 
 @pytest.mark.parametrize(
@@ -132,26 +132,28 @@ def test_an_error_within_a_stream_that_stays_is_rejected(wire: ScriptedHttpServe
         [b"<html>gateway</html>"],
     ],
 )
-def test_a_stream_without_its_end_or_sense_is_unavailable(wire: ScriptedHttpServer, pieces: list[bytes]) -> None:
-    wire.scripted_replies = [ScriptedReply(pieces)]
+def test_a_stream_without_its_end_or_sense_is_unavailable(
+    scripted_server: ScriptedHttpServer, pieces: list[bytes]
+) -> None:
+    scripted_server.scripted_replies = [ScriptedReply(pieces)]
 
     with pytest.raises(ProviderUnavailable):
-        list(model(wire).stream(REQUEST, seconds_left=20))
+        list(model(scripted_server).stream(REQUEST, seconds_left=20))
 
 
-def test_pings_do_not_stand_in_for_a_first_token(wire: ScriptedHttpServer) -> None:
+def test_pings_do_not_stand_in_for_a_first_token(scripted_server: ScriptedHttpServer) -> None:
     pings: list[bytes | float] = [PING, 0.05] * 100
-    wire.scripted_replies = [ScriptedReply([START, *pings, BLOCK, HELLO, STOP])]
+    scripted_server.scripted_replies = [ScriptedReply([START, *pings, BLOCK, HELLO, STOP])]
 
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match=r"within 0\.4 s"):
-        list(model(wire, first_token=0.4).stream(REQUEST, seconds_left=20))
+        list(model(scripted_server, first_token=0.4).stream(REQUEST, seconds_left=20))
     assert time.monotonic() - began < 2
 
 
-def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: ScriptedHttpServer) -> None:
-    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 20.0, STOP])]
-    parts = model(wire).stream(REQUEST, seconds_left=3.5)
+def test_silence_after_the_first_token_ends_with_the_time_there_is(scripted_server: ScriptedHttpServer) -> None:
+    scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 20.0, STOP])]
+    parts = model(scripted_server).stream(REQUEST, seconds_left=3.5)
 
     assert next(parts) == TextDelta("hello")
     began = time.monotonic()
@@ -160,35 +162,37 @@ def test_silence_after_the_first_token_ends_with_the_time_there_is(wire: Scripte
     assert time.monotonic() - began < 2
 
 
-def test_a_pause_after_the_first_token_may_be_longer_than_the_first_token_may_take(wire: ScriptedHttpServer) -> None:
-    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 1.3, STOP])]
+def test_a_pause_after_the_first_token_may_be_longer_than_the_first_token_may_take(
+    scripted_server: ScriptedHttpServer,
+) -> None:
+    scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 1.3, STOP])]
 
-    *_, last = model(wire, first_token=1.0).stream(REQUEST, seconds_left=20)
+    *_, last = model(scripted_server, first_token=1.0).stream(REQUEST, seconds_left=20)
 
     assert isinstance(last, Completion)
 
 
-def test_nothing_is_sent_when_no_time_is_left(wire: ScriptedHttpServer) -> None:
+def test_nothing_is_sent_when_no_time_is_left(scripted_server: ScriptedHttpServer) -> None:
     with pytest.raises(ProviderUnavailable, match="no time"):
-        list(model(wire).stream(REQUEST, seconds_left=2.0))
-    assert wire.requests == []
+        list(model(scripted_server).stream(REQUEST, seconds_left=2.0))
+    assert scripted_server.requests == []
 
 
-def test_whoever_stops_listening_hangs_up(wire: ScriptedHttpServer) -> None:
+def test_whoever_stops_listening_hangs_up(scripted_server: ScriptedHttpServer) -> None:
     """A stream nobody reads is still paid for."""
     endless: list[bytes | float] = [HELLO, 0.02] * 500
-    wire.scripted_replies = [ScriptedReply([START, BLOCK, *endless])]
-    parts = model(wire).stream(REQUEST, seconds_left=20)
+    scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, *endless])]
+    parts = model(scripted_server).stream(REQUEST, seconds_left=20)
     next(parts)
 
     del parts
 
-    assert wire.client_disconnected.wait(5)
+    assert scripted_server.client_disconnected.wait(5)
 
 
-def test_many_turns_may_stream_through_one_adapter_at_once(wire: ScriptedHttpServer) -> None:
-    wire.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 0.1, STOP])] * 8
-    adapter = model(wire)
+def test_many_turns_may_stream_through_one_adapter_at_once(scripted_server: ScriptedHttpServer) -> None:
+    scripted_server.scripted_replies = [ScriptedReply([START, BLOCK, HELLO, 0.1, STOP])] * 8
+    adapter = model(scripted_server)
     done: list[Completion] = []
 
     def one() -> None:

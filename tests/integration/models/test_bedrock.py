@@ -75,8 +75,8 @@ def client(url: str, monkeypatch: pytest.MonkeyPatch) -> "BedrockRuntimeClient":
 
 
 @pytest.fixture
-def claude(wire: ScriptedHttpServer, monkeypatch: pytest.MonkeyPatch) -> BedrockModel:
-    return BedrockModel(client(wire.url, monkeypatch), first_token_seconds=1.0)
+def claude(scripted_server: ScriptedHttpServer, monkeypatch: pytest.MonkeyPatch) -> BedrockModel:
+    return BedrockModel(client(scripted_server.url, monkeypatch), first_token_seconds=1.0)
 
 
 def streamed(*pieces: bytes | float | None) -> ScriptedReply:
@@ -92,20 +92,26 @@ def ask(model: BedrockModel, request: ModelRequest = REQUEST, seconds: float = 2
     return list(model.stream(request, seconds_left=seconds))
 
 
-def test_anthropics_own_client_sends_and_reads_the_same(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+def test_anthropics_own_client_sends_and_reads_the_same(
+    scripted_server: ScriptedHttpServer, claude: BedrockModel
+) -> None:
     """An independent reading of the protocol: the SDK's client for Bedrock, at the same server."""
     usual = streamed(START, BLOCK, HELLO, CALL, STOP)
-    wire.scripted_replies = [usual, usual]
+    scripted_server.scripted_replies = [usual, usual]
     said: dict[str, Any] = REQUEST.to_json()
     sdk = AnthropicBedrock(
-        aws_region="eu-central-1", aws_access_key="AKIATEST", aws_secret_key=SECRET, base_url=wire.url, max_retries=0
+        aws_region="eu-central-1",
+        aws_access_key="AKIATEST",
+        aws_secret_key=SECRET,
+        base_url=scripted_server.url,
+        max_retries=0,
     )
     with sdk as own, own.messages.stream(**said) as events:
         expected = events.get_final_message().to_dict(mode="json")
 
     *_, got = ask(claude)
 
-    theirs, ours = wire.requests
+    theirs, ours = scripted_server.requests
     assert unquote(ours.path) == unquote(theirs.path)
     version = {"anthropic_version": "bedrock-2023-05-31"}  # Bedrock's own word; the SDK sends the newest of Anthropic's
     assert {**ours.json(), **version} == {**theirs.json(), **version}
@@ -113,11 +119,11 @@ def test_anthropics_own_client_sends_and_reads_the_same(wire: ScriptedHttpServer
     assert [*got.blocks] == expected["content"]
     assert got.stop_reason == expected["stop_reason"]
     assert got.usage.cache_write_tokens == 250
-    assert all(SECRET not in str(sent) for sent in wire.requests)
+    assert all(SECRET not in str(sent) for sent in scripted_server.requests)
 
 
-def test_a_slow_first_token_is_not_waited_for(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
-    wire.scripted_replies = [streamed(START, bedrock_chunk("ping"), 5.0, BLOCK, HELLO, STOP)]
+def test_a_slow_first_token_is_not_waited_for(scripted_server: ScriptedHttpServer, claude: BedrockModel) -> None:
+    scripted_server.scripted_replies = [streamed(START, bedrock_chunk("ping"), 5.0, BLOCK, HELLO, STOP)]
 
     began = time.monotonic()
     with pytest.raises(ProviderUnavailable, match=r"within 1\.0 s"):
@@ -125,8 +131,8 @@ def test_a_slow_first_token_is_not_waited_for(wire: ScriptedHttpServer, claude: 
     assert time.monotonic() - began < 2
 
 
-def test_text_streams_as_it_comes(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
-    wire.scripted_replies = [streamed(START, BLOCK, HELLO, 0.5, HELLO, STOP)]
+def test_text_streams_as_it_comes(scripted_server: ScriptedHttpServer, claude: BedrockModel) -> None:
+    scripted_server.scripted_replies = [streamed(START, BLOCK, HELLO, 0.5, HELLO, STOP)]
     parts = claude.stream(REQUEST, seconds_left=20)
 
     assert next(parts) == TextDelta("hello")
@@ -136,14 +142,14 @@ def test_text_streams_as_it_comes(wire: ScriptedHttpServer, claude: BedrockModel
 
 
 def test_the_request_is_the_messages_apis_with_its_marks_and_a_version(
-    wire: ScriptedHttpServer, claude: BedrockModel
+    scripted_server: ScriptedHttpServer, claude: BedrockModel
 ) -> None:
-    wire.scripted_replies = [streamed(START, BLOCK, HELLO, STOP)] * 2
+    scripted_server.scripted_replies = [streamed(START, BLOCK, HELLO, STOP)] * 2
 
     ask(claude)
     ask(claude)
 
-    first, second = wire.requests
+    first, second = scripted_server.requests
     said: dict[str, Any] = {name: value for name, value in REQUEST.to_json().items() if name != "model"}
     assert first.json() == {"anthropic_version": "bedrock-2023-05-31", **said}
     assert first.body == second.body
@@ -151,8 +157,8 @@ def test_the_request_is_the_messages_apis_with_its_marks_and_a_version(
     assert first.path == f"/model/{MODEL.replace(':', '%3A')}/invoke-with-response-stream"
 
 
-def test_cached_tokens_are_counted(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
-    wire.scripted_replies = [streamed(START, BLOCK, HELLO, STOP)]
+def test_cached_tokens_are_counted(scripted_server: ScriptedHttpServer, claude: BedrockModel) -> None:
+    scripted_server.scripted_replies = [streamed(START, BLOCK, HELLO, STOP)]
 
     assert ask(claude) == [
         TextDelta("hello"),
@@ -173,13 +179,13 @@ def test_cached_tokens_are_counted(wire: ScriptedHttpServer, claude: BedrockMode
     ],
 )
 def test_what_passes_by_itself_is_unavailable_and_asked_once(
-    wire: ScriptedHttpServer, claude: BedrockModel, status: int, code: str
+    scripted_server: ScriptedHttpServer, claude: BedrockModel, status: int, code: str
 ) -> None:
-    wire.scripted_replies = [refused(status, code)]
+    scripted_server.scripted_replies = [refused(status, code)]
 
     with pytest.raises(ProviderUnavailable, match=rf"^bedrock answered {status} {code}$"):
         ask(claude)
-    assert len(wire.requests) == 1
+    assert len(scripted_server.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -193,9 +199,9 @@ def test_what_passes_by_itself_is_unavailable_and_asked_once(
     ],
 )
 def test_what_cannot_work_is_rejected_by_status_and_kind_alone(
-    wire: ScriptedHttpServer, claude: BedrockModel, status: int, code: str
+    scripted_server: ScriptedHttpServer, claude: BedrockModel, status: int, code: str
 ) -> None:
-    wire.scripted_replies = [refused(status, code)]
+    scripted_server.scripted_replies = [refused(status, code)]
 
     with pytest.raises(ProviderRejected) as caught:
         ask(claude)
@@ -214,9 +220,11 @@ def test_what_cannot_work_is_rejected_by_status_and_kind_alone(
     ],
 )
 def test_an_error_within_a_stream_that_passes_is_unavailable(
-    wire: ScriptedHttpServer, claude: BedrockModel, kind: str
+    scripted_server: ScriptedHttpServer, claude: BedrockModel, kind: str
 ) -> None:
-    wire.scripted_replies = [streamed(START, BLOCK, HELLO, bedrock_exception(kind, "you asked for the retention"))]
+    scripted_server.scripted_replies = [
+        streamed(START, BLOCK, HELLO, bedrock_exception(kind, "you asked for the retention"))
+    ]
     parts = claude.stream(REQUEST, seconds_left=20)
 
     assert next(parts) == TextDelta("hello")
@@ -224,8 +232,12 @@ def test_an_error_within_a_stream_that_passes_is_unavailable(
         next(parts)
 
 
-def test_an_error_within_a_stream_that_stays_is_rejected(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
-    wire.scripted_replies = [streamed(START, bedrock_exception("validationException", "you asked for the retention"))]
+def test_an_error_within_a_stream_that_stays_is_rejected(
+    scripted_server: ScriptedHttpServer, claude: BedrockModel
+) -> None:
+    scripted_server.scripted_replies = [
+        streamed(START, bedrock_exception("validationException", "you asked for the retention"))
+    ]
 
     with pytest.raises(ProviderRejected, match=r"ValidationException$"):
         ask(claude)
@@ -245,18 +257,18 @@ def test_an_error_within_a_stream_that_stays_is_rejected(wire: ScriptedHttpServe
     ids=["empty", "ends", "cut", "half a message", "checksum", "not JSON", "a page"],
 )
 def test_a_stream_without_its_end_or_sense_is_unavailable(
-    wire: ScriptedHttpServer, claude: BedrockModel, pieces: list[bytes | float | None]
+    scripted_server: ScriptedHttpServer, claude: BedrockModel, pieces: list[bytes | float | None]
 ) -> None:
-    wire.scripted_replies = [streamed(*pieces)]
+    scripted_server.scripted_replies = [streamed(*pieces)]
 
     with pytest.raises(ProviderUnavailable):
         ask(claude)
 
 
 def test_silence_after_the_first_token_ends_with_the_time_there_is(
-    wire: ScriptedHttpServer, claude: BedrockModel
+    scripted_server: ScriptedHttpServer, claude: BedrockModel
 ) -> None:
-    wire.scripted_replies = [streamed(START, BLOCK, HELLO, 20.0, STOP)]
+    scripted_server.scripted_replies = [streamed(START, BLOCK, HELLO, 20.0, STOP)]
     parts = claude.stream(REQUEST, seconds_left=3.5)
 
     assert next(parts) == TextDelta("hello")
@@ -266,30 +278,32 @@ def test_silence_after_the_first_token_ends_with_the_time_there_is(
     assert time.monotonic() - began < 2
 
 
-def test_whoever_stops_listening_hangs_up(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+def test_whoever_stops_listening_hangs_up(scripted_server: ScriptedHttpServer, claude: BedrockModel) -> None:
     """A stream nobody reads is still paid for."""
     endless: list[bytes | float] = [HELLO, 0.02] * 500
-    wire.scripted_replies = [streamed(START, BLOCK, *endless)]
+    scripted_server.scripted_replies = [streamed(START, BLOCK, *endless)]
     parts = claude.stream(REQUEST, seconds_left=20)
     next(parts)
 
     del parts
 
-    assert wire.client_disconnected.wait(5)
+    assert scripted_server.client_disconnected.wait(5)
 
 
-def test_nothing_is_sent_when_no_time_is_left(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+def test_nothing_is_sent_when_no_time_is_left(scripted_server: ScriptedHttpServer, claude: BedrockModel) -> None:
     with pytest.raises(ProviderUnavailable, match="no time"):
         ask(claude, seconds=2.0)
-    assert wire.requests == []
+    assert scripted_server.requests == []
 
 
-def test_more_marks_than_the_api_takes_are_our_mistake(wire: ScriptedHttpServer, claude: BedrockModel) -> None:
+def test_more_marks_than_the_api_takes_are_our_mistake(
+    scripted_server: ScriptedHttpServer, claude: BedrockModel
+) -> None:
     marked: JsonObject = {"type": "text", "text": "x", "cache_control": MARK}
 
     with pytest.raises(ValueError, match="4 cache marks"):
         ask(claude, ModelRequest("m", 10, (), (marked,) * 5, ()))
-    assert wire.requests == []
+    assert scripted_server.requests == []
 
 
 def test_nobody_listening_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +311,9 @@ def test_nobody_listening_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> Non
         ask(BedrockModel(client("http://127.0.0.1:9", monkeypatch)))
 
 
-def test_a_deployment_without_credentials_is_told_so(wire: ScriptedHttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deployment_without_credentials_is_told_so(
+    scripted_server: ScriptedHttpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -305,4 +321,4 @@ def test_a_deployment_without_credentials_is_told_so(wire: ScriptedHttpServer, m
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere")
 
     with pytest.raises(ProviderRejected, match="NoCredentialsError"):
-        ask(BedrockModel(client(wire.url, monkeypatch)))
+        ask(BedrockModel(client(scripted_server.url, monkeypatch)))

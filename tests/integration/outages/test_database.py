@@ -25,19 +25,19 @@ EVERY_SECONDS = 0.2
 
 @pytest.fixture
 def deployment(
-    desk: ConversationHarness, cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
+    conversation: ConversationHarness, cluster: Cluster, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[InProcessDeployment]:
     """The example's site desk behind its functions."""
-    desk.database.close()
+    conversation.database.close()
     with mock_aws():
         deployed = deploy_in_process(cluster, database_name, monkeypatch)
         yield deployed
         deployed.close()
 
 
-def replies(desk: ConversationHarness) -> list[int]:
+def replies(conversation: ConversationHarness) -> list[int]:
     """How many replies each session has."""
-    found = desk.query(
+    found = conversation.query(
         "SELECT count(m.id) FROM sessions s LEFT JOIN messages m ON m.session_id = s.id AND m.direction = 'outbound'"
         " GROUP BY s.id"
     )
@@ -71,7 +71,7 @@ def connections_killed(cluster: Cluster, database_name: str) -> Iterator[None]:
 
 
 def test_while_the_database_is_down_every_webhook_is_taken_and_all_are_answered_after(
-    deployment: InProcessDeployment, desk: ConversationHarness, cluster: Cluster, database_name: str
+    deployment: InProcessDeployment, conversation: ConversationHarness, cluster: Cluster, database_name: str
 ) -> None:
     """For three seconds, with a try in each; half an hour of it is what the back-off is for."""
     deployment.back_off = 1
@@ -86,13 +86,17 @@ def test_while_the_database_is_down_every_webhook_is_taken_and_all_are_answered_
         assert (deployment.redeliveries, deployment.count_dead_letters()) == (deployment.invocations, 0)
         superuser.execute(allow.format(sql.Identifier(database_name), sql.SQL("true")))
     deployment.run_workers(WORKERS, deployment.is_quiet, 120)
-    assert (replies(desk), deployment.count_dead_letters()) == ([1] * 10, 0)
-    assert desk.query("SELECT DISTINCT state, attempt_count FROM turns") == [("answered", 1)]
+    assert (replies(conversation), deployment.count_dead_letters()) == ([1] * 10, 0)
+    assert conversation.query("SELECT DISTINCT state, attempt_count FROM turns") == [("answered", 1)]
 
 
 @pytest.mark.parametrize("missing", ["work_due", "sessions.lease_holder"])
 def test_until_a_release_is_migrated_everything_waits_and_no_turn_loses_an_attempt(
-    deployment: InProcessDeployment, desk: ConversationHarness, cluster: Cluster, database_name: str, missing: str
+    deployment: InProcessDeployment,
+    conversation: ConversationHarness,
+    cluster: Cluster,
+    database_name: str,
+    missing: str,
 ) -> None:
     """The code is published first and the schema a minute later; what the code needs is not there until then."""
     deployment.back_off = 1
@@ -108,13 +112,13 @@ def test_until_a_release_is_migrated_everything_waits_and_no_turn_loses_an_attem
         back = f"ALTER TABLE {there} RENAME {'COLUMN of_the_next_release ' if column else ''}TO {column or table}"
         superuser.execute(back.encode())
     deployment.run_workers(1, deployment.is_quiet, 60)
-    assert (replies(desk), deployment.count_dead_letters()) == ([1] * 3, 0)
-    assert desk.query("SELECT DISTINCT state, attempt_count FROM turns") == [("answered", 1)]
+    assert (replies(conversation), deployment.count_dead_letters()) == ([1] * 3, 0)
+    assert conversation.query("SELECT DISTINCT state, attempt_count FROM turns") == [("answered", 1)]
 
 
 def test_connections_that_are_killed_every_200_ms_cost_nothing(
     deployment: InProcessDeployment,
-    desk: ConversationHarness,
+    conversation: ConversationHarness,
     cluster: Cluster,
     database_name: str,
     capsys: pytest.CaptureFixture[str],
@@ -123,16 +127,16 @@ def test_connections_that_are_killed_every_200_ms_cost_nothing(
     with connections_killed(cluster, database_name):
         assert {deployment.post_webhook(number) for number in phone_numbers(PEOPLE)} == {200}
         deployment.run_workers(WORKERS, deployment.is_quiet, 240)
-    say(capsys, "with the reconnect", deployment, desk, time.monotonic() - begun)
-    assert replies(desk) == [1] * PEOPLE
+    say(capsys, "with the reconnect", deployment, conversation, time.monotonic() - begun)
+    assert replies(conversation) == [1] * PEOPLE
     assert deployment.count_dead_letters() == 0
-    assert desk.query("SELECT DISTINCT state FROM turns") == [("answered",)]
-    assert desk.query("SELECT max(attempt_count) <= 3 FROM turns") == [(True,)]
+    assert conversation.query("SELECT DISTINCT state FROM turns") == [("answered",)]
+    assert conversation.query("SELECT max(attempt_count) <= 3 FROM turns") == [(True,)]
 
 
 def test_without_the_reconnect_the_same_ends_among_the_dead_letters(
     deployment: InProcessDeployment,
-    desk: ConversationHarness,
+    conversation: ConversationHarness,
     cluster: Cluster,
     database_name: str,
     capsys: pytest.CaptureFixture[str],
@@ -142,20 +146,20 @@ def test_without_the_reconnect_the_same_ends_among_the_dead_letters(
     with connections_killed(cluster, database_name):
         assert {deployment.post_webhook(number) for number in phone_numbers(PEOPLE)} == {200}
         deployment.run_workers(WORKERS, deployment.is_quiet, 240)
-    say(capsys, "without it", deployment, desk, time.monotonic() - begun)
+    say(capsys, "without it", deployment, conversation, time.monotonic() - begun)
     assert deployment.count_dead_letters() > 0
-    assert len(replies(desk)) < PEOPLE
+    assert len(replies(conversation)) < PEOPLE
 
 
 def say(
     capsys: pytest.CaptureFixture[str],
     how: str,
     deployment: InProcessDeployment,
-    desk: ConversationHarness,
+    conversation: ConversationHarness,
     seconds: float,
 ) -> None:
     """The figures, on the screen."""
-    answered = replies(desk).count(1)
+    answered = replies(conversation).count(1)
     with capsys.disabled():
         print(
             f"\nconnections killed every {EVERY_SECONDS * 1000:.0f} ms, {how}: {answered} of {PEOPLE} answered once, "
@@ -165,7 +169,7 @@ def say(
 
 
 @pytest.fixture
-def without_reconnect(monkeypatch: pytest.MonkeyPatch, desk: ConversationHarness) -> Iterator[None]:
+def without_reconnect(monkeypatch: pytest.MonkeyPatch, conversation: ConversationHarness) -> Iterator[None]:
     """A database that does work once, and keeps the connection that it has, dead or not."""
 
     def run_once[R](self: Database, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
@@ -183,4 +187,4 @@ def without_reconnect(monkeypatch: pytest.MonkeyPatch, desk: ConversationHarness
         patch.setattr(Database, "_begin", begin_once)
         patch.setattr(Database, "close", lambda self: None)
         yield
-    desk.database.close()
+    conversation.database.close()

@@ -18,10 +18,10 @@ from tests.conversation_harness import ConversationHarness, text_answer
 _AROUND = {"recent", "nearest", "file_summaries", "project_files"}
 
 
-def _told(desk: ConversationHarness) -> dict[str, Any]:
-    ((turn, *_),) = desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
-    with desk.database.transaction(desk.admin) as tx:
-        steps: Any = explain_turn(desk.admin, tx, UUID(str(turn)))["steps"]
+def _told(conversation: ConversationHarness) -> dict[str, Any]:
+    ((turn, *_),) = conversation.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    with conversation.database.transaction(conversation.admin) as tx:
+        steps: Any = explain_turn(conversation.admin, tx, UUID(str(turn)))["steps"]
     return dict(steps[-1])
 
 
@@ -30,21 +30,21 @@ def _around(told: dict[str, Any]) -> set[str]:
 
 
 @pytest.mark.parametrize("profile", ["entity", "messaging"])
-def test_also_when_it_was_cut_for_want_of_room(desk: ConversationHarness, profile: str) -> None:
+def test_also_when_it_was_cut_for_want_of_room(conversation: ConversationHarness, profile: str) -> None:
     """Below the most that history may have, and below twenty messages: only spending the budget tells."""
-    visitor = desk.create_visitor()
-    session = desk.find_session(visitor)
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
     about = "(SELECT id FROM entities WHERE key = 'NRS')"
-    desk.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING 1")
+    conversation.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{session}' RETURNING 1")
     budget = f'{{"budget": {{"profile": "{profile}", "tokens": 6500}}}}'
-    desk.query(f"UPDATE entity_types SET rag = rag || '{budget}' WHERE key = 'project' RETURNING 1")
+    conversation.query(f"UPDATE entity_types SET rag = rag || '{budget}' WHERE key = 'project' RETURNING 1")
 
     def ask(text: str, reply: str) -> dict[str, Any]:
-        desk.clock.now += timedelta(seconds=30)
-        desk.send_web(visitor, session, text)
-        desk.model.script = [text_answer(reply)]
-        desk.run_turn()
-        return _told(desk)
+        conversation.clock.now += timedelta(seconds=30)
+        conversation.send_web(visitor, session, text)
+        conversation.model.script = [text_answer(reply)]
+        conversation.run_turn()
+        return _told(conversation)
 
     first = ask("Where do we stand?", "Fine.")
     assert _around(first)
@@ -56,10 +56,10 @@ def test_also_when_it_was_cut_for_want_of_room(desk: ConversationHarness, profil
     assert _around(told) == _around(first)
 
 
-def test_turns_before_the_cut_are_passed_over_by_an_index(desk: ConversationHarness) -> None:
+def test_turns_before_the_cut_are_passed_over_by_an_index(conversation: ConversationHarness) -> None:
     """In a session of thousands of turns it would look at each of them otherwise, in every turn."""
     explained = Query("test.plan", "How it is found.", f"EXPLAIN (FORMAT JSON) {SQL['read_previous_prompts'].sql}")
-    with desk.database.transaction(desk.tenant_id) as tx:
+    with conversation.database.transaction(conversation.tenant_id) as tx:
         tx.run(Query("test.index", "Whatever the size of the table.", "SET LOCAL enable_seqscan = off"))
         plan = tx.value(
             explained,
@@ -70,8 +70,8 @@ def test_turns_before_the_cut_are_passed_over_by_an_index(desk: ConversationHarn
             model="anthropic/claude-sonnet-5-5",
             kinds=list(KEY_DETAIL_KINDS),
             lines=4,
-            at=desk.clock(),
-            awaited=desk.clock(),
+            at=conversation.clock(),
+            awaited=conversation.clock(),
         )
     bounded = re.findall(r"\"Index Cond\": \"[^\"]*number >= \$", json.dumps(plan))
     assert len(bounded) == 2  # of history, and of its recap

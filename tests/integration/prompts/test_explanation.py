@@ -24,39 +24,39 @@ from tests.integration.day_prompt_inspection import run_two_turns
 
 
 @pytest.fixture
-def talk(desk: ConversationHarness) -> list[UUID]:
+def talk(conversation: ConversationHarness) -> list[UUID]:
     """The ids of its two turns."""
-    return run_two_turns(desk)
+    return run_two_turns(conversation)
 
 
-def asked(desk: ConversationHarness, ask: Any, *given: Any, by: Principal | None = None, **more: Any) -> Any:
+def asked(conversation: ConversationHarness, ask: Any, *given: Any, by: Principal | None = None, **more: Any) -> Any:
     """One of the readers, in a transaction of its own."""
-    principal = by or desk.admin
-    with desk.database.transaction(principal) as tx:
+    principal = by or conversation.admin
+    with conversation.database.transaction(principal) as tx:
         return ask(principal, tx, *given, **more)
 
 
-def rewrite(desk: ConversationHarness, change: Callable[[PromptInputs], PromptInputs]) -> None:
+def rewrite(conversation: ConversationHarness, change: Callable[[PromptInputs], PromptInputs]) -> None:
     """Change what the records of all turns say that their prompts were made of."""
-    texts = {str(key): str(text) for key, text in desk.query("SELECT hash, text FROM ledger_texts")}
-    for turn, step, kept in desk.query(
+    texts = {str(key): str(text) for key, text in conversation.query("SELECT hash, text FROM ledger_texts")}
+    for turn, step, kept in conversation.query(
         "SELECT turn_id, step, prompt_inputs FROM ledgers WHERE prompt_inputs IS NOT NULL"
     ):
         assert isinstance(kept, bytes)
         changed, _ = serialize_part(change(restore_part(PromptInputs, kept, texts)))
         place = f"turn_id = '{turn}' AND step = {step}"
-        desk.query(f"UPDATE ledgers SET prompt_inputs = '\\x{changed.hex()}' WHERE {place} RETURNING 1")
+        conversation.query(f"UPDATE ledgers SET prompt_inputs = '\\x{changed.hex()}' WHERE {place} RETURNING 1")
 
 
-def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarness, talk: list[UUID]) -> None:
-    told = asked(desk, explain_turn, talk[1])
+def test_every_token_and_every_candidate_is_accounted_for(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    told = asked(conversation, explain_turn, talk[1])
     assert (told["turn"]["number"], told["turn"]["previous_turn_id"], told["turn"]["next_turn_id"]) == (
         2,
         str(talk[0]),
         None,
     )
     assert [one["step"] for one in told["steps"]] == [1, 2, 3]
-    budgeted = desk.query(f"SELECT tokens_by_layer FROM llm_calls WHERE turn_id = '{talk[1]}' ORDER BY step")
+    budgeted = conversation.query(f"SELECT tokens_by_layer FROM llm_calls WHERE turn_id = '{talk[1]}' ORDER BY step")
     for step, (by_layer,) in zip(told["steps"], budgeted, strict=True):
         assert {one["layer"]: one["tokens"] for one in step["layers"] if one["tokens"]} == by_layer
         assert sum(one["tokens"] for one in step["layers"]) == step["tokens"] <= told["profile"]["total"]
@@ -71,23 +71,23 @@ def test_every_token_and_every_candidate_is_accounted_for(desk: ConversationHarn
 
 
 def test_the_results_of_the_calls_are_candidates_of_the_step_that_was_told_of_them(
-    desk: ConversationHarness, talk: list[UUID]
+    conversation: ConversationHarness, talk: list[UUID]
 ) -> None:
     lots = [
         [one["source"]["id"] for one in step["candidates"] if one["kind"] == "calls"]
-        for step in asked(desk, explain_turn, talk[1])["steps"]
+        for step in asked(conversation, explain_turn, talk[1])["steps"]
     ]
     assert lots == [[], ["call_1"], ["call_1", "call_2"]]
-    only = asked(desk, explain_turn, talk[1], 2)["steps"]
+    only = asked(conversation, explain_turn, talk[1], 2)["steps"]
     assert [one["step"] for one in only] == [2]
 
 
 def test_what_the_cache_was_to_serve_ends_at_a_mark_of_the_prompt_before(
-    desk: ConversationHarness, talk: list[UUID]
+    conversation: ConversationHarness, talk: list[UUID]
 ) -> None:
-    first = asked(desk, explain_turn, talk[0])["steps"][0]
+    first = asked(conversation, explain_turn, talk[0])["steps"][0]
     assert (first["cached"]["tokens"], first["refresh_causes"]) == (0, ["first"])
-    second = asked(desk, explain_turn, talk[1])["steps"][0]
+    second = asked(conversation, explain_turn, talk[1])["steps"][0]
     assert second["cached"]["tokens"] in {one["tokens"] for one in first["breakpoints"]}
     assert second["cached"]["tokens"] > 1_000
     blocks = [block for one in second["segments"] for block in one["blocks"]]
@@ -95,13 +95,13 @@ def test_what_the_cache_was_to_serve_ends_at_a_mark_of_the_prompt_before(
     assert second["cache_miss"] is None
 
 
-def test_a_miss_is_told_with_its_cause_and_its_cost(desk: ConversationHarness, talk: list[UUID]) -> None:
-    desk.clock.now += timedelta(minutes=20)
-    desk.send_whatsapp("And tomorrow?", "m3")
-    desk.model.script = [text_answer("The same crew.")]
-    desk.run_turn()
-    ((third,),) = desk.query("SELECT id FROM turns WHERE number = 3")
-    step = asked(desk, explain_turn, third)["steps"][0]
+def test_a_miss_is_told_with_its_cause_and_its_cost(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    conversation.clock.now += timedelta(minutes=20)
+    conversation.send_whatsapp("And tomorrow?", "m3")
+    conversation.model.script = [text_answer("The same crew.")]
+    conversation.run_turn()
+    ((third,),) = conversation.query("SELECT id FROM turns WHERE number = 3")
+    step = asked(conversation, explain_turn, third)["steps"][0]
     assert (step["refresh_causes"][0], step["cache_miss"]["layer"], step["cache_miss"]["cause"]) == (
         "cold",
         "tools",
@@ -112,52 +112,54 @@ def test_a_miss_is_told_with_its_cause_and_its_cost(desk: ConversationHarness, t
     assert step["cached"] == {"blocks": 0, "tokens": 0}
 
 
-def test_words_are_read_by_the_hashes_that_the_turn_names(desk: ConversationHarness, talk: list[UUID]) -> None:
-    step = asked(desk, explain_turn, talk[1])["steps"][0]
+def test_words_are_read_by_the_hashes_that_the_turn_names(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    step = asked(conversation, explain_turn, talk[1])["steps"][0]
     message = next(one for one in step["segments"] if one["layer"] == "message")
     named = [one for block in message["blocks"] for one in block["text_hashes"]]
-    assert "How wide is the crack at C4" in "".join(asked(desk, read_texts, talk[1], named).values())
-    assert asked(desk, read_texts, talk[0], named) == {}
+    assert "How wide is the crack at C4" in "".join(asked(conversation, read_texts, talk[1], named).values())
+    assert asked(conversation, read_texts, talk[0], named) == {}
     about = text_hash("Priya")  # the record of the turn names it, no prompt or candidate does
-    rewrite(desk, lambda inputs: replace(inputs, materials=replace(inputs.materials, record_handle="Priya")))
-    assert asked(desk, read_texts, talk[1], [about]) == {}
+    rewrite(conversation, lambda inputs: replace(inputs, materials=replace(inputs.materials, record_handle="Priya")))
+    assert asked(conversation, read_texts, talk[1], [about]) == {}
     with pytest.raises(InvalidRequest):
-        asked(desk, read_texts, talk[1], ["x"] * 101)
+        asked(conversation, read_texts, talk[1], ["x"] * 101)
 
 
-def test_every_step_is_rebuilt_byte_for_byte(desk: ConversationHarness, talk: list[UUID]) -> None:
-    sent = desk.model.requests[1:]
+def test_every_step_is_rebuilt_byte_for_byte(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    sent = conversation.model.requests[1:]
     for number, request in enumerate(sent, start=1):
-        made = asked(desk, rebuild_turn_prompt, talk[1], number)
+        made = asked(conversation, rebuild_turn_prompt, talk[1], number)
         assert made["is_identical"] is True
         assert hashlib.sha256(made["text"].encode()).hexdigest() == made["hash"] == made["recorded_hash"]
         assert made["text"] == canonical_json([list(request.tools), list(request.system), list(request.messages)])
-    assert asked(desk, rebuild_turn_prompt, talk[1])["step"] == 3
+    assert asked(conversation, rebuild_turn_prompt, talk[1])["step"] == 3
 
 
-def test_a_record_that_was_tampered_with_does_not_match(desk: ConversationHarness, talk: list[UUID]) -> None:
-    desk.query("UPDATE ledger_texts SET text = 'Hello' WHERE text LIKE 'Good morning, who%' RETURNING 1")
-    made = asked(desk, rebuild_turn_prompt, talk[0])
+def test_a_record_that_was_tampered_with_does_not_match(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    conversation.query("UPDATE ledger_texts SET text = 'Hello' WHERE text LIKE 'Good morning, who%' RETURNING 1")
+    made = asked(conversation, rebuild_turn_prompt, talk[0])
     assert (made["is_identical"], made["erased"]) == (False, [])
     assert made["hash"] not in {None, made["recorded_hash"]}
 
 
-def test_what_was_forgotten_leaves_a_tombstone(desk: ConversationHarness, talk: list[UUID]) -> None:
-    desk.query("UPDATE ledger_texts SET text = NULL WHERE text LIKE 'Good morning, who%' RETURNING 1")
-    made = asked(desk, rebuild_turn_prompt, talk[1], 1)
+def test_what_was_forgotten_leaves_a_tombstone(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    conversation.query("UPDATE ledger_texts SET text = NULL WHERE text LIKE 'Good morning, who%' RETURNING 1")
+    made = asked(conversation, rebuild_turn_prompt, talk[1], 1)
     assert (made["text"], made["hash"], made["is_identical"]) == (None, None, False)
     assert [one["layer"] for one in made["erased"]] == ["history"]
-    step = asked(desk, explain_turn, talk[1], 1)["steps"][0]
+    step = asked(conversation, explain_turn, talk[1], 1)["steps"][0]
     (gone,) = [block for one in step["segments"] for block in one["blocks"] if block["is_erased"]]
     (told,) = [one for one in step["candidates"] if one["is_erased"]]
     assert (told["kind"], told["title"]) == ("history", "")
-    assert None in asked(desk, read_texts, talk[1], gone["text_hashes"]).values()
+    assert None in asked(conversation, read_texts, talk[1], gone["text_hashes"]).values()
     with pytest.raises(NotFound, match="texts of this prompt were erased"):
-        asked(desk, rebuild_turn_prompt, talk[1], 1, 6_000)
+        asked(conversation, rebuild_turn_prompt, talk[1], 1, 6_000)
 
 
-def test_two_turns_are_compared_by_segment_byte_and_candidate(desk: ConversationHarness, talk: list[UUID]) -> None:
-    told = asked(desk, compare_turn_prompts, talk[1], talk[0])
+def test_two_turns_are_compared_by_segment_byte_and_candidate(
+    conversation: ConversationHarness, talk: list[UUID]
+) -> None:
+    told = asked(conversation, compare_turn_prompts, talk[1], talk[0])
     changes = {one["layer"]: one["change"] for one in told["segments"]}
     assert (changes["tools"], changes["tiers"], changes["history"], changes["message"]) == (
         "same",
@@ -173,39 +175,41 @@ def test_two_turns_are_compared_by_segment_byte_and_candidate(desk: Conversation
     assert {one["kind"] for one in told["removed"]} == {"user_messages", "heartbeat"}
 
 
-def test_the_steps_of_a_turn_only_grow(desk: ConversationHarness, talk: list[UUID]) -> None:
-    told = asked(desk, compare_turn_prompts, talk[1], talk[1])
+def test_the_steps_of_a_turn_only_grow(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    told = asked(conversation, compare_turn_prompts, talk[1], talk[1])
     assert (told["before"]["step"], told["after"]["step"]) == (2, 3)
     assert {one["change"] for one in told["segments"] if one["placement"] != "last"} == {"same", "grown"}
-    assert asked(desk, compare_turn_prompts, talk[1], talk[1], 2, 2)["first_change"] is None
+    assert asked(conversation, compare_turn_prompts, talk[1], talk[1], 2, 2)["first_change"] is None
     with pytest.raises(NotFound, match="it has 1, 2, 3"):
-        asked(desk, compare_turn_prompts, talk[1], talk[0], 9)
+        asked(conversation, compare_turn_prompts, talk[1], talk[0], 9)
 
 
-def test_another_budget_fits_and_says_what_went(desk: ConversationHarness, talk: list[UUID]) -> None:
-    total = asked(desk, explain_turn, talk[1])["profile"]["total"]
-    same = asked(desk, rebuild_turn_prompt, talk[1], 3, total)
+def test_another_budget_fits_and_says_what_went(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    total = asked(conversation, explain_turn, talk[1])["profile"]["total"]
+    same = asked(conversation, rebuild_turn_prompt, talk[1], 3, total)
     assert (same["is_identical"], same["dropped"], same["added"]) == (True, [], [])
-    before = asked(desk, explain_turn, talk[1], 3)["steps"][0]["tokens"]
-    small = asked(desk, rebuild_turn_prompt, talk[1], 3, before - 300)
+    before = asked(conversation, explain_turn, talk[1], 3)["steps"][0]["tokens"]
+    small = asked(conversation, rebuild_turn_prompt, talk[1], 3, before - 300)
     assert small["tokens"] <= before - 300 < small["tokens_before"] == before
     assert small["dropped"] or small["shortened"]
     assert small["is_identical"] is False
     with pytest.raises(InvalidRequest, match="500 tokens cannot hold this prompt: layer"):
-        asked(desk, rebuild_turn_prompt, talk[1], 3, 500)
+        asked(conversation, rebuild_turn_prompt, talk[1], 3, 500)
 
 
-def test_what_a_smaller_budget_cuts_is_named_with_its_reason(desk: ConversationHarness, talk: list[UUID]) -> None:
+def test_what_a_smaller_budget_cuts_is_named_with_its_reason(
+    conversation: ConversationHarness, talk: list[UUID]
+) -> None:
     for number in range(3, 7):
-        desk.send_whatsapp(f"And what of axis {number}?", f"m{number}")
-        desk.model.script = [
+        conversation.send_whatsapp(f"And what of axis {number}?", f"m{number}")
+        conversation.model.script = [
             text_answer(f"Axis {number} is struck. " + "The gauge reads the same as it did yesterday. " * 12)
         ]
-        desk.run_turn()
-    last = UUID(str(desk.query("SELECT id FROM turns ORDER BY number DESC LIMIT 1")[0][0]))
-    sent = asked(desk, explain_turn, last)["steps"][0]
+        conversation.run_turn()
+    last = UUID(str(conversation.query("SELECT id FROM turns ORDER BY number DESC LIMIT 1")[0][0]))
+    sent = asked(conversation, explain_turn, last)["steps"][0]
     history = next(one["tokens"] for one in sent["layers"] if one["layer"] == "history")
-    small = asked(desk, rebuild_turn_prompt, last, 1, sent["tokens"] - history + 300)
+    small = asked(conversation, rebuild_turn_prompt, last, 1, sent["tokens"] - history + 300)
     assert small["tokens"] <= sent["tokens"] - history + 300
     dropped = {(one["kind"], one["reason"], one["title"]) for one in small["dropped"]}
     assert ("history", "compacted", "And what of axis 3?") in dropped
@@ -215,33 +219,37 @@ def test_what_a_smaller_budget_cuts_is_named_with_its_reason(desk: ConversationH
     assert small["refresh_causes"] == ["compaction"]
 
 
-def test_a_reader_of_less_clearance_sees_nothing_of_it(desk: ConversationHarness, talk: list[UUID]) -> None:
-    viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
-    asked(desk, explain_turn, talk[1], by=viewer)
-    desk.query("UPDATE bindings SET clearance = 2 RETURNING 1")
+def test_a_reader_of_less_clearance_sees_nothing_of_it(conversation: ConversationHarness, talk: list[UUID]) -> None:
+    viewer = Principal(
+        conversation.tenant_id, "member", id=uuid7(conversation.clock()), clearance=1, roles=frozenset({"viewer"})
+    )
+    asked(conversation, explain_turn, talk[1], by=viewer)
+    conversation.query("UPDATE bindings SET clearance = 2 RETURNING 1")
     for ask in (explain_turn, rebuild_turn_prompt):
         with pytest.raises(NotFound):
-            asked(desk, ask, talk[1], by=viewer)
+            asked(conversation, ask, talk[1], by=viewer)
     with pytest.raises(NotFound):
-        asked(desk, compare_turn_prompts, talk[1], talk[0], by=viewer)
+        asked(conversation, compare_turn_prompts, talk[1], talk[0], by=viewer)
     with pytest.raises(NotFound):
-        asked(desk, read_texts, talk[1], ["a"], by=viewer)
-    nobody = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=3)
+        asked(conversation, read_texts, talk[1], ["a"], by=viewer)
+    nobody = Principal(conversation.tenant_id, "member", id=uuid7(conversation.clock()), clearance=3)
     with pytest.raises(Forbidden):
-        asked(desk, explain_turn, talk[1], by=nobody)
+        asked(conversation, explain_turn, talk[1], by=nobody)
 
 
 def test_a_prompt_made_under_more_clearance_stays_hidden_when_the_binding_is_lowered(
-    desk: ConversationHarness, talk: list[UUID]
+    conversation: ConversationHarness, talk: list[UUID]
 ) -> None:
-    viewer = Principal(desk.tenant_id, "member", id=uuid7(desk.clock()), clearance=1, roles=frozenset({"viewer"}))
+    viewer = Principal(
+        conversation.tenant_id, "member", id=uuid7(conversation.clock()), clearance=1, roles=frozenset({"viewer"})
+    )
     rewrite(
-        desk,
+        conversation,
         lambda inputs: replace(
             inputs,
             prepared_turn=replace(inputs.prepared_turn, context=replace(inputs.prepared_turn.context, clearance=2)),
         ),
     )
     with pytest.raises(NotFound):
-        asked(desk, explain_turn, talk[1], by=viewer)
-    assert asked(desk, explain_turn, talk[1])
+        asked(conversation, explain_turn, talk[1], by=viewer)
+    assert asked(conversation, explain_turn, talk[1])

@@ -46,8 +46,8 @@ class Talk:
         return self.desk.model.requests[before:]
 
 
-def agent(desk: ConversationHarness, settings: str) -> None:
-    desk.query(f"UPDATE agents SET {settings} WHERE slug = 'site-adviser' RETURNING id")
+def agent(conversation: ConversationHarness, settings: str) -> None:
+    conversation.query(f"UPDATE agents SET {settings} WHERE slug = 'site-adviser' RETURNING id")
 
 
 def said(request: ModelRequest) -> list[tuple[str, str]]:
@@ -68,22 +68,22 @@ def place(blocks: list[tuple[str, str]], text: str) -> int:
     return found
 
 
-def told(desk: ConversationHarness) -> Any:
+def told(conversation: ConversationHarness) -> Any:
     """What the newest turn's record says."""
-    ((turn, *_),) = desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
-    with desk.database.transaction(desk.admin) as tx:
-        return explain_turn(desk.admin, tx, UUID(str(turn)))
+    ((turn, *_),) = conversation.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    with conversation.database.transaction(conversation.admin) as tx:
+        return explain_turn(conversation.admin, tx, UUID(str(turn)))
 
 
-def layers(desk: ConversationHarness) -> dict[str, int]:
+def layers(conversation: ConversationHarness) -> dict[str, int]:
     """Tokens of the newest prompt, by layer."""
-    return {one["layer"]: one["tokens"] for one in told(desk)["steps"][-1]["layers"]}
+    return {one["layer"]: one["tokens"] for one in told(conversation)["steps"][-1]["layers"]}
 
 
 class TestFloating:
-    def test_it_stands_before_the_newest_words_and_nowhere_else(self, desk: ConversationHarness) -> None:
-        agent(desk, "prompt = 'floating'")
-        talk = Talk(desk)
+    def test_it_stands_before_the_newest_words_and_nowhere_else(self, conversation: ConversationHarness) -> None:
+        agent(conversation, "prompt = 'floating'")
+        talk = Talk(conversation)
         talk.ask("How wide is the crack?")
         first, second = talk.ask("And what does LO-2 say?", search_call("lifting"), text_answer("9.8 m/s [1]."))
         for request in (first, second):
@@ -93,28 +93,30 @@ class TestFloating:
             assert place(blocks, "How wide") < place(blocks, INSTRUCTIONS) < place(blocks, "And what does")
         assert place(said(second), INSTRUCTIONS) < place(said(second), "tool_result")
 
-    def test_in_the_system_prompt_it_is_not_said_again(self, desk: ConversationHarness) -> None:
-        (request,) = Talk(desk).ask("How wide is the crack?")
+    def test_in_the_system_prompt_it_is_not_said_again(self, conversation: ConversationHarness) -> None:
+        (request,) = Talk(conversation).ask("How wide is the crack?")
         assert INSTRUCTIONS in system(request)
         assert not any(INSTRUCTIONS in text for _, text in said(request))
 
 
 class TestReminders:
-    def test_what_always_holds_comes_back_every_five_turns(self, desk: ConversationHarness) -> None:
-        talk = Talk(desk)
+    def test_what_always_holds_comes_back_every_five_turns(self, conversation: ConversationHarness) -> None:
+        talk = Talk(conversation)
         turns = [talk.ask(f"Question {number}?")[0] for number in range(1, 12)]
         reminded = [any(reminder.STANDING_REMINDER in text for _, text in said(one)) for one in turns]
         assert [number for number, one in enumerate(reminded, start=1) if one] == [5, 10]
 
-    def test_after_a_search_citing_stands_last(self, desk: ConversationHarness) -> None:
-        first, second = Talk(desk).ask("How wide?", search_call("crack C4"), text_answer("0.45 mm [1]."))
+    def test_after_a_search_citing_stands_last(self, conversation: ConversationHarness) -> None:
+        first, second = Talk(conversation).ask("How wide?", search_call("crack C4"), text_answer("0.45 mm [1]."))
         assert not any(reminder.CITATION_REMINDER in text for _, text in said(first))
         assert reminder.CITATION_REMINDER in said(second)[-1][1]
 
-    def test_the_packs_own_stand_in_the_tail_and_last_again_after_each_result(self, desk: ConversationHarness) -> None:
+    def test_the_packs_own_stand_in_the_tail_and_last_again_after_each_result(
+        self, conversation: ConversationHarness
+    ) -> None:
         own = "Give the date of every reading."
-        agent(desk, f"reminders = '{{{own}}}'")
-        requests = Talk(desk).ask(
+        agent(conversation, f"reminders = '{{{own}}}'")
+        requests = Talk(conversation).ask(
             "How wide?", search_call("crack C4"), search_call("crack", "call_2"), text_answer("0.45 mm [1].")
         )
         for rounds, request in enumerate(requests):
@@ -123,9 +125,9 @@ class TestReminders:
             assert sum(own in text for _, text in blocks) == (2 if rounds else 1)
             assert sum(text == "tool_result" for _, text in blocks) == rounds
 
-    def test_none_of_it_enters_history(self, desk: ConversationHarness) -> None:
-        agent(desk, "reminders = '{Give the date of every reading.}', prompt = 'floating'")
-        talk = Talk(desk)
+    def test_none_of_it_enters_history(self, conversation: ConversationHarness) -> None:
+        agent(conversation, "reminders = '{Give the date of every reading.}', prompt = 'floating'")
+        talk = Talk(conversation)
         talk.ask("How wide?", search_call("crack C4"), text_answer("0.45 mm [1]."))
         (request,) = talk.ask("Thanks.")
         blocks = said(request)
@@ -134,68 +136,68 @@ class TestReminders:
 
 
 class TestHeartbeat:
-    def test_it_counts_the_turns_of_the_conversation(self, desk: ConversationHarness) -> None:
-        talk = Talk(desk)
+    def test_it_counts_the_turns_of_the_conversation(self, conversation: ConversationHarness) -> None:
+        talk = Talk(conversation)
         told = [said(talk.ask(text)[0])[-1][1] for text in ("One?", "Two?", "Three?")]
         assert [f"UTC, turn {number}," in one for number, one in enumerate(told, start=1)] == [True] * 3
 
 
 class TestBudgets:
-    def test_an_agents_shares_and_total_are_those_of_its_turns(self, desk: ConversationHarness) -> None:
+    def test_an_agents_shares_and_total_are_those_of_its_turns(self, conversation: ConversationHarness) -> None:
         own = {"tokens": 6_000, "layers": {"history": {"floor": 100, "cap": 300}}}
-        agent(desk, f"budget = '{json.dumps(own)}'")
-        talk = Talk(desk)
+        agent(conversation, f"budget = '{json.dumps(own)}'")
+        talk = Talk(conversation)
         for number in range(8):
             talk.ask(f"Question {number}? " + "The crack has grown again this week. " * 12)
-        assert 0 < layers(desk)["history"] <= 300
-        assert told(desk)["profile"]["total"] == 6_000
+        assert 0 < layers(conversation)["history"] <= 300
+        assert told(conversation)["profile"]["total"] == 6_000
 
-    def test_what_a_kind_of_record_says_counts_for_more(self, desk: ConversationHarness) -> None:
-        agent(desk, """budget = '{"tokens": 6000}'""")
+    def test_what_a_kind_of_record_says_counts_for_more(self, conversation: ConversationHarness) -> None:
+        agent(conversation, """budget = '{"tokens": 6000}'""")
         settings = {"tokens": 9_000, "layers": {"briefing": {"cap": 500}}}
         rag = json.dumps({"budget": settings})
-        desk.query(f"UPDATE entity_types SET rag = rag || '{rag}' WHERE key = 'project' RETURNING id")
-        Talk(desk, "NRS").ask("Where do we stand?")
-        assert told(desk)["profile"]["total"] == 9_000
-        assert layers(desk)["briefing"] <= 500
-        Talk(desk).ask("Where do we stand?")
-        assert told(desk)["profile"]["total"] == 6_000
+        conversation.query(f"UPDATE entity_types SET rag = rag || '{rag}' WHERE key = 'project' RETURNING id")
+        Talk(conversation, "NRS").ask("Where do we stand?")
+        assert told(conversation)["profile"]["total"] == 9_000
+        assert layers(conversation)["briefing"] <= 500
+        Talk(conversation).ask("Where do we stand?")
+        assert told(conversation)["profile"]["total"] == 6_000
 
 
 class TestModes:
     @pytest.mark.parametrize(("name", "heavy"), WRITERS)
     def test_who_may_only_ask_and_explain_is_refused_what_writes(
-        self, desk: ConversationHarness, name: str, heavy: bool
+        self, conversation: ConversationHarness, name: str, heavy: bool
     ) -> None:
-        agent(desk, "modes = '{clarify,inform}'")
+        agent(conversation, "modes = '{clarify,inform}'")
         done: list[str] = []
 
         def act(context: ToolContext, arguments: JsonObject) -> JsonObject:
             done.append(name)
             return {"ok": True}
 
-        desk.builtins[name] = act
-        desk.query(f"UPDATE tools SET heavy = {heavy} WHERE name = '{name}' RETURNING id")
-        first, second = Talk(desk).ask(
+        conversation.builtins[name] = act
+        conversation.query(f"UPDATE tools SET heavy = {heavy} WHERE name = '{name}' RETURNING id")
+        first, second = Talk(conversation).ask(
             "Do it.", tool_call(name, subject="crack"), text_answer("I cannot, but Joanna can.")
         )
         assert done == []
-        assert desk.tools.sent == {}
-        assert desk.query("SELECT name, writes, state, code FROM tool_calls") == [
+        assert conversation.tools.sent == {}
+        assert conversation.query("SELECT name, writes, state, code FROM tool_calls") == [
             (name, False, "failed", ToolNotAvailable.code)
         ]
         assert "say what you would do" in system(first)
         assert "nothing was done" in str(second.messages[-1])
 
-    def test_what_reads_is_not(self, desk: ConversationHarness) -> None:
-        agent(desk, "modes = '{inform}'")
-        Talk(desk).ask("How wide?", search_call("crack C4"), text_answer("0.45 mm [1]."))
-        assert desk.query("SELECT state FROM tool_calls") == [("done",)]
+    def test_what_reads_is_not(self, conversation: ConversationHarness) -> None:
+        agent(conversation, "modes = '{inform}'")
+        Talk(conversation).ask("How wide?", search_call("crack C4"), text_answer("0.45 mm [1]."))
+        assert conversation.query("SELECT state FROM tool_calls") == [("done",)]
 
-    def test_who_may_act_does(self, desk: ConversationHarness) -> None:
+    def test_who_may_act_does(self, conversation: ConversationHarness) -> None:
         done: list[JsonObject] = []
-        desk.add_tool("raise_rfi", lambda _, arguments: done.append(arguments) or {"number": 1})  # type: ignore[func-returns-value]
-        Talk(desk).ask("Ask them about C4.", tool_call("raise_rfi", subject="C4"), text_answer("Asked."))
+        conversation.add_tool("raise_rfi", lambda _, arguments: done.append(arguments) or {"number": 1})  # type: ignore[func-returns-value]
+        Talk(conversation).ask("Ask them about C4.", tool_call("raise_rfi", subject="C4"), text_answer("Asked."))
         assert done == [{"subject": "C4"}]
 
 
@@ -210,9 +212,9 @@ class TestScopes:
         ids=["global", "project", "entity"],
     )
     def test_a_turn_holds_what_its_scope_needs_and_nothing_it_must_not(
-        self, desk: ConversationHarness, key: str, held: list[str], missing: list[str]
+        self, conversation: ConversationHarness, key: str, held: list[str], missing: list[str]
     ) -> None:
-        (request,) = Talk(desk, key).ask("Where do we stand?")
+        (request,) = Talk(conversation, key).ask("Where do we stand?")
         briefing = str(request.system[-1]["text"])
         assert [one for one in held if one not in briefing] == []
         assert [one for one in missing if one in briefing] == []

@@ -79,8 +79,8 @@ class Talk:
 
 
 @pytest.fixture
-def talk(desk: ConversationHarness) -> Talk:
-    return Talk(desk)
+def talk(conversation: ConversationHarness) -> Talk:
+    return Talk(conversation)
 
 
 def blocks(request: ModelRequest) -> list[str]:
@@ -212,9 +212,9 @@ class TestCauses:
         ],
     )
     def test_the_briefing_is_rendered_anew_for_a_cause_that_has_a_name(
-        self, desk: ConversationHarness, cause: str, happens: Callable[[Talk], None], is_gone: bool
+        self, conversation: ConversationHarness, cause: str, happens: Callable[[Talk], None], is_gone: bool
     ) -> None:
-        talk = Talk(desk, "T-121")
+        talk = Talk(conversation, "T-121")
         talk.desk.query("UPDATE users SET clearance = 2 RETURNING id")
         talk.change("permit/P-22", RecordPatch(name="Hush Harbour", classification=2))
         talk.ask("Where do we stand?")
@@ -233,8 +233,8 @@ class TestCauses:
         assert miss["tokens"] > 0
         assert float(miss["cost_usd"]) > 0
 
-    def test_a_record_that_is_merely_written_anew_is_no_cause(self, desk: ConversationHarness) -> None:
-        talk = Talk(desk, "T-121")
+    def test_a_record_that_is_merely_written_anew_is_no_cause(self, conversation: ConversationHarness) -> None:
+        talk = Talk(conversation, "T-121")
         talk.ask("Where do we stand?")
         talk.change("permit/P-22", RecordPatch(name="Permit in hand"))
         talk.ask("And now?")

@@ -23,11 +23,11 @@ class Sent:
     """A visitor's conversation, in which a file goes along with the first message."""
 
     def __init__(
-        self, desk: ConversationHarness, name: str = "log.md", words: bytes = b"# Crane\n\nStop at 38 km/h."
+        self, conversation: ConversationHarness, name: str = "log.md", words: bytes = b"# Crane\n\nStop at 38 km/h."
     ) -> None:
-        self.desk, self.post, self.visitor = desk, InboundMedia(desk), desk.create_visitor()
-        self.session = desk.find_session(self.visitor)
-        self.files = UploadHarness(desk.database, desk.admin, desk.clock)
+        self.desk, self.post, self.visitor = conversation, InboundMedia(conversation), conversation.create_visitor()
+        self.session = conversation.find_session(self.visitor)
+        self.files = UploadHarness(conversation.database, conversation.admin, conversation.clock)
         self.file = self.files.upload(name, words)
         self.files.run_ingestion()
 
@@ -50,8 +50,8 @@ class Sent:
 
 
 @pytest.fixture
-def sent(desk: ConversationHarness) -> Sent:
-    return Sent(desk)
+def sent(conversation: ConversationHarness) -> Sent:
+    return Sent(conversation)
 
 
 @pytest.mark.parametrize("how", ["closed", "deleted"])
@@ -100,28 +100,30 @@ def test_a_turn_that_goes_on_does_not_tell_of_a_file_that_was_closed_meanwhile(s
 
 
 @pytest.mark.parametrize("size", [1, 700], ids=["told", "too large"])
-def test_a_record_shows_neither_words_nor_name_of_a_file_that_was_closed(desk: ConversationHarness, size: int) -> None:
-    sent = Sent(desk, "secret-offer.md", b"# Offer\n\nStop at 38 km/h. <parlour:file> here.\n\n" * size)
+def test_a_record_shows_neither_words_nor_name_of_a_file_that_was_closed(
+    conversation: ConversationHarness, size: int
+) -> None:
+    sent = Sent(conversation, "secret-offer.md", b"# Offer\n\nStop at 38 km/h. <parlour:file> here.\n\n" * size)
     sent.ask("What is the limit?", "I see.", AttachmentReference(file_id=sent.file.id))
     turns = [sent.turn()]
     sent.ask("And now?", "Well.")
     turns.append(sent.turn())
-    modest = Principal(desk.tenant_id, "key", clearance=2, roles=frozenset({"viewer"}))
+    modest = Principal(conversation.tenant_id, "key", clearance=2, roles=frozenset({"viewer"}))
     for turn in turns:
-        assert "secret-offer" in _read(desk, turn, modest)
+        assert "secret-offer" in _read(conversation, turn, modest)
     sent.close()
     for turn in turns:
-        shown = _read(desk, turn, modest)
+        shown = _read(conversation, turn, modest)
         assert "secret-offer" not in shown
         assert LIMIT not in shown
         assert WITHHELD_PLACEHOLDER in shown
-        with desk.database.transaction(desk.admin) as tx:
-            assert rebuild_turn_prompt(desk.admin, tx, turn)["is_identical"] is True
+        with conversation.database.transaction(conversation.admin) as tx:
+            assert rebuild_turn_prompt(conversation.admin, tx, turn)["is_identical"] is True
 
 
-def _read(desk: ConversationHarness, turn: UUID, reader: Principal) -> str:
+def _read(conversation: ConversationHarness, turn: UUID, reader: Principal) -> str:
     """All words of a turn's prompts, and the titles of their candidates, as a reader may see them."""
-    with desk.database.transaction(reader) as tx:
+    with conversation.database.transaction(reader) as tx:
         step: Any = explain_turn(reader, tx, turn)["steps"]
         blocks = [block for one in step[0]["segments"] for block in one["blocks"]]
         chosen = step[0]["candidates"]

@@ -16,9 +16,9 @@ from tests.conversation_harness import ConversationHarness, search_call, text_an
 class Talk:
     """A visitor's conversation with the site desk."""
 
-    def __init__(self, desk: ConversationHarness) -> None:
-        self.desk, self.visitor = desk, desk.create_visitor()
-        self.session = desk.find_session(self.visitor)
+    def __init__(self, conversation: ConversationHarness) -> None:
+        self.desk, self.visitor = conversation, conversation.create_visitor()
+        self.session = conversation.find_session(self.visitor)
 
     def ask(self, text: str, *script: list[JsonObject]) -> str:
         """The turn's first prompt, as text."""
@@ -38,26 +38,26 @@ class Talk:
 
 
 @pytest.fixture
-def talk(desk: ConversationHarness) -> Talk:
-    return Talk(desk)
+def talk(conversation: ConversationHarness) -> Talk:
+    return Talk(conversation)
 
 
 def whole(request: ModelRequest) -> str:
     return canonical_json([list(request.tools), list(request.system), list(request.messages)])
 
 
-def cited(desk: ConversationHarness) -> tuple[str, str]:
+def cited(conversation: ConversationHarness) -> tuple[str, str]:
     """The document that the last reply cites first, and its title."""
-    ((document, title),) = desk.query(
+    ((document, title),) = conversation.query(
         "SELECT c.document_id, c.title FROM citations c JOIN context_rows r ON r.id = c.row_id"
         " WHERE c.document_id IS NOT NULL ORDER BY c.number LIMIT 1"
     )
     return str(document), str(title)
 
 
-def close(desk: ConversationHarness, document: str, level: int = 3) -> None:
-    desk.query(f"UPDATE documents SET classification = {level} WHERE id = '{document}' RETURNING 1")
-    desk.query(f"UPDATE context_rows SET classification = {level} WHERE document_id = '{document}' RETURNING 1")
+def close(conversation: ConversationHarness, document: str, level: int = 3) -> None:
+    conversation.query(f"UPDATE documents SET classification = {level} WHERE id = '{document}' RETURNING 1")
+    conversation.query(f"UPDATE context_rows SET classification = {level} WHERE document_id = '{document}' RETURNING 1")
 
 
 def about_the_crack(talk: Talk) -> tuple[str, str]:

@@ -25,11 +25,11 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 @pytest.fixture
-def talk(desk: ConversationHarness) -> LongConversation:
+def talk(conversation: ConversationHarness) -> LongConversation:
     """A conversation about a project."""
-    talk = LongConversation(desk)
+    talk = LongConversation(conversation)
     about = "(SELECT id FROM entities WHERE key = 'NRS')"
-    desk.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{talk.session}' RETURNING id")
+    conversation.query(f"UPDATE sessions SET entity_id = {about} WHERE id = '{talk.session}' RETURNING id")
     return talk
 
 
@@ -40,11 +40,11 @@ def deliver(talk: LongConversation, first: int, last: int) -> None:
 
 @pytest.mark.parametrize("profile", ["entity", "messaging"])
 def test_a_turn_is_begun_once(
-    desk: ConversationHarness, talk: LongConversation, decided: Counter[str], profile: str
+    conversation: ConversationHarness, talk: LongConversation, decided: Counter[str], profile: str
 ) -> None:
     """Also where the briefing is rendered anew for a cause that is known before."""
-    desk.query(f'UPDATE agents SET budget = \'{{"profile": "{profile}"}}\' RETURNING 1')
-    read = desk.database.statements.by_name
+    conversation.query(f'UPDATE agents SET budget = \'{{"profile": "{profile}"}}\' RETURNING 1')
+    read = conversation.database.statements.by_name
     talk.ask("Who pours?")
     assert (decided["begun"], read["neighbours.find_neighbours"]) == (1, 1)
     talk.ask("And tomorrow?")
@@ -54,22 +54,24 @@ def test_a_turn_is_begun_once(
 
 
 def test_what_stands_further_around_is_read_once_the_history_turns_out_to_be_cut(
-    desk: ConversationHarness, talk: LongConversation, decided: Counter[str]
+    conversation: ConversationHarness, talk: LongConversation, decided: Counter[str]
 ) -> None:
-    read = desk.database.statements.by_name
+    read = conversation.database.statements.by_name
     deliver(talk, 1, 10)
     assert (decided["begun"], read["neighbours.find_neighbours"]) == (10, 1)
     talk.run_summary_job(summary_answer("Deliveries came."))
     deliver(talk, 11, 12)
     assert (decided["begun"], read["neighbours.find_neighbours"]) == (13, 2)
-    ((since,),) = desk.query("SELECT (cache_state -> 'compacted_history' ->> 'since_turn')::int FROM session_prompts")
+    ((since,),) = conversation.query(
+        "SELECT (cache_state -> 'compacted_history' ->> 'since_turn')::int FROM session_prompts"
+    )
     assert int(str(since)) > 1
 
 
 def test_one_whose_summary_never_came_is_begun_once_until_it_is_cut_all_the_same(
-    desk: ConversationHarness, talk: LongConversation, decided: Counter[str]
+    conversation: ConversationHarness, talk: LongConversation, decided: Counter[str]
 ) -> None:
-    read = desk.database.statements.by_name
+    read = conversation.database.statements.by_name
     deliver(talk, 1, 16)
     assert (decided["begun"], read["neighbours.find_neighbours"]) == (16, 1)
     deliver(talk, 17, 17)

@@ -29,43 +29,47 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
 
 
 @pytest.fixture
-def visitor(desk: ConversationHarness) -> Principal:
-    return desk.create_visitor()
+def visitor(conversation: ConversationHarness) -> Principal:
+    return conversation.create_visitor()
 
 
-def ask(desk: ConversationHarness, visitor: Principal, text: str, after: timedelta = timedelta(seconds=30)) -> Any:
+def ask(
+    conversation: ConversationHarness, visitor: Principal, text: str, after: timedelta = timedelta(seconds=30)
+) -> Any:
     """Ask, and have the prompt made again from its record."""
-    desk.clock.now += after
-    desk.send_web(visitor, desk.find_session(visitor), text)
-    desk.model.script = [text_answer(f"As for that: {text}")]
-    desk.run_turn()
-    ((turn,),) = desk.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
-    with desk.database.transaction(desk.admin) as tx:
-        return rebuild_turn_prompt(desk.admin, tx, UUID(str(turn)))
+    conversation.clock.now += after
+    conversation.send_web(visitor, conversation.find_session(visitor), text)
+    conversation.model.script = [text_answer(f"As for that: {text}")]
+    conversation.run_turn()
+    ((turn,),) = conversation.query("SELECT id FROM turns ORDER BY frozen_at DESC LIMIT 1")
+    with conversation.database.transaction(conversation.admin) as tx:
+        return rebuild_turn_prompt(conversation.admin, tx, UUID(str(turn)))
 
 
 def test_what_stood_in_the_last_prompt_is_not_sent_again(
-    desk: ConversationHarness, visitor: Principal, sent: list[set[str]]
+    conversation: ConversationHarness, visitor: Principal, sent: list[set[str]]
 ) -> None:
-    assert ask(desk, visitor, "Who pours on Monday?")["matches"]
-    assert ask(desk, visitor, "And on Tuesday?")["matches"]
+    assert ask(conversation, visitor, "Who pours on Monday?")["matches"]
+    assert ask(conversation, visitor, "And on Tuesday?")["matches"]
     assert _begin(sent[0], '{"description"') > 1
     assert _begin(sent[0], "# Identity") == 1
     assert _begin(sent[1], '{"description"') == _begin(sent[1], "# Identity") == 0
     assert "And on Tuesday?" in sent[1]
 
 
-def test_another_month_keeps_its_own(desk: ConversationHarness, visitor: Principal, sent: list[set[str]]) -> None:
-    ask(desk, visitor, "Who pours on Monday?")
-    assert ask(desk, visitor, "And in a month?", after=timedelta(days=40))["matches"]
+def test_another_month_keeps_its_own(
+    conversation: ConversationHarness, visitor: Principal, sent: list[set[str]]
+) -> None:
+    ask(conversation, visitor, "Who pours on Monday?")
+    assert ask(conversation, visitor, "And in a month?", after=timedelta(days=40))["matches"]
     assert _begin(sent[1], '{"description"') > 1
 
 
 def test_what_another_conversation_was_told_is_sent(
-    desk: ConversationHarness, visitor: Principal, sent: list[set[str]]
+    conversation: ConversationHarness, visitor: Principal, sent: list[set[str]]
 ) -> None:
-    ask(desk, visitor, "Who pours on Monday?")
-    assert ask(desk, desk.create_visitor(), "Who pours on Monday?")["matches"]
+    ask(conversation, visitor, "Who pours on Monday?")
+    assert ask(conversation, conversation.create_visitor(), "Who pours on Monday?")["matches"]
     assert "Who pours on Monday?" in sent[0] & sent[1]
 
 

@@ -2,7 +2,7 @@
 
 from tests.integration.api.conftest import client, clock, logged, queue, queues
 from tests.integration.knowledge_tenant import library
-from tests.integration.pulse.pulse_api_harness import works
-from tests.integration.pulse.pulse_harness import site
+from tests.integration.pulse.pulse_api_harness import pulse_api
+from tests.integration.pulse.pulse_harness import pulse_harness
 
-__all__ = ["client", "clock", "library", "logged", "queue", "queues", "site", "works"]
+__all__ = ["client", "clock", "library", "logged", "pulse_api", "pulse_harness", "queue", "queues"]

@@ -107,7 +107,7 @@ class PulseApiHarness:
 
 
 @pytest.fixture
-def works(
+def pulse_api(
     client: TestClient, open_database: Callable[[], Database], clock: ManualClock, queues: FakeQueues
 ) -> PulseApiHarness:
     """A project with two tasks that nobody has written a Pulse of yet."""

@@ -187,9 +187,9 @@ class PulseHarness:
 
 
 @pytest.fixture
-def site(desk: ConversationHarness) -> PulseHarness:
+def pulse_harness(conversation: ConversationHarness) -> PulseHarness:
     """The site with two jobs, embedded, and not yet told of."""
-    made = PulseHarness(desk)
+    made = PulseHarness(conversation)
     made.define("site", SITE)
     made.define("job", JOB)
     made.create("site/harbour", "Harbour Office", place="the north quay", state="open")

@@ -18,11 +18,11 @@ from tests.integration.pulse.scripted_pulse_model import ScriptedText, statement
 DOWN, NO = ProviderUnavailable("timed out"), ProviderRejected("400")
 
 
-def changed(site: PulseHarness) -> str:
+def changed(pulse_harness: PulseHarness) -> str:
     """A Pulse that was written, and a change since; what it says."""
-    site.refresh()
-    site.change("site/harbour", place="the west quay")
-    said: str = site.pulse_column()
+    pulse_harness.refresh()
+    pulse_harness.change("site/harbour", place="the west quay")
+    said: str = pulse_harness.pulse_column()
     return said
 
 
@@ -37,84 +37,101 @@ def changed(site: PulseHarness) -> str:
         ([statements_answer()], "nothing_supported"),
     ],
 )
-def test_the_old_text_stays_and_says_why(site: PulseHarness, writings: list[ScriptedText], problem: str) -> None:
-    said = changed(site)
-    site.model.script = [*writings]
-    site.sweep()
-    site.run_writers()
-    assert site.pulse_column() == said
-    assert (site.state_column("problem"), site.state_column("failures"), site.state_column("waiting_for")) == (
+def test_the_old_text_stays_and_says_why(
+    pulse_harness: PulseHarness, writings: list[ScriptedText], problem: str
+) -> None:
+    said = changed(pulse_harness)
+    pulse_harness.model.script = [*writings]
+    pulse_harness.sweep()
+    pulse_harness.run_writers()
+    assert pulse_harness.pulse_column() == said
+    assert (
+        pulse_harness.state_column("problem"),
+        pulse_harness.state_column("failures"),
+        pulse_harness.state_column("waiting_for"),
+    ) == (
         problem,
         1,
         "backoff",
     )
-    assert list(site.pending_changes().causes) == ["changed"]
-    assert site.day_total("failed") == 1
-    outcomes = site.desk.query("SELECT outcome, version FROM pulse_ledgers ORDER BY created_at")
+    assert list(pulse_harness.pending_changes().causes) == ["changed"]
+    assert pulse_harness.day_total("failed") == 1
+    outcomes = pulse_harness.desk.query("SELECT outcome, version FROM pulse_ledgers ORDER BY created_at")
     assert outcomes == [("written", 1), (problem, None)]
 
 
-def test_a_refusal_is_one_whatever_it_says(site: PulseHarness) -> None:
-    said = changed(site)
-    site.model.stop_reason = "refusal"
-    site.sweep()
-    site.run_writers()
-    assert site.pulse_column() == said
-    assert site.state_column("problem") == "refused"
+def test_a_refusal_is_one_whatever_it_says(pulse_harness: PulseHarness) -> None:
+    said = changed(pulse_harness)
+    pulse_harness.model.stop_reason = "refusal"
+    pulse_harness.sweep()
+    pulse_harness.run_writers()
+    assert pulse_harness.pulse_column() == said
+    assert pulse_harness.state_column("problem") == "refused"
 
 
-def test_tries_wait_longer_each_time_until_one_holds(site: PulseHarness) -> None:
-    changed(site)
+def test_tries_wait_longer_each_time_until_one_holds(pulse_harness: PulseHarness) -> None:
+    changed(pulse_harness)
     waits = []
     for _ in range(4):
-        site.model.script = ["no JSON"]
-        site.sweep(24 * 3600)
-        assert site.run_writers() == 1
-        waits.append(round((site.due_at() - site.desk.clock.now).total_seconds() / 60))
+        pulse_harness.model.script = ["no JSON"]
+        pulse_harness.sweep(24 * 3600)
+        assert pulse_harness.run_writers() == 1
+        waits.append(round((pulse_harness.due_at() - pulse_harness.desk.clock.now).total_seconds() / 60))
     assert waits == [1, 2, 4, 8]
-    assert site.sweep(60).sent_count == 0
-    site.sweep(8 * 60)
-    site.run_writers()
-    assert "the west quay" in site.pulse_column()
-    assert (site.state_column("problem"), site.state_column("failures"), site.state_column("waiting_for")) == (
+    assert pulse_harness.sweep(60).sent_count == 0
+    pulse_harness.sweep(8 * 60)
+    pulse_harness.run_writers()
+    assert "the west quay" in pulse_harness.pulse_column()
+    assert (
+        pulse_harness.state_column("problem"),
+        pulse_harness.state_column("failures"),
+        pulse_harness.state_column("waiting_for"),
+    ) == (
         None,
         0,
         None,
     )
 
 
-def test_after_so_many_tries_people_are_told(site: PulseHarness, capsys: pytest.CaptureFixture[str]) -> None:
-    changed(site)
+def test_after_so_many_tries_people_are_told(pulse_harness: PulseHarness, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(pulse_harness)
     for _ in range(MAX_FAILURES):
-        site.model.script = ["no JSON"]
-        site.sweep(24 * 3600)
-        site.run_writers()
-    assert site.state_column("given_up_at") is not None
+        pulse_harness.model.script = ["no JSON"]
+        pulse_harness.sweep(24 * 3600)
+        pulse_harness.run_writers()
+    assert pulse_harness.state_column("given_up_at") is not None
     assert "PulseGivenUp" in capsys.readouterr().out
 
 
-def test_nobody_is_given_up_for_an_outage(site: PulseHarness) -> None:
-    changed(site)
+def test_nobody_is_given_up_for_an_outage(pulse_harness: PulseHarness) -> None:
+    changed(pulse_harness)
     for _ in range(MAX_FAILURES + 2):
-        site.model.script = [DOWN, DOWN]
-        site.sweep(24 * 3600)
-        site.run_writers()
-    assert round((site.due_at() - site.now) / timedelta(minutes=1)) == 60
-    assert (site.state_column("given_up_at"), site.state_column("failures")) == (None, MAX_FAILURES + 2)
-    site.model.script = ["no JSON"]
-    site.sweep(3600)
-    site.run_writers()
-    assert (site.state_column("given_up_at"), site.state_column("failures")) == (None, 1)
+        pulse_harness.model.script = [DOWN, DOWN]
+        pulse_harness.sweep(24 * 3600)
+        pulse_harness.run_writers()
+    assert round((pulse_harness.due_at() - pulse_harness.now) / timedelta(minutes=1)) == 60
+    assert (pulse_harness.state_column("given_up_at"), pulse_harness.state_column("failures")) == (
+        None,
+        MAX_FAILURES + 2,
+    )
+    pulse_harness.model.script = ["no JSON"]
+    pulse_harness.sweep(3600)
+    pulse_harness.run_writers()
+    assert (pulse_harness.state_column("given_up_at"), pulse_harness.state_column("failures")) == (None, 1)
 
 
-def test_a_fault_of_our_own_is_a_try_as_well(site: PulseHarness, capsys: pytest.CaptureFixture[str]) -> None:
-    changed(site)
+def test_a_fault_of_our_own_is_a_try_as_well(pulse_harness: PulseHarness, capsys: pytest.CaptureFixture[str]) -> None:
+    changed(pulse_harness)
     for _ in range(MAX_FAILURES):
-        site.model.script = [ValueError("nobody foresaw it")]
-        site.sweep(24 * 3600)
+        pulse_harness.model.script = [ValueError("nobody foresaw it")]
+        pulse_harness.sweep(24 * 3600)
         with pytest.raises(ValueError, match="nobody foresaw it"):
-            site.run_writers()
-    assert (site.state_column("problem"), site.state_column("failures"), site.day_total("failed")) == (
+            pulse_harness.run_writers()
+    assert (
+        pulse_harness.state_column("problem"),
+        pulse_harness.state_column("failures"),
+        pulse_harness.day_total("failed"),
+    ) == (
         "error",
         MAX_FAILURES,
         MAX_FAILURES,
@@ -122,93 +139,97 @@ def test_a_fault_of_our_own_is_a_try_as_well(site: PulseHarness, capsys: pytest.
     assert "PulseGivenUp" in capsys.readouterr().out
 
 
-def test_the_first_pulse_that_fails_leaves_none(site: PulseHarness) -> None:
-    site.model.script = ["no JSON"]
-    site.sweep()
-    site.run_writers()
-    assert site.pulse_column() is None
-    assert site.state_column("problem") == "bad_json"
+def test_the_first_pulse_that_fails_leaves_none(pulse_harness: PulseHarness) -> None:
+    pulse_harness.model.script = ["no JSON"]
+    pulse_harness.sweep()
+    pulse_harness.run_writers()
+    assert pulse_harness.pulse_column() is None
+    assert pulse_harness.state_column("problem") == "bad_json"
 
 
-def test_without_a_model_of_the_agents_it_waits_for_one(site: PulseHarness) -> None:
-    site.models = {"offline": OfflineModel(), "bedrock": site.model}
-    site.sweep()
-    site.run_writers()
-    assert site.model.requests == []
-    assert site.state_column("problem") == "misconfigured"
+def test_without_a_model_of_the_agents_it_waits_for_one(pulse_harness: PulseHarness) -> None:
+    pulse_harness.models = {"offline": OfflineModel(), "bedrock": pulse_harness.model}
+    pulse_harness.sweep()
+    pulse_harness.run_writers()
+    assert pulse_harness.model.requests == []
+    assert pulse_harness.state_column("problem") == "misconfigured"
 
 
-def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(site: PulseHarness) -> None:
-    site.sweep()
-    site.desk.query(f"DELETE FROM pulse_states WHERE entity_id <> '{site.id}' RETURNING 1")  # nobody else is under way
-    site.default_pulse_cap = Decimal("0.0001")
-    site.run_writers()
-    assert site.model.requests == []
-    assert (site.state_column("waiting_for"), site.state_column("failures")) == ("budget", 0)
-    tomorrow = (site.desk.clock.now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
-    assert site.due_at() == tomorrow
-    assert site.desk.query("SELECT count(*) FROM spend_reservations") == [(0,)]
-    site.default_pulse_cap = Decimal(5)
-    site.sweep(24 * 3600)
-    site.run_writers()
-    assert site.pulse_column() is not None
-    assert site.state_column("waiting_for") is None
+def test_what_has_no_room_in_the_budget_waits_for_the_next_day_and_says_so(pulse_harness: PulseHarness) -> None:
+    pulse_harness.sweep()
+    pulse_harness.desk.query(
+        f"DELETE FROM pulse_states WHERE entity_id <> '{pulse_harness.id}' RETURNING 1"
+    )  # nobody else is under way
+    pulse_harness.default_pulse_cap = Decimal("0.0001")
+    pulse_harness.run_writers()
+    assert pulse_harness.model.requests == []
+    assert (pulse_harness.state_column("waiting_for"), pulse_harness.state_column("failures")) == ("budget", 0)
+    tomorrow = (pulse_harness.desk.clock.now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    assert pulse_harness.due_at() == tomorrow
+    assert pulse_harness.desk.query("SELECT count(*) FROM spend_reservations") == [(0,)]
+    pulse_harness.default_pulse_cap = Decimal(5)
+    pulse_harness.sweep(24 * 3600)
+    pulse_harness.run_writers()
+    assert pulse_harness.pulse_column() is not None
+    assert pulse_harness.state_column("waiting_for") is None
 
 
-def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(site: PulseHarness) -> None:
-    site.create("site/pier", "Pier", place="the south quay")
-    site.embed()
-    site.sweep()
-    ours = {str(one) for (one,) in site.desk.query("SELECT id FROM entities WHERE key IN ('harbour', 'pier')")}
-    orders = [PulseJob.from_json(body) for body, _ in site.pulse_queue.sent if body["entity_id"] in ours]
-    site.default_pulse_cap = Decimal("0.0009")
+def test_what_others_that_are_being_written_may_leave_is_looked_at_soon(pulse_harness: PulseHarness) -> None:
+    pulse_harness.create("site/pier", "Pier", place="the south quay")
+    pulse_harness.embed()
+    pulse_harness.sweep()
+    ours = {str(one) for (one,) in pulse_harness.desk.query("SELECT id FROM entities WHERE key IN ('harbour', 'pier')")}
+    orders = [PulseJob.from_json(body) for body, _ in pulse_harness.pulse_queue.sent if body["entity_id"] in ours]
+    pulse_harness.default_pulse_cap = Decimal("0.0009")
 
     def meanwhile() -> None:
-        site.model.during = lambda: None
-        writing_job.run_pulse_job(site.make_dependencies(), orders[1], lambda: 300.0)
+        pulse_harness.model.during = lambda: None
+        writing_job.run_pulse_job(pulse_harness.make_dependencies(), orders[1], lambda: 300.0)
 
-    site.model.during = meanwhile
-    writing_job.run_pulse_job(site.make_dependencies(), orders[0], lambda: 300.0)
-    assert len(site.model.requests) == 1
-    waits = site.desk.query(
+    pulse_harness.model.during = meanwhile
+    writing_job.run_pulse_job(pulse_harness.make_dependencies(), orders[0], lambda: 300.0)
+    assert len(pulse_harness.model.requests) == 1
+    waits = pulse_harness.desk.query(
         "SELECT w.due_at FROM pulse_states s JOIN work_due w ON w.id = s.entity_id WHERE s.waiting_for = 'budget'"
     )
     [(due_at,)] = waits
     assert isinstance(due_at, datetime)
-    assert round((due_at - site.now) / timedelta(minutes=1)) == 5
+    assert round((due_at - pulse_harness.now) / timedelta(minutes=1)) == 5
 
 
-def test_a_larger_budget_frees_what_waits_for_one(site: PulseHarness) -> None:
-    site.default_pulse_cap = Decimal("0.0001")
-    site.sweep()
-    assert site.state_column("waiting_for") == "budget"
-    with site.desk.database.transaction(site.admin) as tx:
-        budget.set_cap(site.admin, tx, Decimal(10), site.now)
-    assert site.due_at() <= site.now
-    site.sweep(1)
-    site.run_writers()
-    assert site.pulse_column() is not None
+def test_a_larger_budget_frees_what_waits_for_one(pulse_harness: PulseHarness) -> None:
+    pulse_harness.default_pulse_cap = Decimal("0.0001")
+    pulse_harness.sweep()
+    assert pulse_harness.state_column("waiting_for") == "budget"
+    with pulse_harness.desk.database.transaction(pulse_harness.admin) as tx:
+        budget.set_cap(pulse_harness.admin, tx, Decimal(10), pulse_harness.now)
+    assert pulse_harness.due_at() <= pulse_harness.now
+    pulse_harness.sweep(1)
+    pulse_harness.run_writers()
+    assert pulse_harness.pulse_column() is not None
 
 
-def test_no_more_is_sent_than_the_writers_get_through(site: PulseHarness, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_is_sent_than_the_writers_get_through(
+    pulse_harness: PulseHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sweep, "MAX_IN_FLIGHT", 2)
     for number in range(4):
-        site.create(f"site/pier{number}", "Pier", place="the south quay")
-    assert (site.sweep().sent_count, site.sweep(60).sent_count) == (2, 0)
-    site.pulse_queue.sent.clear()
-    site.desk.query(
+        pulse_harness.create(f"site/pier{number}", "Pier", place="the south quay")
+    assert (pulse_harness.sweep().sent_count, pulse_harness.sweep(60).sent_count) == (2, 0)
+    pulse_harness.pulse_queue.sent.clear()
+    pulse_harness.desk.query(
         "UPDATE pulse_states SET expected_usd = NULL"
         " WHERE entity_id = (SELECT min(entity_id::text)::uuid FROM pulse_states WHERE expected_usd > 0) RETURNING 1"
     )
-    assert site.sweep(60).sent_count == 1
+    assert pulse_harness.sweep(60).sent_count == 1
 
 
-def test_the_tenants_cap_holds_for_pulses_too(site: PulseHarness) -> None:
-    site.sweep()
-    site.desk.query("UPDATE tenants SET daily_cap_usd = 0.0001 RETURNING 1")
-    site.run_writers()
-    assert site.model.requests == []
-    assert site.state_column("waiting_for") == "budget"
+def test_the_tenants_cap_holds_for_pulses_too(pulse_harness: PulseHarness) -> None:
+    pulse_harness.sweep()
+    pulse_harness.desk.query("UPDATE tenants SET daily_cap_usd = 0.0001 RETURNING 1")
+    pulse_harness.run_writers()
+    assert pulse_harness.model.requests == []
+    assert pulse_harness.state_column("waiting_for") == "budget"
 
 
 class CommitLosingDatabase(Database):
@@ -227,37 +248,41 @@ class CommitLosingDatabase(Database):
         return found
 
 
-def test_a_commit_whose_answer_was_lost_is_as_if_made_once(site: PulseHarness) -> None:
-    real = site.desk.database
-    site.desk.database = CommitLosingDatabase(real)
+def test_a_commit_whose_answer_was_lost_is_as_if_made_once(pulse_harness: PulseHarness) -> None:
+    real = pulse_harness.desk.database
+    pulse_harness.desk.database = CommitLosingDatabase(real)
     CommitLosingDatabase.lost = 1_000
-    site.refresh()
+    pulse_harness.refresh()
     CommitLosingDatabase.lost = 0
-    site.desk.database.close()
-    site.desk.database = real
-    assert len(site.model.requests) == 1
-    assert (site.pulse_column("version"), site.day_total("regenerated")) == (1, 1)
-    assert site.day_total("cost_usd") == site.pulse_column("cost_usd")
-    assert site.desk.query("SELECT count(*) FROM pulse_ledgers") == [(1,)]
-    assert site.pending_changes().since is None
+    pulse_harness.desk.database.close()
+    pulse_harness.desk.database = real
+    assert len(pulse_harness.model.requests) == 1
+    assert (pulse_harness.pulse_column("version"), pulse_harness.day_total("regenerated")) == (1, 1)
+    assert pulse_harness.day_total("cost_usd") == pulse_harness.pulse_column("cost_usd")
+    assert pulse_harness.desk.query("SELECT count(*) FROM pulse_ledgers") == [(1,)]
+    assert pulse_harness.pending_changes().since is None
 
 
-def test_a_database_that_goes_away_in_the_middle_leaves_it_to_the_next_delivery(site: PulseHarness) -> None:
-    site.sweep()
-    (order,) = {PulseJob.from_json(body) for body, _ in site.pulse_queue.sent if body["entity_id"] == str(site.id)}
-    real = site.desk.database.run
+def test_a_database_that_goes_away_in_the_middle_leaves_it_to_the_next_delivery(pulse_harness: PulseHarness) -> None:
+    pulse_harness.sweep()
+    (order,) = {
+        PulseJob.from_json(body)
+        for body, _ in pulse_harness.pulse_queue.sent
+        if body["entity_id"] == str(pulse_harness.id)
+    }
+    real = pulse_harness.desk.database.run
     tries = iter([DatabaseUnavailable()])
 
     def away() -> None:
         def run(principal, work, /):  # type: ignore[no-untyped-def]
-            site.desk.database.run = real  # type: ignore[method-assign]
+            pulse_harness.desk.database.run = real  # type: ignore[method-assign]
             raise next(tries)
 
-        site.desk.database.run = run  # type: ignore[method-assign]
+        pulse_harness.desk.database.run = run  # type: ignore[method-assign]
 
-    site.model.during = away
+    pulse_harness.model.during = away
     with pytest.raises(DatabaseUnavailable):
-        writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
-    site.model.during = lambda: None
-    writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
-    assert site.pulse_column("version") == 1
+        writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
+    pulse_harness.model.during = lambda: None
+    writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
+    assert pulse_harness.pulse_column("version") == 1

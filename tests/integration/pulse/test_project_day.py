@@ -110,9 +110,9 @@ class QuotingModel(Clerk):
 
 
 @pytest.fixture
-def office(desk: ConversationHarness) -> ProjectHarness:
+def project(conversation: ConversationHarness) -> ProjectHarness:
     """The project with a Pulse that tells of everything."""
-    made = ProjectHarness(desk, QuotingModel())
+    made = ProjectHarness(conversation, QuotingModel())
     made.passes(minutes=5)
     [order] = made.sweep()
     made.write(order)
@@ -120,22 +120,22 @@ def office(desk: ConversationHarness) -> ProjectHarness:
     return made
 
 
-def report(office: ProjectHarness, **more: int) -> None:
-    room = UploadHarness(office.desk.database, office.desk.admin, office.desk.clock)
+def report(project: ProjectHarness, **more: int) -> None:
+    room = UploadHarness(project.desk.database, project.desk.admin, project.desk.clock)
     room.upload("morning-round.pdf", sample_files.make_pdf(REPORT), "project/NRS", **more)
     room.run_ingestion()
 
 
-def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office: ProjectHarness) -> None:
-    first, calls = office.look(), office.model.calls
-    office.passes(minutes=10)
-    office.change("project/NRS", forecast_completion="2026-09-25")
-    office.passes(seconds=5)
-    report(office)
-    office.passes(seconds=5)
-    office.change("task/T-112", state="done")
+def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(project: ProjectHarness) -> None:
+    first, calls = project.look(), project.model.calls
+    project.passes(minutes=10)
+    project.change("project/NRS", forecast_completion="2026-09-25")
+    project.passes(seconds=5)
+    report(project)
+    project.passes(seconds=5)
+    project.change("task/T-112", state="done")
 
-    between = office.look()
+    between = project.look()
     assert between.pulse == first.pulse
     assert between.changes_text == (
         "Since then: 1 change of it (completion as forecast: 2026-09-25 (was 2026-09-11));"
@@ -143,12 +143,12 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
         " (Read crack gauge CG-2 at C4 every working day: state: done (was in progress));"
         " 1 new file (morning-round.pdf)."
     )
-    assert office.sweep() == []
+    assert project.sweep() == []
 
-    office.passes(seconds=30)
-    [order] = office.sweep()
-    office.write(order)
-    after = office.look()
+    project.passes(seconds=30)
+    [order] = project.sweep()
+    project.write(order)
+    after = project.look()
     assert after.pulse
     assert after.changes_text == ""
     for word in (*NEWS, "0.61 mm"):
@@ -157,41 +157,45 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(office
     [cited] = [one for one in after.pulse.citations if one.number in told.sources]
     assert (cited.title, cited.locator.endswith("page 2")) == ("morning-round.pdf", True)
     assert after.links[cited.source_id].endswith("page=2")
-    with office.desk.database.transaction(office.desk.admin) as tx:
-        versions = version_history.list_versions(office.desk.admin, tx, "project/NRS")["versions"]
-        total = pulse_statistics.read_statistics(office.desk.admin, tx, 1, CAP, office.desk.clock())["total"]
+    with project.desk.database.transaction(project.desk.admin) as tx:
+        versions = version_history.list_versions(project.desk.admin, tx, "project/NRS")["versions"]
+        total = pulse_statistics.read_statistics(project.desk.admin, tx, 1, CAP, project.desk.clock())["total"]
     assert isinstance(total, dict)
     assert isinstance(versions, list)
     for cause in ("changed", "file_ingested", "child_changed"):
         assert f"'{cause}'" in str(versions[0])
-    assert office.model.calls - calls == len(levels(office))
+    assert project.model.calls - calls == len(levels(project))
     assert int(str(total["coalesced"])) >= 2
 
 
-def levels(office: ProjectHarness) -> list[int]:
-    found = office.desk.query(f"SELECT level FROM pulses WHERE entity_id = '{office.project}' ORDER BY level")
+def levels(project: ProjectHarness) -> list[int]:
+    found = project.desk.query(f"SELECT level FROM pulses WHERE entity_id = '{project.project}' ORDER BY level")
     return [int(str(level)) for (level,) in found]
 
 
-def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_sources(office: ProjectHarness) -> None:
-    assert isinstance(office.model, QuotingModel)
-    office.model.lies = True
-    office.passes(minutes=10)
-    before = office.look(INTERNAL)
-    report(office, classification=RESTRICTED)
-    low, high = office.look(INTERNAL), office.look()
+def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_sources(
+    project: ProjectHarness,
+) -> None:
+    assert isinstance(project.model, QuotingModel)
+    project.model.lies = True
+    project.passes(minutes=10)
+    before = project.look(INTERNAL)
+    report(project, classification=RESTRICTED)
+    low, high = project.look(INTERNAL), project.look()
     assert (low.stale_since, low.changes_text, low.pulse, low.due_at) == (None, "", before.pulse, None)
     assert "morning-round.pdf" in high.changes_text
-    office.passes(minutes=1)
-    for order in office.sweep():
-        office.write(order)
-    low, high = office.look(INTERNAL), office.look()
+    project.passes(minutes=1)
+    for order in project.sweep():
+        project.write(order)
+    low, high = project.look(INTERNAL), project.look()
     assert high.pulse
     assert low.pulse
     assert high.pulse.level == RESTRICTED
     assert "moved overnight" in high.pulse.markdown
-    with office.desk.database.transaction(office.desk.admin) as tx:
-        reader = Principal(office.desk.tenant_id, "member", uuid7(office.desk.clock()), frozenset({"viewer"}), INTERNAL)
+    with project.desk.database.transaction(project.desk.admin) as tx:
+        reader = Principal(
+            project.desk.tenant_id, "member", uuid7(project.desk.clock()), frozenset({"viewer"}), INTERNAL
+        )
         told = [
             low.to_json(),
             version_history.list_versions(reader, tx, "project/NRS"),

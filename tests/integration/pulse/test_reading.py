@@ -13,8 +13,8 @@ from tests.integration.pulse.pulse_api_harness import PULSE, PulseApiHarness
 NOBODY = "7225e6ee-8dd8-4b94-82d4-f80ae0938e2f"
 
 
-def test_before_the_first_there_is_none_and_why_one_is_due(works: PulseApiHarness) -> None:
-    found = works.get()
+def test_before_the_first_there_is_none_and_why_one_is_due(pulse_api: PulseApiHarness) -> None:
+    found = pulse_api.get()
     assert (found["record"], found["name"], found["pulse"], found["is_withheld"]) == (
         "project/NRS",
         "River station",
@@ -26,9 +26,9 @@ def test_before_the_first_there_is_none_and_why_one_is_due(works: PulseApiHarnes
     assert found["changes_text"] == ""
 
 
-def test_it_is_written_when_asked_for_and_read_with_its_sources(works: PulseApiHarness, client: TestClient) -> None:
-    works.write()
-    found = works.get()
+def test_it_is_written_when_asked_for_and_read_with_its_sources(pulse_api: PulseApiHarness, client: TestClient) -> None:
+    pulse_api.write()
+    found = pulse_api.get()
     assert (found["stale_since"], found["causes"], found["changes"]) == (None, [], {})
     pulse = found["pulse"]
     assert (pulse["level"], pulse["version"]) == (0, 1)
@@ -36,35 +36,35 @@ def test_it_is_written_when_asked_for_and_read_with_its_sources(works: PulseApiH
     numbers = {number for statement in pulse["statements"] for number in statement["sources"]}
     assert {one["number"] for one in pulse["citations"]} == numbers
     assert "#/records/project/NRS" in [one["link"] for one in pulse["citations"]]
-    record = client.get("/v1/entities/project/NRS", headers=works.all).json()["id"]
-    by_id = client.get(f"/v1/entities/{record}/pulse", headers=works.all).json()
-    assert by_id == works.get()
+    record = client.get("/v1/entities/project/NRS", headers=pulse_api.all).json()["id"]
+    by_id = client.get(f"/v1/entities/{record}/pulse", headers=pulse_api.all).json()
+    assert by_id == pulse_api.get()
 
 
-def test_what_changed_is_told_at_once_and_the_text_stays_until_it_is_written_anew(works: PulseApiHarness) -> None:
-    works.write()
-    before = works.get()["pulse"]
-    works.clock.advance(minutes=1)
-    works.change("project/NRS", properties={"state": "done"})
-    works.change("task/T-1", properties={"state": "done"})
-    found = works.get()
+def test_what_changed_is_told_at_once_and_the_text_stays_until_it_is_written_anew(pulse_api: PulseApiHarness) -> None:
+    pulse_api.write()
+    before = pulse_api.get()["pulse"]
+    pulse_api.clock.advance(minutes=1)
+    pulse_api.change("project/NRS", properties={"state": "done"})
+    pulse_api.change("task/T-1", properties={"state": "done"})
+    found = pulse_api.get()
     assert found["pulse"] == before
     assert found["changes_text"] == (
         "Since then: 1 change of it (state: done (was open));"
         " 1 change of what belongs to it (Pour the slab: state: done (was open))."
     )
     assert found["changes"] == {"changed": 1, "child_changed": 1}
-    assert datetime.fromisoformat(found["stale_since"]) == works.clock.now
-    works.write()
-    assert works.get()["changes_text"] == ""
-    assert works.get()["pulse"]["version"] == 2
+    assert datetime.fromisoformat(found["stale_since"]) == pulse_api.clock.now
+    pulse_api.write()
+    assert pulse_api.get()["changes_text"] == ""
+    assert pulse_api.get()["pulse"]["version"] == 2
 
 
-def test_a_reader_hears_nothing_of_what_is_above_them(works: PulseApiHarness) -> None:
+def test_a_reader_hears_nothing_of_what_is_above_them(pulse_api: PulseApiHarness) -> None:
     """Neither that something waits, nor what, nor how many; nor, once it is written, a word of it."""
-    works.write()
-    works.clock.advance(minutes=1)
-    works.make(
+    pulse_api.write()
+    pulse_api.clock.advance(minutes=1)
+    pulse_api.make(
         type="task",
         key="T-9",
         name="Agree the secret price",
@@ -72,57 +72,59 @@ def test_a_reader_hears_nothing_of_what_is_above_them(works: PulseApiHarness) ->
         classification=3,
         properties={"state": "open"},
     )
-    reader = works.reader()
-    found = works.get("", reader)
+    reader = pulse_api.reader()
+    found = pulse_api.get("", reader)
     assert (found["stale_since"], found["causes"], found["changes_text"], found["changes"]) == (None, [], "", {})
-    assert works.get()["stale_since"]
-    assert "Agree the secret price" in works.get()["changes_text"]
-    works.write()
-    low, high = works.get("", reader)["pulse"], works.get()["pulse"]
+    assert pulse_api.get()["stale_since"]
+    assert "Agree the secret price" in pulse_api.get()["changes_text"]
+    pulse_api.write()
+    low, high = pulse_api.get("", reader)["pulse"], pulse_api.get()["pulse"]
     assert (low["level"], high["level"]) == (0, 3)
     assert "Agree the secret price" in str(high)
-    told = [low, works.get("/history", reader), works.get("/diff", reader), works.get("/why", reader)]
+    told = [low, pulse_api.get("/history", reader), pulse_api.get("/diff", reader), pulse_api.get("/why", reader)]
     assert "secret" not in str(told).casefold()
     assert "Task, state: open 2" in low["markdown"]
     assert "Task, state: open 3" in high["markdown"]
 
 
 def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is_written_anew(
-    works: PulseApiHarness,
+    pulse_api: PulseApiHarness,
 ) -> None:
-    works.write()
-    reader = works.reader()
-    assert works.get("", reader)["pulse"]
-    works.clock.advance(minutes=1)
-    works.change("task/T-1", classification=3)
-    found = works.get("", reader)
+    pulse_api.write()
+    reader = pulse_api.reader()
+    assert pulse_api.get("", reader)["pulse"]
+    pulse_api.clock.advance(minutes=1)
+    pulse_api.change("task/T-1", classification=3)
+    found = pulse_api.get("", reader)
     assert (found["pulse"], found["is_withheld"]) == (None, True)
     assert "Pour the slab" not in str(found)
-    assert works.get("/history", reader)["versions"] == []
-    works.get("/diff", reader, status=404)
-    works.get("/why", reader, status=404)
-    works.write()
-    found = works.get("", reader)
+    assert pulse_api.get("/history", reader)["versions"] == []
+    pulse_api.get("/diff", reader, status=404)
+    pulse_api.get("/why", reader, status=404)
+    pulse_api.write()
+    found = pulse_api.get("", reader)
     assert found["is_withheld"] is False
     assert "Pour the slab" not in str(found)
-    assert len(works.get("/history", reader)["versions"]) == 1
+    assert len(pulse_api.get("/history", reader)["versions"]) == 1
 
 
-def test_a_cause_that_is_anybodys_business_is_told_to_everybody(works: PulseApiHarness) -> None:
-    works.write()
-    works.ask()
-    assert [one["cause"] for one in works.get("", works.reader())["causes"]] == ["manual"]
+def test_a_cause_that_is_anybodys_business_is_told_to_everybody(pulse_api: PulseApiHarness) -> None:
+    pulse_api.write()
+    pulse_api.ask()
+    assert [one["cause"] for one in pulse_api.get("", pulse_api.reader())["causes"]] == ["manual"]
 
 
-def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(works: PulseApiHarness, client: TestClient) -> None:
-    works.write()
-    works.get()
-    works.clock.advance(minutes=1)
-    works.change("project/NRS", properties={"budget": 6000})
-    works.clock.advance(seconds=20)
-    works.get()
-    works.get(poll=True)
-    found = client.get("/v1/pulses", headers=works.all).json()
+def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(
+    pulse_api: PulseApiHarness, client: TestClient
+) -> None:
+    pulse_api.write()
+    pulse_api.get()
+    pulse_api.clock.advance(minutes=1)
+    pulse_api.change("project/NRS", properties={"budget": 6000})
+    pulse_api.clock.advance(seconds=20)
+    pulse_api.get()
+    pulse_api.get(poll=True)
+    found = client.get("/v1/pulses", headers=pulse_api.all).json()
     total = found["total"]
     assert (total["reads"], total["stale_reads"], total["regenerated"]) == (2, 1, 1)
     assert (total["average_staleness_seconds"], total["max_staleness_seconds"]) == (10.0, 20.0)
@@ -130,63 +132,63 @@ def test_looking_is_counted_and_a_page_that_looks_by_itself_is_not(works: PulseA
     assert (found["now"]["record_count"], found["now"]["cap_usd"], found["now"]["has_own_cap"]) == (1, "2", False)
 
 
-def test_the_same_again_is_no_new_text_and_says_so(works: PulseApiHarness, client: TestClient) -> None:
-    works.write()
-    first = works.get()["pulse"]
-    works.clock.advance(minutes=1)
-    works.write()
-    again = works.get()["pulse"]
+def test_the_same_again_is_no_new_text_and_says_so(pulse_api: PulseApiHarness, client: TestClient) -> None:
+    pulse_api.write()
+    first = pulse_api.get()["pulse"]
+    pulse_api.clock.advance(minutes=1)
+    pulse_api.write()
+    again = pulse_api.get()["pulse"]
     assert (again["version"], again["generated_at"]) == (1, first["generated_at"])
     assert again["checked_at"] > first["checked_at"]
-    total = client.get("/v1/pulses", headers=works.all).json()["total"]
+    total = client.get("/v1/pulses", headers=pulse_api.all).json()["total"]
     assert (total["regenerated"], total["skipped"]) == (1, 1)
 
 
-def test_what_it_said_before_is_kept_and_compared(works: PulseApiHarness) -> None:
-    works.write()
-    works.clock.advance(minutes=1)
-    works.change("project/NRS", properties={"budget": 7000})
-    works.write()
-    found = works.get("/history")
+def test_what_it_said_before_is_kept_and_compared(pulse_api: PulseApiHarness) -> None:
+    pulse_api.write()
+    pulse_api.clock.advance(minutes=1)
+    pulse_api.change("project/NRS", properties={"budget": 7000})
+    pulse_api.write()
+    found = pulse_api.get("/history")
     assert [one["version"] for one in found["versions"]] == [2, 1]
     assert "changed" in [one["cause"] for one in found["versions"][0]["causes"]]
-    first = works.get("/history", limit=1)
+    first = pulse_api.get("/history", limit=1)
     assert first["next"] == 2
-    assert [one["version"] for one in works.get("/history", limit=1, before=2)["versions"]] == [1]
-    changed = works.get("/diff")
+    assert [one["version"] for one in pulse_api.get("/history", limit=1, before=2)["versions"]] == [1]
+    changed = pulse_api.get("/diff")
     assert (changed["before"]["version"], changed["after"]["version"]) == (1, 2)
     assert "7000" in str(changed["changed"]) + str(changed["added"])
-    assert works.get("/diff", after=1)["before"] is None
-    works.get("/diff", before=7, status=404)
+    assert pulse_api.get("/diff", after=1)["before"] is None
+    pulse_api.get("/diff", before=7, status=404)
 
 
-def test_an_answer_is_its_askers_alone_and_leaves_the_pulse_as_it_was(works: PulseApiHarness) -> None:
-    works.write()
-    before = works.get()["pulse"]
-    reader, other = works.reader(), works.reader()
-    asked = works.ask("What is open?", reader)
+def test_an_answer_is_its_askers_alone_and_leaves_the_pulse_as_it_was(pulse_api: PulseApiHarness) -> None:
+    pulse_api.write()
+    before = pulse_api.get()["pulse"]
+    reader, other = pulse_api.reader(), pulse_api.reader()
+    asked = pulse_api.ask("What is open?", reader)
     path = f"/questions/{asked['question_id']}"
-    assert works.get(path, reader)["answered_at"] is None
-    works.deliver()
-    found = works.get(path, reader)
+    assert pulse_api.get(path, reader)["answered_at"] is None
+    pulse_api.deliver()
+    found = pulse_api.get(path, reader)
     assert (found["question"], found["problem"], found["is_withheld"]) == ("What is open?", None, False)
     assert found["markdown"]
-    works.get(path, other, status=404)
-    works.get(path, status=404)
-    assert works.get()["pulse"] == before
-    works.change("task/T-1", classification=3)
-    closed = works.get(path, reader)
+    pulse_api.get(path, other, status=404)
+    pulse_api.get(path, status=404)
+    assert pulse_api.get()["pulse"] == before
+    pulse_api.change("task/T-1", classification=3)
+    closed = pulse_api.get(path, reader)
     assert (closed["markdown"], closed["citations"], closed["is_withheld"]) == ("", [], True)
 
 
-def test_a_refresh_is_ordered_and_waits_for_no_window(works: PulseApiHarness) -> None:
-    works.write()
-    works.clock.advance(minutes=1)
-    assert works.ask() == {"record": "project/NRS", "question_id": None}
-    [(body, seconds)] = works.queues.pulse.sent
+def test_a_refresh_is_ordered_and_waits_for_no_window(pulse_api: PulseApiHarness) -> None:
+    pulse_api.write()
+    pulse_api.clock.advance(minutes=1)
+    assert pulse_api.ask() == {"record": "project/NRS", "question_id": None}
+    [(body, seconds)] = pulse_api.queues.pulse.sent
     assert (set(body), seconds) == ({"tenant_id", "entity_id"}, 0)
-    found = works.get()
-    assert datetime.fromisoformat(found["due_at"]) <= works.clock.now + timedelta(seconds=1)
+    found = pulse_api.get()
+    assert datetime.fromisoformat(found["due_at"]) <= pulse_api.clock.now + timedelta(seconds=1)
 
 
 class UnavailableQueue:
@@ -197,57 +199,57 @@ class UnavailableQueue:
 
 
 def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(
-    works: PulseApiHarness, client: TestClient
+    pulse_api: PulseApiHarness, client: TestClient
 ) -> None:
-    works.write()
+    pulse_api.write()
     services = client.app.state.services  # type: ignore[attr-defined]
     kept = services.pulse
     object.__setattr__(services, "pulse", UnavailableQueue())
     try:
-        assert works.ask()
-        assert [one["cause"] for one in works.get()["causes"]] == ["manual"]
-        answer = client.post(f"{PULSE}/refresh", json={"question": "Why?"}, headers=works.all)
+        assert pulse_api.ask()
+        assert [one["cause"] for one in pulse_api.get()["causes"]] == ["manual"]
+        answer = client.post(f"{PULSE}/refresh", json={"question": "Why?"}, headers=pulse_api.all)
         assert answer.status_code == 503
     finally:
         object.__setattr__(services, "pulse", kept)
 
 
 @pytest.mark.parametrize("path", ["task/T-1", "project/NONE", NOBODY])
-def test_a_record_without_a_pulse_has_none(works: PulseApiHarness, client: TestClient, path: str) -> None:
+def test_a_record_without_a_pulse_has_none(pulse_api: PulseApiHarness, client: TestClient, path: str) -> None:
     for method, part in (("GET", ""), ("GET", "/history"), ("GET", "/diff"), ("POST", "/refresh")):
-        answer = client.request(method, f"/v1/entities/{path}/pulse{part}", headers=works.all)
+        answer = client.request(method, f"/v1/entities/{path}/pulse{part}", headers=pulse_api.all)
         assert answer.status_code == 404, (method, part, answer.text)
 
 
-def test_who_may_not_read_records_reads_no_pulse(works: PulseApiHarness, client: TestClient) -> None:
-    nobody = create_key_headers(client, works.tenant)
-    works.get("", nobody, status=403)
+def test_who_may_not_read_records_reads_no_pulse(pulse_api: PulseApiHarness, client: TestClient) -> None:
+    nobody = create_key_headers(client, pulse_api.tenant)
+    pulse_api.get("", nobody, status=403)
     assert client.post(f"{PULSE}/refresh", headers=nobody).status_code == 403
     assert client.get("/v1/pulses", headers=nobody).status_code == 403
 
 
-def test_a_question_has_a_length(works: PulseApiHarness, client: TestClient) -> None:
+def test_a_question_has_a_length(pulse_api: PulseApiHarness, client: TestClient) -> None:
     for question, status in (("x" * 1_000, 202), ("x" * 1_001, 422), ("\0", 422)):
-        answer = client.post(f"{PULSE}/refresh", json={"question": question}, headers=works.all)
+        answer = client.post(f"{PULSE}/refresh", json={"question": question}, headers=pulse_api.all)
         assert answer.status_code == status, question[:10]
 
 
 def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(
-    works: PulseApiHarness, client: TestClient
+    pulse_api: PulseApiHarness, client: TestClient
 ) -> None:
-    reader = works.reader()
+    reader = pulse_api.reader()
     assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=reader).status_code == 403
-    answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=works.all)
+    answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "0.5"}, headers=pulse_api.all)
     assert (answer.json()["now"]["cap_usd"], answer.json()["now"]["has_own_cap"]) == ("0.5000", True)
-    assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "-1"}, headers=works.all).status_code == 422
-    answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": None}, headers=works.all)
+    assert client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": "-1"}, headers=pulse_api.all).status_code == 422
+    answer = client.put("/v1/pulses/cap", json={"pulse_daily_cap_usd": None}, headers=pulse_api.all)
     assert answer.json()["now"]["has_own_cap"] is False
 
 
-def test_the_prompt_that_it_came_of_is_explained(works: PulseApiHarness) -> None:
-    works.write()
-    found = works.get("/why")
+def test_the_prompt_that_it_came_of_is_explained(pulse_api: PulseApiHarness) -> None:
+    pulse_api.write()
+    found = pulse_api.get("/why")
     assert (found["record"], found["matches"], found["is_erased"]) == ("project/NRS", True, False)
     assert {one["source_kind"] for one in found["candidates"]} >= {"counts", "record"}
     assert found["tokens"] <= found["budget"]
-    works.get("/why", version=9, status=404)
+    pulse_api.get("/why", version=9, status=404)

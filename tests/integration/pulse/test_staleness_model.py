@@ -147,8 +147,8 @@ class DatabasePulses:
 class ComparedPulses:
     """The rules and the database, side by side: what one answers, the other does."""
 
-    def __init__(self, rules_: ReferenceModel, stored: DatabasePulses) -> None:
-        self.rules, self.stored = rules_, stored
+    def __init__(self, rules_: ReferenceModel, database_pulses: DatabasePulses) -> None:
+        self.rules, self.stored = rules_, database_pulses
 
     def mark(self, record: int, cause: str, now: datetime) -> None:
         self.rules.mark(record, cause, now)
@@ -185,7 +185,7 @@ class ComparedPulses:
 
 
 @pytest.fixture
-def stored(library: KnowledgeTenant) -> DatabasePulses:
+def database_pulses(library: KnowledgeTenant) -> DatabasePulses:
     """Three records of kinds with different windows; the third is what the others belong to."""
     desk = open_record_harness(library)
     made = []
@@ -201,12 +201,12 @@ def stored(library: KnowledgeTenant) -> DatabasePulses:
     return found
 
 
-def test_the_database_does_what_the_rules_say_whatever_happens(stored: DatabasePulses) -> None:
+def test_the_database_does_what_the_rules_say_whatever_happens(database_pulses: DatabasePulses) -> None:
     dice = random.Random(6)
     written = 0
     for _ in range(STORIES):
-        stored.clean()
-        story = EventSequence(ComparedPulses(ReferenceModel(), stored))
+        database_pulses.clean()
+        story = EventSequence(ComparedPulses(ReferenceModel(), database_pulses))
         for name, number in parse_events(dice.randbytes(dice.randrange(20, 100))):
             story.move(name, number)
             for record in range(len(WINDOWS)):
@@ -216,15 +216,15 @@ def test_the_database_does_what_the_rules_say_whatever_happens(stored: DatabaseP
     assert written >= STORIES
 
 
-def due(stored: DatabasePulses) -> None:
+def due(database_pulses: DatabasePulses) -> None:
     """Every record changed, and its window is over."""
     for record in range(len(WINDOWS)):
-        stored.mark(record, "changed", START)
+        database_pulses.mark(record, "changed", START)
 
 
 @pytest.fixture
-def four(stored: DatabasePulses, open_database: Callable[[], Database]) -> list[DatabasePulses]:
-    return [DatabasePulses(stored.desk, stored.ids, open_database()) for _ in range(4)]
+def four(database_pulses: DatabasePulses, open_database: Callable[[], Database]) -> list[DatabasePulses]:
+    return [DatabasePulses(database_pulses.desk, database_pulses.ids, open_database()) for _ in range(4)]
 
 
 def at_once[R](worlds: list[DatabasePulses], act: Callable[[DatabasePulses, timedelta], R]) -> list[R]:
@@ -243,39 +243,41 @@ def at_once[R](worlds: list[DatabasePulses], act: Callable[[DatabasePulses, time
     return given
 
 
-def test_sweeps_at_once_send_each_pulse_once(stored: DatabasePulses, four: list[DatabasePulses]) -> None:
-    due(stored)
+def test_sweeps_at_once_send_each_pulse_once(database_pulses: DatabasePulses, four: list[DatabasePulses]) -> None:
+    due(database_pulses)
     now = START + timedelta(minutes=3)
     sent = at_once(four, lambda world, extra: world.sweep(now + extra))
     assert sorted(one for each in sent for one in each) == [0, 1, 2]
     for record in range(3):
-        due_at = stored.read_state(record).due_at
+        due_at = database_pulses.read_state(record).due_at
         assert due_at is not None
         assert timedelta() <= due_at - now - scheduling_rules.WRITER_TIMEOUT < timedelta(seconds=1)
 
 
-def test_writers_at_once_are_one(stored: DatabasePulses, four: list[DatabasePulses]) -> None:
-    due(stored)
+def test_writers_at_once_are_one(database_pulses: DatabasePulses, four: list[DatabasePulses]) -> None:
+    due(database_pulses)
     now = START + timedelta(minutes=3)
-    stored.sweep(now)
+    database_pulses.sweep(now)
     begun = at_once(four, lambda world, extra: world.begin_writing(0, now + LIFE + extra, now + extra))
     assert len([one for one in begun if one]) == 1
 
 
-def ending_at(stored: DatabasePulses) -> tuple[datetime, datetime, PendingChanges]:
+def ending_at(database_pulses: DatabasePulses) -> tuple[datetime, datetime, PendingChanges]:
     """A writer of record 0 that has read: when, until when it holds it, and the marks."""
-    due(stored)
+    due(database_pulses)
     now = START + timedelta(minutes=3)
-    stored.sweep(now)
-    seen = stored.begin_writing(0, now + LIFE, now)
+    database_pulses.sweep(now)
+    seen = database_pulses.begin_writing(0, now + LIFE, now)
     assert seen is not None
     return now, now + LIFE, PendingChanges(seen.mark_count, 0, None, seen.causes)
 
 
-def end(tx: Transaction, stored: DatabasePulses, told: PendingChanges, read_at: datetime, until: datetime) -> None:
+def end(
+    tx: Transaction, database_pulses: DatabasePulses, told: PendingChanges, read_at: datetime, until: datetime
+) -> None:
     attempts.record_success(
         tx,
-        stored.ids[0],
+        database_pulses.ids[0],
         told,
         read_at,
         window=WINDOWS[0],
@@ -287,170 +289,176 @@ def end(tx: Transaction, stored: DatabasePulses, told: PendingChanges, read_at: 
 
 
 def test_a_change_that_comes_before_a_writer_tells_is_not_lost(
-    stored: DatabasePulses, four: list[DatabasePulses]
+    database_pulses: DatabasePulses, four: list[DatabasePulses]
 ) -> None:
-    now, until, told = ending_at(stored)
+    now, until, told = ending_at(database_pulses)
     later = now + timedelta(seconds=2)
-    with stored.database.transaction(stored.tenant_id) as tx:
-        assert attempts.lock_lease(tx, stored.ids[0], until)
+    with database_pulses.database.transaction(database_pulses.tenant_id) as tx:
+        assert attempts.lock_lease(tx, database_pulses.ids[0], until)
         changing = Thread(target=lambda: four[0].mark(0, "changed", later))
         changing.start()
         changing.join(10)
         assert not changing.is_alive()
-        end(tx, stored, told, now, until)
-    shown = stored.read_state(0)
+        end(tx, database_pulses, told, now, until)
+    shown = database_pulses.read_state(0)
     assert (shown.stale_since, shown.causes, shown.due_at) == (later, {"changed": later}, later + WINDOWS[0])
     assert shown.mark_count == shown.reflected_mark_count + 1
 
 
 def test_a_change_that_comes_after_a_writer_told_waits_for_it_and_is_not_lost(
-    stored: DatabasePulses, four: list[DatabasePulses]
+    database_pulses: DatabasePulses, four: list[DatabasePulses]
 ) -> None:
-    now, until, told = ending_at(stored)
+    now, until, told = ending_at(database_pulses)
     later = now + timedelta(seconds=2)
     changing = Thread(target=lambda: four[0].mark(0, "changed", later))
-    with stored.database.transaction(stored.tenant_id) as tx:
-        assert attempts.lock_lease(tx, stored.ids[0], until)
-        end(tx, stored, told, now, until)
+    with database_pulses.database.transaction(database_pulses.tenant_id) as tx:
+        assert attempts.lock_lease(tx, database_pulses.ids[0], until)
+        end(tx, database_pulses, told, now, until)
         changing.start()
         changing.join(0.5)
         assert changing.is_alive()
     changing.join(10)
-    shown = stored.read_state(0)
+    shown = database_pulses.read_state(0)
     assert (shown.stale_since, shown.causes, shown.due_at) == (later, {"changed": later}, later + WINDOWS[0])
     assert shown.mark_count == shown.reflected_mark_count + 1
 
 
 def test_a_change_that_is_committed_after_a_writer_told_is_told_of_next(
-    stored: DatabasePulses, four: list[DatabasePulses]
+    database_pulses: DatabasePulses, four: list[DatabasePulses]
 ) -> None:
-    now, until, told = ending_at(stored)
+    now, until, told = ending_at(database_pulses)
     later = now - timedelta(seconds=2)
-    with four[0].database.transaction(stored.tenant_id) as open_one:
-        staleness.mark_stale(open_one, stored.ids[0], "changed", later)
-        with stored.database.transaction(stored.tenant_id) as tx:
-            assert attempts.lock_lease(tx, stored.ids[0], until)
-            end(tx, stored, told, now, until)
-        assert stored.read_state(0).due_at == now + WINDOWS[0]  # somebody is at it: what of, nobody knows yet
+    with four[0].database.transaction(database_pulses.tenant_id) as open_one:
+        staleness.mark_stale(open_one, database_pulses.ids[0], "changed", later)
+        with database_pulses.database.transaction(database_pulses.tenant_id) as tx:
+            assert attempts.lock_lease(tx, database_pulses.ids[0], until)
+            end(tx, database_pulses, told, now, until)
+        assert database_pulses.read_state(0).due_at == now + WINDOWS[0]  # somebody is at it: what of, nobody knows yet
     then = now + timedelta(minutes=1)
-    assert 0 in stored.sweep(then)
-    seen = stored.begin_writing(0, then + LIFE, then)
+    assert 0 in database_pulses.sweep(then)
+    seen = database_pulses.begin_writing(0, then + LIFE, then)
     assert seen is not None
     assert (seen.mark_count, seen.causes) == (told.mark_count + 2, {"changed": later})
-    assert stored.finish_writing(0, seen, then, then + LIFE, then)
-    shown = stored.read_state(0)
+    assert database_pulses.finish_writing(0, seen, then, then + LIFE, then)
+    shown = database_pulses.read_state(0)
     assert (shown.stale_since, shown.reflected_mark_count) == (None, shown.mark_count)
 
 
 def test_those_who_change_parts_of_a_stale_whole_do_not_wait_for_each_other(
-    stored: DatabasePulses, four: list[DatabasePulses]
+    database_pulses: DatabasePulses, four: list[DatabasePulses]
 ) -> None:
-    due(stored)
-    marks = stored.read_state(PARENT).mark_count
+    due(database_pulses)
+    marks = database_pulses.read_state(PARENT).mark_count
     later = START + timedelta(seconds=5)
     other = Thread(target=lambda: four[1].mark(1, "changed", later))
-    with four[0].database.transaction(stored.tenant_id) as tx:
-        staleness.mark_stale(tx, stored.ids[0], "changed", later)
+    with four[0].database.transaction(database_pulses.tenant_id) as tx:
+        staleness.mark_stale(tx, database_pulses.ids[0], "changed", later)
         other.start()
         other.join(10)
         assert not other.is_alive()
-    assert stored.read_state(PARENT).mark_count == marks + 2
+    assert database_pulses.read_state(PARENT).mark_count == marks + 2
 
 
-def test_a_kind_that_is_switched_on_while_its_pulses_are_settled_loses_no_mark(stored: DatabasePulses) -> None:
-    due(stored)
+def test_a_kind_that_is_switched_on_while_its_pulses_are_settled_loses_no_mark(database_pulses: DatabasePulses) -> None:
+    due(database_pulses)
     now = START + timedelta(minutes=3)
     rag = "UPDATE entity_types SET rag = jsonb_set(rag, '{pulse}', %(to)s::jsonb) WHERE key = 'kind0'"
-    with stored.desk.transaction() as tx:
+    with database_pulses.desk.transaction() as tx:
         execute(tx, rag, to='"off"')
         gone = [row for row in store.list_due_pulses(tx, now, 99) if row.is_obsolete]
         execute(tx, rag, to='"auto"')
-    stored.mark(0, "changed", now)
-    with stored.desk.transaction() as tx:
-        assert [row.id for row in gone] == [stored.ids[0]]
+    database_pulses.mark(0, "changed", now)
+    with database_pulses.desk.transaction() as tx:
+        assert [row.id for row in gone] == [database_pulses.ids[0]]
         assert store.delete_obsolete_work(tx, [(row.id, row.due_at) for row in gone]) == 0
-    assert 0 in stored.sweep(now)
+    assert 0 in database_pulses.sweep(now)
 
 
-def test_what_somebody_is_just_marking_is_not_settled(stored: DatabasePulses, four: list[DatabasePulses]) -> None:
-    due(stored)
+def test_what_somebody_is_just_marking_is_not_settled(
+    database_pulses: DatabasePulses, four: list[DatabasePulses]
+) -> None:
+    due(database_pulses)
     now = START + timedelta(minutes=3)
     rag = "UPDATE entity_types SET rag = jsonb_set(rag, '{pulse}', %(to)s::jsonb) WHERE key = 'kind0'"
-    with four[0].database.transaction(stored.tenant_id) as open_one:
-        staleness.mark_stale(open_one, stored.ids[0], "changed", now)
-        with stored.desk.transaction() as tx:
+    with four[0].database.transaction(database_pulses.tenant_id) as open_one:
+        staleness.mark_stale(open_one, database_pulses.ids[0], "changed", now)
+        with database_pulses.desk.transaction() as tx:
             execute(tx, rag, to='"off"')
             gone = [row for row in store.list_due_pulses(tx, now, 99) if row.is_obsolete]
             assert store.delete_obsolete_work(tx, [(row.id, row.due_at) for row in gone]) == 0
-    assert stored.sweep(now + timedelta(minutes=1)).count(0) == 0
-    with stored.desk.transaction() as tx:
-        assert work_due.find(tx, "pulse", stored.ids[0]) is None
+    assert database_pulses.sweep(now + timedelta(minutes=1)).count(0) == 0
+    with database_pulses.desk.transaction() as tx:
+        assert work_due.find(tx, "pulse", database_pulses.ids[0]) is None
 
 
-def test_a_writer_that_finds_no_kind_with_pulses_settles_only_what_is_still_without(stored: DatabasePulses) -> None:
-    now, until, _ = ending_at(stored)
-    stored.mark(0, "changed", now)  # and the kind has Pulses again
-    with stored.desk.transaction() as tx:
-        attempts.drop(tx, stored.ids[0], until, now)
-    assert stored.sweep(now + timedelta(minutes=1)).count(0) == 1
+def test_a_writer_that_finds_no_kind_with_pulses_settles_only_what_is_still_without(
+    database_pulses: DatabasePulses,
+) -> None:
+    now, until, _ = ending_at(database_pulses)
+    database_pulses.mark(0, "changed", now)  # and the kind has Pulses again
+    with database_pulses.desk.transaction() as tx:
+        attempts.drop(tx, database_pulses.ids[0], until, now)
+    assert database_pulses.sweep(now + timedelta(minutes=1)).count(0) == 1
 
 
-def test_one_that_was_given_up_is_tried_again_when_it_changes(stored: DatabasePulses) -> None:
-    due(stored)
+def test_one_that_was_given_up_is_tried_again_when_it_changes(database_pulses: DatabasePulses) -> None:
+    due(database_pulses)
     now = START + timedelta(minutes=3)
     for _ in range(scheduling_rules.MAX_FAILURES):
-        stored.sweep(now)
-        stored.begin_writing(0, now + LIFE, now)
-        assert stored.fail_writing(0, now + LIFE, now)
-        due_at = stored.read_state(0).due_at
+        database_pulses.sweep(now)
+        database_pulses.begin_writing(0, now + LIFE, now)
+        assert database_pulses.fail_writing(0, now + LIFE, now)
+        due_at = database_pulses.read_state(0).due_at
         assert due_at
         tried, now = now, due_at
     assert now == tried + timedelta(days=1)
-    stored.mark(0, "changed", tried + timedelta(minutes=1))
-    assert stored.read_state(0).due_at == tried + staleness.RETRY_AFTER_GIVING_UP
-    stored.mark(0, "changed", tried + timedelta(hours=2))
-    assert stored.read_state(0).due_at == tried + staleness.RETRY_AFTER_GIVING_UP
+    database_pulses.mark(0, "changed", tried + timedelta(minutes=1))
+    assert database_pulses.read_state(0).due_at == tried + staleness.RETRY_AFTER_GIVING_UP
+    database_pulses.mark(0, "changed", tried + timedelta(hours=2))
+    assert database_pulses.read_state(0).due_at == tried + staleness.RETRY_AFTER_GIVING_UP
 
 
-def test_a_change_whose_clock_is_behind_the_reading_keeps_its_time(stored: DatabasePulses) -> None:
-    due(stored)
+def test_a_change_whose_clock_is_behind_the_reading_keeps_its_time(database_pulses: DatabasePulses) -> None:
+    due(database_pulses)
     now = START + timedelta(minutes=3)
-    stored.sweep(now)
+    database_pulses.sweep(now)
     until, read_at = now + LIFE, now + timedelta(seconds=5)
-    seen = stored.begin_writing(1, until, read_at)
+    seen = database_pulses.begin_writing(1, until, read_at)
     assert seen is not None
-    stored.mark(1, "file_ingested", now)
-    assert stored.finish_writing(1, seen, read_at, until, read_at + timedelta(seconds=3))
-    assert stored.read_state(1).causes == {"file_ingested": now}
-    assert stored.read_state(1).due_at == now + WINDOWS[1]
+    database_pulses.mark(1, "file_ingested", now)
+    assert database_pulses.finish_writing(1, seen, read_at, until, read_at + timedelta(seconds=3))
+    assert database_pulses.read_state(1).causes == {"file_ingested": now}
+    assert database_pulses.read_state(1).due_at == now + WINDOWS[1]
 
 
-def test_a_deleted_record_and_one_whose_kind_has_no_pulses_any_more_are_settled(stored: DatabasePulses) -> None:
-    due(stored)
-    with stored.desk.transaction() as tx:
+def test_a_deleted_record_and_one_whose_kind_has_no_pulses_any_more_are_settled(
+    database_pulses: DatabasePulses,
+) -> None:
+    due(database_pulses)
+    with database_pulses.desk.transaction() as tx:
         execute(tx, "UPDATE entity_types SET rag = '{}' WHERE key = 'kind0'")
-    stored.desk.delete(stored.ids[1])
-    assert stored.sweep(START + timedelta(minutes=3)) == [PARENT]
-    with stored.desk.transaction() as tx:
-        assert [work_due.find(tx, "pulse", one) is None for one in stored.ids] == [True, True, False]
+    database_pulses.desk.delete(database_pulses.ids[1])
+    assert database_pulses.sweep(START + timedelta(minutes=3)) == [PARENT]
+    with database_pulses.desk.transaction() as tx:
+        assert [work_due.find(tx, "pulse", one) is None for one in database_pulses.ids] == [True, True, False]
 
 
 def test_what_is_read_more_is_sent_first_and_what_waits_for_budget_comes_with_the_next_day(
-    stored: DatabasePulses,
+    database_pulses: DatabasePulses,
 ) -> None:
-    due(stored)
-    with stored.desk.transaction() as tx:
+    due(database_pulses)
+    with database_pulses.desk.transaction() as tx:
         execute(
             tx,
             "INSERT INTO pulse_states (tenant_id, entity_id, decayed_reads, reads_counted_at, last_cost_usd) SELECT tenant_id, id,"
             " CASE WHEN key = (SELECT key FROM entities WHERE id = %(id)s) THEN 9 ELSE 0 END, %(now)s, 0.03"
             " FROM entities",
-            id=stored.ids[1],
+            id=database_pulses.ids[1],
             now=START,
         )
     now = START + timedelta(minutes=3)
-    assert stored.sweep(now) == [1]
-    assert stored.read_state(0).waiting_for == stored.read_state(2).waiting_for == "budget"
-    assert stored.read_state(0).due_at == scheduling_rules.start_of_next_day(now)
-    assert stored.sweep(now + timedelta(minutes=1)) == []
-    assert stored.sweep(scheduling_rules.start_of_next_day(now))[:1] != []
+    assert database_pulses.sweep(now) == [1]
+    assert database_pulses.read_state(0).waiting_for == database_pulses.read_state(2).waiting_for == "budget"
+    assert database_pulses.read_state(0).due_at == scheduling_rules.start_of_next_day(now)
+    assert database_pulses.sweep(now + timedelta(minutes=1)) == []
+    assert database_pulses.sweep(scheduling_rules.start_of_next_day(now))[:1] != []

@@ -67,46 +67,48 @@ class WakeupHarness:
 
 
 @pytest.fixture
-def sleeping(site: PulseHarness) -> WakeupHarness:
-    site.refresh()
-    site.desk.query(f"DELETE FROM work_due WHERE kind = 'pulse' AND id <> '{site.id}' RETURNING 1")
-    return WakeupHarness(site)
+def wakeup_harness(pulse_harness: PulseHarness) -> WakeupHarness:
+    pulse_harness.refresh()
+    pulse_harness.desk.query(f"DELETE FROM work_due WHERE kind = 'pulse' AND id <> '{pulse_harness.id}' RETURNING 1")
+    return WakeupHarness(pulse_harness)
 
 
-def test_steady_work_has_as_many_wake_ups_as_windows(sleeping: WakeupHarness) -> None:
-    site, start = sleeping.site, sleeping.site.now
+def test_steady_work_has_as_many_wake_ups_as_windows(wakeup_harness: WakeupHarness) -> None:
+    site, start = wakeup_harness.site, wakeup_harness.site.now
     for seconds in range(0, 1800, 20):
-        sleeping.run_until(start + timedelta(seconds=seconds))
+        wakeup_harness.run_until(start + timedelta(seconds=seconds))
         site.change("site/harbour", place=f"place {seconds}")
-        sleeping.nudge()
-    assert sleeping.received <= 1800 / 30 * 1.5
-    assert len(sleeping.waiting) <= 3
-    sleeping.run_until(start + timedelta(seconds=1900))
+        wakeup_harness.nudge()
+    assert wakeup_harness.received <= 1800 / 30 * 1.5
+    assert len(wakeup_harness.waiting) <= 3
+    wakeup_harness.run_until(start + timedelta(seconds=1900))
     assert "place 1780" in site.pulse_column()
-    assert sleeping.waiting == []
+    assert wakeup_harness.waiting == []
 
 
-def test_what_waits_long_is_delayed_again_until_it_is_due_and_the_database_sleeps(sleeping: WakeupHarness) -> None:
-    site, start = sleeping.site, sleeping.site.now
+def test_what_waits_long_is_delayed_again_until_it_is_due_and_the_database_sleeps(
+    wakeup_harness: WakeupHarness,
+) -> None:
+    site, start = wakeup_harness.site, wakeup_harness.site.now
     site.change("site/harbour", place="the west quay")
-    sleeping.nudge()
+    wakeup_harness.nudge()
     site.model.script = ["no JSON"] * 7
-    sleeping.run_until(start + timedelta(minutes=66))
+    wakeup_harness.run_until(start + timedelta(minutes=66))
     due_at = site.due_at()
-    assert (site.state_column("failures"), len(sleeping.waiting)) == (7, 1)
+    assert (site.state_column("failures"), len(wakeup_harness.waiting)) == (7, 1)
     assert due_at - site.now > timedelta(minutes=60)
     looks: list[str] = []
     real = site.desk.database.run
     site.desk.database.run = lambda *given: looks.append("") or real(*given)  # type: ignore[method-assign, func-returns-value]
-    sleeping.run_until(due_at - timedelta(seconds=1))
-    assert (looks, len(sleeping.waiting)) == ([], 1)
+    wakeup_harness.run_until(due_at - timedelta(seconds=1))
+    assert (looks, len(wakeup_harness.waiting)) == ([], 1)
     site.desk.database.run = real  # type: ignore[method-assign]
-    sleeping.run_until(due_at + timedelta(seconds=1))
+    wakeup_harness.run_until(due_at + timedelta(seconds=1))
     assert "the west quay" in site.pulse_column()
 
 
-def test_what_waits_for_tomorrow_has_one_message_however_much_changes(sleeping: WakeupHarness) -> None:
-    site = sleeping.site
+def test_what_waits_for_tomorrow_has_one_message_however_much_changes(wakeup_harness: WakeupHarness) -> None:
+    site = wakeup_harness.site
     site.create("site/pier", "Pier", place="the south quay")
     site.desk.query(
         "INSERT INTO pulse_states (tenant_id, entity_id, waiting_for)"
@@ -118,114 +120,116 @@ def test_what_waits_for_tomorrow_has_one_message_however_much_changes(sleeping: 
     )
     start = site.now
     for minute in range(60):
-        sleeping.run_until(start + timedelta(minutes=minute))
+        wakeup_harness.run_until(start + timedelta(minutes=minute))
         site.change("site/harbour", place=f"place {minute}")
-        sleeping.nudge()
-    sleeping.run_until(start + timedelta(minutes=62))
-    assert len(sleeping.waiting) <= 2
+        wakeup_harness.nudge()
+    wakeup_harness.run_until(start + timedelta(minutes=62))
+    assert len(wakeup_harness.waiting) <= 2
     assert "place 59" in site.pulse_column()
 
 
-def due_in(site: PulseHarness, minutes: int) -> None:
-    at = site.now + timedelta(minutes=minutes)
-    site.desk.query(f"UPDATE work_due SET due_at = '{at}' WHERE id = '{site.id}' RETURNING 1")
+def due_in(pulse_harness: PulseHarness, minutes: int) -> None:
+    at = pulse_harness.now + timedelta(minutes=minutes)
+    pulse_harness.desk.query(f"UPDATE work_due SET due_at = '{at}' WHERE id = '{pulse_harness.id}' RETURNING 1")
 
 
-def test_a_wake_up_that_was_overtaken_does_nothing(sleeping: WakeupHarness) -> None:
-    site = sleeping.site
+def test_a_wake_up_that_was_overtaken_does_nothing(wakeup_harness: WakeupHarness) -> None:
+    site = wakeup_harness.site
     site.desk.query(
         f"UPDATE work_due SET due_at = '{site.now + timedelta(minutes=9)}' WHERE id = '{site.id}' RETURNING 1"
     )
-    assert sleeping.nudge()
-    assert not sleeping.nudge()
+    assert wakeup_harness.nudge()
+    assert not wakeup_harness.nudge()
     site.desk.query(
         f"UPDATE work_due SET due_at = '{site.now + timedelta(minutes=1)}' WHERE id = '{site.id}' RETURNING 1"
     )
-    assert sleeping.nudge()
-    assert len(sleeping.waiting) == 2
-    sleeping.run_until(site.now + timedelta(minutes=10))
-    assert sleeping.waiting == []
-    assert not sleeping.nudge()
+    assert wakeup_harness.nudge()
+    assert len(wakeup_harness.waiting) == 2
+    wakeup_harness.run_until(site.now + timedelta(minutes=10))
+    assert wakeup_harness.waiting == []
+    assert not wakeup_harness.nudge()
 
 
-def test_a_wake_up_that_the_queue_refused_is_sent_by_the_next_who_looks(sleeping: WakeupHarness) -> None:
-    sleeping.site.change("site/harbour", place="the west quay")
-    sleeping.is_unavailable = True
+def test_a_wake_up_that_the_queue_refused_is_sent_by_the_next_who_looks(wakeup_harness: WakeupHarness) -> None:
+    wakeup_harness.site.change("site/harbour", place="the west quay")
+    wakeup_harness.is_unavailable = True
     with pytest.raises(QueueUnavailable):
-        sleeping.nudge()
-    sleeping.is_unavailable = False
-    assert sleeping.nudge()
+        wakeup_harness.nudge()
+    wakeup_harness.is_unavailable = False
+    assert wakeup_harness.nudge()
 
 
-def an_order(site: PulseHarness) -> PulseJob:
+def an_order(pulse_harness: PulseHarness) -> PulseJob:
     return next(
-        order for order in (PulseJob.from_json(body) for body, _ in site.pulse_queue.sent) if order.entity_id == site.id
+        order
+        for order in (PulseJob.from_json(body) for body, _ in pulse_harness.pulse_queue.sent)
+        if order.entity_id == pulse_harness.id
     )
 
 
-def during(site: PulseHarness, act: Callable[[], None]) -> None:
+def during(pulse_harness: PulseHarness, act: Callable[[], None]) -> None:
     """Something is done once, while the model is asked."""
 
     def once() -> None:
-        site.model.during = lambda: None
+        pulse_harness.model.during = lambda: None
         act()
 
-    site.model.during = once
+    pulse_harness.model.during = once
 
 
-def test_an_order_that_comes_while_a_question_is_answered_is_not_lost(site: PulseHarness) -> None:
-    site.refresh()
-    site.change("site/harbour", place="the west quay")
-    site.sweep()
-    order = an_order(site)
-    site.written_tenants.clear()
-    during(site, lambda: writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0))
-    site.ask("What is wrong?")
-    assert len(site.written_tenants) == 2
-    assert site.due_at() is not None
+def test_an_order_that_comes_while_a_question_is_answered_is_not_lost(pulse_harness: PulseHarness) -> None:
+    pulse_harness.refresh()
+    pulse_harness.change("site/harbour", place="the west quay")
+    pulse_harness.sweep()
+    order = an_order(pulse_harness)
+    pulse_harness.written_tenants.clear()
+    during(pulse_harness, lambda: writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0))
+    pulse_harness.ask("What is wrong?")
+    assert len(pulse_harness.written_tenants) == 2
+    assert pulse_harness.due_at() is not None
 
 
-def test_two_orders_at_once_write_once(site: PulseHarness) -> None:
-    site.refresh()
-    site.change("site/harbour", place="the west quay")
-    site.sweep()
-    order = an_order(site)
+def test_two_orders_at_once_write_once(pulse_harness: PulseHarness) -> None:
+    pulse_harness.refresh()
+    pulse_harness.change("site/harbour", place="the west quay")
+    pulse_harness.sweep()
+    order = an_order(pulse_harness)
     tries: list[UUID] = []
 
     def run_at_once() -> None:
-        writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
+        writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
         tries.append(order.entity_id)
 
     during(site, run_at_once)
-    writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
-    writing_job.run_pulse_job(site.make_dependencies(), order, lambda: 300.0)
-    assert (len(tries), site.pulse_column("version")) == (1, 2)
+    writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
+    writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
+    assert (len(tries), pulse_harness.pulse_column("version")) == (1, 2)
 
 
-def test_a_question_waits_no_longer_than_others_may_be_at_its_record(site: PulseHarness) -> None:
-    site.refresh()
-    question_id = uuid7(site.now)
-    with site.desk.database.transaction(site.admin) as tx:
+def test_a_question_waits_no_longer_than_others_may_be_at_its_record(pulse_harness: PulseHarness) -> None:
+    pulse_harness.refresh()
+    question_id = uuid7(pulse_harness.now)
+    with pulse_harness.desk.database.transaction(pulse_harness.admin) as tx:
         asked = refresh_requests.request_refresh(
-            site.admin, tx, "site/harbour", "What is wrong?", question_id, site.now
+            pulse_harness.admin, tx, "site/harbour", "What is wrong?", question_id, pulse_harness.now
         )
-    site.change("site/harbour", place="the west quay")
-    site.sweep()
+    pulse_harness.change("site/harbour", place="the west quay")
+    pulse_harness.sweep()
 
     def meanwhile() -> None:
         with pytest.raises(LeaseHeld) as problem:
-            writing_job.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
+            writing_job.run_pulse_job(pulse_harness.make_dependencies(), asked.job, lambda: 300.0)
         assert problem.value.retry_after == 60
-        site.desk.clock.now += timedelta(seconds=290)
+        pulse_harness.desk.clock.now += timedelta(seconds=290)
         with pytest.raises(LeaseHeld) as problem:
-            writing_job.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
+            writing_job.run_pulse_job(pulse_harness.make_dependencies(), asked.job, lambda: 300.0)
         assert problem.value.retry_after == 10
-        site.desk.query("UPDATE pulse_questions SET asked_at = asked_at - interval '5 minutes' RETURNING 1")
-        writing_job.run_pulse_job(site.make_dependencies(), asked.job, lambda: 300.0)
+        pulse_harness.desk.query("UPDATE pulse_questions SET asked_at = asked_at - interval '5 minutes' RETURNING 1")
+        writing_job.run_pulse_job(pulse_harness.make_dependencies(), asked.job, lambda: 300.0)
 
-    during(site, meanwhile)
-    writing_job.run_pulse_job(site.make_dependencies(), an_order(site), lambda: 300.0)
-    with site.desk.database.transaction(site.admin) as tx:
-        told = refresh_requests.read_answer(site.admin, tx, "site/harbour", question_id)
+    during(pulse_harness, meanwhile)
+    writing_job.run_pulse_job(pulse_harness.make_dependencies(), an_order(pulse_harness), lambda: 300.0)
+    with pulse_harness.desk.database.transaction(pulse_harness.admin) as tx:
+        told = refresh_requests.read_answer(pulse_harness.admin, tx, "site/harbour", question_id)
     assert (told["problem"], bool(told["answered_at"])) == ("lease_held", True)
-    assert "the west quay" in site.pulse_column()
+    assert "the west quay" in pulse_harness.pulse_column()

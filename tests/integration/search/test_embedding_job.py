@@ -97,8 +97,8 @@ class Room:
 
 
 @pytest.fixture
-def room(desk: ConversationHarness) -> Room:
-    return Room(desk)
+def room(conversation: ConversationHarness) -> Room:
+    return Room(conversation)
 
 
 class TestRows:

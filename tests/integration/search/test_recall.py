@@ -21,64 +21,75 @@ TURNS = 6
 
 
 @pytest.fixture
-def session(desk: ConversationHarness) -> UUID:
+def session(conversation: ConversationHarness) -> UUID:
     """A conversation of twelve messages, all with their rows and vectors."""
-    visitor = desk.create_visitor()
-    made = desk.find_session(visitor)
+    visitor = conversation.create_visitor()
+    made = conversation.find_session(visitor)
     for text in (TELLING, *(f"Delivery {number} of gravel came at noon." for number in range(1, TURNS))):
-        desk.send_web(visitor, made, text)
-        desk.model.script = [text_answer("Noted, thank you.")]
-        desk.run_turn()
+        conversation.send_web(visitor, made, text)
+        conversation.model.script = [text_answer("Noted, thank you.")]
+        conversation.run_turn()
     spaces = EmbeddingSpaces([PricedEmbedder(WordEmbedder())])
     services = EmbeddingDependencies(
-        desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock, uuid7
+        conversation.database,
+        spaces,
+        conversation.embedding,
+        backfill.run_backfill,
+        Decimal(20),
+        conversation.clock,
+        uuid7,
     )
-    embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)
+    embedding_job.embed_tenant(services, conversation.tenant_id, lambda: 300.0)
     return made
 
 
 def found(
-    desk: ConversationHarness, session: UUID, vector: Vector | None, since: int = TURNS + 1, query: str = ASKED
+    conversation: ConversationHarness, session: UUID, vector: Vector | None, since: int = TURNS + 1, query: str = ASKED
 ) -> list[str]:
-    with desk.database.transaction(desk.admin) as tx:
+    with conversation.database.transaction(conversation.admin) as tx:
         return [
-            row.body for row in recall_messages(desk.admin, tx, session, query=query, vector=vector, before_turn=since)
+            row.body
+            for row in recall_messages(conversation.admin, tx, session, query=query, vector=vector, before_turn=since)
         ]
 
 
 def test_the_best_message_is_found_by_vector_and_words_and_by_words_alone(
-    desk: ConversationHarness, session: UUID
+    conversation: ConversationHarness, session: UUID
 ) -> None:
-    assert found(desk, session, embed_query(WordEmbedder(), ASKED))[0] == TELLING
-    assert found(desk, session, None) == [TELLING]
+    assert found(conversation, session, embed_query(WordEmbedder(), ASKED))[0] == TELLING
+    assert found(conversation, session, None) == [TELLING]
 
 
-def test_a_message_without_shared_words_is_found_by_its_vector(desk: ConversationHarness, session: UUID) -> None:
+def test_a_message_without_shared_words_is_found_by_its_vector(
+    conversation: ConversationHarness, session: UUID
+) -> None:
     vector = embed_query(WordEmbedder(), TELLING)
-    assert found(desk, session, vector, query="Who knows?")[0] == TELLING
+    assert found(conversation, session, vector, query="Who knows?")[0] == TELLING
 
 
 def test_a_message_outside_the_nearest_is_found_by_its_words(
-    desk: ConversationHarness, session: UUID, monkeypatch: pytest.MonkeyPatch
+    conversation: ConversationHarness, session: UUID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("parlour.search.recall.MAX_CANDIDATES", 1)
     vector = embed_query(WordEmbedder(), "Delivery 3 of gravel came at noon.")
-    assert TELLING in found(desk, session, vector)
+    assert TELLING in found(conversation, session, vector)
 
 
-def test_messages_that_the_prompt_has_word_for_word_are_not_recalled(desk: ConversationHarness, session: UUID) -> None:
+def test_messages_that_the_prompt_has_word_for_word_are_not_recalled(
+    conversation: ConversationHarness, session: UUID
+) -> None:
     vector = embed_query(WordEmbedder(), ASKED)
-    assert TELLING not in found(desk, session, vector, since=1)
-    assert found(desk, session, vector, since=2)[0] == TELLING
-    assert not [text for text in found(desk, session, vector, since=2) if "Delivery" in text]
+    assert TELLING not in found(conversation, session, vector, since=1)
+    assert found(conversation, session, vector, since=2)[0] == TELLING
+    assert not [text for text in found(conversation, session, vector, since=2) if "Delivery" in text]
 
 
 def test_after_a_move_to_another_model_messages_are_compared_in_its_space(
-    desk: ConversationHarness, session: UUID
+    conversation: ConversationHarness, session: UUID
 ) -> None:
-    movers = Movers(desk)
+    movers = Movers(conversation)
     movers.start()
     movers.run()
     vector = embed_query(movers.new, TELLING)
     assert vector is not None
-    assert found(desk, session, vector, query="Who knows?")[0] == TELLING
+    assert found(conversation, session, vector, query="Who knows?")[0] == TELLING

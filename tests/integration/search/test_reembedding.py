@@ -69,8 +69,8 @@ class Movers:
 
 
 @pytest.fixture
-def movers(desk: ConversationHarness) -> Movers:
-    return Movers(desk)
+def movers(conversation: ConversationHarness) -> Movers:
+    return Movers(conversation)
 
 
 def test_every_row_gets_its_vector_there_before_a_search_looks_there(movers: Movers) -> None:

@@ -58,7 +58,7 @@ def execute_sql(tx: Transaction, sql: str, /, **values: object) -> int:
 
 
 @pytest.fixture
-def found(database: Database, now: datetime) -> Callable[[str], SampleTenant]:
+def add_sample_tenant(database: Database, now: datetime) -> Callable[[str], SampleTenant]:
     """Found a firm: its tenant, one persona, one binding reachable by WhatsApp and by a web host."""
 
     def make(slug: str) -> SampleTenant:
@@ -87,11 +87,11 @@ def add_binding(tx: Transaction, slug: str, tiers: dict[str, UUID], binding_id: 
 
 
 @pytest.fixture
-def acme(found: Callable[[str], SampleTenant]) -> SampleTenant:
-    return found("acme")
+def acme(add_sample_tenant: Callable[[str], SampleTenant]) -> SampleTenant:
+    return add_sample_tenant("acme")
 
 
 @pytest.fixture
-def brick(found: Callable[[str], SampleTenant]) -> SampleTenant:
+def brick(add_sample_tenant: Callable[[str], SampleTenant]) -> SampleTenant:
     """The other tenant."""
-    return found("brick")
+    return add_sample_tenant("brick")

@@ -34,8 +34,8 @@ from tests.long_tool_harness import LongToolHarness, ProcessKilled
 
 
 @pytest.fixture
-def yard(desk: ConversationHarness, open_database: Callable[[], Database]) -> LongToolHarness:
-    return LongToolHarness(desk, open_database)
+def yard(conversation: ConversationHarness, open_database: Callable[[], Database]) -> LongToolHarness:
+    return LongToolHarness(conversation, open_database)
 
 
 @pytest.fixture

@@ -48,9 +48,9 @@ def reason(assembled: AssembledPrompt, wanted: Item) -> str | None:
 def test_changes_that_find_no_room_are_counted() -> None:
     standing = first(make_materials(briefing_candidates=[RECORD], record_handle="task/T-1")).cache_state
     changes = [make_item(SourceKind.DELTAS, f"{n}: {SENTENCE}", float(n)) for n in range(14)]
-    told = started(make_materials(2, record_handle="task/T-1", tail_candidates=changes), budget.MESSAGING_PROFILE, standing).assemble_step(
-        1, ()
-    )
+    told = started(
+        make_materials(2, record_handle="task/T-1", tail_candidates=changes), budget.MESSAGING_PROFILE, standing
+    ).assemble_step(1, ())
     out = sum(one.item.kind is SourceKind.DELTAS and one.reason == "over_budget" for one in told.ledger.entries)
     said = block_texts(told.prompt.messages)
     assert told.ledger.refresh_cause is None
@@ -92,7 +92,9 @@ def test_recall_takes_what_nobody_else_wants() -> None:
 def test_a_covered_item_that_finds_room_in_the_end_is_in() -> None:
     pulse = make_item(SourceKind.PULSE, generated_texts.PULSE)
     covered = make_item(SourceKind.RECALL, "Renewal requested: the crane permit expired yesterday.", 0.2)
-    told = first(make_materials(briefing_candidates=[pulse, RECORD], record_handle="task/T-1", tail_candidates=[covered]))
+    told = first(
+        make_materials(briefing_candidates=[pulse, RECORD], record_handle="task/T-1", tail_candidates=[covered])
+    )
     assert reason(told, covered) is None
 
 
@@ -190,7 +192,9 @@ def test_a_long_text_that_the_talk_is_about_gives_way_before_a_prompt_is_refused
 def test_a_long_text_that_the_talk_is_about_takes_no_room_that_was_promised_to_others() -> None:
     huge = SENTENCE * 620
     words = [make_message("now", "Was it inspected on Tuesday?")]
-    told = first(make_materials(2, past_turns=[make_past_turn(1, asked=huge, replied="I have read it.")], user_messages=words))
+    told = first(
+        make_materials(2, past_turns=[make_past_turn(1, asked=huge, replied="I have read it.")], user_messages=words)
+    )
     assert told.cache_state.compacted_history.pasted_text is None
     assert {one.reason for one in told.ledger.entries if one.item.kind is SourceKind.PASTED_TEXT} == {"over_budget"}
     assert "- you: I have read it." in block_texts(told.prompt.messages)

@@ -206,7 +206,9 @@ def test_a_summary_that_is_told_is_not_given_up_for_one_that_tells_less() -> Non
 def test_where_required_layers_have_no_room_the_summary_gives_way_and_the_ledger_says_so() -> None:
     turns = [make_past_turn(n) for n in range(1, 12)]
     long = summary(6, "The slab was poured on Monday. " * 120, kept=(line(2, "- user: PX-48213"),))
-    first = prepare_turn(make_materials(12, past_turns=turns, summary=long), PromptCacheState(), MESSAGING_PROFILE, MOMENT)
+    first = prepare_turn(
+        make_materials(12, past_turns=turns, summary=long), PromptCacheState(), MESSAGING_PROFILE, MOMENT
+    )
     assert Layer.SUMMARY in {one.layer for one in first.segments}
     small = resolve_profile(
         {"tokens": first.assemble_step(1, ()).tokens_by_layer["summary"] + 60, "layers": _NO_FLOORS}
@@ -232,7 +234,9 @@ _NO_FLOORS: JsonObject = {
 def test_the_ledger_names_summary_and_lines_by_their_rows() -> None:
     turns = [make_past_turn(n) for n in range(1, 12)]
     given = summary(6, kept=(line(2, "- user: PX-48213"),), version=4)
-    begun = prepare_turn(make_materials(12, past_turns=turns, summary=given), PromptCacheState(), MESSAGING_PROFILE, MOMENT)
+    begun = prepare_turn(
+        make_materials(12, past_turns=turns, summary=given), PromptCacheState(), MESSAGING_PROFILE, MOMENT
+    )
     told_of = {
         (one.item.source.table, one.item.source.id) for one in begun.entries if one.item.kind is SourceKind.SUMMARY
     }

@@ -39,7 +39,9 @@ def test_ten_thousand_messages_cost_what_a_hundred_do(way: str, turns: int) -> N
             summary=summed.newest,
             is_summary_pending=summed.awaited,
             user_messages=[make_message(f"u{number}", asked)],
-            tail_candidates=[make_item(SourceKind.RECALL, f"recalled {n} {asked}") for n in range(3)] if is_measured else (),
+            tail_candidates=[make_item(SourceKind.RECALL, f"recalled {n} {asked}") for n in range(3)]
+            if is_measured
+            else (),
         )
         begun = prepare_turn(given, standing, MESSAGING_PROFILE, MOMENT)
         if is_measured:

@@ -63,7 +63,8 @@ def test_what_takes_a_turns_pictures_over_the_limit_is_refused_by_name_now_and_l
 
     kept = past_attachment_items([{**one, "is_omitted": one["name"] == "d"} for one in rows], 1)
     later = first(
-        make_materials(2, past_turns=[make_past_turn(1, "Is the foundation safe?", attachments=kept)]), opening.cache_state
+        make_materials(2, past_turns=[make_past_turn(1, "Is the foundation safe?", attachments=kept)]),
+        opening.cache_state,
     )
     assert shown(later) == shown(opening)
     assert later.ledger.cache_miss is not None
@@ -72,7 +73,8 @@ def test_what_takes_a_turns_pictures_over_the_limit_is_refused_by_name_now_and_l
 
 def test_earlier_pictures_make_room_for_new_ones_by_a_cut_that_is_the_cause() -> None:
     turns = [
-        make_past_turn(number, attachments=past_attachment_items([photo(f"old-{number}", 3)], 1)) for number in (1, 2, 3)
+        make_past_turn(number, attachments=past_attachment_items([photo(f"old-{number}", 3)], 1))
+        for number in (1, 2, 3)
     ]
     before = first(make_materials(4, past_turns=turns))
     assert shown(before) == ["old-1", "old-2", "old-3"]
@@ -90,7 +92,9 @@ def test_earlier_pictures_make_room_for_new_ones_by_a_cut_that_is_the_cause() ->
 
 def test_a_turn_whose_pictures_leave_no_room_for_the_last_ones_is_still_answered() -> None:
     large = make_past_turn(1, attachments=past_attachment_items([photo(name, 3.5) for name in "abc"], 1))
-    now = first(make_materials(2, past_turns=[large], attachments=attachment_items([photo(name, 3.5) for name in "efg"], 1)))
+    now = first(
+        make_materials(2, past_turns=[large], attachments=attachment_items([photo(name, 3.5) for name in "efg"], 1))
+    )
     assert shown(now) == ["e", "f", "g"]
 
 

@@ -44,7 +44,9 @@ def test_project_files_stay_in_the_briefing_and_a_sent_file_where_it_was_sent() 
     sent = Item(SourceKind.ATTACHMENTS, "Crane log, page 1.", Source("files", "f"), title="log.txt")
     first = materials(1, briefing_candidates=[project], attachments=[sent], floating=INSTRUCTIONS)
     assert layout(prompt(first)) == "S B(P) CA F1 U1 T"
-    later = materials(2, briefing_candidates=[project], past_turns=[replace(turn(1), attachments=(sent,))], floating=INSTRUCTIONS)
+    later = materials(
+        2, briefing_candidates=[project], past_turns=[replace(turn(1), attachments=(sent,))], floating=INSTRUCTIONS
+    )
     assert layout(prompt(later)) == "S B(P) F1 U1 A1 CA U2 T"
 
 
@@ -95,7 +97,9 @@ def test_a_whole_turn_of_a_busy_persona_has_everything_in_its_place() -> None:
         *(Item(SourceKind.FACTS, text, Source("facts", text), score=0.9) for text in facts),
         *(Item(SourceKind.RECALL, text, Source("messages", text), score=0.5) for text in older),
     ]
-    asked = materials(5, past_turns=[turn(n) for n in range(1, 5)], tail_candidates=tail, tiers=PERSONA, words="and put Akhil in copy")
+    asked = materials(
+        5, past_turns=[turn(n) for n in range(1, 5)], tail_candidates=tail, tiers=PERSONA, words="and put Akhil in copy"
+    )
     said = prompt(asked)
     assert layout(said) == "S U1 A1 U2 A2 U3 A3 U4 A4 U5 T(recalled) T(memory) T R"
     (system,) = [str(one["text"]) for one in said.prompt.system]

@@ -138,7 +138,9 @@ def test_tools_with_keys_in_another_order_give_the_same_bytes() -> None:
 
 def test_rebuild_returns_the_prompt_as_it_was_sent() -> None:
     given = make_materials(
-        3, record_handle="task/T-1", tail_candidates=[Item(SourceKind.RECALL, "An older message.", Source("messages", MESSAGE))]
+        3,
+        record_handle="task/T-1",
+        tail_candidates=[Item(SourceKind.RECALL, "An older message.", Source("messages", MESSAGE))],
     )
     begun = prepare_turn(given, PromptCacheState(), ENTITY_PROFILE, MOMENT)
     assembled = begun.assemble_step(1, ())
@@ -234,7 +236,9 @@ def test_the_tenants_own_texts_are_told_from_a_persons() -> None:
 
 def test_an_erased_handle_is_found_and_replaced_as_a_whole() -> None:
     also = (Source("handles", "document/asha-12"), Source("handles", "document/asha-123"))
-    inputs = made_of(briefing_candidates=[Item(SourceKind.PULSE, "asha", Source("pulses", RECORD), further_sources=also)])
+    inputs = made_of(
+        briefing_candidates=[Item(SourceKind.PULSE, "asha", Source("pulses", RECORD), further_sources=also)]
+    )
     assert record(inputs).names_any_handle(["risk/R-1", "document/asha-12"])
     assert not record(inputs).names_any_handle(["document/asha", "document/asha-1"])
     (item,) = deserialize_part(PromptInputs, erase_handles(serialize_part(inputs)[0], ["document/asha-12"]))[

@@ -62,13 +62,13 @@ def test_an_open_item_that_is_added_again_is_the_same() -> None:
         ({"op": "update", "id": "i9", "patch": {}}, "unknown_id"),
         ({"op": "remove", "id": "i9"}, "unknown_id"),
         ({"op": "erase", "id": "i1"}, "unknown_op"),
-        ({"op": "add", "item": {"kind": "task"}}, "no_title"),
+        ({"op": "add", "item": {"kind": "task"}}, "missing_title"),
         ({"op": "add", "item": {"kind": "dream", "title": "Fly"}}, "unknown_kind"),
         ({"op": "add", "item": {"kind": "task", "title": "Fly", "status": "dreamt"}}, "unknown_status"),
         ({"op": "add", "item": {"kind": "task", "title": "Fly", "relatedEntityIds": ["plan/none"]}}, "unknown_record"),
-        ({"op": "add", "item": {"kind": "task", "title": "Dig", "id": "i1"}}, "id_taken"),
+        ({"op": "add", "item": {"kind": "task", "title": "Dig", "id": "i1"}}, "duplicate_id"),
         ({"op": "update", "id": "i1", "patch": {"status": "erased"}}, "unknown_status"),
-        ("update", "no_object"),
+        ("update", "not_an_object"),
     ],
 )
 def test_what_makes_no_sense_is_refused_alone(update: Json, reason: str) -> None:
@@ -108,7 +108,7 @@ def test_with_no_room_left_only_what_is_refuted_gives_way_to_an_assumption() -> 
     ]
     full = after(EMPTY_STATE, assumptions=many).state
     more: list[Json] = [{"id": "b", "hypothesis": "It is another", "confidence": 0.7}]
-    assert reasons(after(full, assumptions=more)) == ["full"]
+    assert reasons(after(full, assumptions=more)) == ["limit_reached"]
     refuted = after(full, assumptions=[{"id": "a3", "hypothesis": ""}]).state
     after_all = after(refuted, assumptions=more).state.assumptions
     assert len(after_all) == agent_state.MAX_ASSUMPTIONS
@@ -119,7 +119,7 @@ def test_with_no_room_left_what_is_settled_gives_way_to_an_item_and_what_is_open
     full = EMPTY_STATE
     for number in range(agent_state.MAX_ITEMS):
         full = after(full, adds(f"Step number {number}")).state
-    assert reasons(after(full, adds("One more"))) == ["full"]
+    assert reasons(after(full, adds("One more"))) == ["limit_reached"]
     settled = state_updates.apply_updates(
         full,
         [{"op": "update", "id": "i5", "patch": {"status": "resolved"}}],
@@ -179,7 +179,7 @@ def test_a_note_that_would_rest_on_too_much_has_to_be_told_anew() -> None:
         patch: JsonObject = {"op": "update", "id": "i1", "patch": {"details": f"day {day}"}}
         applied = after(state, patch, version=day + 1)
         state = applied.state
-    assert reasons(applied) == ["rests_on_too_much"]
+    assert reasons(applied) == ["too_many_sources"]
     assert [len(one.summaries) for one in state.items] == [agent_state.MAX_SUMMARIES]
     assert reasons(after(state, {"op": "remove", "id": "i1"}, version=9)) == []
 
