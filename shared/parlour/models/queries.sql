@@ -25,7 +25,7 @@ WITH room AS (
     ON CONFLICT (tenant_id, id) DO UPDATE SET expires_at = EXCLUDED.expires_at
     RETURNING id
 )
-SELECT stopped, cap, spent, reserved, EXISTS (SELECT FROM taken) AS is_reserved FROM room;
+SELECT is_stopped, cap_usd, spent_usd, reserved_usd, EXISTS (SELECT FROM taken) AS is_reserved FROM room;
 
 -- name: settle
 -- Put what was spent in the place of its reservations, on the day of the last one; nothing when they are gone already.

@@ -1084,18 +1084,18 @@ DECLARE
 BEGIN
     SELECT reltuples BETWEEN 0 AND few INTO is_small FROM pg_class WHERE oid = 'embeddings'::regclass;
     IF NOT is_small THEN
-        SELECT count(*) <= few INTO is_small FROM (SELECT FROM embeddings WHERE model = space LIMIT few + 1) counted;
+        SELECT count(*) <= few INTO is_small FROM (SELECT FROM embeddings e WHERE e.space = search_nearest.space LIMIT few + 1) counted;
     END IF;
     IF NOT is_small THEN
         RETURN QUERY EXECUTE format(
             'SELECT v.row_id, (v.vector <=> $1)::float8
                FROM embeddings v
                JOIN context_rows r ON (r.tenant_id, r.id) = (v.tenant_id, v.row_id)
-              WHERE v.model = %2$L AND r.classification <= $2 AND r.session_id IS NULL
+              WHERE v.space = %2$L AND r.classification <= $2 AND r.session_id IS NULL
                 AND (r.team_id IS NULL OR $4 OR r.team_id = $3)
               ORDER BY v.vector::halfvec(%1$s) <=> $1::halfvec(%1$s)
               LIMIT $5',
-            vector_dims(question), space
+            vector_dims(question), search_nearest.space
         ) USING question, clearance, team, any_team, most;
         GET DIAGNOSTICS given = ROW_COUNT;
         IF given >= most THEN
@@ -1106,7 +1106,7 @@ BEGIN
         SELECT v.row_id, v.vector <=> question AS distance
           FROM embeddings v
           JOIN context_rows r ON (r.tenant_id, r.id) = (v.tenant_id, v.row_id)
-         WHERE v.model = space AND r.classification <= clearance AND r.session_id IS NULL
+         WHERE v.space = search_nearest.space AND r.classification <= clearance AND r.session_id IS NULL
            AND (r.team_id IS NULL OR any_team OR r.team_id = team)
          ORDER BY distance, v.row_id
          LIMIT most;
