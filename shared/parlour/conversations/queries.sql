@@ -118,7 +118,7 @@ INSERT INTO llm_calls (tenant_id, id, session_id, turn_id, step, binding_id, pur
                        cache_miss, first_token_ms, latency_ms, at)
 VALUES (current_tenant(), %(id)s, %(session_id)s, %(turn_id)s, %(step)s, %(binding_id)s, 'turn', %(provider)s, %(model)s,
         %(outcome)s, %(input_tokens)s, %(output_tokens)s, %(cache_read_tokens)s, %(cache_write_tokens)s,
-        %(tokens_by_layer)s, %(cost_usd)s, %(miss)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
+        %(tokens_by_layer)s, %(cost_usd)s, %(cache_miss)s, %(first_token_ms)s, %(latency_ms)s, %(at)s)
 ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: insert_tool_call
