@@ -1,6 +1,7 @@
 """Nearest rows within what one tenant may see, against an exact search of the same rows: recall, rows and time.
 
-    python -m bench.filtered_search [--sizes 1000,10000,20000,100000] [--tenants 1,200] [--large] [--corpus C] [--json FILE]
+    python -m bench.filtered_search [--sizes 1000,10000,20000,100000] [--tenants 1,200] [--large] [--corpus C]
+                                    [--json FILE]
 
 Every size once in one tenant and once spread over 200, as the app role under row-level security, through the
 product's own function (search_nearest) with the product's own threshold; MOST rows are asked for. Three in four rows

@@ -1,5 +1,6 @@
 """Plays a script of `bench.month_script` through the product: turns with what they write down, and the work of memory
-when it is due, on the script's own clock. A person's phone and their web sessions are one user, as once they are linked."""
+when it is due, on the script's own clock. A person's phone and their web sessions are one user, as once they are
+linked."""
 
 import heapq
 import re

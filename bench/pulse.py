@@ -52,7 +52,9 @@ VALUES (current_tenant(), gen_random_uuid(), 'project', 'Project', '{"pulse": "a
 """
 _RECORDS = """
 WITH made AS (
-    INSERT INTO entities (tenant_id, id, type_id, key, name, created_at, updated_at, stale_since, stale_causes, stale_mark_count)
+    INSERT INTO entities (
+        tenant_id, id, type_id, key, name, created_at, updated_at, stale_since, stale_causes, stale_mark_count
+    )
     SELECT current_tenant(), gen_random_uuid(), t.id, 'P-' || n, 'Project number ' || n, %(now)s, %(now)s,
            CASE WHEN n <= %(stale)s THEN %(now)s::timestamptz - n * interval '1 second' - interval '1 minute' END,
            CASE WHEN n <= %(stale)s THEN '{changed}'::text[] ELSE '{}' END, (n <= %(stale)s)::int

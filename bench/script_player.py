@@ -1,4 +1,4 @@
-"""Plays a script of `bench.conversation_scripts` through the product's own context engine, as it is or laid out in a naive way."""
+"""Plays a script of `bench.conversation_scripts` through the product's own context engine, or a naive layout of it."""
 
 import json
 from collections.abc import Mapping, Sequence

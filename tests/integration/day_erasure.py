@@ -148,7 +148,8 @@ def _remembered(talk: WebConversation, code: str, first: UUID, again: UUID) -> U
     talk.add_summary("They have a gate.", 3, 1)
     desk.query(
         "INSERT INTO session_memory_state (tenant_id, session_id, anchor_count, anchored_message_count) VALUES"
-        f" (current_tenant(), '{talk.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchor_count = 2"
+        f" (current_tenant(), '{talk.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET"
+        " anchor_count = 2"
         " RETURNING 1"
     )
     return talk.add_fact("Asha", again, key="name")

@@ -66,6 +66,7 @@ def _mistyped(conversation: ConversationHarness, visitor: Principal, link_id: UU
 def _decided(conversation: ConversationHarness, session: UUID) -> None:
     conversation.query(
         "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, origin, decision, decided_at)"
-        f" SELECT tenant_id, '{uuid7(conversation.clock())}', user_id, binding_id, id, 'stated', 'new', now() FROM sessions"
+        f" SELECT tenant_id, '{uuid7(conversation.clock())}', user_id, binding_id, id, 'stated', 'new', now() FROM"
+        " sessions"
         f" WHERE id = '{session}' RETURNING id"
     )

@@ -1,5 +1,7 @@
 """The part of the working day in which somebody has the desk write records, by the tools that its model calls."""
 
+from uuid import UUID
+
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.tools.builtin import builtin_tools
@@ -29,11 +31,11 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
     context = ToolContext(
         conversation.admin,
         conversation.database,
-        session_id,
-        turn_id,
+        UUID(str(session_id)),
+        UUID(str(turn_id)),
         conversation.clock(),
         uuid7,
         0,
-        idempotency_key=str(key),  # type: ignore[arg-type]
+        idempotency_key=str(key),
     )
     assert builtin_tools.BUILTIN_LOOKUPS["create_entity"](context)

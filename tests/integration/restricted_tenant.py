@@ -373,8 +373,8 @@ WITH person AS (
     INSERT INTO sessions (tenant_id, id, user_id, binding_id, channel, created_at, last_active_at)
     SELECT tenant_id, id, id, %(id)s, 'web', %(now)s, %(now)s FROM person
 )
-INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from, last_confirmed_at,
-                   created_at)
+INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,
+                   last_confirmed_at, created_at)
 SELECT tenant_id, id, 'user', id, %(id)s, 'family.pets', 'an axolotl', 0.9, 'stated', %(now)s, %(now)s, %(now)s
   FROM person
 """

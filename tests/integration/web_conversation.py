@@ -52,9 +52,11 @@ class WebConversation:
             ("user_id, binding_id", "s.user_id, s.binding_id") if scope == "user" else ("team_id", "b.team_id")
         )
         self.desk.query(
-            f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, message_ids, valid_from,"
+            f"INSERT INTO facts (tenant_id, id, scope, {names}, key, value, confidence, origin, message_ids,"
+            " valid_from,"
             " last_confirmed_at, created_at, session_id, valid_until, end_reason, superseded_by)"
-            f" SELECT s.tenant_id, '{made}', '{scope}', {whose}, '{key}', '{value}', 0.9, 'stated', {_array(*messages)},"
+            f" SELECT s.tenant_id, '{made}', '{scope}', {whose}, '{key}', '{value}', 0.9, 'stated',"
+            f" {_array(*messages)},"
             f" now(), now(), now(), s.id, {ended} FROM sessions s JOIN bindings b ON b.id = s.binding_id"
             f" WHERE s.id = '{self.session}' RETURNING id"
         )
@@ -71,7 +73,8 @@ class WebConversation:
         made = uuid7(self.desk.clock())
         self.add_context_row("episode", text, made)
         self.desk.query(
-            "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at, message_ids,"
+            "INSERT INTO episodes (tenant_id, id, user_id, binding_id, session_id, text, from_at, until_at,"
+            " message_ids,"
             f" row_id, recall_count, created_at) SELECT tenant_id, '{made}', user_id, binding_id, id, '{text}', now(),"
             f" now(), {_array(*messages)}, '{made}', 3, now() FROM sessions WHERE id = '{self.session}' RETURNING 1"
         )

@@ -87,7 +87,7 @@ def _sums_by(usage: Sequence[ModelUsage], group_name: Callable[[ModelUsage], str
 
 
 def _sums(usage: Sequence[ModelUsage]) -> JsonObject:
-    """Calls, tokens and cost. cache_hit_percent: the share of what was read that came from the prompt cache, in percent."""
+    """Calls, tokens and cost. cache_hit_percent: the share of what was read that came from the prompt cache."""
     sums = {name: sum(int(getattr(one, name)) for one in usage) for name in _COUNT_FIELDS}
     read = sums["input_tokens"] + sums["cache_read_tokens"] + sums["cache_write_tokens"]
     hits = round(100 * sums["cache_read_tokens"] / read) if read else 0

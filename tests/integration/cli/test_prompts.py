@@ -112,7 +112,8 @@ def test_what_was_closed_or_deleted_since_is_said(
     parlour: RunCommand, conversation: ConversationHarness, talk: list[UUID], capsys: pytest.CaptureFixture[str]
 ) -> None:
     conversation.query(
-        "UPDATE ledgers SET prompt_inputs = (SELECT prompt_inputs FROM ledgers WHERE step = 1 LIMIT 1) WHERE step = 3 RETURNING 1"
+        "UPDATE ledgers SET prompt_inputs = (SELECT prompt_inputs FROM ledgers WHERE step = 1 LIMIT 1) WHERE step"
+        " = 3 RETURNING 1"
     )
     assert parlour("explain", str(talk[1])) == 0
     assert "the turn restarted here" in capsys.readouterr().out

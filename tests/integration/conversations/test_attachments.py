@@ -163,22 +163,22 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(conversation: Con
             raise problem
 
     def deliver() -> None:
-        sent = {
-            "channel": "whatsapp",
-            "provider": "gupshup",
-            "to": "gupshup:ParlourDemo",
-            "sender": PHONE,
-            "provider_message_id": "photo",
-            "kind": "media",
-            "text": "",
-            "media": media,
-            "status": "",
-            "sent_at": conversation.clock(),
-            "metadata": {},
-        }
+        sent = Envelope(
+            channel="whatsapp",
+            provider="gupshup",
+            to="gupshup:ParlourDemo",
+            sender=PHONE,
+            provider_message_id="photo",
+            kind="media",
+            text="",
+            media=media,
+            status="",
+            sent_at=conversation.clock(),
+            metadata={},
+        )
         inbound_messages.receive_envelope(
-            conversation.database, conversation.turns, Envelope(**sent), conversation.clock(), uuid7, keep
-        )  # type: ignore[arg-type]
+            conversation.database, conversation.turns, sent, conversation.clock(), uuid7, keep
+        )
 
     with pytest.raises(ProviderUnavailable):
         deliver()

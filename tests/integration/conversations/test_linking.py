@@ -211,7 +211,8 @@ def test_of_two_facts_under_one_key_the_one_said_last_stays(conversation: Conver
         "web": add_fact(conversation, session, "city", "Goa"),
     }
     conversation.query(
-        f"UPDATE facts SET last_confirmed_at = last_confirmed_at + interval '1 day' WHERE id = '{values[later]}' RETURNING id"
+        f"UPDATE facts SET last_confirmed_at = last_confirmed_at + interval '1 day' WHERE id = '{values[later]}'"
+        " RETURNING id"
     )
     add_fact(conversation, session, "plan", "Basic")
     now_one = enter_code(conversation, visitor, request_phone_code(conversation, visitor, session).link_id)
@@ -420,7 +421,8 @@ def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
         ("episodes", "'{user}', binding_id, id, 'They met.', now(), now(), now()"),
     ):
         columns = {
-            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, last_confirmed_at, created_at",
+            "facts": "scope, user_id, binding_id, key, value, confidence, origin, valid_from, "
+            "last_confirmed_at, created_at",
             "episodes": "user_id, binding_id, session_id, text, from_at, until_at, created_at",
         }[table]
         told = values.replace("{user}", str(visitor.id))

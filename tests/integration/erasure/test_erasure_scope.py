@@ -141,7 +141,8 @@ def test_whoever_is_at_work_on_it_keeps_nothing_of_it(
     desk = erasure_fixture.desk
     told = web_conversation.say(f"It is {CODE}.", text_answer("Yes."))
     desk.query(
-        f"UPDATE work_due SET leased_until = now() WHERE kind = 'extraction' AND id = '{web_conversation.session}' RETURNING 1"
+        f"UPDATE work_due SET leased_until = now() WHERE kind = 'extraction' AND id = '{web_conversation.session}'"
+        " RETURNING 1"
     )
     ((before,),) = desk.query(f"SELECT lease_token FROM sessions WHERE id = '{web_conversation.session}'")
     erasure_fixture.forget("message", told)

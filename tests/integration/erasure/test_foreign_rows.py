@@ -39,8 +39,10 @@ def properties(conversation: ConversationHarness, handle: str) -> JsonObject:
 def summary_key_details(web_conversation: WebConversation, message: UUID, value: str, text: str) -> None:
     """What the agent said, kept word for word beside a summary."""
     web_conversation.desk.query(
-        "INSERT INTO summary_key_details (tenant_id, id, session_id, message_id, first_turn, last_turn, kind, value, text, from_agent,"
-        f" missing_from_summary, created_at) VALUES (current_tenant(), '{uuid7(web_conversation.desk.clock())}', '{web_conversation.session}', '{message}',"
+        "INSERT INTO summary_key_details (tenant_id, id, session_id, message_id, first_turn, last_turn, kind,"
+        " value, text, from_agent,"
+        f" missing_from_summary, created_at) VALUES (current_tenant(), '{uuid7(web_conversation.desk.clock())}',"
+        f" '{web_conversation.session}', '{message}',"
         f" 1, 1, 'promise', '{value}', '{text}', true, true, now()) RETURNING 1"
     )
 
@@ -131,7 +133,8 @@ def test_what_a_colleagues_memory_has_of_it_goes_only_where_it_says_it(erasure_f
         summary_key_details(other, asked, word, f"They are told of {word}.")
     desk.query(
         "INSERT INTO session_memory_state (tenant_id, session_id, anchor_count, anchored_message_count) VALUES"
-        f" (current_tenant(), '{other.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET anchor_count = 2,"
+        f" (current_tenant(), '{other.session}', 2, 100) ON CONFLICT (tenant_id, session_id) DO UPDATE SET"
+        " anchor_count = 2,"
         " anchored_message_count = 100 RETURNING 1"
     )
     state = json.dumps({"notes": [OWNER]})

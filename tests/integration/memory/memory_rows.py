@@ -29,7 +29,8 @@ def add_fact(
     holder = {"user": "s.user_id, s.binding_id", "human": "b.human_id", "team": "b.team_id"}[scope]
     conversation.query(
         f"INSERT INTO facts (tenant_id, id, scope, {_HOLDERS[scope]}, key, value, confidence, origin, valid_from,"
-        f" last_confirmed_at, created_at) SELECT s.tenant_id, '{made}', '{scope}', {holder}, '{key}', '{value}', {confidence},"
+        f" last_confirmed_at, created_at) SELECT s.tenant_id, '{made}', '{scope}', {holder}, '{key}', '{value}',"
+        f" {confidence},"
         f" 'stated', s.created_at, s.created_at, s.created_at FROM sessions s JOIN bindings b ON b.id = s.binding_id"
         f" WHERE s.id = '{session}' RETURNING id"
     )

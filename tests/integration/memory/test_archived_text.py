@@ -50,7 +50,8 @@ def lying(bucket: FakeMediaBucket) -> str:
 def of(conversation: ConversationHarness, text: str) -> UUID:
     ((found,),) = conversation.query(
         "SELECT m.id FROM messages m LEFT JOIN context_rows r ON r.message_id = m.id"
-        f" WHERE m.direction = 'inbound' AND '{text}' IN (m.body, substr(r.content, (r.metadata->>'prefix_length')::int + 1))"
+        f" WHERE m.direction = 'inbound' AND '{text}' IN (m.body, substr(r.content,"
+        " (r.metadata->>'prefix_length')::int + 1))"
     )
     return UUID(str(found))
 

@@ -103,7 +103,8 @@ def test_what_somebody_had_forgotten_is_not_found_again(web_conversation: Silent
     said = web_conversation.say("I live in Pune, by the way.")
     desk.query("DELETE FROM facts WHERE true RETURNING 1")
     desk.query(
-        "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, message_ids,"
+        "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision,"
+        " message_ids,"
         f" decided_at) SELECT tenant_id, '{uuid7(desk.clock())}', user_id, binding_id, id, 'city', 'stated', 'erased',"
         f" ARRAY['{said}'::uuid], now() FROM sessions WHERE id = '{web_conversation.session}' RETURNING 1"
     )

@@ -25,8 +25,10 @@ def test_a_fact_that_was_forgotten_is_not_made_anew_by_its_own_words(conversatio
     talk = ExtractionConversation(conversation)
     message = talk.say("I'm on the Gold plan.")
     conversation.query(
-        "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision, message_ids,"
-        f" decided_at) SELECT tenant_id, '{uuid7(conversation.clock())}', user_id, binding_id, session_id, 'plan', 'stated', 'erased',"
+        "INSERT INTO fact_decisions (tenant_id, id, user_id, binding_id, session_id, key, origin, decision,"
+        " message_ids,"
+        f" decided_at) SELECT tenant_id, '{uuid7(conversation.clock())}', user_id, binding_id, session_id, 'plan',"
+        " 'stated', 'erased',"
         f" message_ids, now() FROM facts WHERE '{message}' = ANY(message_ids) RETURNING 1"
     )
     conversation.query("DELETE FROM facts RETURNING 1")

@@ -10,7 +10,8 @@ def told(web_conversation: ExtractionConversation, count: int, prefix: str = "k"
     names, values = "".join(f", {name}" for name in columns), "".join(f", {value}" for value in columns.values())
     web_conversation.desk.query(
         "INSERT INTO facts (tenant_id, id, scope, user_id, binding_id, key, value, confidence, origin, valid_from,"
-        f" last_confirmed_at, created_at{names}) SELECT s.tenant_id, gen_random_uuid(), 'user', s.user_id, s.binding_id,"
+        f" last_confirmed_at, created_at{names}) SELECT s.tenant_id, gen_random_uuid(), 'user', s.user_id,"
+        " s.binding_id,"
         f" 'preference.{prefix}' || n, 'it is ' || n, 0.9, 'stated', s.created_at, s.created_at - interval '1 hour'"
         f" + n * interval '1 second', s.created_at{values} FROM sessions s, generate_series(1, {count}) n"
         f" WHERE s.id = '{web_conversation.session}' RETURNING 1"

@@ -82,7 +82,8 @@ def test_identifiers_survive_ten_compactions_of_which_a_third_lose_them_all(web_
     told = " ".join([str(web_conversation.versions()[-1][2]), *web_conversation.key_details()])
     covered = web_conversation.versions()[-1][1]
     ((planted_until,),) = web_conversation.desk.query(
-        f"SELECT count(*) FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.session_id = '{web_conversation.session}'"
+        "SELECT count(*) FROM messages m JOIN turns t ON t.id = m.turn_id WHERE m.session_id ="
+        f" '{web_conversation.session}'"
         f" AND m.body LIKE 'The permit of%' AND t.number <= {covered}"
     )
     assert len(web_conversation.versions()) >= _COMPACTIONS - 1

@@ -46,7 +46,8 @@ _STATE = Query(
 )
 _BESIDE = Query("test.beside", "-", "SELECT count(*) AS marks FROM pulse_marks WHERE entity_id = %(id)s")
 _CLEAN = (
-    "UPDATE entities SET stale_mark_count = 0, reflected_mark_count = 0, stale_since = NULL, stale_causes = '{}', stale_marks = '{}'",
+    "UPDATE entities SET stale_mark_count = 0, reflected_mark_count = 0, stale_since = NULL, stale_causes = '{}',"
+    " stale_marks = '{}'",
     "DELETE FROM pulse_marks",
     "DELETE FROM work_due WHERE kind = 'pulse'",
     "DELETE FROM pulse_states",
@@ -450,7 +451,8 @@ def test_what_is_read_more_is_sent_first_and_what_waits_for_budget_comes_with_th
     with database_pulses.desk.transaction() as tx:
         execute(
             tx,
-            "INSERT INTO pulse_states (tenant_id, entity_id, decayed_reads, reads_counted_at, last_cost_usd) SELECT tenant_id, id,"
+            "INSERT INTO pulse_states (tenant_id, entity_id, decayed_reads, reads_counted_at, last_cost_usd)"
+            " SELECT tenant_id, id,"
             " CASE WHEN key = (SELECT key FROM entities WHERE id = %(id)s) THEN 9 ELSE 0 END, %(now)s, 0.03"
             " FROM entities",
             id=database_pulses.ids[1],

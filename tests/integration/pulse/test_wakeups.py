@@ -200,7 +200,7 @@ def test_two_orders_at_once_write_once(pulse_harness: PulseHarness) -> None:
         writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
         tries.append(order.entity_id)
 
-    during(site, run_at_once)
+    during(pulse_harness, run_at_once)
     writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
     writing_job.run_pulse_job(pulse_harness.make_dependencies(), order, lambda: 300.0)
     assert (len(tries), pulse_harness.pulse_column("version")) == (1, 2)

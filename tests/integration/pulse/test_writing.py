@@ -119,7 +119,8 @@ def test_a_siblings_row_that_newly_outranks_another_has_it_written_again(pulse_h
     assert row
     pulse_harness.desk.query(
         f"UPDATE embeddings SET vector = (SELECT v.vector FROM embeddings v JOIN context_rows r ON r.id = v.row_id"
-        f" WHERE r.entity_id = '{pulse_harness.id}' AND r.kind = 'snapshot' LIMIT 1) WHERE row_id = '{row[0][0]}' RETURNING 1"
+        f" WHERE r.entity_id = '{pulse_harness.id}' AND r.kind = 'snapshot' LIMIT 1) WHERE row_id = '{row[0][0]}'"
+        " RETURNING 1"
     )
     assert pulse_harness.pending_changes().since is None
     pulse_harness.refresh()

@@ -114,9 +114,9 @@ def resolve_profile(settings: JsonObject, override: JsonObject | None = None) ->
     """The profile that an agent's `budget` names; messaging by default. `own` is what an entity type says otherwise.
 
     `settings`: {"profile": "entity", "tokens": 9000, "layers": {"history": {"floor": 800, "cap": 3000}},
-    "eviction_order": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and where it
-    names a profile nothing of the agent's remains. Misconfigured begins with the key that makes no sense; also for
-    floors that together reach the total.
+    "eviction_order": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and
+    where it names a profile nothing of the agent's remains. Misconfigured begins with the key that makes no sense; also
+    for floors that together reach the total.
     """
     settings = _merge_override(settings, override or {})
     name = settings.get("profile", "messaging")

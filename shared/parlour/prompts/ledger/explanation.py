@@ -30,8 +30,8 @@ MAX_TEXTS = 100
 def explain_turn(principal: Principal, tx: Transaction, turn_id: UUID, step: int | None = None) -> JsonObject:
     """The prompts of a turn, or of one of its steps, for a viewer of the tenant.
 
-    {"turn": {"id", "session_id", "number", "previous_turn_id", "next_turn_id", "steps"}, "profile": {"name", "total", "config"},
-     "deleted_sources": [{"table", "id"}],
+    {"turn": {"id", "session_id", "number", "previous_turn_id", "next_turn_id", "steps"}, "profile": {"name", "total",
+     "config"}, "deleted_sources": [{"table", "id"}],
      "steps": [{"step", "restarted", "at", "model", "prompt_hash", "tokens", "layers", "segments", "candidates",
                 "breakpoints", "refresh_causes", "briefing", "cached", "cache_miss", "usage"}]}
 

@@ -29,9 +29,9 @@ def rebuild_turn_prompt(
     hash is. Where words of it were forgotten, or are withheld from this reader since their source was deleted or
     closed, there is no text and no hash, and nothing matches. `deleted_sources` were deleted since.
 
-    With one it is assembled again from the turn's candidates: `tokens`, `layers`, `refresh_causes`, and what is `dropped`,
-    `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Erased when
-    candidates are gone or withheld.
+    With one it is assembled again from the turn's candidates: `tokens`, `layers`, `refresh_causes`, and what is
+    `dropped`, `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Erased
+    when candidates are gone or withheld.
     """
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     asked = found.prompt_of_step(step)

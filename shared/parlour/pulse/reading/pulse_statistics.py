@@ -28,8 +28,8 @@ def read_statistics(
      "cost_usd"}]} with DAY = {"record_count", "regenerated", "skipped", "coalesced", "failed", "reads", "stale_reads",
      "average_staleness_seconds", "max_staleness_seconds", "cost_usd"}.
 
-    coalesced  changes that needed no writing of their own. average_staleness_seconds: the age of the oldest change that was not
-               told of when somebody looked, over all looks; 0 when nothing was. Amounts are US dollars as text.
+    coalesced  changes that needed no writing of their own. average_staleness_seconds: the age of the oldest change that
+               was not told of when somebody looked, over all looks; 0 when nothing was. Amounts are US dollars as text.
     """
     require_role(principal, "viewer")
     today = now.astimezone(UTC).date()

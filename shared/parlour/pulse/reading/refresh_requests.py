@@ -48,8 +48,8 @@ def request_refresh(
 def read_answer(principal: Principal, tx: Transaction, ref: RecordRef, question_id: UUID) -> JsonObject:
     """A question that the principal asked, and its answer once it has one.
 
-    {"id", "question", "asked_at", "answered_at", "markdown", "citations", "model", "cost_usd", "problem", "is_withheld"}.
-    NotFound for anybody else's.
+    {"id", "question", "asked_at", "answered_at", "markdown", "citations", "model", "cost_usd", "problem",
+    "is_withheld"}. NotFound for anybody else's.
     """
     entity = crud.get_record(principal, tx, ref)
     row = store.find_answer(tx, entity.id, question_id, asked_by=principal.name, clearance=principal.clearance)

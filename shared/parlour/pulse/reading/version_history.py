@@ -24,8 +24,8 @@ def list_versions(
     """The texts of the Pulse that this reader sees, the newest first, from behind the version `before` on.
 
     {"record", "level", "versions": [{"version", "generated_at", "markdown", "citations", "model", "cost_usd", "causes",
-    "mark_count"}], "next": version | None}. What a text was written for is told only to those who see everything: marks have
-    no levels. A text that was written from something above its level by now is not there. NotFound as `read`.
+    "mark_count"}], "next": version | None}. What a text was written for is told only to those who see everything: marks
+    have no levels. A text that was written from something above its level by now is not there. NotFound as `read`.
     """
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
     rows = (
@@ -47,8 +47,8 @@ def diff_versions(
 ) -> JsonObject:
     """What changed between two texts; without `after` the newest, without `before` the one before that.
 
-    {"record", "before": {"version", "generated_at"} | None, "after", "added", "removed", "changed", "unchanged"}. The first
-    text is new altogether. NotFound when there is no such text for this reader.
+    {"record", "before": {"version", "generated_at"} | None, "after", "added", "removed", "changed", "unchanged"}. The
+    first text is new altogether. NotFound when there is no such text for this reader.
     """
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
     if level is None:

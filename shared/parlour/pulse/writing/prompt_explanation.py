@@ -21,7 +21,8 @@ def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, versio
     """The prompt that the Pulse of this reader came of, or the newest one that came to nothing.
 
     {"record", "level", "version", "at", "model", "outcome", "prompt_hash", "matches", "tokens", "budget",
-     "layers": [{"layer", "tokens"}], "candidates": [{"title", "source", "source_kind", "level", "tokens", "score", "reason",
+     "layers": [{"layer", "tokens"}], "candidates":
+     [{"title", "source", "source_kind", "level", "tokens", "score", "reason",
      "shortened", "text"}], "is_erased", "prompt"}
 
     reason     why a candidate is out; None: it is in.

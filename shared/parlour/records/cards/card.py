@@ -91,8 +91,8 @@ class SearchCard:
 
 @dataclass(frozen=True, slots=True)
 class RelatedRecord:
-    """A record that what was found is linked to. `relations`: `{"relation", "direction", "record"}` for each link, the best
-    first: of which record found, and whether it runs from that one (outgoing) or to it (incoming)."""
+    """A record that what was found is linked to. `relations`: `{"relation", "direction", "record"}` for each link, the
+    best first: of which record found, and whether it runs from that one (outgoing) or to it (incoming)."""
 
     type: str
     type_name: str

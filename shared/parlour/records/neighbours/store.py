@@ -16,8 +16,8 @@ SQL = Queries.for_module(__file__)
 class Neighbour:
     """Something that stands around a record.
 
-    part        file_summary, file_text, project_delta, nearest, delta, project; visible and hidden: nothing but what is there, and
-                what is not for its reader any more, as owners.
+    part        file_summary, file_text, project_delta, nearest, delta, project; visible and hidden: nothing but what is
+                there, and what is not for its reader any more, as owners.
     id          of the context row; of the file or the record for `file_text` and `project`.
     score       what orders those of one part.
     created_at  when it was written, None for a file.
@@ -77,8 +77,8 @@ def find_changes_since(
     files: Sequence[str],
     documents: Sequence[str],
 ) -> list[Neighbour]:
-    """What changed on these records if it `follows` them, newest first; in `visible` those of all these that are there, in
-    `hidden` those of the rows that the reader may not see."""
+    """What changed on these records if it `follows` them, newest first; in `visible` those of all these that are there,
+    in `hidden` those of the rows that the reader may not see."""
     return tx.all(
         SQL["find_changes_since"],
         Neighbour,
