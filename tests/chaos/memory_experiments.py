@@ -32,8 +32,9 @@ SELECT s.tenant_id, s.id FROM sessions s JOIN users u ON u.id = s.user_id WHERE 
 """
 _IS_DUE = "SELECT count(*) FROM work_due WHERE kind = %s AND id = %s"
 _MAKE_DUE = """
-UPDATE work_due SET due_at = now() - interval '1 second', leased_until = LEAST(leased_until, now() - interval '1
- second') WHERE kind = %s AND id = %s RETURNING id
+UPDATE work_due
+   SET due_at = now() - interval '1 second', leased_until = LEAST(leased_until, now() - interval '1 second')
+ WHERE kind = %s AND id = %s RETURNING id
 """
 """Time travel: as if the minutes had passed until it is due, or until whoever died holding it holds it no more."""
 
@@ -41,8 +42,8 @@ _EPISODES = "SELECT count(*) FROM episodes WHERE session_id = %s"
 _EXTRACTED_UNTIL = "SELECT max(extraction_cursor) FROM session_memory_state WHERE session_id = %s"
 _SUMMARIES = "SELECT version, text FROM summaries WHERE session_id = %s ORDER BY version"
 _DUPLICATE_KEY_DETAILS = """
-SELECT message_id, value FROM summary_key_details WHERE session_id = %s GROUP BY message_id, kind, value HAVING count(*)
-> 1
+SELECT message_id, value FROM summary_key_details
+ WHERE session_id = %s GROUP BY message_id, kind, value HAVING count(*) > 1
 """
 
 
