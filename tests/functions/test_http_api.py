@@ -43,7 +43,7 @@ def deployed(monkeypatch: pytest.MonkeyPatch, cluster: Cluster, database_name: s
         set_environment(HttpApiSettings, monkeypatch, files_bucket="files", media_bucket="media")
         build_http_api.cache_clear()
         yield
-        build_http_api().state.services.connections.close()
+        build_http_api().state.services.databases.close()
         build_http_api.cache_clear()
 
 

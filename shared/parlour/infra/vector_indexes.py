@@ -47,11 +47,11 @@ def build_vector_indexes(owner: psycopg.Connection[Any], spaces: Mapping[str, in
 
 def _build_index(owner: psycopg.Connection[Any], space: str, dimensions: int) -> bool:
     if dimensions > _MAX_DIMENSIONS:
-        log.warning("space_without_index", dimensions=dimensions, most=_MAX_DIMENSIONS)
+        log.warning("space_without_index", dimensions=dimensions, limit=_MAX_DIMENSIONS)
         return False
     over = sql.SQL(
         "ON embeddings USING hnsw ((vector::halfvec({})) halfvec_cosine_ops) WITH (ef_construction = {})"
-        " WHERE model = {}"
+        " WHERE space = {}"
     )
     parts = (sql.Literal(dimensions), sql.Literal(_EF_CONSTRUCTION), sql.Literal(space))
     return _create_index(owner, index_name(space), over.format(*parts))

@@ -65,7 +65,7 @@ class Delivery:
 
     state: str
     attempts: int
-    parts: int | None
+    part_count: int | None
     parts_sent: int
     problem: str | None
     sent_at: datetime | None

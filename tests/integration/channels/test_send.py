@@ -79,7 +79,7 @@ def test_a_reply_is_formatted_addressed_sent_and_remembered(outbox_harness: Outb
         OutgoingMessage(RECIPIENT, text, "parlour/gupshup", app, source, callback_data=f"{outbox_id}:1")
     ]
     delivery = outbox_harness.find_delivery(outbox_id)
-    assert (delivery.state, delivery.attempts, delivery.parts, delivery.parts_sent) == ("sent", 1, 1, 1)
+    assert (delivery.state, delivery.attempts, delivery.part_count, delivery.parts_sent) == ("sent", 1, 1, 1)
     assert delivery.sent_at == outbox_harness.now
 
 

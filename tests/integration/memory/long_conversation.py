@@ -59,7 +59,7 @@ class LongConversation:
 
     def key_details(self, *, missing_from_summary: bool = True) -> list[str]:
         """What is kept word for word and no summary says."""
-        of = f"session_id = '{self.session}' AND untold = {missing_from_summary}"
+        of = f"session_id = '{self.session}' AND missing_from_summary = {missing_from_summary}"
         found = self.desk.query(f"SELECT DISTINCT text FROM summary_key_details WHERE {of} ORDER BY 1")
         return [str(text) for (text,) in found]
 

@@ -165,7 +165,7 @@ def test_the_arguments_are_posted_with_the_calls_key(context: ToolContext, offic
 def test_the_secret_is_sent_and_is_nowhere_else(
     context: ToolContext, office: Office, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tool = raising(office, auth="office_key", secret="parlour/tenants/acme/office")
+    tool = raising(office, auth="office_key", secret_reference="parlour/tenants/acme/office")
     office.status = 500
     with pytest.raises(OutcomeUnknown) as caught:
         endpoint(office).call(context, tool, ARGUMENTS)
@@ -178,7 +178,7 @@ def test_without_its_secret_a_tool_is_surely_not_called(
     context: ToolContext, office: Office, secret: str | None
 ) -> None:
     with pytest.raises(ToolFailed, match="nothing was done"):
-        endpoint(office).call(context, raising(office, auth="office_key", secret=secret), ARGUMENTS)
+        endpoint(office).call(context, raising(office, auth="office_key", secret_reference=secret), ARGUMENTS)
     assert office.asked == []
 
 
@@ -316,7 +316,7 @@ def test_an_answer_that_is_too_long_is_not_read_to_its_end(context: ToolContext,
 def test_what_cannot_be_connected_was_surely_not_done(context: ToolContext, office: Office) -> None:
     with closed_port() as port:
         host = f"office.example:{port}"
-        tool = raising(office, endpoint=f"http://{host}/rfis", hosts=(host,))
+        tool = raising(office, endpoint=f"http://{host}/rfis", allowed_hosts=(host,))
         reached = HttpEndpoint(Safe(), PrivateHosts.parse(f"acme@{host}"), lambda host, port: ["127.0.0.1"])
         with pytest.raises(ToolFailed, match="nothing was done") as caught:
             reached.call(context, tool, ARGUMENTS)
@@ -365,7 +365,7 @@ def test_a_name_without_an_address_was_surely_not_reached(context: ToolContext, 
 def test_no_spelling_of_a_private_address_is_reached(context: ToolContext, office: Office, host: str) -> None:
     """The tenant lists the host and the server is there: only the address is in the way."""
     listed = f"{host}:{office.port}"
-    tool = raising(office, endpoint=f"https://{listed}/rfis", hosts=(listed,))
+    tool = raising(office, endpoint=f"https://{listed}/rfis", allowed_hosts=(listed,))
     with pytest.raises((ToolNotAvailable, ToolFailed)) as caught:
         HttpEndpoint(Safe(), PrivateHosts.parse(""), resolve_host).call(context, tool, ARGUMENTS)
     assert "nothing was done" in str(caught.value) or "not a public one" in str(caught.value)
@@ -376,7 +376,7 @@ def test_no_spelling_of_a_private_address_is_reached(context: ToolContext, offic
 def test_one_private_address_is_enough_to_refuse_a_name(
     context: ToolContext, office: Office, addresses: list[str]
 ) -> None:
-    tool = raising(office, endpoint="https://rebound.example/rfis", hosts=("rebound.example",))
+    tool = raising(office, endpoint="https://rebound.example/rfis", allowed_hosts=("rebound.example",))
     with pytest.raises(ToolNotAvailable, match="not a public one"):
         HttpEndpoint(Safe(), PrivateHosts.parse(""), lambda host, port: addresses).call(context, tool, ARGUMENTS)
 
@@ -398,14 +398,14 @@ def test_a_host_that_is_not_listed_any_more_is_refused(
     context: ToolContext, office: Office, hosts: tuple[str, ...]
 ) -> None:
     with pytest.raises(ToolNotAvailable):
-        endpoint(office).call(context, raising(office, hosts=hosts), ARGUMENTS)
+        endpoint(office).call(context, raising(office, allowed_hosts=hosts), ARGUMENTS)
     assert office.asked == []
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_private_host_of_one_tenant_is_no_other_tenants(context: ToolContext, office: Office, scheme: str) -> None:
     """The other tenant lists the same host, and its name leads to the same private address."""
-    tool = raising(office, endpoint=f"{scheme}://{office.host}/rfis", tenant="brick")
+    tool = raising(office, endpoint=f"{scheme}://{office.host}/rfis", tenant_slug="brick")
     with pytest.raises(ToolNotAvailable):
         endpoint(office).call(context, tool, ARGUMENTS)
     assert office.asked == []
@@ -418,7 +418,7 @@ def test_plain_http_is_for_the_deployments_own_hosts_only(context: ToolContext, 
 
 
 def test_the_deployment_may_answer_for_a_host_elsewhere(context: ToolContext, office: Office) -> None:
-    tool = raising(office, endpoint="https://office.example/rfis", hosts=("office.example",))
+    tool = raising(office, endpoint="https://office.example/rfis", allowed_hosts=("office.example",))
     private = PrivateHosts.parse(f"acme@office.example=http://127.0.0.1:{office.port}")
     assert HttpEndpoint(Safe(), private).call(context, tool, ARGUMENTS) == {"id": 7}
 
