@@ -34,7 +34,7 @@ def test_an_upload_is_sent_by_a_form_and_named_by_the_message(
 def test_what_has_not_arrived_is_said(visit: VisitorSession, queue: RecordingQueue) -> None:
     answer = visit.send("Look", attachments=[{"upload": begun(visit).json()["id"]}])
     assert (answer.status_code, answer.json()["error"]["code"]) == (409, "conflict")
-    assert "nothing of crack.png has arrived" in answer.json()["error"]["message"]
+    assert "crack.png has not arrived" in answer.json()["error"]["message"]
     assert queue.messages == []
 
 
@@ -66,4 +66,4 @@ def test_only_who_a_session_belongs_to_uploads_in_it(visit: VisitorSession) -> N
 def test_a_file_that_is_not_there_is_said(visit: VisitorSession) -> None:
     answer = visit.send("Look", attachments=[{"file": "0" * 32}])
     assert answer.status_code == 404
-    assert "file not found" in answer.json()["error"]["message"]
+    assert "not found" in answer.json()["error"]["message"]

@@ -181,7 +181,7 @@ def test_dead_letters_are_moved_once_somebody_agreed(
 
 def test_a_redrive_that_is_not_understood_is_status_2(parlour: RunCommand, acme: str, capsys: Output) -> None:
     assert parlour("redrive", "--queue", "wakeups") == 2
-    assert "use one of intake, turns-messaging" in capsys.readouterr().err
+    assert "unknown queue; available: intake, turns-messaging" in capsys.readouterr().err
     assert parlour("redrive", "--all", "--queue", "tools") == 2
     assert parlour("redrive", "--queue", "tools", "--limit", "0") == 2
 

@@ -13,7 +13,7 @@ __all__ = ["configured", "parlour", "programs"]
 
 def test_the_cost_is_shown_and_as_json(parlour: RunCommand, acme: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert parlour("cost") == 0
-    assert "$0.00 of $20.00 (the deployment's), 0%" in capsys.readouterr().out
+    assert "$0.00 of $20.00 (deployment default), 0%" in capsys.readouterr().out
     assert parlour("cost", "--days", "2", "--json") == 0
     assert len(json.loads(capsys.readouterr().out)["days"]) == 2
 
@@ -38,7 +38,7 @@ def test_calls_are_stopped_and_resumed(
 ) -> None:
     headers = {"Authorization": f"Bearer {OPERATOR}", "Parlour-Tenant": acme}
     assert parlour("cost", "stop") == 0
-    assert "switched off since" in capsys.readouterr().out
+    assert "Model calls are off since" in capsys.readouterr().out
     assert client.get("/v1/costs", headers=headers).json()["today"]["stopped"]
     assert parlour("cost", "resume") == 0
     assert not client.get("/v1/costs", headers=headers).json()["today"]["stopped"]

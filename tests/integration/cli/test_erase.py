@@ -64,7 +64,7 @@ def test_who_is_not_sure_is_asked_and_nothing_goes(
 
 def test_what_cannot_be_forgotten_is_refused(parlour: RunCommand, user: UUID, capsys: Output) -> None:
     assert parlour("erase", "tenant", str(user), "--yes") == 2
-    assert "name one of user, message, file, fact" in capsys.readouterr().err
+    assert "use one of user, message, file, fact" in capsys.readouterr().err
     assert parlour("erase", "fact", str(uuid4()), "--yes") == 1
 
 

@@ -153,7 +153,7 @@ def test_a_file_that_cannot_be_read_is_told_and_is_a_failure(
 ) -> None:
     (tmp_path / "scan.pdf").write_bytes(sample_files.make_pdf([[]]))
     assert parlour("upload", str(tmp_path / "scan.pdf")) == 1
-    assert "scan.pdf: not taken: the file has no text" in capsys.readouterr().out
+    assert "scan.pdf: failed: the file has no text" in capsys.readouterr().out
 
 
 def test_what_is_no_file_or_too_large_is_not_sent(

@@ -49,7 +49,7 @@ def test_a_search_shows_what_was_found_and_of_what(parlour: RunCommand, capsys: 
 @pytest.mark.usefixtures("risks")
 def test_what_cannot_be_searched_is_said(parlour: RunCommand, capsys: Output) -> None:
     assert parlour("search", "crack", "--in", "project/NONE") == 1
-    assert "no record" in capsys.readouterr().err
+    assert "not found" in capsys.readouterr().err
     assert parlour("search", "crack", "--in", "project/NRS", "--type", "risk") == 2
     assert parlour("search", "") == 2
 
@@ -81,7 +81,7 @@ def test_records_are_read_page_after_page(parlour: RunCommand, capsys: Output, m
 def test_a_record_is_shown_with_its_links(parlour: RunCommand, capsys: Output) -> None:
     assert parlour("show", "risk/R-1") == 0
     told = capsys.readouterr().out
-    for text in ("Crack in the footing", "of project/NRS", "Measure twice a week", "-> depends on", "task/T-1"):
+    for text in ("Crack in the footing", "in project/NRS", "Measure twice a week", "-> depends on", "task/T-1"):
         assert text in told
     assert parlour("show", "risk/R-9") == 1
     assert parlour("show", "R-1") == 2

@@ -230,7 +230,7 @@ def test_five_wrong_codes_are_the_end_of_it(conversation: ConversationHarness) -
     start_phone_session(conversation)
     visitor, session = start_web_session(conversation)
     link = request_phone_code(conversation, visitor, session)
-    for left in ("4 tries are", "3 tries are", "2 tries are", "1 try is", "last try"):
+    for left in ("4 attempts left", "3 tries are", "2 tries are", "1 try is", "last try"):
         with pytest.raises(InvalidRequest, match=left):
             enter_code(conversation, visitor, link.link_id, "654321")
     with pytest.raises(NotFound):
@@ -273,7 +273,7 @@ def test_whether_a_number_can_be_reached_is_told_to_nobody(
     link = request_phone_code(conversation, visitor, session)
     assert link.pending_reply is None
     assert (conversation.query("SELECT id FROM outbox"), conversation.query("SELECT id FROM users")) == before
-    with pytest.raises(InvalidRequest, match="4 tries"):
+    with pytest.raises(InvalidRequest, match="4 attempts"):
         enter_code(conversation, visitor, link.link_id)
 
 

@@ -89,7 +89,7 @@ def test_a_document_about_nothing_known_is_refused(library: KnowledgeTenant) -> 
 
 
 def test_two_documents_of_one_key_are_refused(library: KnowledgeTenant) -> None:
-    with pytest.raises(InvalidRequest, match="contract is there twice"):
+    with pytest.raises(InvalidRequest, match="contract is listed twice"):
         library.import_documents(CONTRACT, replace(CONTRACT, title="Other"))
 
 

@@ -24,7 +24,7 @@ def crowded(web_conversation: ExtractionConversation) -> list[tuple[object, ...]
 
 def test_who_tells_too_much_loses_what_was_of_the_least_use(conversation: ConversationHarness) -> None:
     talk = ExtractionConversation(conversation)
-    told(talk, MAX_LIVE_FACTS - 3, recalled="9", used="n % 3")
+    told(talk, MAX_LIVE_FACTS - 3, recall_count="9", used="n % 3")
     told(talk, 2, "new")
     talk.say("My name is Meera.")
     assert crowded(talk) == []
@@ -40,9 +40,9 @@ def test_what_the_vocabulary_has_a_key_for_and_what_was_put_right_stays(conversa
     conversation.query(
         "UPDATE facts SET recall_count = 50, last_confirmed_at = last_confirmed_at - interval '1 year' RETURNING 1"
     )
-    told(talk, 1, "right", recalled="60")
+    told(talk, 1, "right", recall_count="60")
     conversation.query("UPDATE facts SET origin = 'edited' WHERE key = 'preference.right1' RETURNING 1")
-    told(talk, MAX_LIVE_FACTS - 3, recalled="5")
+    told(talk, MAX_LIVE_FACTS - 3, recall_count="5")
     talk.say("Please reply in Hindi.")
     assert crowded(talk) == [("preference.k1",)]
 

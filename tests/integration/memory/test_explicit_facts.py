@@ -77,7 +77,7 @@ def test_the_first_new_turn_is_looked_at_in_five_minutes_and_many_at_once(conver
     talk = ExtractionConversation(conversation)
     for number in range(job_scheduling.MAX_WAITING_TURNS):
         talk.say(f"Line {number}.")
-    sent = [(body["kind"], body["id"], seconds) for body, seconds in conversation.memory.sent]
+    sent = [(body["kind"], body["target_id"], seconds) for body, seconds in conversation.memory.sent]
     assert sent == [("extraction", str(talk.session), 300.0), ("extraction", str(talk.session), 0.0)]
     assert len(talk.due_rows()) == 1
 

@@ -27,7 +27,7 @@ def swept(conversation: ConversationHarness, after: timedelta) -> SweepResult:
 
 
 def orders(conversation: ConversationHarness) -> list[Any]:
-    return [(body["kind"], body["id"], seconds) for body, seconds in conversation.memory.sent]
+    return [(body["kind"], body["target_id"], seconds) for body, seconds in conversation.memory.sent]
 
 
 @pytest.fixture

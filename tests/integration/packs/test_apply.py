@@ -262,7 +262,7 @@ def test_nobody_opens_a_door_to_more_than_they_may_see(
     apply_pack(SMALL_PACK)
     pack = validate(with_edit("bindings/front.yaml", "clearance: internal", "clearance: restricted"))
 
-    with pytest.raises(Forbidden, match="binding front would have the clearance restricted, and yours is internal"):
+    with pytest.raises(Forbidden, match="binding front would have the clearance restricted, but yours is internal"):
         apply(member(operator.tenant_id, "admin", clearance=1), database, CountingEmbedder(), pack, now, new_id)
 
     assert apply(member(operator.tenant_id, "admin"), database, CountingEmbedder(), pack, now, new_id).has_changes

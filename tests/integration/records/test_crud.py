@@ -375,7 +375,7 @@ def test_references_that_name_nothing_are_not_there(desk: RecordHarness) -> None
 
 def test_a_call_that_made_one_kind_makes_no_other(desk: RecordHarness) -> None:
     desk.create(CRANE, origin="call-1")
-    with pytest.raises(Conflict, match="made a risk before, and no task"):
+    with pytest.raises(Conflict, match="already created a risk, not a task"):
         desk.create(RecordInput("task", "Order a crane"), origin="call-1")
 
 

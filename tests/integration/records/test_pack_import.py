@@ -91,7 +91,7 @@ def test_a_record_of_no_known_type_is_refused(library: KnowledgeTenant) -> None:
 
 
 def test_two_records_of_one_key_are_refused(library: KnowledgeTenant) -> None:
-    with pytest.raises(InvalidRequest, match="project/tower is there twice"):
+    with pytest.raises(InvalidRequest, match="project/tower is listed twice"):
         library.import_records(TOWER, replace(TOWER, name="Other"))
 
 
