@@ -174,7 +174,9 @@ class Player:
             f" AND tenant_id = '{self.desk.tenant_id}' AND due_at <= '{self.desk.clock.now.isoformat()}'"
         )
         for kind, one in rows:
-            self._do(MemoryJob.from_json({"tenant_id": str(self.desk.tenant_id), "kind": str(kind), "target_id": str(one)}))
+            self._do(
+                MemoryJob.from_json({"tenant_id": str(self.desk.tenant_id), "kind": str(kind), "target_id": str(one)})
+            )
 
     def _do(self, order: MemoryJob) -> None:
         services = self._services()

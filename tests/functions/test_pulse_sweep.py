@@ -87,12 +87,12 @@ def plan(conversation: ConversationHarness) -> UUID:
 
 def test_the_schedule_sends_what_is_due_once(handler: Handler, conversation: ConversationHarness, plan: UUID) -> None:
     assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT) == {
-        "sent": 1,
-        "waiting": 0,
-        "settled": 0,
-        "left": False,
+        "sent_count": 1,
+        "waiting_count": 0,
+        "settled_count": 0,
+        "has_more": False,
     }
-    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 0
+    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent_count"] == 0
     assert on_queue("pulse") == [{"tenant_id": str(conversation.tenant_id), "entity_id": str(plan)}]
 
 
@@ -135,4 +135,4 @@ def test_who_asks_for_a_refresh_is_served_by_the_next_sweep_should_the_message_g
     with conversation.database.transaction(conversation.admin) as tx:
         work_due.schedule(tx, "pulse", plan, tomorrow)
         staleness.request_refresh(tx, plan, conversation.clock())
-    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent"] == 1
+    assert handler(an_event("pulse_sweep_schedule"), LAMBDA_CONTEXT)["sent_count"] == 1

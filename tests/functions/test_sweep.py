@@ -73,7 +73,12 @@ def unanswered(conversation: ConversationHarness) -> UUID:
 def test_the_schedule_wakes_what_was_left_lying(
     handler: Handler, conversation: ConversationHarness, unanswered: UUID
 ) -> None:
-    assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {"woken": 1, "settled": 0, "busy": 0, "left": False}
+    assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {
+        "woken_count": 1,
+        "settled_count": 0,
+        "busy_count": 0,
+        "has_more": False,
+    }
     assert on_queue("turns_messaging.fifo") == [
         {"tenant_id": str(conversation.tenant_id), "session_id": str(unanswered)}
     ]
@@ -117,4 +122,9 @@ def test_nonsense_is_left_for_the_dead_letters_and_holds_nobody_back(
 def test_what_is_due_later_is_left_alone(handler: Handler, conversation: ConversationHarness) -> None:
     later = datetime.now(UTC) + timedelta(minutes=5)
     conversation.database.run(conversation.tenant_id, lambda tx: work_due.schedule(tx, "session", UUID(int=1), later))
-    assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {"woken": 0, "settled": 0, "busy": 0, "left": False}
+    assert handler(an_event("sweep_schedule"), LAMBDA_CONTEXT) == {
+        "woken_count": 0,
+        "settled_count": 0,
+        "busy_count": 0,
+        "has_more": False,
+    }

@@ -151,7 +151,7 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
             (f"/v1/entities/{named}/pulse{part}", {}) for named in ("project/site", "risk/closed", SITE, RISK)
         ]
         for path in ("{type_key}/{key}", "{record_id}")
-        for part in ("", "/history", "/diff", "/why")
+        for part in ("", "/history", "/diff", "/prompt")
     },
     "GET /v1/projects/{ref}/documents": [
         ("/v1/projects/project/site/documents", {}),

@@ -174,7 +174,7 @@ def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
     )
     parts += [_budget_bar(step["layers"], budget), _layer_table(step["layers"], step["tokens"])]
     said = [
-        f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['marks'])} tokens"
+        f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['breakpoints'])} tokens"
         if step["breakpoints"]
         else "no cache breakpoint"
     ]

@@ -99,7 +99,7 @@ def test_a_visitor_reads_what_is_remembered_and_from_which_words(
     assert [(one["text"], one["session_id"], one["channel"]) for one in fact["evidence_messages"]] == [
         ("I live in Pune.", session, "web")
     ]
-    assert [(one["value"], one["ended"]) for one in fact["previous_values"]] == [("Mumbai", "contradicted")]
+    assert [(one["value"], one["end_reason"]) for one in fact["previous_values"]] == [("Mumbai", "contradicted")]
     assert [one["text"] for one in told["episodes"]] == ["They asked for the crane."]
     assert told["user"] is None
 
@@ -119,7 +119,7 @@ def test_a_fact_is_put_right_and_what_it_said_is_kept_as_what_was(
         "user",
         1,
     )
-    assert [(one["value"], one["ended"]) for one in fact["previous_values"]] == [("Pune", "edited")]
+    assert [(one["value"], one["end_reason"]) for one in fact["previous_values"]] == [("Pune", "edited")]
     assert client.patch(path, json={"value": "Delhi"}, headers=someone.headers).status_code == 404
 
 

@@ -38,7 +38,7 @@ def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk:
         (f"/diff?with={uuid.UUID(int=7)}", 404),
         ("/rebuilt?budget=0", 422),
         ("/rebuilt?budget=300", 422),
-        ("/text", 422),
+        ("/texts", 422),
     ],
 )
 def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], rest: str, status: int) -> None:
@@ -46,7 +46,7 @@ def test_what_makes_no_sense_is_refused(client: TestClient, talk: list[UUID], re
     assert (answer.status_code, bool(answer.json()["error"]["message"])) == (status, True)
 
 
-@pytest.mark.parametrize("rest", ["", "/text?hash=a", "/diff?with={turn}", "/rebuilt", "/rebuilt?budget=6000"])
+@pytest.mark.parametrize("rest", ["", "/texts?hash=a", "/diff?with={turn}", "/rebuilt", "/rebuilt?budget=6000"])
 def test_nobody_else_sees_them(
     client: TestClient, conversation: ConversationHarness, talk: list[UUID], acme: str, rest: str
 ) -> None:

@@ -107,7 +107,7 @@ BAD = {
     "scan.pdf": (sample_files.make_pdf([[]]), "the file has no text"),
     "bomb.docx": (
         sample_files.make_zip({"[Content_Types].xml": b"<x/>", "word/document.xml": bytes(40 << 20)}),
-        "unpacks",
+        "expands to an unusual size",
     ),
     "plan.docx": (sample_files.make_contract_pdf(), "does not match the file extension"),
     "sheet.docx": (sample_files.make_workbook(), "does not match the file extension"),

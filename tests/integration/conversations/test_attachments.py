@@ -61,7 +61,7 @@ def causes(conversation: ConversationHarness) -> object:
     turn_id = last_turn(conversation)
     with conversation.database.transaction(conversation.admin) as tx:
         explained: dict[str, Any] = dict(explain_turn(conversation.admin, tx, turn_id))
-    return explained["steps"][0]["causes"]
+    return explained["steps"][0]["refresh_causes"]
 
 
 def test_a_picture_is_shown_to_the_model_and_stays_in_history(
@@ -93,7 +93,7 @@ def test_a_records_prompt_names_the_picture_and_is_rebuilt_byte_for_byte(
     with conversation.database.transaction(conversation.admin) as tx:
         again = rebuild_turn_prompt(conversation.admin, tx, turn_id)
         explained: dict[str, Any] = dict(explain_turn(conversation.admin, tx, turn_id))
-    assert again["matches"] is True
+    assert again["is_identical"] is True
     assert '"name":"crack.png"' in str(again["text"])
     assert base64.b64encode(PNG_BYTES).decode() not in str(again["text"])
     (step,) = explained["steps"]
@@ -294,10 +294,10 @@ def test_what_cannot_go_along_is_said_before_anything_is_stored(
     refused: list[tuple[AttachmentReference, type[Exception], str]] = [
         (elsewhere, NotFound, "not found in this session"),
         (AttachmentReference(upload_id=uuid7(conversation.clock())), NotFound, "not found in this session"),
-        (AttachmentReference(file_id=uuid7(conversation.clock())), NotFound, "file not found"),
+        (AttachmentReference(file_id=uuid7(conversation.clock())), NotFound, "not found"),
         (film, InvalidRequest, "film.mp4 cannot be sent"),
         (large, InvalidRequest, "long.txt is too large"),
-        (AttachmentReference(upload_id=never.id), Conflict, "nothing of a.png has arrived"),
+        (AttachmentReference(upload_id=never.id), Conflict, "a.png has not arrived"),
         (used, Conflict, "once.png was sent with another message"),
     ]
     for named, kind, line in refused:

@@ -203,7 +203,7 @@ class TestPromptsOfARedrivenTurn:
         self._again(conversation, searched)
         with conversation.database.transaction(conversation.admin) as tx:
             told: Any = explain_turn(conversation.admin, tx, searched)
-            assert rebuild_turn_prompt(conversation.admin, tx, searched)["matches"]
+            assert rebuild_turn_prompt(conversation.admin, tx, searched)["is_identical"]
         assert told["turn"]["steps"] == [1, 2]
         assert [step["anew"] for step in told["steps"]] == [False, True]
 

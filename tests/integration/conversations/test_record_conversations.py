@@ -82,7 +82,9 @@ def test_a_second_turn_within_the_minute_reads_it_without_a_statement_unless_rec
     conversation: ConversationHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     links, made = LinkedRecordsCache(), conversation.make_dependencies
-    monkeypatch.setattr(conversation, "services", lambda *given: replace(made(*given), linked_records_cache=links))
+    monkeypatch.setattr(
+        conversation, "make_dependencies", lambda *given: replace(made(*given), linked_records_cache=links)
+    )
 
     def read() -> tuple[int, int]:
         ask(conversation, "task/T-121")

@@ -104,7 +104,7 @@ def test_being_refused_by_the_store_is_no_missing_upload(desk: UploadHarness) ->
     with pytest.raises(AccessRefused):
         desk.run_ingestion()
     found = desk.read(file)
-    assert (found.state, "contact the operator" in str(found.problem)) == ("queued", True)
+    assert (found.state, "the operator was alerted" in str(found.problem)) == ("queued", True)
     desk.bucket.is_access_refused = False
     desk.run_ingestion()
     assert desk.read(file).state == "embedding"
@@ -153,7 +153,7 @@ def test_a_secret_that_cannot_be_had_is_not_the_files_fault(
     (message,) = desk.queue.sent.values()
     with pytest.raises(SecretUnavailable):
         ingestion.ingest(broken, ingestion.parse_message(message.body), lambda: 300.0)
-    assert (attempts(desk, file), "does not answer" in str(desk.read(file).problem)) == (0, True)
+    assert (attempts(desk, file), "a service is unavailable" in str(desk.read(file).problem)) == (0, True)
 
 
 def test_a_statement_that_takes_too_long_is_the_files_own_doing(

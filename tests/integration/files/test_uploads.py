@@ -161,7 +161,7 @@ def test_deleting_takes_everything_away(desk: UploadHarness) -> None:
         (
             "bomb.xlsx",
             sample_files.make_zip({"[Content_Types].xml": b"<x/>", "xl/a.xml": bytes(40_000_000)}),
-            "unpacks",
+            "expands to an unusual size",
         ),
         ("blank.txt", b"   ", "empty"),
     ],

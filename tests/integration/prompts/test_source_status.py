@@ -89,7 +89,7 @@ def test_words_of_a_document_that_was_lifted_above_the_viewer_are_not_shown(
     assert WITHHELD_PLACEHOLDER in shown
     assert told in read(conversation, turn), "an operator may see it"
     made = asked(conversation, rebuild_turn_prompt, turn, by=modest)
-    assert (made["text"], made["hash"], made["is_identical"], made["forgotten"]) == (None, None, False, [])
+    assert (made["text"], made["hash"], made["is_identical"], made["erased"]) == (None, None, False, [])
     assert {each["layer"] for each in made["withheld"]} == {place, "briefing"}, "near the record"
     assert asked(conversation, rebuild_turn_prompt, turn)["is_identical"] is True
     with pytest.raises(NotFound):
@@ -120,7 +120,7 @@ def test_what_was_deleted_is_shown_to_administrators_alone_and_said_to_be_gone(
         for one in asked(conversation, explain_turn, turns[0], by=viewer(conversation))["steps"][0]["candidates"]
         if one["kind"] == "record"
     )
-    assert record["withheld"] is True
+    assert record["is_withheld"] is True
     assert asked(conversation, rebuild_turn_prompt, turns[0], by=viewer(conversation))["text"] is None
     for told in (asked(conversation, explain_turn, turns[0]), asked(conversation, rebuild_turn_prompt, turns[0])):
         assert {"table": "entities", "id": str(entity)} in told["deleted_sources"]

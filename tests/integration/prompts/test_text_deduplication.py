@@ -49,8 +49,8 @@ def ask(
 def test_what_stood_in_the_last_prompt_is_not_sent_again(
     conversation: ConversationHarness, visitor: Principal, sent: list[set[str]]
 ) -> None:
-    assert ask(conversation, visitor, "Who pours on Monday?")["matches"]
-    assert ask(conversation, visitor, "And on Tuesday?")["matches"]
+    assert ask(conversation, visitor, "Who pours on Monday?")["is_identical"]
+    assert ask(conversation, visitor, "And on Tuesday?")["is_identical"]
     assert _begin(sent[0], '{"description"') > 1
     assert _begin(sent[0], "# Identity") == 1
     assert _begin(sent[1], '{"description"') == _begin(sent[1], "# Identity") == 0
@@ -61,7 +61,7 @@ def test_another_month_keeps_its_own(
     conversation: ConversationHarness, visitor: Principal, sent: list[set[str]]
 ) -> None:
     ask(conversation, visitor, "Who pours on Monday?")
-    assert ask(conversation, visitor, "And in a month?", after=timedelta(days=40))["matches"]
+    assert ask(conversation, visitor, "And in a month?", after=timedelta(days=40))["is_identical"]
     assert _begin(sent[1], '{"description"') > 1
 
 
@@ -69,7 +69,7 @@ def test_what_another_conversation_was_told_is_sent(
     conversation: ConversationHarness, visitor: Principal, sent: list[set[str]]
 ) -> None:
     ask(conversation, visitor, "Who pours on Monday?")
-    assert ask(conversation, conversation.create_visitor(), "Who pours on Monday?")["matches"]
+    assert ask(conversation, conversation.create_visitor(), "Who pours on Monday?")["is_identical"]
     assert "Who pours on Monday?" in sent[0] & sent[1]
 
 

@@ -81,7 +81,7 @@ def test_a_reader_hears_nothing_of_what_is_above_them(pulse_api: PulseApiHarness
     low, high = pulse_api.get("", reader)["pulse"], pulse_api.get()["pulse"]
     assert (low["level"], high["level"]) == (0, 3)
     assert "Agree the secret price" in str(high)
-    told = [low, pulse_api.get("/history", reader), pulse_api.get("/diff", reader), pulse_api.get("/why", reader)]
+    told = [low, pulse_api.get("/history", reader), pulse_api.get("/diff", reader), pulse_api.get("/prompt", reader)]
     assert "secret" not in str(told).casefold()
     assert "Task, state: open 2" in low["markdown"]
     assert "Task, state: open 3" in high["markdown"]
@@ -100,7 +100,7 @@ def test_what_was_told_from_something_that_is_closed_now_is_withheld_until_it_is
     assert "Pour the slab" not in str(found)
     assert pulse_api.get("/history", reader)["versions"] == []
     pulse_api.get("/diff", reader, status=404)
-    pulse_api.get("/why", reader, status=404)
+    pulse_api.get("/prompt", reader, status=404)
     pulse_api.write()
     found = pulse_api.get("", reader)
     assert found["is_withheld"] is False
@@ -203,15 +203,15 @@ def test_a_queue_that_is_away_loses_no_refresh_and_takes_no_question(
 ) -> None:
     pulse_api.write()
     services = client.app.state.services  # type: ignore[attr-defined]
-    kept = services.pulse
-    object.__setattr__(services, "pulse", UnavailableQueue())
+    kept = services.pulse_queue
+    object.__setattr__(services, "pulse_queue", UnavailableQueue())
     try:
         assert pulse_api.ask()
         assert [one["cause"] for one in pulse_api.get()["causes"]] == ["manual"]
         answer = client.post(f"{PULSE}/refresh", json={"question": "Why?"}, headers=pulse_api.all)
         assert answer.status_code == 503
     finally:
-        object.__setattr__(services, "pulse", kept)
+        object.__setattr__(services, "pulse_queue", kept)
 
 
 @pytest.mark.parametrize("path", ["task/T-1", "project/NONE", NOBODY])
@@ -248,8 +248,8 @@ def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(
 
 def test_the_prompt_that_it_came_of_is_explained(pulse_api: PulseApiHarness) -> None:
     pulse_api.write()
-    found = pulse_api.get("/why")
+    found = pulse_api.get("/prompt")
     assert (found["record"], found["matches"], found["is_erased"]) == ("project/NRS", True, False)
     assert {one["source_kind"] for one in found["candidates"]} >= {"counts", "record"}
     assert found["tokens"] <= found["budget"]
-    pulse_api.get("/why", version=9, status=404)
+    pulse_api.get("/prompt", version=9, status=404)

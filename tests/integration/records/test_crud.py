@@ -206,7 +206,7 @@ def test_a_listing_is_read_page_by_page(desk: RecordHarness) -> None:
     seen: list[str] = []
     page = RecordPage([], "")
     for _ in range(10):
-        page = desk.browse(most=3, cursor=page.next_cursor)
+        page = desk.browse(limit=3, cursor=page.next_cursor)
         seen += [one.handle for one in page.records]
         if not page.next_cursor:
             break

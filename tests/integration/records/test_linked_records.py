@@ -240,13 +240,13 @@ def test_the_full_form_has_pages_kinds_and_descriptions(yard: Yard) -> None:
     for number in range(10):
         yard.next_to(f"task/N{number}", description=f"Number {number}")
     yard.next_to("risk/R-1")
-    first, second = yard.page(most=8), yard.page(most=8, number=2)
+    first, second = yard.page(limit=8), yard.page(limit=8, page_number=2)
     assert (first.page_count, second.page_count) == (2, 2)
     assert handles(first.linked) + handles(second.linked) == [f"task/N{n}" for n in range(9, -1, -1)] + ["risk/R-1"]
     assert first.linked.records[0].description == "Number 9"
-    only = yard.page(kind="risk")
+    only = yard.page(type_key="risk")
     assert (handles(only.linked), only.page_count, counted(only.linked)) == (["risk/R-1"], 1, {"task": 10, "risk": 1})
-    assert yard.page(number=99).linked.records == ()
+    assert yard.page(page_number=99).linked.records == ()
 
 
 @pytest.mark.parametrize("ref", ["task/T-9", "T-1", "nothing at all", str(UUID(int=7)), "task/T-1\0"])
@@ -295,10 +295,10 @@ def test_a_reader_with_the_current_mark_is_served_from_the_cache(yard: Yard, cou
     other, cache = yard.next_to("task/T-2"), LinkedRecordsCache()
     first = yard.focused(cache=cache)
     reads = counting.reads
-    assert yard.focused(cache=cache, mark=yard.mark()) == first
+    assert yard.focused(cache=cache, last_write=yard.mark()) == first
     assert counting.reads == reads
     yard.run("UPDATE entities SET name = 'Renamed' WHERE id = %(id)s", id=other)
-    assert yard.focused(cache=cache, mark=yard.mark()) == yard.focused() != first
+    assert yard.focused(cache=cache, last_write=yard.mark()) == yard.focused() != first
 
 
 def writes(yard: Yard) -> Sequence[str]:

@@ -61,8 +61,8 @@ def test_pages_go_on_in_order_and_name_their_projects(library: KnowledgeTenant) 
     desk.create(RecordInput("risk", "First"))
     with desk.transaction() as tx:
         execute(tx, _FILL, home=home.id, now=desk.now - timedelta(days=1))
-    page = desk.browse(type="risk", where={"owner": "P1"}, most=60)
-    rest = desk.browse(type="risk", where={"owner": "P1"}, most=60, cursor=page.next_cursor)
+    page = desk.browse(type="risk", where={"owner": "P1"}, limit=60)
+    rest = desk.browse(type="risk", where={"owner": "P1"}, limit=60, cursor=page.next_cursor)
     assert [one.key for one in (*page.records, *rest.records)] == [f"R-{n}" for n in range(1, 301, 3)]
     assert {one.project for one in page.records} == {"project/tower"}
     below = replace(desk.principal, clearance=1)

@@ -67,7 +67,7 @@ def test_what_changed_lately_in_a_project_is_the_newest_of_all_its_records(busy:
     )
     with busy.database.transaction(busy.admin) as tx:
         found = neighbourhood.find_neighbours(busy.admin, tx, project, team_id=team, is_project=True)  # type: ignore[arg-type]
-    recent = [one for one in found if one.category == "recent"]
+    recent = [one for one in found if one.category == "project_delta"]
     assert len(recent) == 8
     assert {"T-121 39", "T-121 40"} < {one.content for one in recent}
     assert all(one.content.endswith((" 40", "T-121 39")) for one in recent)

@@ -56,7 +56,7 @@ class Fact {
       ...one.evidence_messages.map((said) => h("blockquote", {}, said.text || (said.is_archived ? "(archived)" : "(no text)"),
         h("span", { class: "detail" }, [`${ago(said.at)} ${CHANNELS[said.channel] ?? said.channel}`].join(""), " ", way(context, said.session_id, said.id)))),
       one.previous_values.length ? h("p", { class: "detail" }, "Previous values") : "",
-      one.previous_values.length ? h("ul", { class: "plain" }, ...one.previous_values.map((was) => h("li", {}, h("del", {}, was.value), h("span", { class: "detail" }, ` ${ago(was.from)} to ${ago(was.until)}, ${ENDS[was.ended] ?? was.ended}`)))) : "");
+      one.previous_values.length ? h("ul", { class: "plain" }, ...one.previous_values.map((was) => h("li", {}, h("del", {}, was.value), h("span", { class: "detail" }, ` ${ago(was.from)} to ${ago(was.until)}, ${ENDS[was.end_reason] ?? was.end_reason}`)))) : "");
   }
 
   edit() {
