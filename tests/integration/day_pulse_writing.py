@@ -34,7 +34,7 @@ def write_pulses(conversation: ConversationHarness) -> None:
     for _ in range(2):
         _write(conversation, "What is late?")
     with conversation.database.transaction(admin) as tx:
-        assert explain_prompt(admin, tx, _GOAL)["matches"]
+        assert explain_prompt(admin, tx, _GOAL)["is_identical"]
 
 
 _LEVELS = (

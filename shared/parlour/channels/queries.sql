@@ -278,7 +278,7 @@ SELECT m.id AS message_id, m.media, m.received_at, split_part(m.provider_message
 -- name: mark_media_blocked
 -- A message's file cannot be had for longer than its answer would wait.
 UPDATE messages
-   SET media = media || '{"put_off": true}'
+   SET media = media || '{"is_blocked": true}'
  WHERE id = %(message_id)s AND media IS NOT NULL AND NOT media ?| ARRAY['stored', 'refused', 'is_blocked'];
 
 -- name: record_media

@@ -194,7 +194,9 @@ def render_explanation(found: Mapping[str, Any]) -> Group:
         else rendering.strip_control_codes(found["outcome"]).replace("_", " ")
     )
     head = f"{found['record']}, visible at: {_LEVELS[found['level']]}: {text}, {rendering.format_time(found['at'])}"
-    same = "parts were erased" if found["is_erased"] else "identical bytes" if found["matches"] else "DIFFERENT bytes"
+    same = (
+        "parts were erased" if found["is_erased"] else "identical bytes" if found["is_identical"] else "DIFFERENT bytes"
+    )
     layers = ", ".join(f"{one['layer']} {one['tokens']:,}" for one in found["layers"])
     facts = f"{found['tokens']:,} of {found['budget']:,} tokens ({layers}); {found['model']}; rebuilt: {same}"
     parts: list[RenderableType] = [

@@ -93,7 +93,7 @@ def showing(client: TestClient) -> Callable[..., TestClient]:
 
 
 def test_a_showcase_is_offered_at_any_address_once(showing: Callable[..., TestClient], acme: str, brick: str) -> None:
-    client = showing(showcase_tenants=("acme", "nobody"), local=True)
+    client = showing(showcase_tenants=("acme", "nobody"), is_local=True)
     told = client.get("/console/settings.json").json()
     assert told["local"] is True
     assert [one["tenant"] for one in told["bindings"]] == ["acme"]

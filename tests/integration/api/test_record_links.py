@@ -67,7 +67,7 @@ def test_links_are_read_by_page_and_kind(client: TestClient, yard: str) -> None:
     first, second = read("limit=1"), read("limit=1&page=2")
     assert (first["pages"], second["page"]) == (2, 2)
     assert first["links"] != second["links"]
-    assert read("kind=risk")["links"] == []
+    assert read("type=risk")["links"] == []
 
 
 def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClient, yard: str) -> None:
@@ -85,7 +85,7 @@ def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClien
         ("nothing/at-all/links", 404),
         (f"{NOBODY}/links", 404),
         ("task/T-1/links?page=0", 422),
-        ("task/T-1/links?kind=No!", 422),
+        ("task/T-1/links?type=No!", 422),
         ("task/T%00/links", 404),
     ],
 )

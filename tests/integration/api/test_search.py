@@ -126,7 +126,7 @@ def test_words_alone_are_searched_while_the_embedding_service_is_away(
         ({"q": ""}, 422, "q"),
         ({"q": " \0 "}, 422, "enter a search text"),
         ({"q": "crack", "scope": "somewhere"}, 422, "scope"),
-        ({"q": "crack", "scope": "record"}, 422, "say which record"),
+        ({"q": "crack", "scope": "record"}, 422, "name the record"),
         ({"q": "crack", "scope": "record", "in": "risk/R-2"}, 404, "not found"),
         ({"q": "crack", "scope": "record", "in": "risk/R-9"}, 404, "not found"),
         ({"q": "crack", "scope": "project", "in": "risk/R-1"}, 422, "not a project"),

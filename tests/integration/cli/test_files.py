@@ -94,7 +94,7 @@ def test_a_file_is_saved_where_the_command_was_given_and_nothing_is_overwritten(
     parlour("files", "--json")
     file_id = json.loads(capsys.readouterr().out.partition("\n")[2])[0]["id"]
     assert parlour("files", "--download", file_id) == 2
-    assert "sop.md is there already" in capsys.readouterr().err
+    assert "sop.md exists already" in capsys.readouterr().err
     (tmp_path / "sop.md").unlink()
     assert parlour("files", "--download", file_id) == 0
     assert (tmp_path / "sop.md").read_text() == "# Lifting\n\nStop at 38 km/h."
@@ -128,7 +128,7 @@ def test_what_is_wrong_with_each_file_is_said_to_whoever_uploads_it_and_to_whoev
     assert parlour("files") == 0
     listed = " ".join(capsys.readouterr().out.split())
     for name, (_, says) in BAD.items():
-        assert f"{name}: not taken: " in told
+        assert f"{name}: failed: " in told
         (line,) = [line for line in told.splitlines() if line.startswith(name)]
         assert says in line
         assert name in listed

@@ -44,7 +44,7 @@ def test_a_tenant_moves_and_the_command_tells_when_it_is_there(
 ) -> None:
     assert parlour("reembed", acme, "--model", "other", sleep=work) == 0
     told = capsys.readouterr()
-    assert told.out.startswith(f"{acme}: searches look into other@2, ")
+    assert told.out.startswith(f"{acme}: search now uses other@2, ")
     assert "other@2" in told.err
     shown = client.get("/v1/reembedding", headers=operator_headers(acme)).json()
     assert (shown["space"], shown["done"], shown["cleared_at"]) == ("other@2", shown["total"], None)
@@ -60,7 +60,7 @@ def test_without_waiting_it_is_begun_once_however_often_it_is_asked_for(
         assert parlour("reembed", acme, "--model", "other@2", "--no-wait") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == lines[1]
-    assert lines[0].startswith(f"{acme}: on its way to other@2, 0 of ")
+    assert lines[0].startswith(f"{acme}: re-embedding to other@2, 0 of ")
     audit = client.get("/v1/audit", headers=operator_headers(acme)).json()["entries"]
     assert [one["action"] for one in audit].count("tenant.reembedding") == 1
     assert parlour("reembed", acme, "--model", "flat") == 1

@@ -205,7 +205,7 @@ class TestPromptsOfARedrivenTurn:
             told: Any = explain_turn(conversation.admin, tx, searched)
             assert rebuild_turn_prompt(conversation.admin, tx, searched)["is_identical"]
         assert told["turn"]["steps"] == [1, 2]
-        assert [step["anew"] for step in told["steps"]] == [False, True]
+        assert [step["restarted"] for step in told["steps"]] == [False, True]
 
     def test_words_that_were_forgotten_do_not_keep_it_from_being_answered(
         self, conversation: ConversationHarness, searched: UUID

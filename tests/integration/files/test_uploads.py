@@ -78,7 +78,7 @@ def test_short_files_of_a_project_are_whole_in_its_briefing(desk: UploadHarness)
     with desk.database.transaction(desk.principal) as tx:
         project = crud.get_record(desk.principal, tx, ABOUT)
         found = find_neighbours(desk.principal, tx, project.id, team_id=uuid7(desk.clock.now), is_project=True)
-    assert [(item.id, "Pour on Monday." in item.content) for item in found if item.category == "file"] == [
+    assert [(item.id, "Pour on Monday." in item.content) for item in found if item.category == "file_text"] == [
         (file.id, True)
     ]
 

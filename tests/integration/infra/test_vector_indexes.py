@@ -33,8 +33,8 @@ def test_each_space_has_one_by_the_expression_that_search_asks_with(cluster: Clu
     found = definitions(cluster, indexed)
     mini = found[f"embeddings_hnsw_{canonical_digest('mini@3')[:16]}"]
     assert "USING hnsw (((vector)::halfvec(3)) halfvec_cosine_ops)" in mini
-    assert mini.endswith("WHERE (model = 'mini@3'::text)")
-    assert found[vector_indexes.index_name("it's-large@4")].endswith("WHERE (model = 'it''s-large@4'::text)")
+    assert mini.endswith("WHERE (space = 'mini@3'::text)")
+    assert found[vector_indexes.index_name("it's-large@4")].endswith("WHERE (space = 'it''s-large@4'::text)")
 
 
 def test_migrating_again_makes_none_again_and_mends_one_that_broke_off(cluster: Cluster, indexed: str) -> None:

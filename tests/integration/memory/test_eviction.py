@@ -24,7 +24,7 @@ def crowded(web_conversation: ExtractionConversation) -> list[tuple[object, ...]
 
 def test_who_tells_too_much_loses_what_was_of_the_least_use(conversation: ConversationHarness) -> None:
     talk = ExtractionConversation(conversation)
-    told(talk, MAX_LIVE_FACTS - 3, recall_count="9", used="n % 3")
+    told(talk, MAX_LIVE_FACTS - 3, recall_count="9", use_count="n % 3")
     told(talk, 2, "new")
     talk.say("My name is Meera.")
     assert crowded(talk) == []

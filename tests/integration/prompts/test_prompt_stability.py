@@ -303,7 +303,7 @@ class TestRecords:
         assert not held[0] & held[1]
         first, second = talks
         first.desk.query("UPDATE ledger_texts SET text = NULL RETURNING 1")
-        assert not _again(first)["matches"]
+        assert not _again(first)["is_identical"]
         assert _again(second)["text"] == whole(second.sent()[-1])
 
     def test_what_is_old_enough_goes_and_what_is_not_stays(self, talk: Talk) -> None:

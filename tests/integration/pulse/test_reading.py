@@ -249,7 +249,7 @@ def test_the_days_budget_is_the_tenants_own_when_an_administrator_says_so(
 def test_the_prompt_that_it_came_of_is_explained(pulse_api: PulseApiHarness) -> None:
     pulse_api.write()
     found = pulse_api.get("/prompt")
-    assert (found["record"], found["matches"], found["is_erased"]) == ("project/NRS", True, False)
+    assert (found["record"], found["is_identical"], found["is_erased"]) == ("project/NRS", True, False)
     assert {one["source_kind"] for one in found["candidates"]} >= {"counts", "record"}
     assert found["tokens"] <= found["budget"]
     pulse_api.get("/prompt", version=9, status=404)

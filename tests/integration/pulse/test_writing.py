@@ -225,7 +225,7 @@ def test_its_prompt_is_accounted_for_and_made_again_byte_for_byte(pulse_harness:
     pulse_harness.refresh()
     with pulse_harness.desk.database.transaction(pulse_harness.admin) as tx:
         told = explain_prompt(pulse_harness.admin, tx, "site/harbour")
-    assert (told["outcome"], told["version"], told["matches"], told["is_erased"]) == ("written", 1, True, False)
+    assert (told["outcome"], told["version"], told["is_identical"], told["is_erased"]) == ("written", 1, True, False)
     assert told["budget"] == 7_000
     assert int(str(told["tokens"])) <= 7_000
     lots = {str(one["source_kind"]) for one in object_items(told["candidates"])}

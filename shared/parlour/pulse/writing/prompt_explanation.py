@@ -20,13 +20,13 @@ from parlour.tenancy.roles import require_role
 def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, version: int | None = None) -> JsonObject:
     """The prompt that the Pulse of this reader came of, or the newest one that came to nothing.
 
-    {"record", "level", "version", "at", "model", "outcome", "prompt_hash", "matches", "tokens", "budget",
+    {"record", "level", "version", "at", "model", "outcome", "prompt_hash", "is_identical", "tokens", "budget",
      "layers": [{"layer", "tokens"}], "candidates":
      [{"title", "source", "source_kind", "level", "tokens", "score", "reason",
      "shortened", "text"}], "is_erased", "prompt"}
 
     reason     why a candidate is out; None: it is in.
-    matches    whether the prompt that was made again is the one that was sent; `prompt` is its canonical JSON.
+    is_identical  whether the rebuilt prompt is the one that was sent; `prompt` is its canonical JSON.
     is_erased  words of it are gone: nothing matches, and candidates are told as far as they are left.
 
     Needs the role viewer. NotFound when there is no such record, Pulse or prompt for the reader.
@@ -70,10 +70,10 @@ def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObje
 
 def _rebuild_prompt(row: PulseLedgerRow, inputs: PromptInputs, *, has_erased_text: bool) -> JsonObject:
     if has_erased_text:
-        return {"matches": False, "prompt": None}
+        return {"is_identical": False, "prompt": None}
     prompt = inputs.prepared_turn.assemble_step(1, ()).prompt
     sent = canonical_json([list(prompt.tools), list(prompt.system), list(prompt.messages)])
-    return {"matches": prompt.hash == row.prompt_hash, "prompt": sent}
+    return {"is_identical": prompt.hash == row.prompt_hash, "prompt": sent}
 
 
 def _is_pulse_source(entry: LedgerEntry) -> bool:
