@@ -216,9 +216,9 @@ def render_explanation(found: Mapping[str, Any]) -> Group:
 
 
 def _candidate_row(one: Mapping[str, Any]) -> Sequence[object]:
-    why = (one["reason"] or ("shortened" if one["shortened"] else "")).replace("_", " ")
+    why = (one["reason"] or ("shortened" if one["is_shortened"] else "")).replace("_", " ")
     return (
-        one["source_kind"],
+        one["kind"],
         one["title"],
         why,
         _LEVELS[one["level"]],

@@ -41,7 +41,9 @@ def test_who_is_sure_forgets_and_gets_the_report(
     parlour: RunCommand, user: UUID, feed: EventFeed, capsys: Output
 ) -> None:
     assert parlour("erase", "user", str(user), "--yes") == 0
-    assert "deleted" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "deleted" in told
+    assert "would be deleted" not in told
     assert users(feed) == 0
     assert parlour("erase", "user", str(user), "--json", "--yes") == 0
     assert json.loads(capsys.readouterr().out)["target_id"] == str(user)

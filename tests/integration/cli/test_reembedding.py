@@ -64,7 +64,7 @@ def test_without_waiting_it_is_begun_once_however_often_it_is_asked_for(
     audit = client.get("/v1/audit", headers=operator_headers(acme)).json()["entries"]
     assert [one["action"] for one in audit].count("tenant.reembedding") == 1
     assert parlour("reembed", acme, "--model", "flat") == 1
-    assert "on its way to other@2" in capsys.readouterr().err
+    assert "re-embedding to other@2 is running" in capsys.readouterr().err
 
 
 def test_a_model_that_is_not_named_and_a_tenant_that_never_moved_are_told(

@@ -97,8 +97,8 @@ def test_a_records_prompt_names_the_picture_and_is_rebuilt_byte_for_byte(
     assert '"name":"crack.png"' in str(again["text"])
     assert base64.b64encode(PNG_BYTES).decode() not in str(again["text"])
     (step,) = explained["steps"]
-    (shown,) = [one for one in step["candidates"] if one["source_kind"] == "attachments"]
-    assert (shown["title"], shown["is_in_prompt"], shown["tokens"]) == ("crack.png", True, 1_604)
+    (shown,) = [one for one in step["candidates"] if one["kind"] == "attachments"]
+    assert (shown["title"], shown["is_included"], shown["tokens"]) == ("crack.png", True, 1_604)
     kept = canonical_json([str(words) for (words,) in conversation.query("SELECT text FROM ledger_texts")])
     assert base64.b64encode(PNG_BYTES).decode() not in kept
 

@@ -230,7 +230,7 @@ def test_five_wrong_codes_are_the_end_of_it(conversation: ConversationHarness) -
     start_phone_session(conversation)
     visitor, session = start_web_session(conversation)
     link = request_phone_code(conversation, visitor, session)
-    for left in ("4 attempts left", "3 attempts left", "2 tries are", "1 try is", "last try"):
+    for left in ("4 attempts left", "3 attempts left", "2 attempts left", "1 attempt left", "no attempts are left"):
         with pytest.raises(InvalidRequest, match=left):
             enter_code(conversation, visitor, link.link_id, "654321")
     with pytest.raises(NotFound):

@@ -250,6 +250,6 @@ def test_the_prompt_that_it_came_of_is_explained(pulse_api: PulseApiHarness) -> 
     pulse_api.write()
     found = pulse_api.get("/prompt")
     assert (found["record"], found["is_identical"], found["is_erased"]) == ("project/NRS", True, False)
-    assert {one["source_kind"] for one in found["candidates"]} >= {"counts", "record"}
+    assert {one["kind"] for one in found["candidates"]} >= {"counts", "record"}
     assert found["tokens"] <= found["budget"]
     pulse_api.get("/prompt", version=9, status=404)

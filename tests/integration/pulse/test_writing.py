@@ -228,7 +228,7 @@ def test_its_prompt_is_accounted_for_and_made_again_byte_for_byte(pulse_harness:
     assert (told["outcome"], told["version"], told["is_identical"], told["is_erased"]) == ("written", 1, True, False)
     assert told["budget"] == 7_000
     assert int(str(told["tokens"])) <= 7_000
-    lots = {str(one["source_kind"]) for one in object_items(told["candidates"])}
+    lots = {str(one["kind"]) for one in object_items(told["candidates"])}
     assert lots >= {"counts", "record", "changes", "linked", "file_summaries"}
     assert str(pulse_harness.model.requests[0].system[-1]["text"])[:200] in str(told["prompt"]).replace("\\n", "\n")
 

@@ -22,8 +22,8 @@ def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, versio
 
     {"record", "level", "version", "at", "model", "outcome", "prompt_hash", "is_identical", "tokens", "budget",
      "layers": [{"layer", "tokens"}], "candidates":
-     [{"title", "source", "source_kind", "level", "tokens", "score", "reason",
-     "shortened", "text"}], "is_erased", "prompt"}
+     [{"title", "source", "kind", "level", "tokens", "score", "reason",
+     "is_shortened", "text"}], "is_erased", "prompt"}
 
     reason     why a candidate is out; None: it is in.
     is_identical  whether the rebuilt prompt is the one that was sent; `prompt` is its canonical JSON.
@@ -86,11 +86,11 @@ def _candidate_json(entry: LedgerEntry) -> Json:
     return {
         "title": item.title,
         "source": f"{item.source.table}/{item.source.id}",
-        "source_kind": str(item.kind),
+        "kind": str(item.kind),
         "level": item.classification,
         "tokens": entry.tokens,
         "score": round(item.score, 4),
         "reason": entry.reason,
-        "shortened": entry.is_shortened,
+        "is_shortened": entry.is_shortened,
         "text": item.text,
     }
