@@ -1,4 +1,4 @@
-"""What a report says of the rows that a forgetting touched."""
+"""What a report says of the rows that an erasure touched."""
 
 from datetime import UTC, datetime
 from uuid import UUID
@@ -10,7 +10,7 @@ from parlour.infra.json_values import JsonObject, canonical_json
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 
 
-def test_rows_of_one_table_and_fate_are_told_together_and_each_once() -> None:
+def test_rows_of_one_table_and_action_are_listed_together_and_once() -> None:
     told = ErasureReport(UUID(int=1), ErasureTarget("user", UUID(int=2)), "operator", NOW)
     told.record_rows("deleted", "messages", ["a", "b", "a"])
     told.record_rows("redacted", "messages", ["b", "c"])
@@ -19,8 +19,8 @@ def test_rows_of_one_table_and_fate_are_told_together_and_each_once() -> None:
     assert said["counts"] == {"deleted": 2, "redacted": 1, "kept": 1}
     assert said["rows"] == [
         {"table": "entities", "action": "kept", "reason": "its kind requires it", "count": 1, "ids": ["r"]},
-        {"table": "messages", "action": "redacted", "reason": "", "count": 1, "ids": ["c"]},
         {"table": "messages", "action": "deleted", "reason": "", "count": 2, "ids": ["a", "b"]},
+        {"table": "messages", "action": "redacted", "reason": "", "count": 1, "ids": ["c"]},
     ]
 
 

@@ -9,7 +9,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.search.query_expansion import select_expansion
 from parlour.search.recalled_messages import RecalledMessage, render_message
 
-LEAD = "[2026-03-02 09:30 Priya] "
+PREFIX = "[2026-03-02 09:30 Priya] "
 BEFORE = "When does the crane's permit end?"
 
 
@@ -19,8 +19,10 @@ def message(content: str, **metadata: str | int) -> RecalledMessage:
 
 
 class TestAMessageAsADocument:
-    def test_has_its_number_its_talks_title_and_its_words_without_their_lead(self) -> None:
-        row = message(f"{LEAD}The permit ends in May.", lead=len(LEAD), date="2026-03-02 09:30", sender="Priya")
+    def test_has_its_number_its_talks_title_and_its_words_without_their_prefix(self) -> None:
+        row = message(
+            f"{PREFIX}The permit ends in May.", prefix_length=len(PREFIX), date="2026-03-02 09:30", sender="Priya"
+        )
         assert json.loads(render_message(7, row)) == {
             "document": 7,
             "title": "Site desk",
