@@ -96,7 +96,7 @@ def test_after_the_supervisor_was_killed_the_next_start_sweeps_up(folder: Path, 
     killed.wait(10)
     assert left_behind(folder)
     again = start(folder, environment)
-    said(folder, "swept up")
+    said(folder, "left over from an earlier start")
     said(folder, "functions and layers")
     again.send_signal(signal.SIGINT)
     assert again.wait(60) == 0
