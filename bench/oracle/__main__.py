@@ -57,7 +57,7 @@ def main() -> None:
         recorded = recording.read()
     differences, accepted = recording.compare(recorded, now, product.LAYERS), recording.read_accepted()
     if chosen.accept:
-        accepted = recording.accept(differences, accepted, chosen.accept, chosen.parts)
+        accepted = recording.accept(differences, accepted, played, chosen.accept, chosen.parts)
         recording.write_accepted(accepted)
     left = recording.open_differences(differences, accepted)
     coverage = sum((found.coverage for found in played.values()), Counter[tuple[str, str]]())

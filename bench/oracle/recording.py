@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import groupby, zip_longest
 from pathlib import Path
@@ -106,10 +106,16 @@ def open_differences(differences: Sequence[Difference], accepted: Sequence[Accep
 
 
 def accept(
-    differences: Sequence[Difference], accepted: Sequence[Accepted], reason: str, parts: Sequence[str]
+    differences: Sequence[Difference],
+    accepted: Sequence[Accepted],
+    played: Collection[str],
+    reason: str,
+    parts: Sequence[str],
 ) -> list[Accepted]:
-    """The entries with one more: for the open differences of these parts, or of all parts. What does not hold any more
-    is left out."""
+    """Add an entry for the open differences of these parts, or of all parts.
+
+    Drops what the played conversations no longer differ in; entries of other conversations stay.
+    """
     by_name = _by_conversation(differences)
     left = open_differences(differences, accepted)
     wanted = [difference for difference in left if not parts or difference.part in parts]
@@ -118,8 +124,8 @@ def accept(
         sorted({difference.part for difference in wanted}),
         {name: digest(own) for name, own in _by_conversation(wanted).items()},
     )
-    kept = [replace(entry, digests=_holding(entry, by_name)) for entry in accepted]
-    return [entry for entry in (*kept, new) if entry.digests]
+    current = [replace(entry, digests=_current_digests(entry, by_name, played)) for entry in accepted]
+    return [entry for entry in (*current, new) if entry.digests]
 
 
 def digest(differences: Sequence[Difference]) -> str:
@@ -128,9 +134,15 @@ def digest(differences: Sequence[Difference]) -> str:
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
 
 
-def _holding(entry: Accepted, by_name: Mapping[str, list[Difference]]) -> dict[str, str]:
-    """The entry's digests that are of what differs now."""
-    return {name: found for name, found in entry.digests.items() if entry.covered(name, by_name.get(name, []))}
+def _current_digests(
+    entry: Accepted, by_name: Mapping[str, list[Difference]], played: Collection[str]
+) -> dict[str, str]:
+    """Return the entry's digests that match what differs now, or whose conversation was not played."""
+    return {
+        name: found
+        for name, found in entry.digests.items()
+        if name not in played or entry.covered(name, by_name.get(name, []))
+    }
 
 
 def _by_conversation(differences: Sequence[Difference]) -> dict[str, list[Difference]]:
