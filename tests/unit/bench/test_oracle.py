@@ -55,7 +55,7 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Any) -> None:
 def test_accepted_differences_are_closed_until_they_change() -> None:
     marks = [Difference("talk", "a1.1", "marks", "[2]"), Difference("other", "a1.1", "marks", "[3]")]
     briefing = Difference("talk", "a1.1", "briefing", "c")
-    accepted = recording.accept([*marks, briefing], [], "Marks follow a rule.", ["marks"])
+    accepted = recording.accept([*marks, briefing], [], {"talk", "other"}, "Marks follow a rule.", ["marks"])
     assert recording.open_differences([*marks, briefing], accepted) == [briefing]
     moved = [Difference("talk", "a1.1", "marks", "[4]"), marks[1]]
     assert recording.open_differences(moved, accepted) == [moved[0]]
@@ -63,9 +63,18 @@ def test_accepted_differences_are_closed_until_they_change() -> None:
 
 def test_accept_drops_what_does_not_hold_any_more() -> None:
     marks = [Difference("talk", "a1.1", "marks", "[2]"), Difference("other", "a1.1", "marks", "[3]")]
-    first = recording.accept(marks, [], "Marks follow a rule.", [])
-    second = recording.accept([Difference("talk", "a1.1", "marks", "[4]"), marks[1]], first, "The rule changed.", [])
+    first = recording.accept(marks, [], {"talk", "other"}, "Marks follow a rule.", [])
+    changed = Difference("talk", "a1.1", "marks", "[4]")
+    second = recording.accept([changed, marks[1]], first, {"talk", "other"}, "The rule changed.", [])
     assert [(entry.reason, list(entry.digests)) for entry in second] == [
         ("Marks follow a rule.", ["other"]),
         ("The rule changed.", ["talk"]),
     ]
+
+
+def test_accept_keeps_the_entries_of_conversations_that_were_not_played() -> None:
+    marks = [Difference("talk", "a1.1", "marks", "[2]"), Difference("other", "a1.1", "marks", "[3]")]
+    first = recording.accept(marks, [], {"talk", "other"}, "Marks follow a rule.", [])
+    changed = Difference("talk", "a1.1", "marks", "[4]")
+    second = recording.accept([changed], first, {"talk"}, "The rule changed.", [])
+    assert [list(entry.digests) for entry in second] == [["other"], ["talk"]]
