@@ -77,9 +77,7 @@ def _open(database: Database, number: int) -> Shelf:
     operator = roles.operator_principal(uuid7(now))
     session_id = uuid7(now)
     with database.transaction(operator) as tx:
-        tenants.create_tenant(
-            operator, tx, slug=f"shelf-{number}", display_name="Shelf", settings={}, now=now, new_id=uuid7
-        )
+        tenants.create_tenant(operator, tx, slug=f"shelf-{number}", display_name="Shelf", settings={}, now=now)
         tx.run(SESSION, id=session_id, now=now)
     return Shelf(operator, session_id)
 
@@ -93,7 +91,7 @@ def _documents(database: Database, embedder: Embedder, shelf: Shelf, texts: Sequ
             plan = prepare_document_import(tx, drafts, space_name(embedder))
         vectors = embed_texts(embedder, plan.texts_to_embed)
         with database.transaction(shelf.principal) as tx:
-            import_documents(shelf.principal, tx, plan, vectors, datetime.now(UTC), uuid7)
+            import_documents(shelf.principal, tx, plan, vectors, datetime.now(UTC))
         yield len(batch)
 
 

@@ -30,7 +30,6 @@ from bench.long_conversations import LIVE, Directions, Talk, sentence, talk
 from bench.scripted_memory_model import Summariser
 from bench.turn_rounds import Round
 from local import temporary_database
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.memory.dependencies import MemoryDependencies
@@ -177,7 +176,6 @@ class _Going:
             desk.memory,
             desk.embedding,
             desk.clock,
-            uuid7,
             lambda _: None,
             lambda low, _: low,
         )

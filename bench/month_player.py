@@ -135,7 +135,6 @@ class Player:
                 binding_id=binding.id,
                 visibility="shared" if session.shared else "private",
                 now=self.desk.clock(),
-                new_id=uuid7,
             )
         return opened.id
 
@@ -198,7 +197,6 @@ class Player:
             self.desk.memory,
             self.desk.embedding,
             self.desk.clock,
-            uuid7,
             lambda _: None,
             lambda low, _: low,
         )
@@ -207,7 +205,7 @@ class Player:
         """Rows and messages have their vectors before anything else happens."""
         spaces = EmbeddingSpaces([PricedEmbedder(self.desk.embedder)])
         services = indexing.EmbeddingDependencies(
-            self.desk.database, spaces, self.desk.embedding, backfill.run_backfill, _PLENTY, self.desk.clock, uuid7
+            self.desk.database, spaces, self.desk.embedding, backfill.run_backfill, _PLENTY, self.desk.clock
         )
         indexing.embed_tenant(services, self.desk.tenant_id, _in_time)
 
@@ -258,7 +256,7 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
     begins = month.begins.astimezone(UTC) - timedelta(days=1)
     tenant_id = uuid7(begins)
     pack = validate(folder.read_folder(Path("packs/construction")))
-    apply(roles.operator_principal(tenant_id), database, embedder, pack, begins, uuid7)
+    apply(roles.operator_principal(tenant_id), database, embedder, pack, begins)
     desk = ConversationHarness(tenant_id, database, TickingClock(begins), embedder=embedder)
     desk.add_tool(_TOOL, lambda _context, _arguments: {"ok": True}, writes=False, idempotent=True)
     player = Player(desk, month, clerk)
@@ -273,7 +271,6 @@ def opened(database: Database, month: Month, embedder: Embedder, clerk: Clerk | 
                 display_name=None,
                 binding_id=binding.id,
                 now=begins,
-                new_id=uuid7,
             )
             player.users[who], player.threads[who] = contact.user_id, contact.session_id
     return player

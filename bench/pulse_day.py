@@ -135,7 +135,7 @@ class Day:
             self.run(lambda tx: staleness.request_refresh(tx, one.record, one.at))
             return
         patch = RecordPatch(properties={one.name: one.value})
-        changed = self.run(lambda tx: crud.update_record(self.principal, tx, one.record, patch, None, one.at, uuid7))
+        changed = self.run(lambda tx: crud.update_record(self.principal, tx, one.record, patch, None, one.at))
         if changed.updated_at != one.at:
             return  # it was so before
         for record in {one.record, self.whole.get(one.record, one.record)} & self.pulses:
@@ -164,7 +164,6 @@ class Day:
             timedelta(hours=24),
             lambda _: None,
             lambda: self.now,
-            uuid7,
             lambda _: None,
             lambda low, _: low,
         )
@@ -212,7 +211,7 @@ def _opened(database: Database, projects: int) -> Day:
 
 
 def _tenant(principal: Principal, tx: Transaction) -> None:
-    tenants.create_tenant(principal, tx, slug="day", display_name="Day", settings={}, now=_BEGINS, new_id=uuid7)
+    tenants.create_tenant(principal, tx, slug="day", display_name="Day", settings={}, now=_BEGINS)
     chosen: JsonObject = {"provider": "anthropic", "model": MODEL}
     tx.run(_ROUTING, routing={"default": chosen}, now=_BEGINS)
     state: JsonObject = {"type": "choice", "choices": [*_STATES]}
@@ -228,7 +227,7 @@ def _tenant(principal: Principal, tx: Transaction) -> None:
 def _project(day: Day, tx: Transaction, number: int) -> None:
     def made(kind: str, key: str, name: str, project: str | None = None) -> UUID:
         new = RecordInput(kind, name, key=key, properties={"state": "open"}, project=project)
-        return crud.create_record(day.principal, tx, new, day.now, uuid7).id
+        return crud.create_record(day.principal, tx, new, day.now).id
 
     whole = made("project", f"P-{number}", f"Works at berth {number}")
     names = [("task", f"T-{number}-{each}", f"Section {each} of the quay wall") for each in range(_TASKS)]

@@ -176,7 +176,6 @@ def prepared() -> Iterator[UUID]:
                 ConstantEmbedder(),
                 build_chaos_pack("reach", APP, with_knowledge=True),
                 now,
-                uuid7,
             )
         yield tenant_id
 

@@ -15,7 +15,6 @@ from local import temporary_database
 from local.database import APP_ROLE, Cluster
 from local.temporary_database import APP_PASSWORD
 from parlour.infra import log
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, connector
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -114,8 +113,3 @@ def database(open_database: Callable[[], Database]) -> Database:
 @pytest.fixture
 def now() -> datetime:
     return NOW
-
-
-@pytest.fixture
-def new_id() -> Callable[[datetime], uuid.UUID]:
-    return uuid7

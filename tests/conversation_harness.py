@@ -162,7 +162,6 @@ class ConversationHarness:
             embedder_of=lambda _database, _tenant: self.embedder,
             default_cap_usd=Decimal(20),
             clock=self.clock,
-            new_id=uuid7,
             sleep=lambda _: None,
             jitter=lambda low, _: low,
         )
@@ -186,14 +185,14 @@ class ConversationHarness:
             "metadata": {"sender_name": "Priya"},
         }
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
-        return receive_envelope(self.database, self.turns, envelope, self.clock(), uuid7)
+        return receive_envelope(self.database, self.turns, envelope, self.clock())
 
     def create_visitor(self) -> Principal:
         """A new visitor on the web; their session is `session_of(visitor)`."""
         with self.database.transaction(self.tenant_id) as tx:
             binding = bindings.find_binding_by_slug(tx, "site-desk")
             assert binding is not None
-            contact = users.create_visitor(tx, binding_id=binding.id, now=self.clock(), new_id=uuid7)
+            contact = users.create_visitor(tx, binding_id=binding.id, now=self.clock())
             return users.load_user_principal(tx, contact.user_id, binding.id)
 
     def find_session(self, principal: Principal) -> UUID:
@@ -204,7 +203,7 @@ class ConversationHarness:
         return found[0][0]
 
     def send_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
-        return receive_web_message(visitor, self.database, self.turns, session_id, text, client_id, self.clock(), uuid7)
+        return receive_web_message(visitor, self.database, self.turns, session_id, text, client_id, self.clock())
 
     def list_wakes(self) -> list[SessionWakeup]:
         return [SessionWakeup.parse(message.body) for message in self.turns.sent.values()]
@@ -238,5 +237,5 @@ def open_conversation_harness(database: Database, now: datetime) -> Conversation
     """The example pack, applied to a new tenant."""
     tenant_id = uuid7(now)
     pack = validate(folder.read_folder(Path("packs/construction")))
-    apply(roles.operator_principal(tenant_id), database, WordEmbedder(), pack, now, uuid7)
+    apply(roles.operator_principal(tenant_id), database, WordEmbedder(), pack, now)
     return ConversationHarness(tenant_id, database, TickingClock(now))

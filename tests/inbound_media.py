@@ -81,10 +81,10 @@ class InboundMedia:
         desk, now = self.conversation, self.conversation.clock()
         name = inbound_messages.web_message_id(session_id, client_id or "")
         gathered = attachment_uploads.resolve_attachments(
-            visitor, desk.database, self.bucket, session_id, named, name, now, uuid7
+            visitor, desk.database, self.bucket, session_id, named, name, now
         )
         return inbound_messages.receive_web_message(
-            visitor, desk.database, desk.turns, session_id, text, client_id, now, uuid7, gathered
+            visitor, desk.database, desk.turns, session_id, text, client_id, now, gathered
         )
 
     def run_turn(self) -> list[JsonObject]:

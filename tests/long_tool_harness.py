@@ -8,7 +8,6 @@ from uuid import UUID
 import pytest
 
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.tools import callbacks, calls
@@ -57,7 +56,7 @@ class LongToolHarness:
 
     def make_dependencies(self, database: Database | None = None) -> DispatchDependencies[PendingWakeup]:
         def resume(tx: Transaction, tenant_id: UUID, ended: EndedCall, now: datetime) -> PendingWakeup | None:
-            return store_tool_result(tx, tenant_id, ended, uuid7, now)
+            return store_tool_result(tx, tenant_id, ended, now)
 
         def callback_url(callback: Callback, until: datetime, now: datetime) -> str:
             return callbacks.make_callback_url("https://p.example", callback, TOKEN_SECRET, until, now)
@@ -72,7 +71,6 @@ class LongToolHarness:
             wakeups=self,
             callback_url=callback_url,
             clock=self.conversation.clock,
-            new_id=uuid7,
         )
 
     def begin_call(self, provider_id: str = "m1", /, **flags: bool | str | int) -> UUID:
@@ -104,7 +102,7 @@ class LongToolHarness:
         with self.conversation.database.transaction(callback.tenant_id) as tx:
             content = callbacks.parse_result(result)
             ended = calls.record_callback(tx, callback.call_id, callback.run_token, content, self.conversation.clock())
-            store_tool_result(tx, callback.tenant_id, ended, uuid7, self.conversation.clock())
+            store_tool_result(tx, callback.tenant_id, ended, self.conversation.clock())
         return ended
 
     def call_state(self) -> tuple[object, ...]:

@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
-from uuid import UUID
 
 from parlour.infra.errors import DatabaseUnavailable, OutcomeUnknown, ProviderRejected, ProviderUnavailable, ToolFailed
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm
 from parlour.infra.queues import QueueMessage
@@ -40,17 +38,19 @@ class Clock:
         self.now = max(self.now, moment)
 
 
-class CountedIds:
-    """Version 7 ids that sort by when they were made and end alike: the keys of records are made from an id's end, and
-    do not tell how many ids were made before."""
+class CountedRandomness:
+    """Bytes for version 7 ids that sort by when they were made and end alike.
+
+    The keys of records are made from an id's end, so they do not depend on how many ids were made before.
+    """
 
     def __init__(self) -> None:
         self._count = 0
 
-    def __call__(self, now: datetime) -> UUID:
+    def __call__(self, size: int) -> bytes:
         self._count += 1
         high, low = divmod(self._count, 1 << 14)
-        return uuid7(now, ((high << 64) | (low << 48) | _SAME_END).to_bytes)
+        return ((high << 64) | (low << 48) | _SAME_END).to_bytes(size)
 
 
 class Fifo:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 import httpx2
@@ -17,7 +18,7 @@ from bench.oracle.fakes import (
     Answer,
     Bucket,
     Clock,
-    CountedIds,
+    CountedRandomness,
     DelayedMessages,
     Fifo,
     Office,
@@ -45,8 +46,9 @@ from parlour.files import ingestion, uploads
 from parlour.files.extract.sandbox import extract_in_sandbox
 from parlour.files.file import NewFile
 from parlour.files.file_summary import FileSummariser
-from parlour.infra import log
+from parlour.infra import ids, log
 from parlour.infra.errors import NotFound
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction, connector
 from parlour.infra.queries import Query
 from parlour.memory.archive import archive_job
@@ -195,7 +197,8 @@ def world(running: Cluster, name: str) -> Iterator["World"]:
     """A copy of the prepared database, and everything that runs on it; taken away at the end."""
     running.create(name, _TEMPLATE)
     try:
-        with closing(World(_opened(running, name), STARTS)) as made:
+        counted_ids = patch.object(ids, "urandom", CountedRandomness())
+        with counted_ids, closing(World(_opened(running, name), STARTS)) as made:
             yield made
     finally:
         running.drop(name)
@@ -224,7 +227,7 @@ class World:
     arriving: bytes = b""
 
     def __post_init__(self) -> None:
-        self.clock, self.new_id = Clock(self.starts), CountedIds()
+        self.clock = Clock(self.starts)
         self.turns, self.outbox, self.tools, self.uploaded = Fifo(), Fifo(), Fifo(), Fifo()
         self.embedding, self.memory = DelayedMessages(self.clock), DelayedMessages(self.clock)
         self.wakeups = DelayedMessages(self.clock)
@@ -244,7 +247,7 @@ class World:
     def apply(self, overlay: Mapping[str, str]) -> None:
         """Put the example pack in force with these files added or replaced."""
         pack = validate({**folder.read_folder(PACK_FOLDER), **overlay})
-        apply(self.admin, self.database, self.embedder, pack, self.clock(), self.new_id)
+        apply(self.admin, self.database, self.embedder, pack, self.clock())
 
     def write(self, phone: str, text: str, message: str, app: str, file: tuple[str, str, bytes] | None = None) -> None:
         """A WhatsApp message comes in, perhaps with a file: (the provider's word for its kind, name, bytes)."""
@@ -264,7 +267,7 @@ class World:
             metadata={},
         )
         outcome = inbound_messages.receive_envelope(
-            self.database, self.turns, envelope, self.clock(), self.new_id, store_media=self._keep_file
+            self.database, self.turns, envelope, self.clock(), store_media=self._keep_file
         )
         assert outcome == "stored", outcome
 
@@ -274,10 +277,10 @@ class World:
         """A message on the web, perhaps with what was uploaded for it."""
         name = inbound_messages.web_message_id(person.session, "")
         gathered = attachment_uploads.resolve_attachments(
-            person.principal, self.database, self.media, person.session, attachments, name, self.clock(), self.new_id
+            person.principal, self.database, self.media, person.session, attachments, name, self.clock()
         )
         inbound_messages.receive_web_message(
-            person.principal, self.database, self.turns, person.session, text, None, self.clock(), self.new_id, gathered
+            person.principal, self.database, self.turns, person.session, text, None, self.clock(), gathered
         )
 
     def contact(self, phone: str, binding: str, name: str | None = None) -> Person:
@@ -291,7 +294,6 @@ class World:
                 display_name=name,
                 binding_id=found,
                 now=self.clock(),
-                new_id=self.new_id,
             )
             return Person(users.load_user_principal(tx, contact.user_id, found), contact.session_id, found)
 
@@ -300,7 +302,7 @@ class World:
         with self.database.transaction(_TENANT) as tx:
             found = _binding(tx, binding)
             entity = crud.get_record(self.admin, tx, about).id if about else None
-            opened = users.create_visitor(tx, binding_id=found, entity_id=entity, now=self.clock(), new_id=self.new_id)
+            opened = users.create_visitor(tx, binding_id=found, entity_id=entity, now=self.clock())
             return Person(users.load_user_principal(tx, opened.user_id, found), opened.session_id, found)
 
     def further_session(self, person: Person, about: str = "", *, shared: bool = False) -> Person:
@@ -315,7 +317,6 @@ class World:
                 entity_id=entity,
                 visibility="shared" if shared else "private",
                 now=self.clock(),
-                new_id=self.new_id,
             )
         return Person(principal, opened.id, person.binding)
 
@@ -324,7 +325,7 @@ class World:
         now = self.clock()
         with self.database.transaction(person.principal) as tx:
             started = attachment_uploads.start_upload(
-                person.principal, tx, self.media, person.session, name, len(data), now, self.new_id(now)
+                person.principal, tx, self.media, person.session, name, len(data), now, uuid7(now)
             )
         self.media.objects[started.upload_form.fields["key"]] = data
         return attachment_uploads.AttachmentReference(upload_id=started.id)
@@ -334,7 +335,7 @@ class World:
         now = self.clock()
         with self.database.transaction(self.admin) as tx:
             new = NewFile(name, len(data), about or None, classification=level)
-            started = uploads.start_upload(self.admin, tx, self.files, new, now, self.new_id(now))
+            started = uploads.start_upload(self.admin, tx, self.files, new, now, uuid7(now))
         self.files.objects[started.form.fields["key"]] = data
         uploads.complete_upload(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
         self.job = "file_summary"
@@ -349,27 +350,25 @@ class World:
 
     def delete_file(self, file: UUID) -> None:
         """Take a file away."""
-        uploads.delete_file(self.admin, self.database, self.files, file, self.clock(), self.new_id)
+        uploads.delete_file(self.admin, self.database, self.files, file, self.clock())
 
     def create(self, kind: str, key: str, name: str, level: int | None = None, **properties: Any) -> None:
         """Make a record of the example's project."""
         new = RecordInput(kind, name, key, properties, level, "project/NRS")
-        self._as_admin(lambda tx: crud.create_record(self.admin, tx, new, self.clock(), self.new_id))
+        self._as_admin(lambda tx: crud.create_record(self.admin, tx, new, self.clock()))
 
     def change(self, handle: str, name: str | None = None, level: int | None = None, **properties: Any) -> None:
         """Change a record's name, classification or properties."""
         patch = RecordPatch(name, properties, level)
-        self._as_admin(lambda tx: crud.update_record(self.admin, tx, handle, patch, None, self.clock(), self.new_id))
+        self._as_admin(lambda tx: crud.update_record(self.admin, tx, handle, patch, None, self.clock()))
 
     def delete(self, handle: str) -> None:
         """Take a record away."""
-        self._as_admin(lambda tx: crud.delete_record(self.admin, tx, handle, None, self.clock(), self.new_id))
+        self._as_admin(lambda tx: crud.delete_record(self.admin, tx, handle, None, self.clock()))
 
     def link(self, source: str, relation: str, target: str) -> None:
         """Link two records."""
-        self._as_admin(
-            lambda tx: record_links.link(self.admin, tx, source, target, relation, self.clock(), self.new_id)
-        )
+        self._as_admin(lambda tx: record_links.link(self.admin, tx, source, target, relation, self.clock()))
 
     def document(self, key: str, title: str, content: str, parent: str = "", level: int | None = None) -> None:
         """Write a document into the example's project."""
@@ -384,7 +383,6 @@ class World:
                 parent=parent or None,
                 classification=level,
                 now=self.clock(),
-                new_id=self.new_id,
             )
         )
 
@@ -392,16 +390,12 @@ class World:
         """Change a document's text or classification."""
         revision = DocumentPatch(content=content, classification=level)
         self._as_admin(
-            lambda tx: authored_documents.revise_document(
-                self.admin, tx, handle, revision, None, self.clock(), self.new_id
-            )
+            lambda tx: authored_documents.revise_document(self.admin, tx, handle, revision, None, self.clock())
         )
 
     def remove(self, handle: str) -> None:
         """Take a document away."""
-        self._as_admin(
-            lambda tx: authored_documents.delete_document(self.admin, tx, handle, None, self.clock(), self.new_id)
-        )
+        self._as_admin(lambda tx: authored_documents.delete_document(self.admin, tx, handle, None, self.clock()))
 
     def set_clearance(self, person: Person, clearance: int | None) -> None:
         """What the user may see from now on, whatever their agent shows."""
@@ -416,7 +410,7 @@ class World:
     def tell_everybody(self, scope: Any, slug: str, key: str, value: str) -> None:
         """Have something known to a whole persona ("human") or "team"."""
         told = shared_facts.NewSharedFact(scope, slug, key, value)
-        self._as_admin(lambda tx: shared_facts.set(self.admin, tx, told, self.clock(), self.new_id))
+        self._as_admin(lambda tx: shared_facts.set(self.admin, tx, told, self.clock()))
 
     def facts(self, person: Person) -> list[tuple[str, str, str, UUID]]:
         """What is remembered of the user: key, value, who found it, id."""
@@ -431,7 +425,7 @@ class World:
         """Put a fact right, as its user does."""
         fact = next(fact for fact in self.facts(person) if fact[0] == key)
         with self.database.transaction(person.principal) as tx:
-            fact_edit.edit_fact(person.principal, tx, fact[3], value, person.binding, self.clock(), self.new_id)
+            fact_edit.edit_fact(person.principal, tx, fact[3], value, person.binding, self.clock())
 
     def messages(self, person: Person) -> list[tuple[UUID, str]]:
         """The conversation's messages, oldest first: id and text."""
@@ -440,7 +434,7 @@ class World:
 
     def erase(self, kind: Any, target: UUID) -> None:
         """Have a "message", "fact", "file" or "user" forgotten."""
-        services = execution.ErasureDependencies(self.database, self.media, self.files, {}, self.clock, self.new_id)
+        services = execution.ErasureDependencies(self.database, self.media, self.files, {}, self.clock)
         execution.erase(
             self.admin, services, execution.ErasureRequest(ErasureTarget(kind, target)), lambda: _JOB_SECONDS
         )
@@ -451,7 +445,7 @@ class World:
         with self.database.transaction(_TENANT) as tx:
             binding = bindings.find_binding(tx, person.binding)
         assert binding is not None
-        sender: Any = {"secret": _SECRET, "now": self.clock(), "new_id": self.new_id}
+        sender: Any = {"secret": _SECRET, "now": self.clock()}
         asked = request_code(person.principal, self.database, binding, person.session, phone, code=_CODE, **sender)
         joined = merge_user(person.principal, self.database, asked.link_id, _CODE, **sender)
         with self.database.transaction(_TENANT) as tx:
@@ -486,7 +480,7 @@ class World:
         """Give every row its vector."""
         spaces = EmbeddingSpaces([PricedEmbedder(self.embedder)])
         services = embedding.EmbeddingDependencies(
-            self.database, spaces, self.embedding, backfill.run_backfill, _PLENTY, self.clock, self.new_id
+            self.database, spaces, self.embedding, backfill.run_backfill, _PLENTY, self.clock
         )
         embedding.embed_tenant(services, _TENANT, lambda: _JOB_SECONDS)
 
@@ -518,7 +512,7 @@ class World:
         self.job = "pulse question" if question else "pulse"
         now = self.clock()
         with self.database.transaction(self.admin) as tx:
-            asked = refresh_requests.request_refresh(self.admin, tx, handle, question, self.new_id(now), now)
+            asked = refresh_requests.request_refresh(self.admin, tx, handle, question, uuid7(now), now)
         pulses.run_pulse_job(self._pulse_services(), asked.job, lambda: _JOB_SECONDS)
 
     # How it is wired
@@ -594,7 +588,6 @@ class World:
             embedder_of=lambda _database, _tenant: self.embedder,
             default_cap_usd=_PLENTY,
             clock=self.clock,
-            new_id=self.new_id,
             sleep=lambda _: None,
             jitter=lambda low, _: low,
             images=ImageResolver(lambda: self.media),
@@ -608,7 +601,6 @@ class World:
             self.memory,
             self.embedding,
             self.clock,
-            self.new_id,
             lambda _: None,
             lambda low, _: low,
         )
@@ -622,7 +614,6 @@ class World:
             timedelta(hours=24),
             lambda _: None,
             self.clock,
-            self.new_id,
             lambda _: None,
             lambda low, _: low,
         )
@@ -633,7 +624,6 @@ class World:
             lambda: {"anthropic": self.background},
             _PLENTY,
             self.clock,
-            self.new_id,
             lambda _: None,
             lambda low, _: low,
         )
@@ -644,7 +634,6 @@ class World:
             distiller,
             self.embedding,
             self.clock,
-            self.new_id,
             lambda _: None,
         )
 
@@ -652,7 +641,7 @@ class World:
         def resumed(
             tx: Transaction, tenant: UUID, ended: EndedCall, now: datetime
         ) -> tool_result_messages.PendingWakeup | None:
-            return tool_result_messages.store_tool_result(tx, tenant, ended, self.new_id, now)
+            return tool_result_messages.store_tool_result(tx, tenant, ended, now)
 
         return DispatchServices(
             database=self.database,
@@ -663,7 +652,6 @@ class World:
             wakeups=self.wakeups,
             callback_url=lambda _callback, _until, _now: "",
             clock=self.clock,
-            new_id=self.new_id,
         )
 
 

@@ -179,7 +179,6 @@ class ChaosEnvironment:
                 ConstantEmbedder(),
                 build_chaos_pack(slug, desk.whatsapp_app, cloud=cloud, with_knowledge=with_knowledge),
                 datetime.now(UTC),
-                uuid7,
             )
         return desk
 

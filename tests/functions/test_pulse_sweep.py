@@ -13,7 +13,6 @@ from moto import mock_aws
 
 from local.database import Cluster
 from parlour.bootstrap import clients, pulse_sweep
-from parlour.infra.ids import uuid7
 from parlour.infra.settings import PulseSweepSettings
 from parlour.jobs import work_due
 from parlour.records import crud, staleness
@@ -80,9 +79,7 @@ def plan(conversation: ConversationHarness) -> UUID:
     """The only record whose Pulse is due; it was made long ago, by the real clock."""
     conversation.query("DELETE FROM work_due WHERE kind = 'pulse' RETURNING 1")
     with conversation.database.transaction(conversation.admin) as tx:
-        return crud.create_record(
-            conversation.admin, tx, RecordInput("plan", "Shoring"), conversation.clock(), uuid7
-        ).id
+        return crud.create_record(conversation.admin, tx, RecordInput("plan", "Shoring"), conversation.clock()).id
 
 
 def test_the_schedule_sends_what_is_due_once(handler: Handler, conversation: ConversationHarness, plan: UUID) -> None:
@@ -101,7 +98,7 @@ def test_a_wake_up_does_so_for_its_tenant_and_has_the_next_one_looked_at_in_its_
 ) -> None:
     soon = datetime.now(UTC) + timedelta(minutes=2)
     with conversation.database.transaction(conversation.admin) as tx:
-        other = crud.create_record(conversation.admin, tx, RecordInput("plan", "Lifts"), conversation.clock(), uuid7).id
+        other = crud.create_record(conversation.admin, tx, RecordInput("plan", "Lifts"), conversation.clock()).id
         work_due.schedule(tx, "pulse", other, soon)
     assert failed_message_ids(handler(sqs_event({"tenant_id": str(conversation.tenant_id)}), LAMBDA_CONTEXT)) == []
     assert [one["entity_id"] for one in on_queue("pulse")] == [str(plan)]

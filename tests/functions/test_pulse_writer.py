@@ -12,7 +12,6 @@ from moto import mock_aws
 
 from local.database import Cluster
 from parlour.bootstrap import clients, pulse_writer
-from parlour.infra.ids import uuid7
 from parlour.infra.settings import PulseWriterSettings
 from parlour.records import crud, staleness
 from parlour.records.crud import RecordInput
@@ -59,7 +58,7 @@ def plan(conversation: ConversationHarness) -> UUID:
     """A record whose Pulse somebody wants now."""
     with conversation.database.transaction(conversation.admin) as tx:
         new = RecordInput("plan", "Shoring", properties={"state": "active"})
-        made = crud.create_record(conversation.admin, tx, new, conversation.clock(), uuid7).id
+        made = crud.create_record(conversation.admin, tx, new, conversation.clock()).id
         staleness.request_refresh(tx, made, conversation.clock())
         return made
 

@@ -4,7 +4,6 @@ from parlour.documents import authored_documents, catalogue
 from parlour.documents.authored_documents import DocumentPatch
 from parlour.documents.pages import cut_page
 from parlour.documents.projects import create_project
-from parlour.infra.ids import uuid7
 from parlour.records.record import RecordInput
 from tests.conversation_harness import ConversationHarness
 
@@ -14,7 +13,7 @@ def write_documents(conversation: ConversationHarness) -> None:
     admin, now = conversation.admin, conversation.clock()
     with conversation.database.transaction(admin) as tx:
         new = RecordInput("project", "Quay", "QUAY", {"client": "Port", "contractor": "Dam", "status": "tender"})
-        begun = create_project(admin, tx, new, "A quay by May.", now, uuid7)
+        begun = create_project(admin, tx, new, "A quay by May.", now)
         for title in ("Method", "Curing", "Curing"):
             authored_documents.create_document(
                 admin,
@@ -26,14 +25,13 @@ def write_documents(conversation: ConversationHarness) -> None:
                 position=0,
                 origin=f"day-{title}",
                 now=now,
-                new_id=uuid7,
             )
         authored_documents.move_document(admin, tx, "document/Curing", "document/Method", None)
         authored_documents.revise_document(
-            admin, tx, "document/Curing", DocumentPatch("Curing time", content="Ten days."), 1, now, uuid7
+            admin, tx, "document/Curing", DocumentPatch("Curing time", content="Ten days."), 1, now
         )
         assert catalogue.read_project_tree(admin, tx, begun.project.id).outline_lines()
         assert catalogue.list_newest_documents(admin, tx).documents
         curing = catalogue.get_document(admin, tx, "document/Curing")
         assert catalogue.find_row_on_page(admin, tx, curing, cut_page(catalogue.read_text(tx, curing), 0, 100))
-        authored_documents.delete_document(admin, tx, "document/Method", 1, now, uuid7)
+        authored_documents.delete_document(admin, tx, "document/Method", 1, now)

@@ -40,7 +40,6 @@ def embed_and_reembed(conversation: ConversationHarness) -> None:
         backfill.run_backfill,
         Decimal(20),
         conversation.clock,
-        uuid7,
     )
     _write(conversation, "The crack at C4 is wider.", "An odd one.")
     ((type_id,),) = conversation.query("SELECT id FROM entity_types WHERE key = 'finding'")
@@ -66,7 +65,7 @@ def embed_and_reembed(conversation: ConversationHarness) -> None:
 
 def _move(services: EmbeddingDependencies, conversation: ConversationHarness, model: str) -> None:
     with conversation.database.transaction(conversation.admin) as tx:
-        reembedding.start_reembedding(conversation.admin, tx, services.spaces, model, conversation.clock(), uuid7)
+        reembedding.start_reembedding(conversation.admin, tx, services.spaces, model, conversation.clock())
     _run(services, conversation)
     conversation.clock.now += reembedding.OLD_VECTORS_KEPT
     _run(services, conversation)

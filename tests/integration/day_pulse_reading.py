@@ -19,11 +19,11 @@ def read_pulses(conversation: ConversationHarness) -> None:
     for forecast in ("2026-09-18", "2026-09-25"):
         with conversation.database.transaction(admin) as tx:
             patch = RecordPatch(properties={"forecast_completion": forecast})
-            project = crud.update_record(admin, tx, "project/NRS", patch, None, conversation.clock(), uuid7).id
+            project = crud.update_record(admin, tx, "project/NRS", patch, None, conversation.clock()).id
             order = refresh_requests.request_refresh(admin, tx, project, "", question, conversation.clock()).job
         writing_job.run_pulse_job(make_pulse_dependencies(conversation), order, lambda: 600.0)
     with conversation.database.transaction(admin) as tx:
-        crud.update_record(admin, tx, "project/NRS", RecordPatch(name="The school"), None, conversation.clock(), uuid7)
+        crud.update_record(admin, tx, "project/NRS", RecordPatch(name="The school"), None, conversation.clock())
         asked = refresh_requests.request_refresh(admin, tx, project, "What is late?", question, conversation.clock())
         found = pulse_view.read_pulse(admin, tx, project, conversation.clock())
         assert found.changes_text
@@ -46,7 +46,6 @@ def make_pulse_dependencies(conversation: ConversationHarness) -> PulseDependenc
         timedelta(hours=24),
         _nobody,
         conversation.clock,
-        uuid7,
         lambda _: None,
         lambda low, _: low,
     )

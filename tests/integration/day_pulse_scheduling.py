@@ -28,9 +28,7 @@ def schedule_pulses(conversation: ConversationHarness) -> None:
     sweeper = PulseSweepDependencies(conversation.database, orders, _PLENTY, _PLENTY, conversation.clock)
     with conversation.database.transaction(conversation.admin) as tx:
         made = [
-            crud.create_record(
-                conversation.admin, tx, RecordInput("plan", f"Shoring {one}"), conversation.clock(), uuid7
-            )
+            crud.create_record(conversation.admin, tx, RecordInput("plan", f"Shoring {one}"), conversation.clock())
             for one in range(3)
         ]
     conversation.clock.now += timedelta(minutes=10)
@@ -47,7 +45,7 @@ def schedule_pulses(conversation: ConversationHarness) -> None:
     assert sweep(sweeper, lambda: 60.0).waiting_count >= 1
     with conversation.database.transaction(conversation.admin) as tx:
         staleness.request_refresh(tx, third, conversation.clock())
-        crud.delete_record(conversation.admin, tx, third, None, conversation.clock(), uuid7)
+        crud.delete_record(conversation.admin, tx, third, None, conversation.clock())
         budget.set_cap(conversation.admin, tx, None, conversation.clock())
     handle_wakeup(sweeper, wakeups, {"tenant_id": str(conversation.tenant_id)})
     schedule_wakeup(conversation.database, wakeups, conversation.tenant_id, conversation.clock())

@@ -19,16 +19,16 @@ def write_pulses(conversation: ConversationHarness) -> None:
     """Two plans work toward the goal, one of them restricted; that one goes."""
     admin = conversation.admin
     with conversation.database.transaction(admin) as tx:
-        crud.create_record(admin, tx, RecordInput("goal", "A dry cellar", "dry-cellar"), conversation.clock(), uuid7)
+        crud.create_record(admin, tx, RecordInput("goal", "A dry cellar", "dry-cellar"), conversation.clock())
         for key, level in (("pumps", 0), ("claim", 3)):
             new = RecordInput("plan", f"The {key}", key, {"state": "active"}, level)
-            crud.create_record(admin, tx, new, conversation.clock(), uuid7)
-            record_links.link(admin, tx, f"plan/{key}", _GOAL, "supports_goal", conversation.clock(), uuid7)
+            crud.create_record(admin, tx, new, conversation.clock())
+            record_links.link(admin, tx, f"plan/{key}", _GOAL, "supports_goal", conversation.clock())
     _write(conversation)
     _write(conversation)
     assert conversation.query(_LEVELS) == [(0,), (3,)]
     with conversation.database.transaction(admin) as tx:
-        crud.delete_record(admin, tx, "plan/claim", None, conversation.clock(), uuid7)
+        crud.delete_record(admin, tx, "plan/claim", None, conversation.clock())
     _write(conversation)
     assert conversation.query(_LEVELS) == [(0,)]
     for _ in range(2):

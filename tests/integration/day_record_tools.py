@@ -2,7 +2,6 @@
 
 from uuid import UUID
 
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.tools.builtin import builtin_tools
 from parlour.tools.run import ToolContext
@@ -34,7 +33,6 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
         UUID(str(session_id)),
         UUID(str(turn_id)),
         conversation.clock(),
-        uuid7,
         0,
         idempotency_key=str(key),
     )

@@ -20,30 +20,30 @@ def edit_records(conversation: ConversationHarness) -> None:
     with conversation.database.transaction(admin) as tx:
         assert crud.lock_record(admin, tx, "project/NRS", None)
         new = RecordInput("finding", "Gap in the guard rail", "F-1", {"severity": "high"}, project="project/NRS")
-        finding = crud.create_record(admin, tx, new, now, uuid7)
+        finding = crud.create_record(admin, tx, new, now)
         assert crud.find_records(admin, tx, ["finding/F-1", "finding/F-2"]) == [finding]
-        assert record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
-        assert not record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        assert record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, "day-2").is_new
+        assert not record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, "day-2").is_new
         assert crud.list_records(admin, tx, type="finding", where={"severity": "high"}, text="guard").records
     conversation.query("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
     with conversation.database.transaction(admin) as tx:
         change = RecordPatch(properties={"severity": "low"}, classification=1)
-        assert crud.update_record(admin, tx, "finding/F-1", change, 1, now, uuid7).version == 2
+        assert crud.update_record(admin, tx, "finding/F-1", change, 1, now).version == 2
         assert "finding" in type_registry.list_record_types(tx)
-        record_links.unlink(admin, tx, finding.id, "risk/R-03", "answers", now, uuid7)
-        crud.delete_record(admin, tx, "finding/F-1", 2, now, uuid7)
-        again, same = (crud.create_record(admin, tx, new, now, uuid7, "day-1").id for _ in range(2))
+        record_links.unlink(admin, tx, finding.id, "risk/R-03", "answers", now)
+        crud.delete_record(admin, tx, "finding/F-1", 2, now)
+        again, same = (crud.create_record(admin, tx, new, now, "day-1").id for _ in range(2))
         assert again == same != finding.id
-        assert record_links.link(admin, tx, again, "risk/R-03", "answers", now, uuid7, "day-2").is_new
+        assert record_links.link(admin, tx, again, "risk/R-03", "answers", now, "day-2").is_new
         note = authored_documents.create_document(
-            admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now, new_id=uuid7
+            admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now
         )
         seen = RecordPatch(name="Guard rails, seen")
-        renamed = crud.update_record(admin, tx, note.handle, seen, None, now, uuid7, origin="day-3")
+        renamed = crud.update_record(admin, tx, note.handle, seen, None, now, origin="day-3")
         assert crud.has_change_of_origin(tx, renamed.id, "day-3")
         assert (
             authored_documents.update_record_and_document(
-                admin, tx, note.handle, RecordPatch(project=None), None, now, uuid7
+                admin, tx, note.handle, RecordPatch(project=None), None, now
             ).project
             is None
         )
@@ -59,12 +59,12 @@ def delete_projects(conversation: ConversationHarness) -> None:
         uploads.start_upload(admin, tx, FakeBucket(), NewFile("map.md", 100, "project/NRS"), now, uuid7(now))
         for _ in range(2):
             shed = RecordInput("project", "Shed", "SHED", facts)
-            begun = create_project(admin, tx, shed, "A shed.", now, uuid7)
-            authored_documents.create_document(admin, tx, begun.project.id, "Notes", key="shed", now=now, new_id=uuid7)
-            crud.delete_record(admin, tx, "document/shed", None, now, uuid7)
+            begun = create_project(admin, tx, shed, "A shed.", now)
+            authored_documents.create_document(admin, tx, begun.project.id, "Notes", key="shed", now=now)
+            crud.delete_record(admin, tx, "document/shed", None, now)
             plan = NewFile("plan.md", 100, begun.project.handle)
             uploads.start_upload(admin, tx, FakeBucket(), plan, now, uuid7(now))
-            crud.delete_record(admin, tx, begun.project.id, None, now, uuid7)
+            crud.delete_record(admin, tx, begun.project.id, None, now)
 
 
 def backfill_changed_type(conversation: ConversationHarness) -> None:
@@ -74,7 +74,7 @@ def backfill_changed_type(conversation: ConversationHarness) -> None:
         ((type_id,),) = conversation.query(_TOLD_ANEW.format(setting))
         with conversation.database.transaction(conversation.tenant_id) as tx:
             backfill.schedule_backfill(tx, type_id, now)  # type: ignore[arg-type]
-        assert backfill.run_backfill(conversation.database, conversation.tenant_id, type_id, now, uuid7, lambda: 60.0)  # type: ignore[arg-type]
+        assert backfill.run_backfill(conversation.database, conversation.tenant_id, type_id, now, lambda: 60.0)  # type: ignore[arg-type]
 
 
 def leave_backfill_due(conversation: ConversationHarness) -> None:

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from parlour.conversations.sessions import session_lists, session_update
 from parlour.conversations.sessions.session_update import SessionUpdate
-from parlour.infra.ids import uuid7
 from parlour.memory.inspection import fact_edit, user_memory
 from tests.conversation_harness import ConversationHarness
 from tests.integration.memory.memory_rows import add_episode, add_fact
@@ -43,7 +42,7 @@ def _remembered(conversation: ConversationHarness, session: UUID, binding_id: UU
     first = add_fact(conversation, session, "city", "Pune")
     add_episode(conversation, session, "They asked for the crane.")
     with conversation.database.transaction(admin) as tx:
-        changed = fact_edit.edit_fact(admin, tx, first, "Goa", None, now, uuid7)
+        changed = fact_edit.edit_fact(admin, tx, first, "Goa", None, now)
         assert fact_edit.fact_with_history(admin, tx, changed, None) == [changed, first]
         assert user_memory.list_shared_facts(admin, tx)
         assert [one.fact_count for one in user_memory.list_users(admin, tx) if one.id == user_id] == [1]

@@ -6,7 +6,6 @@ from datetime import timedelta
 from unittest.mock import patch
 
 from parlour.infra.errors import ProviderUnavailable, SpendRefused
-from parlour.infra.ids import uuid7
 from parlour.memory.facts import fact_merge, shared_facts
 from parlour.memory.facts.shared_facts import NewSharedFact
 from tests.conversation_harness import ConversationHarness
@@ -40,7 +39,7 @@ def extract_facts(conversation: ConversationHarness) -> None:
     with conversation.database.transaction(conversation.admin) as tx:
         for hours in ("9 to 6", "8 to 6"):
             told = NewSharedFact("team", "site-operations", "opening hours", hours)
-            shared_facts.set(conversation.admin, tx, told, conversation.clock(), uuid7)
+            shared_facts.set(conversation.admin, tx, told, conversation.clock())
     with patch.object(fact_merge, "MAX_LIVE_FACTS", 3):
         talk.say("Remember that I like mangoes. Remember that I drink jasmine tea.")
     assert talk.facts().keys() >= {"plan"}

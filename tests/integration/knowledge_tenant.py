@@ -70,18 +70,18 @@ class KnowledgeTenant:
             plan = prepare_document_import(tx, drafts, space_name(self.embedder))
         vectors = embed_texts(self.embedder, plan.texts_to_embed)
         with self.database.transaction(self.principal) as tx:
-            return import_documents(self.principal, tx, plan, vectors, self.now, uuid7)
+            return import_documents(self.principal, tx, plan, vectors, self.now)
 
     def import_records(self, *drafts: RecordDraft, types: Sequence[SnapshotTemplate] = (PROJECT, TASK)) -> WriteCounts:
         with self.database.transaction(self.principal) as tx:
             plan = prepare_record_import(tx, drafts, types, space_name(self.embedder))
         vectors = embed_texts(self.embedder, plan.texts_to_embed)
         with self.database.transaction(self.principal) as tx:
-            return import_records(self.principal, tx, plan, vectors, self.now, uuid7)
+            return import_records(self.principal, tx, plan, vectors, self.now)
 
     def import_links(self, *drafts: LinkDraft) -> WriteCounts:
         with self.database.transaction(self.principal) as tx:
-            return import_links(self.principal, tx, drafts, self.now, uuid7)
+            return import_links(self.principal, tx, drafts, self.now)
 
     def rows(self, *, changes: bool = False) -> list["StoredContextRow"]:
         """What is searched; what tells of changes only when asked for."""

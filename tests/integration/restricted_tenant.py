@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 from uuid import UUID
 
 from fastapi import FastAPI
@@ -109,7 +110,6 @@ class RestrictedTenant:
             reader.session_id,
             uuid7(now),
             now,
-            uuid7,
             0,
             idempotency_key=str(uuid7(now)),
             entity_id=reader.about,
@@ -164,7 +164,6 @@ class RestrictedTenant:
             embedder_of=lambda _database, _tenant: ConstantEmbedder(),
             default_cap_usd=Decimal(20),
             clock=lambda: self.clock.now,
-            new_id=uuid7,
             sleep=lambda _: None,
             jitter=lambda low, _: low,
         )
@@ -187,7 +186,6 @@ class RestrictedTenant:
             timedelta(days=1),
             lambda _: None,
             self.clock,
-            uuid7,
             lambda _: None,
             lambda low, _: low,
         )
@@ -199,8 +197,7 @@ class RestrictedTenant:
 
     def add_public_data(self) -> None:
         """What everybody may see, and a record whose past nobody below may."""
-        self._make("project", "yard", "The yard")  # the first of its kind, which takes an id as well
-        self._make("project", "site", "The site", new_id=FixedFirstId(SITE))
+        self._make("project", "site", "The site", record_id=SITE)
         self._make("task", "open", "Pour the slab", "project/site")
         self._make("risk", "open", "Rain", "project/site")
         self._link("task/open", "risk/open", "relates_to")
@@ -221,7 +218,7 @@ class RestrictedTenant:
     def add_restricted_data(self) -> None:
         """What nobody below may meet: a record linked to an open one, a file about an open one, a document in the tree
         of an open project, a message in the reader's own conversation, a conversation through a closed desk."""
-        self._make("risk", "closed", "Zeppelin ledger", "project/site", CLEARED, FixedFirstId(RISK))
+        self._make("risk", "closed", "Zeppelin ledger", "project/site", CLEARED, RISK)
         self._link("task/open", "risk/closed", "relates_to")
         self._write("closed-doc", "Narwhal", "# Narwhal\n\nThe narwhal stops the pour.", CLEARED, position=0)
         self._upload(FILE, "quagga.txt", "The quagga stops the pour.", CLEARED)
@@ -263,19 +260,20 @@ class RestrictedTenant:
         name: str,
         project: str | None = None,
         level: int = 0,
-        new_id: Callable[[datetime], UUID] = uuid7,
+        record_id: UUID | None = None,
     ) -> None:
         new = RecordInput(kind, name, key, classification=level, project=project)
-        with self.database.transaction(self.owner) as tx:
-            crud.create_record(self.owner, tx, new, self.clock(), new_id)
+        make_id = patch.object(crud, "uuid7", lambda now: record_id or uuid7(now))
+        with make_id, self.database.transaction(self.owner) as tx:
+            crud.create_record(self.owner, tx, new, self.clock())
 
     def _link(self, source: str, target: str, relation: str) -> None:
         with self.database.transaction(self.owner) as tx:
-            record_links.link(self.owner, tx, source, target, relation, self.clock(), uuid7)
+            record_links.link(self.owner, tx, source, target, relation, self.clock())
 
     def _change(self, handle: str, patch: RecordPatch) -> None:
         with self.database.transaction(self.owner) as tx:
-            crud.update_record(self.owner, tx, handle, patch, None, self.clock(), uuid7)
+            crud.update_record(self.owner, tx, handle, patch, None, self.clock())
 
     def _write(self, key: str, title: str, content: str, level: int, position: int | None = None) -> None:
         with self.database.transaction(self.owner) as tx:
@@ -289,7 +287,6 @@ class RestrictedTenant:
                 position=position,
                 classification=level,
                 now=self.clock(),
-                new_id=uuid7,
             )
 
     def _upload(self, file_id: UUID, name: str, text: str, level: int) -> None:
@@ -300,16 +297,6 @@ class RestrictedTenant:
         desk.bucket.post(started.form, text.encode())
         desk.complete(file_id)
         desk.run_ingestion()
-
-
-class FixedFirstId:
-    """Gives that id out first, then others."""
-
-    def __init__(self, first: UUID) -> None:
-        self._left = [first]
-
-    def __call__(self, now: datetime) -> UUID:
-        return self._left.pop() if self._left else uuid7(now)
 
 
 _CLEAR = "UPDATE users u SET clearance = %(level)s FROM sessions s WHERE u.id = s.user_id AND s.id = %(id)s"

@@ -205,7 +205,7 @@ def neighbour(database: Database, now: datetime) -> UUID:
     tenant_id = uuid7(now)
     operator = roles.operator_principal(tenant_id)
     with database.transaction(operator) as tx:
-        tenants.create_tenant(operator, tx, slug="brick", display_name="Brick", settings={}, now=now, new_id=uuid7)
+        tenants.create_tenant(operator, tx, slug="brick", display_name="Brick", settings={}, now=now)
     return tenant_id
 
 

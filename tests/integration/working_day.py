@@ -158,29 +158,22 @@ def administer_tenant(conversation: ConversationHarness) -> None:
             roles=["viewer"],
             clearance=1,
             now=conversation.clock(),
-            new_id=uuid7,
         )
         members.update_member(
-            admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=conversation.clock(), new_id=uuid7
+            admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=conversation.clock()
         )
         assert members.list_members(admin, tx)
-        key = api_keys.create_key(
-            admin, tx, name="ci", roles=["admin"], clearance=1, now=conversation.clock(), new_id=uuid7
-        )
-        spare = api_keys.create_key(
-            admin, tx, name="spare", roles=[], clearance=0, now=conversation.clock(), new_id=uuid7
-        )
-        tenants.update_tenant(
-            admin, tx, display_name="Northbank", settings={"polite": True}, now=conversation.clock(), new_id=uuid7
-        )
-        tenants.set_tenant_status(admin, tx, "paused", conversation.clock(), uuid7)
-        tenants.set_tenant_status(admin, tx, "active", conversation.clock(), uuid7)
+        key = api_keys.create_key(admin, tx, name="ci", roles=["admin"], clearance=1, now=conversation.clock())
+        spare = api_keys.create_key(admin, tx, name="spare", roles=[], clearance=0, now=conversation.clock())
+        tenants.update_tenant(admin, tx, display_name="Northbank", settings={"polite": True}, now=conversation.clock())
+        tenants.set_tenant_status(admin, tx, "paused", conversation.clock())
+        tenants.set_tenant_status(admin, tx, "active", conversation.clock())
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50)
     sign_in_everybody(conversation, key.text)
     with conversation.database.transaction(admin) as tx:
         assert api_keys.list_keys(admin, tx)
-        api_keys.revoke_key(admin, tx, spare.key.id, conversation.clock(), uuid7)
+        api_keys.revoke_key(admin, tx, spare.key.id, conversation.clock())
 
 
 def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
@@ -199,7 +192,7 @@ def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
     mine = conversation.find_session(visitor)
     with conversation.database.transaction(visitor) as tx:
         session = users.get_session(visitor, tx, mine)
-        users.open_session(visitor, tx, binding_id=session.binding_id, now=now, new_id=uuid7)
+        users.open_session(visitor, tx, binding_id=session.binding_id, now=now)
     assert visitor.id is not None
     token = sign_in.issue_visitor_token(
         VisitorClaims(conversation.tenant_id, visitor.id, session.binding_id, session.id), now
@@ -212,7 +205,7 @@ def reapply_pack(conversation: ConversationHarness) -> None:
     files = folder.read_folder(Path("packs/construction"))
     assert export(conversation.admin, conversation.database)
     changed = {path: _changed(path, text) for path, text in files.items()}
-    apply(conversation.admin, conversation.database, WordEmbedder(), validate(changed), conversation.clock(), uuid7)
+    apply(conversation.admin, conversation.database, WordEmbedder(), validate(changed), conversation.clock())
     with conversation.database.transaction(conversation.admin) as tx:
         (binding, *_) = bindings.list_active_bindings(tx)
         assert bindings.find_binding_by_slug(tx, binding.slug)

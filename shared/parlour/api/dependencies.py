@@ -6,7 +6,6 @@ from datetime import datetime
 from decimal import Decimal
 
 from parlour.api.database_pool import DatabasePool
-from parlour.infra.ids import NewId
 from parlour.infra.objects import ObjectStore, UploadStore
 from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.jobs.dead_letters import DeadLetters
@@ -55,7 +54,6 @@ class ApiDependencies:
     default_pulse_cap: Decimal
     embedding_spaces: EmbeddingSpaces
     clock: Callable[[], datetime]
-    new_id: NewId
     count_tokens: Callable[[str], int] | None = None
     environment: str = ""
     is_local: bool = False

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.embedding_models import make_embedding_spaces
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import EmbedderSettings, load_settings
@@ -28,7 +27,6 @@ def build_embedder() -> MessageHandler[JsonObject]:
         backfill=run_backfill,
         default_cap=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),
-        new_id=uuid7,
     )
 
     wakeups = clients.make_delayed_queue(settings.pulse_wakeups_queue_url)

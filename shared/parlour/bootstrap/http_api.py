@@ -12,7 +12,6 @@ from parlour.api.dependencies import ApiDependencies
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import make_database
 from parlour.bootstrap.embedding_models import make_embedding_spaces
-from parlour.infra.ids import uuid7
 from parlour.infra.settings import HttpApiSettings, load_settings
 from parlour.jobs.dead_letters import DeadLetters
 from parlour.tenancy import oidc
@@ -55,7 +54,6 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         default_pulse_cap=settings.pulse_daily_cap_usd,
         embedding_spaces=make_embedding_spaces(settings, secrets),
         clock=lambda: datetime.now(UTC),
-        new_id=uuid7,
         count_tokens=token_counter.count_tokens,
         environment=settings.environment,
         is_local=local,

@@ -11,7 +11,6 @@ from parlour.bootstrap.model_providers import make_providers
 from parlour.files.extract.sandbox import extract_in_sandbox
 from parlour.files.file_summary import FileSummariser
 from parlour.files.ingestion import IngestDependencies, ingest, parse_message
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import IngestSettings, load_settings
@@ -34,7 +33,6 @@ def build_ingest() -> MessageHandler[JsonObject]:
         ),
         default_cap=settings.daily_cap_usd,
         clock=_now,
-        new_id=uuid7,
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
     )
@@ -45,7 +43,6 @@ def build_ingest() -> MessageHandler[JsonObject]:
         summariser=distiller,
         embedder_queue=clients.make_delayed_queue(settings.embedding_queue_url),
         clock=_now,
-        new_id=uuid7,
         sleep=time.sleep,
     )
 

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.model_providers import make_providers
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import MemoryExtractorSettings, load_settings
@@ -38,7 +37,6 @@ def build_memory_extractor() -> MessageHandler[JsonObject]:
         memory_queue=clients.make_delayed_queue(settings.memory_queue_url),
         embedder_queue=clients.make_delayed_queue(settings.embedding_queue_url),
         clock=lambda: datetime.now(UTC),
-        new_id=uuid7,
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
     )

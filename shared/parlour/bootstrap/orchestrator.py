@@ -15,7 +15,6 @@ from parlour.bootstrap.tool_endpoints import make_endpoints
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.turn_context import TurnDependencies
 from parlour.conversations.turn_runner import run_session
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import OrchestratorSettings, load_settings
@@ -43,7 +42,6 @@ def build_orchestrator() -> MessageHandler[JsonObject]:
         embedder_of=make_embedding_spaces(settings, secrets).tenant_embedder,
         default_cap_usd=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),
-        new_id=uuid7,
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
         images=ImageResolver(functools.cache(lambda: clients.make_object_store(settings.media_bucket))),

@@ -10,7 +10,6 @@ from uuid import UUID
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.model_providers import make_providers
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.infra.settings import PulseWriterSettings, load_settings
@@ -40,7 +39,6 @@ def build_pulse_writer() -> MessageHandler[JsonObject]:
         max_age=timedelta(hours=settings.pulse_age_hours),
         on_written=_make_wake(settings, store),
         clock=_now,
-        new_id=uuid7,
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
     )

@@ -11,7 +11,6 @@ from parlour.channels.envelope import Envelope
 from parlour.channels.media import MediaFetcher
 from parlour.conversations.inbound_messages import receive_envelope
 from parlour.infra.errors import AccessRefused
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft
 from parlour.infra.settings import ReceiverSettings, load_settings
@@ -52,8 +51,6 @@ def build_receiver() -> MessageHandler[JsonObject]:
                     raise
                 waiting.send([intake_messages.file_retry_message(envelope)])
 
-        receive_envelope(
-            store, turns[envelope.channel], envelope, now, uuid7, keep_file, lambda rest: outbox.send([rest])
-        )
+        receive_envelope(store, turns[envelope.channel], envelope, now, keep_file, lambda rest: outbox.send([rest]))
 
     return with_time_limit(store, settings, receiver)

@@ -8,7 +8,6 @@ from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.tool_endpoints import make_endpoints
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.infra.settings import ToolDispatcherSettings, load_settings
@@ -29,7 +28,7 @@ def build_tool_dispatcher() -> MessageHandler[JsonObject]:
     }
 
     def resume(tx: Transaction, tenant_id: UUID, ended: EndedCall, now: datetime) -> PendingWakeup | None:
-        return store_tool_result(tx, tenant_id, ended, uuid7, now)
+        return store_tool_result(tx, tenant_id, ended, now)
 
     def callback_url(callback: Callback, until: datetime, now: datetime) -> str:
         return callbacks.make_callback_url(
@@ -45,7 +44,6 @@ def build_tool_dispatcher() -> MessageHandler[JsonObject]:
         wakeups=clients.make_delayed_queue(settings.wakeups_queue_url),
         callback_url=callback_url,
         clock=lambda: datetime.now(UTC),
-        new_id=uuid7,
     )
 
     def tool_dispatcher(body: JsonObject, seconds_left: SecondsLeft) -> None:

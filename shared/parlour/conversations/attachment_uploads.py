@@ -24,7 +24,7 @@ from parlour.conversations.rows import NewAttachment, NewMessage, PendingUpload,
 from parlour.files.file import UPLOAD_FORM_LIFETIME
 from parlour.files.file_text import FileText, read_file_text
 from parlour.infra.errors import AccessRefused, Conflict, InvalidRequest, NotFound, ObjectsUnavailable
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.objects import UploadForm, UploadStore
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
@@ -119,7 +119,6 @@ def resolve_attachments(
     references: Sequence[AttachmentReference],
     provider_message_id: str,
     now: datetime,
-    new_id: NewId,
 ) -> list[NewAttachment]:
     """What a message is to come with, looked at; nothing for a message that is there already under that name, so that
     posting it again is harmless.
@@ -147,7 +146,7 @@ def resolve_attachments(
     if found.is_sent:
         return []
     return [
-        _attachment_from_file(found.files[one.file_id], new_id(now))
+        _attachment_from_file(found.files[one.file_id], uuid7(now))
         if one.file_id
         else _read_uploaded(media, _get_upload(found, one.upload_id))
         for one in references

@@ -13,7 +13,7 @@ from parlour.conversations import attachment_uploads, store
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
 from parlour.infra import log
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
@@ -71,7 +71,6 @@ def receive_envelope(
     turn_queue: FifoQueue,
     envelope: Envelope,
     now: datetime,
-    new_id: NewId,
     store_media: StoreMedia = lambda _principal, _message_id: None,
     send_wakeup: Callable[[QueueMessage], object] = lambda _message: None,
 ) -> ReceiveOutcome:
@@ -90,9 +89,7 @@ def receive_envelope(
         return _report_unknown_number(envelope)
     if envelope.kind == "status":
         return _apply_status(database, route, envelope, now, send_wakeup)
-    stored = database.run(
-        system_principal(route.tenant_id), partial(_store_envelope, envelope, route.binding_id, now, new_id)
-    )
+    stored = database.run(system_principal(route.tenant_id), partial(_store_envelope, envelope, route.binding_id, now))
     if stored is None:
         return _report_unknown_number(envelope)
     received, is_new = stored
@@ -112,7 +109,6 @@ def receive_web_message(
     text: str,
     client_id: str | None,
     now: datetime,
-    new_id: NewId,
     attachments: Sequence[NewAttachment] = (),
 ) -> UUID:
     """Store what a visitor wrote in their own session, with what `attaching.gather` found for it, and wake its turn;
@@ -120,7 +116,7 @@ def receive_web_message(
 
     `client_id` makes a repeated post the same message. NotFound when the session is not the principal's own.
     """
-    message_id = new_id(now)
+    message_id = uuid7(now)
     name = web_message_id(session_id, client_id or str(message_id))
     received, is_new = database.run(
         principal, partial(_store_web_message, principal, session_id, text, name, message_id, attachments, now)
@@ -141,7 +137,7 @@ def _resolve_routing_key(database: Database, key: str) -> RoutingKey | None:
 
 
 def _store_envelope(
-    envelope: Envelope, binding_id: UUID, now: datetime, new_id: NewId, tx: Transaction
+    envelope: Envelope, binding_id: UUID, now: datetime, tx: Transaction
 ) -> tuple[StoredMessage, bool] | None:
     """The message as it is stored, and whether it is new; None when the binding answers nobody."""
     binding = bindings.find_binding(tx, binding_id)
@@ -154,9 +150,8 @@ def _store_envelope(
         display_name=_sender_name(envelope),
         binding_id=binding_id,
         now=now,
-        new_id=new_id,
     )
-    return _insert_once(tx, _new_message(envelope, contact.session_id, binding_id, now, new_id(now)))
+    return _insert_once(tx, _new_message(envelope, contact.session_id, binding_id, now, uuid7(now)))
 
 
 def _store_web_message(

@@ -73,9 +73,7 @@ def plan_fact_writes(running: TurnContext, now: datetime) -> FactWrites:
         if message.kind != user_message.TOOL_RESULT_KIND and len(message.body) <= user_message.MAX_TEXT_CHARS
     ]
     candidates = explicit_facts.find_explicit_facts([UserMessage(one.id, one.body, one.received_at) for one in written])
-    return FactWrites(
-        tuple(candidates), tuple(fact_merge.allocate_ids(candidates, (), running.dependencies.new_id, now))
-    )
+    return FactWrites(tuple(candidates), tuple(fact_merge.allocate_ids(candidates, (), now)))
 
 
 def write_facts(tx: Transaction, running: TurnContext, facts: FactWrites, now: datetime) -> None:

@@ -11,6 +11,7 @@ from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, QueueUnavailable
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.memory import job_scheduling
@@ -66,7 +67,7 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
     services, lease, turn, prompting = running.dependencies, running.lease, running.turn, running.prompt_builder
     tenant_id, last_input = running.feed.principal.tenant_id, running.input_messages[-1]
     now = services.clock()
-    reply_id, outbox_id = services.new_id(now), services.new_id(now)
+    reply_id, outbox_id = uuid7(now), uuid7(now)
     recipient = None if last_input.channel == "web" else last_input.reply_address
     end = TurnEnd(answer.state, now, answer.degraded, answer.reason)
     if prompting is not None:

@@ -13,6 +13,7 @@ from parlour.conversations.tool_execution import plan_effects, reserve_effect
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
 from parlour.infra import log
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, images, model_routing, prices, spend
@@ -202,7 +203,7 @@ class _ModelRequest:
         )
 
     def _new_reservation(self) -> UUID:
-        self.reserved.append(self.running.dependencies.new_id(self.running.dependencies.clock()))
+        self.reserved.append(uuid7(self.running.dependencies.clock()))
         return self.reserved[-1]
 
     def _worst_case(self, choice: ModelChoice) -> Decimal:
@@ -254,7 +255,7 @@ class _ModelRequest:
     def _call(self, attempt: ModelAttempt, usage: TokenUsage) -> LlmCall:
         running, now = self.running, self.running.dependencies.clock()
         return LlmCall(
-            id=running.dependencies.new_id(now),
+            id=uuid7(now),
             session_id=running.lease.id,
             turn_id=running.turn.id,
             step=self.number,

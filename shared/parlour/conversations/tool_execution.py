@@ -11,6 +11,7 @@ from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.record_events import EventList, record_events
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
 from parlour.infra.errors import ModelError, ToolNotAvailable
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tools import calls, effects
@@ -59,7 +60,7 @@ def plan_effects(
     effect begins without a reservation. Heavy ones are reserved when they are handed to the dispatcher."""
     now = running.dependencies.clock()
     return [
-        PlannedEffect(_new_call(running, step, request, now), tool)
+        PlannedEffect(_new_call(step, request, now), tool)
         for request in requests
         if (tool := _find_tool(loaded, request.name))
         and tool.writes
@@ -113,7 +114,7 @@ def _run_effect(
     """Run the effect, or find out what became of it when an earlier worker had begun it."""
     found = turn_context.unfinished_calls.get((step, request.call_id))
     if found is None:
-        found = _new_call(turn_context, step, request, turn_context.dependencies.clock())
+        found = _new_call(step, request, turn_context.dependencies.clock())
         effect = PlannedEffect(found, tool)
         turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
     context = replace(_tool_context(turn_context, loaded_turn, step, request), tool_call_id=found.id)
@@ -135,7 +136,7 @@ def _dispatch_heavy_call(turn_context: TurnContext, step: int, request: ToolRequ
         result = error_result(error)
         _record_finished_call(turn_context, step, request, result, now, 0)
         return result
-    effect = PlannedEffect(_new_call(turn_context, step, request, now), tool)
+    effect = PlannedEffect(_new_call(step, request, now), tool)
     turn_context.feed.add_event("tool_result", {"name": request.name, "ok": True, "is_running": True})
     turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
     turn_context.dependencies.tool_queue.send([dispatch_message(turn_context.feed.principal.tenant_id, effect.call.id)])
@@ -188,7 +189,7 @@ def _record_finished_call(
     """Commit a call that changed nothing, with its result."""
     services = turn_context.dependencies
     turn_context.feed.add_event("tool_result", {"name": request.name, "ok": result.ok})
-    row_id, now = services.new_id(started_at), services.clock()
+    row_id, now = uuid7(started_at), services.clock()
 
     def commit(tx: Transaction) -> None:
         store.insert_tool_call(
@@ -212,8 +213,8 @@ def _record_finished_call(
     turn_context.feed.commit(commit)
 
 
-def _new_call(turn_context: TurnContext, step: int, request: ToolRequest, now: datetime) -> UnfinishedCall:
-    call_id = turn_context.dependencies.new_id(now)
+def _new_call(step: int, request: ToolRequest, now: datetime) -> UnfinishedCall:
+    call_id = uuid7(now)
     return UnfinishedCall(
         call_id, step, request.call_id, request.name, request.arguments, state="reserved", heavy=False, started_at=now
     )
@@ -227,7 +228,6 @@ def _tool_context(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int,
         session_id=turn_context.lease.id,
         turn_id=turn_context.turn.id,
         now=services.clock(),
-        new_id=services.new_id,
         fencing_token=turn_context.lease.token,
         idempotency_key=idempotency_key(turn_context.turn.id, step, request.call_id),
         seconds_left=lambda: turn_context.seconds_left() - COMMIT_RESERVE_SECONDS,

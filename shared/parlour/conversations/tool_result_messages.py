@@ -6,7 +6,7 @@ from uuid import UUID
 
 from parlour.conversations import store
 from parlour.conversations.inbound_messages import SessionWakeup
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import QueueMessage
@@ -27,9 +27,7 @@ class PendingWakeup:
     message: QueueMessage
 
 
-def store_tool_result(
-    tx: Transaction, tenant_id: UUID, call: EndedCall, new_id: NewId, now: datetime
-) -> PendingWakeup | None:
+def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: datetime) -> PendingWakeup | None:
     """Store the result where it was asked for, once per call and run; None when the conversation is gone.
 
     Nothing is lost when the wake-up is not sent: the session is due, and the sweep wakes it.
@@ -39,7 +37,7 @@ def store_tool_result(
     place = store.insert_tool_result(
         tx,
         turn_id=call.turn_id,
-        id=new_id(now),
+        id=uuid7(now),
         body=canonical_json({**told, "result": shorten_to(call.result, _MAX_RESULT_CHARS)}),
         provider_message_id=key,
         now=now,

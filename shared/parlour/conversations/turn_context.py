@@ -9,7 +9,6 @@ from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
 from parlour.conversations.stage_timer import StageTimer
 from parlour.infra.errors import RetryError
-from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.models.fallback import MIN_ATTEMPT_SECONDS
@@ -52,7 +51,6 @@ class TurnDependencies:
     embedder_of: EmbedderForTenant
     default_cap_usd: Decimal
     clock: Callable[[], datetime]
-    new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
     linked_records_cache: LinkedRecordsCache = field(default_factory=LinkedRecordsCache)

@@ -31,6 +31,7 @@ from parlour.infra.errors import (
     SpendRefused,
     StatementTooSlow,
 )
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal, system_principal
 from parlour.tools.calls import dispatch_message
@@ -88,7 +89,7 @@ def _begin_turn(
 ) -> TurnContext | None:
     """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted."""
     now = services.clock()
-    until, holder, turn_id = now + timedelta(seconds=seconds_left()), services.new_id(now), services.new_id(now)
+    until, holder, turn_id = now + timedelta(seconds=seconds_left()), uuid7(now), uuid7(now)
 
     def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...]] | None:
         lease = store.acquire_lease(tx, session_id, holder, now, until)

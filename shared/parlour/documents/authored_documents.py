@@ -14,7 +14,7 @@ from parlour.documents.pack_import import DocumentDraft
 from parlour.documents.store import Document, RecordDocument
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -77,7 +77,6 @@ def create_document(
     team_id: UUID | None = None,
     origin: str | None = None,
     now: datetime,
-    new_id: NewId,
 ) -> Document:
     """Write a document. With a project it gets a place in its tree, under `parent` or at the top, as number `position`
     from 0 among its siblings or behind the last. The same `origin` again returns the one made before.
@@ -96,16 +95,16 @@ def create_document(
         raise InvalidRequest("parent: only a project's document can have a parent; name the project, too")
     told = {**_properties(tx, said.description, state), **(properties or {})}
     new = RecordInput(DOCUMENT_TYPE, said.title, key, told, classification, home.handle if home else None)
-    record = crud.create_record(principal, tx, new, now, new_id, origin)
+    record = crud.create_record(principal, tx, new, now, origin)
     if (there := store.find_document_of_record(tx, record.id)) is not None:
         return catalogue.get_document(principal, tx, there.id, team_id)
     own = {"project_id": home.id if home else None, "is_context": is_context}
-    document_id = new_id(now)
+    document_id = uuid7(now)
     _insert(tx, record, {"id": document_id, **own, **_columns(said, record.classification, state, now)})
     if home is not None:
         placement.place_document(principal, tx, home, document_id, parent, position, team_id)
-        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
-    _index_text(principal, tx, RowOwner(document_id, record.id), said, record, now, new_id)
+        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now)
+    _index_text(principal, tx, RowOwner(document_id, record.id), said, record, now)
     log.info("document_created", principal=principal.name, document_id=document_id, characters=len(said.content))
     return catalogue.get_document(principal, tx, document_id, team_id)
 
@@ -117,7 +116,6 @@ def revise_document(
     revision: DocumentPatch,
     version: int | None,
     now: datetime,
-    new_id: NewId,
     team_id: UUID | None = None,
     origin: str | None = None,
 ) -> Document:
@@ -143,13 +141,13 @@ def revise_document(
         if said.content == old
         else [FieldChange("content", "text", "", f"revised{pages.format_changed_sections(old, said.content)}")]
     )
-    record = crud.update_record(principal, tx, record_id, patch, None, now, new_id, also, origin)
+    record = crud.update_record(principal, tx, record_id, patch, None, now, also, origin)
     if also:
         staleness.mark_stale(tx, record_id, "document_changed", now)
     columns = _columns(said, record.classification, state, now)
     if not store.update_document(tx, {"id": before.id, "version": before.version, **columns}):
         raise Conflict(f"{before.handle} was changed by someone else; read it again")
-    _index_text(principal, tx, RowOwner(before.id, record_id), said, record, now, new_id)
+    _index_text(principal, tx, RowOwner(before.id, record_id), said, record, now)
     log.info("document_revised", principal=principal.name, document_id=before.id, characters=len(said.content))
     return catalogue.get_document(principal, tx, before.id, team_id)
 
@@ -180,7 +178,6 @@ def delete_document(
     ref: RecordRef,
     version: int | None,
     now: datetime,
-    new_id: NewId,
     team_id: UUID | None = None,
 ) -> None:
     """Take a document away: it is not found any more from now on, and what stood under it takes its place.
@@ -188,7 +185,7 @@ def delete_document(
     Conflict and InvalidRequest as for `revise`.
     """
     document, record_id = _lock_document(principal, tx, ref, version, team_id)
-    delete_record_and_document(principal, tx, record_id, None, now, new_id)
+    delete_record_and_document(principal, tx, record_id, None, now)
     log.info("document_deleted", principal=principal.name, document_id=document.id)
 
 
@@ -199,30 +196,29 @@ def update_record_and_document(
     patch: RecordPatch,
     version: int | None,
     now: datetime,
-    new_id: NewId,
 ) -> Record:
     """Change a record, whatever its kind. What a document is besides follows its record: its pieces read the title that
     it has now, and in another project it stands last in the tree.
 
     Errors as for a record; InvalidRequest when a project's context document would leave it.
     """
-    after = crud.update_record(principal, tx, ref, patch, version, now, new_id)
+    after = crud.update_record(principal, tx, ref, patch, version, now)
     own = store.find_document_of_record(tx, after.id) if after.type == DOCUMENT_TYPE else None
     if own is None:
         return after
     if patch.project is not ... and own.project_id != own.record_project_id:
-        _move_to_record_project(principal, tx, own, after, now, new_id)
-    _follow_record(principal, tx, own, after, patch, now, new_id)
+        _move_to_record_project(principal, tx, own, after, now)
+    _follow_record(principal, tx, own, after, patch, now)
     return crud.get_record(principal, tx, after.id)
 
 
 def delete_record_and_document(
-    principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, now: datetime
 ) -> None:
     """Take a record away, whatever its kind; what stood under a document takes its place. Errors as for a record."""
     record = crud.lock_record(principal, tx, ref, version)
     own = store.find_document_of_record(tx, record.id) if record.type == DOCUMENT_TYPE else None
-    crud.delete_record(principal, tx, record.id, None, now, new_id)
+    crud.delete_record(principal, tx, record.id, None, now)
     if own is not None and own.project_id is not None:
         placement.remove_from_tree(principal, tx, own.project_id, own.id)
 
@@ -252,19 +248,19 @@ def _lock_document(
 
 
 def _move_to_record_project(
-    principal: Principal, tx: Transaction, own: RecordDocument, record: Record, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, own: RecordDocument, record: Record, now: datetime
 ) -> None:
     """Out of the tree that the document was in, and behind the last of the project that its record is in now."""
     if own.is_context:
         raise InvalidRequest(f"project: {record.handle} is the context document of its project and cannot be moved")
     if own.project_id is not None:
         placement.remove_from_tree(principal, tx, own.project_id, own.id)
-        record_links.remove_derived_link(principal, tx, own.project_id, record.id, _CONTAINS, now, new_id)
+        record_links.remove_derived_link(principal, tx, own.project_id, record.id, _CONTAINS, now)
     store.move_document(tx, own.id, own.record_project_id, now)
     if own.record_project_id is not None:
         home = catalogue.get_project(principal, tx, own.record_project_id)
         placement.place_document(principal, tx, home, own.id)
-        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now, new_id)
+        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now)
 
 
 def _follow_record(
@@ -274,7 +270,6 @@ def _follow_record(
     record: Record,
     patch: RecordPatch,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     """The document, and every piece of it, is called, described and classified as its record is."""
     named = patch.properties.get("description") or "" if "description" in patch.properties else own.description
@@ -282,7 +277,7 @@ def _follow_record(
     columns = _columns(said, record.classification, str(record.properties.get("state") or ""), now)
     if (columns["content_hash"], said.description) != (own.content_hash, own.description):
         store.update_document(tx, {"id": own.id, "version": own.version, **columns})
-        _index_text(principal, tx, RowOwner(own.id, record.id), said, record, now, new_id)
+        _index_text(principal, tx, RowOwner(own.id, record.id), said, record, now)
 
 
 def _index_text(
@@ -292,14 +287,13 @@ def _index_text(
     said: _DocumentText,
     record: Record,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     """Bring the document's searchable pieces in line with its text; they get their vectors later."""
     rows = []
     if type_registry.get_record_type(tx, DOCUMENT_TYPE).settings.is_searchable:
         rows = DocumentDraft(record.key, said.title, said.content, DOCUMENT_TYPE, record.classification).rows()
     stored = index.list_document_rows(tx, [owner.document_id] if owner.document_id else [], "")
-    if sync_rows_without_vectors(tx, OwnerRows(owner, rows, is_owner_changed=True), stored, now, new_id):
+    if sync_rows_without_vectors(tx, OwnerRows(owner, rows, is_owner_changed=True), stored, now):
         scheduling.schedule_embedding(tx, principal.tenant_id, now)
 
 

@@ -12,7 +12,7 @@ from parlour.documents import store
 from parlour.documents.store import StoredDocument
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_digest
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -91,7 +91,7 @@ def prepare_document_import(tx: Transaction, drafts: Sequence[DocumentDraft], sp
 
 
 def import_documents(
-    principal: Principal, tx: Transaction, plan: DocumentImportPlan, vectors: Vectors, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, plan: DocumentImportPlan, vectors: Vectors, now: datetime
 ) -> WriteCounts:
     """Write what is new or changed, and mark the Pulse of what it is about; a document that is stored as drafted is
     not touched, one that was deleted is made anew.
@@ -110,13 +110,13 @@ def import_documents(
     puts: list[Mapping[str, object]] = []
     for draft, wanted in plan.drafts:
         there = _check_not_authored(stored.get(draft.key))
-        owner = RowOwner(there.id if there else new_id(now), entities[draft.record_key] if draft.record_key else None)
+        owner = RowOwner(there.id if there else uuid7(now), entities[draft.record_key] if draft.record_key else None)
         changed = there is None or (there.content_hash, there.entity_id) != (draft.content_hash, owner.entity_id)
         if changed:
             puts.append(_columns(draft, owner, now))
         entries.append((OwnerRows(owner, wanted, changed), rows[there.id] if there else []))
     store.upsert_documents(tx, puts)
-    sync_rows(tx, entries, vectors, now, new_id)
+    sync_rows(tx, entries, vectors, now)
     about = [entry.owner.entity_id for entry, _ in entries if entry.is_owner_changed and entry.owner.entity_id]
     staleness.mark_many_stale(tx, list(dict.fromkeys(about)), "document_changed", now)
     changes = WriteCounts.from_totals(len(drafts), len(stored), len(puts))

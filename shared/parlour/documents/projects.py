@@ -5,7 +5,6 @@ from datetime import datetime
 
 from parlour.documents import authored_documents
 from parlour.documents.store import Document
-from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.records import crud
@@ -29,7 +28,6 @@ def create_project(
     new: RecordInput,
     context_text: str,
     now: datetime,
-    new_id: NewId,
     origin: str | None = None,
 ) -> CreatedProject:
     """Make a project, and with it its context document, which says `words` and nothing else ("": what the project's
@@ -37,7 +35,7 @@ def create_project(
 
     Errors as for a record and for a document.
     """
-    project = crud.create_record(principal, tx, new, now, new_id, origin)
+    project = crud.create_record(principal, tx, new, now, origin)
     said = context_text.strip() or str(project.properties.get("description") or "")
     context = authored_documents.create_document(
         principal,
@@ -52,6 +50,5 @@ def create_project(
         classification=project.classification,
         origin=f"{origin}:context" if origin else None,
         now=now,
-        new_id=new_id,
     )
     return CreatedProject(crud.get_record(principal, tx, project.id), context)

@@ -25,7 +25,7 @@ from parlour.erasure.store import ErasureListItem, ErasureRow, RunningErasureRow
 from parlour.files import uploads
 from parlour.infra import log
 from parlour.infra.errors import NotFound, QueueUnavailable
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, to_json
 from parlour.infra.objects import ObjectStore, UploadStore
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
@@ -65,7 +65,6 @@ class ErasureDependencies:
     files: UploadStore
     dead_letters: Mapping[str, DeadLetters]
     clock: Callable[[], datetime]
-    new_id: NewId
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +90,7 @@ def erase(
     """
     roles.require_role(principal, "admin")
     now = dependencies.clock()
-    report_id, act_id = dependencies.new_id(now), dependencies.new_id(now)
+    report_id, act_id = uuid7(now), uuid7(now)
     told = ErasureReport(report_id, request.target, principal.name, now, request.dry_run)
     if request.dry_run:
         return _dry_run(principal, dependencies, request, told, seconds_left)
@@ -265,9 +264,7 @@ class _Erasure:
         search.search_since(self.row.at - _RESCAN_OVERLAP)
         texts = search.erased_texts(transaction.read_message_bodies(tx, reach))
         transaction.report_rows(self.report, reach, texts)
-        transaction.ErasureTransaction(
-            tx, self.principal, reach, texts, self.report, self.now, self.dependencies.new_id
-        ).run()
+        transaction.ErasureTransaction(tx, self.principal, reach, texts, self.report, self.now).run()
         self.remaining.merge(RemainingWork.from_plan(reach, progress))
         self.completed.are_files_deleted = False
         left, done = to_json(self.remaining), to_json(self.completed)
@@ -291,9 +288,7 @@ class _Erasure:
         archives.erase_archives(self.principal, services.database, services.media, self.remaining)
         if self.target.kind == "file":
             with suppress(NotFound):  # it was deleted before; what is left of it is gone by now
-                uploads.delete_file(
-                    self.principal, services.database, services.files, self.target.id, self.now, services.new_id
-                )
+                uploads.delete_file(self.principal, services.database, services.files, self.target.id, self.now)
         self.completed.are_files_deleted = True
         self._save_completed()
 
@@ -359,7 +354,7 @@ class _Erasure:
         store.finish_erasure(tx, self.row.id, told.to_json(), self.now)
         action, target = f"{self.target.kind}.erased", f"{self.target.kind}:{self.target.id}"
         audit.add_entry(
-            self.principal, tx, action, target, report.count_by_action(told.rows), self.now, lambda _: self.act_id
+            self.principal, tx, action, target, report.count_by_action(told.rows), self.now, entry_id=self.act_id
         )
         return told.to_json()
 

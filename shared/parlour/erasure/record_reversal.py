@@ -14,7 +14,6 @@ from parlour.erasure.erasure_plan import ErasurePlan
 from parlour.erasure.report import ErasureReport
 from parlour.erasure.store import ChangedRecordRow
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal, system_principal
 from parlour.records import crud
@@ -22,7 +21,7 @@ from parlour.records.record import RecordPatch
 
 
 def revert_record_writes(
-    tx: Transaction, principal: Principal, plan: ErasurePlan, report: ErasureReport, now: datetime, new_id: NewId
+    tx: Transaction, principal: Principal, plan: ErasurePlan, report: ErasureReport, now: datetime
 ) -> None:
     """Take back what the calls did; what cannot be is noted in the report. Done twice, the second finds nothing."""
     ids = {name: plan.ids_of(name) for name in ("entities", "documents", "edges")}
@@ -32,11 +31,11 @@ def revert_record_writes(
         )
     for row in plan.changed_records:
         if row.id not in ids["entities"]:
-            _revert_record(tx, principal, row, report, now, new_id)
+            _revert_record(tx, principal, row, report, now)
 
 
 def _revert_record(
-    tx: Transaction, principal: Principal, row: ChangedRecordRow, report: ErasureReport, now: datetime, new_id: NewId
+    tx: Transaction, principal: Principal, row: ChangedRecordRow, report: ErasureReport, now: datetime
 ) -> None:
     """One record that one call changed."""
     acting, origin = system_principal(principal.tenant_id), f"forgotten:{report.id}"
@@ -45,7 +44,7 @@ def _revert_record(
     except NotFound:
         return
     left = tool_writes.values_still_written(row.arguments, record.properties)
-    required = [name for name in left if not _clear_property(tx, acting, row.id, name, now, new_id, origin)]
+    required = [name for name in left if not _clear_property(tx, acting, row.id, name, now, origin)]
     report.record_rows("redacted", "entities", [f"{row.id}/{name}" for name in left if name not in required])
     report.record_rows(
         "kept", "entities", [f"{row.id}/{name}" for name in required], "its kind requires it: write another"
@@ -63,14 +62,10 @@ def _revert_record(
     store.execute(tx, "delete_deltas", id=row.id, rows=rows, origin=origin, patterns=patterns)
 
 
-def _clear_property(
-    tx: Transaction, acting: Principal, record_id: UUID, name: str, now: datetime, new_id: NewId, origin: str
-) -> bool:
+def _clear_property(tx: Transaction, acting: Principal, record_id: UUID, name: str, now: datetime, origin: str) -> bool:
     """Whether the record can do without that property, and does."""
     try:
-        crud.update_record(
-            acting, tx, record_id, RecordPatch(properties={name: None}), None, now, new_id, origin=origin
-        )
+        crud.update_record(acting, tx, record_id, RecordPatch(properties={name: None}), None, now, origin=origin)
     except InvalidRequest:
         return False
     return True

@@ -14,7 +14,6 @@ from parlour.erasure import quotations, record_reversal, report, store
 from parlour.erasure.erasure_plan import ErasurePlan
 from parlour.erasure.prompt_texts import ErasedTexts
 from parlour.erasure.report import ErasureReport, OutOfReach
-from parlour.infra.ids import NewId
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.principal import Principal
@@ -91,7 +90,6 @@ class ErasureTransaction:
     texts: ErasedTexts
     report: ErasureReport
     now: datetime
-    new_id: NewId
 
     def run(self) -> None:
         """All of it."""
@@ -101,7 +99,7 @@ class ErasureTransaction:
             work = [UUID(one.rpartition("/")[2]) for one in reach.keys_of("work_due")]
             store.execute(tx, "close_sessions_and_work", ids=reach.sessions, work=work)
         store.execute(tx, "delete_context_rows", ids=reach.searchable_rows_to_delete)
-        record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now, self.new_id)
+        record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now)
         self._erase_facts_and_pulses()
         self._erase_prompt_texts()
         if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "redacted"):

@@ -14,7 +14,6 @@ from parlour.files import store
 from parlour.files.extract.parts import FileChunk
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavailable, SpendRefused
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.models import fallback
@@ -49,7 +48,6 @@ class FileSummariser:
     models: Callable[[], Mapping[str, Model]]
     default_cap: Decimal
     clock: Callable[[], datetime]
-    new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
 
@@ -85,7 +83,7 @@ class FileSummariser:
 
     @property
     def _completion(self) -> BackgroundCompletion:
-        return BackgroundCompletion(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)
+        return BackgroundCompletion(self.database, self.default_cap, self.clock, self.sleep, self.jitter)
 
     def _choices(self, principal: Principal, team_id: UUID | None, models: Mapping[str, Model]) -> list[ModelChoice]:
         routing = self.database.run(principal, lambda tx: store.find_model_routing(tx, team_id))

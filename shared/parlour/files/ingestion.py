@@ -32,7 +32,6 @@ from parlour.infra.errors import (
     StatementTooSlow,
     UnreadableFile,
 )
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadStore
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
@@ -74,7 +73,6 @@ class IngestDependencies:
     summariser: FileSummariser
     embedder_queue: DelayedQueue
     clock: Callable[[], datetime]
-    new_id: NewId
     sleep: Callable[[float], None]
 
 
@@ -185,7 +183,7 @@ def _ingest_version(
     try:
         done = _read(services, principal, held, seconds_left)
         now = services.clock()
-        is_written = services.database.run(principal, lambda tx: _write(services, principal, tx, held, done, now))
+        is_written = services.database.run(principal, lambda tx: _write(principal, tx, held, done, now))
     except UnreadableFile as problem:
         _fail(services, principal, held, problem)
         return
@@ -250,7 +248,6 @@ def _read(
 
 
 def _write(
-    services: IngestDependencies,
     principal: Principal,
     tx: Transaction,
     held: StoredFile,
@@ -267,9 +264,7 @@ def _write(
         row if row.classification == still.classification else _with_classification(row, still.classification)
         for row in done.rows
     ]
-    sync_rows_without_vectors(
-        tx, OwnerRows(owner, rows, is_owner_changed=True), store.list_file_rows(tx, held.id), now, services.new_id
-    )
+    sync_rows_without_vectors(tx, OwnerRows(owner, rows, is_owner_changed=True), store.list_file_rows(tx, held.id), now)
     store.finish_file(
         tx, held.id, "embedding", now, pages=done.pages, tokens=done.tokens, chunks=len(rows), sha256=done.sha256
     )

@@ -17,7 +17,7 @@ from parlour.files.problems import MAX_FILE_BYTES, unreadable_file
 from parlour.files.store import StoredFile
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound, RetryError
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm, UploadStore
 from parlour.infra.postgres import Database, Transaction
@@ -150,7 +150,7 @@ class Download:
 
 
 def get_download(
-    principal: Principal, database: Database, uploads: UploadStore, file_id: UUID, now: datetime, new_id: NewId
+    principal: Principal, database: Database, uploads: UploadStore, file_id: UUID, now: datetime
 ) -> Download:
     """Somewhere to download the newest version of a file from; it is written down who asked.
 
@@ -160,26 +160,24 @@ def get_download(
     key = file_object_key(principal.tenant_id, file_id, file.version)
     if uploads.size(key) is None:
         raise NotFound("the content of this file is missing: upload it again")
-    act_id = new_id(now)
+    act_id = uuid7(now)
 
     def note(tx: Transaction) -> None:
         details: JsonObject = {"version": file.version}
-        audit.add_entry(principal, tx, "file.downloaded", f"file:{file_id}", details, now, lambda _: act_id)
+        audit.add_entry(principal, tx, "file.downloaded", f"file:{file_id}", details, now, entry_id=act_id)
 
     database.run(principal, note)
     seconds = int(DOWNLOAD_LINK_LIFETIME.total_seconds())
     return Download(uploads.make_download_link(key, file.name, seconds), file.name, file.size_bytes, seconds)
 
 
-def delete_file(
-    principal: Principal, database: Database, uploads: UploadStore, file_id: UUID, now: datetime, new_id: NewId
-) -> None:
+def delete_file(principal: Principal, database: Database, uploads: UploadStore, file_id: UUID, now: datetime) -> None:
     """Take a file and everything that was made of it away. NotFound when it is not there.
 
     Nobody finds it any more, nor its name. Should the store be away, its bytes go with the later look.
     """
     roles.require_role(principal, EDITOR_ROLE)
-    act_id = new_id(now)
+    act_id = uuid7(now)
 
     def bury(tx: Transaction) -> int:
         store.lock_record_of_file(tx, file_id)
@@ -192,7 +190,7 @@ def delete_file(
         if held and held.entity_id:
             staleness.mark_stale(tx, held.entity_id, "file_deleted", now)
         audit.add_entry(
-            principal, tx, "file.deleted", f"file:{file_id}", {"version": file.version}, now, lambda _: act_id
+            principal, tx, "file.deleted", f"file:{file_id}", {"version": file.version}, now, entry_id=act_id
         )
         return file.version
 

@@ -6,7 +6,6 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import DelayedQueue
 from parlour.models import spend
@@ -33,7 +32,6 @@ class MemoryDependencies:
     memory_queue: DelayedQueue
     embedder_queue: DelayedQueue
     clock: Callable[[], datetime]
-    new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
 
@@ -45,4 +43,4 @@ class MemoryDependencies:
     @property
     def background_completion(self) -> BackgroundCompletion:
         """How a model is asked."""
-        return BackgroundCompletion(self.database, self.default_cap, self.clock, self.new_id, self.sleep, self.jitter)
+        return BackgroundCompletion(self.database, self.default_cap, self.clock, self.sleep, self.jitter)

@@ -8,7 +8,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import background_calls, fallback, prices, spend
 from parlour.models.model import Completion, Model, ModelAttempt, ModelRequest, TokenUsage, content_blocks
@@ -69,7 +69,6 @@ class BackgroundCompletion:
     database: Database
     default_cap: Decimal
     clock: Callable[[], datetime]
-    new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
 
@@ -121,7 +120,7 @@ class _CompletionAttempts:
         amount = prices.worst_case_cost(
             choice.provider, choice.model, asking.input_tokens, asking.request.max_tokens, now
         )
-        reservation, further = aside.new_id(now), asking.check_reservation
+        reservation, further = uuid7(now), asking.check_reservation
         self.reservation_ids.append(reservation)
         spend.reserve_in_transaction(
             aside.database,
@@ -154,7 +153,7 @@ class _CompletionAttempts:
 
     def _to_call(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> background_calls.BackgroundCall:
         return background_calls.BackgroundCall(
-            self.dependencies.new_id(now),
+            uuid7(now),
             self.request.purpose,
             attempt.provider,
             attempt.model,

@@ -9,7 +9,6 @@ from uuid import UUID
 from parlour.documents.pack_import import import_documents, list_documents_not_in_pack, prepare_document_import
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import spend
@@ -73,7 +72,6 @@ def apply(
     embedder: Embedder,
     pack: Pack,
     now: datetime,
-    new_id: NewId,
     count_tokens: Callable[[str], int] | None = token_counter.count_tokens,
 ) -> ApplyResult:
     """Make the principal's tenant what `pack` says; applying the same pack again writes and embeds nothing.
@@ -106,25 +104,23 @@ def apply(
         documents = prepare_document_import(tx, texts, where)
     vectors = embed_texts(embedder, [*entities.texts_to_embed, *documents.texts_to_embed])
     with database.transaction(principal) as tx:
-        kinds = {"tenant": _write_tenant(principal, tx, pack, now, new_id)}
-        kinds |= _write_configuration(principal, tx, pack, pack.entity_types.keys() - said, now, new_id)
+        kinds = {"tenant": _write_tenant(principal, tx, pack, now)}
+        kinds |= _write_configuration(principal, tx, pack, pack.entity_types.keys() - said, now)
         left = list_records_not_in_pack(tx, records), list_documents_not_in_pack(tx, texts)
-        kinds["entity"] = _apply_counts(import_records(principal, tx, entities, vectors, now, new_id), len(left[0]))
-        kinds["edge"] = _apply_counts(import_links(principal, tx, drafts.link_drafts(pack), now, new_id))
-        kinds["document"] = _apply_counts(
-            import_documents(principal, tx, documents, vectors, now, new_id), len(left[1])
-        )
+        kinds["entity"] = _apply_counts(import_records(principal, tx, entities, vectors, now), len(left[0]))
+        kinds["edge"] = _apply_counts(import_links(principal, tx, drafts.link_drafts(pack), now))
+        kinds["document"] = _apply_counts(import_documents(principal, tx, documents, vectors, now), len(left[1]))
         applied = ApplyResult(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
         if applied.has_changes:
-            _add_audit_entry(principal, tx, applied, now, new_id)
+            _add_audit_entry(principal, tx, applied, now)
     log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.has_changes)
     return applied
 
 
-def _add_audit_entry(principal: Principal, tx: Transaction, applied: ApplyResult, now: datetime, new_id: NewId) -> None:
+def _add_audit_entry(principal: Principal, tx: Transaction, applied: ApplyResult, now: datetime) -> None:
     """A handle names what only some may see: whoever reads the trail is told how many were kept."""
     details: JsonObject = {**applied.to_json(), "not_in_pack": len(applied.not_in_pack)}
-    audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now, new_id)
+    audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now)
 
 
 def _check_prompt_budgets(pack: Pack, measure: Callable[[str], int] | None) -> None:
@@ -151,18 +147,18 @@ def _check_clearance(principal: Principal, plans: Sequence[ConfigPlan]) -> None:
             raise Forbidden(f"binding {part.name} would have {levels}; ask someone with that clearance")
 
 
-def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: datetime, new_id: NewId) -> ApplyCounts:
+def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> ApplyCounts:
     store.lock_tenant(tx)
     tenant, name = tenants.find_own_tenant(tx), pack.tenant.display_name
     _check_tenant(principal, pack, tenant)
     if tenant is None:
         slug = pack.tenant.slug
         settings = drafts.merge_tenant_settings(pack, {})
-        tenants.create_tenant(principal, tx, slug=slug, display_name=name, settings=settings, now=now, new_id=new_id)
+        tenants.create_tenant(principal, tx, slug=slug, display_name=name, settings=settings, now=now)
         _write_daily_cap(principal, tx, pack, now)
         return ApplyCounts(created=1)
     settings = drafts.merge_tenant_settings(pack, tenant.settings)
-    changed = tenants.update_tenant(principal, tx, display_name=name, settings=settings, now=now, new_id=new_id)
+    changed = tenants.update_tenant(principal, tx, display_name=name, settings=settings, now=now)
     changed = _write_daily_cap(principal, tx, pack, now) or changed
     return ApplyCounts(changed=1) if changed else ApplyCounts(unchanged=1)
 
@@ -174,16 +170,16 @@ def _write_daily_cap(principal: Principal, tx: Transaction, pack: Pack, now: dat
 
 
 def _write_configuration(
-    principal: Principal, tx: Transaction, pack: Pack, built_in_types: Set[str], now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, pack: Pack, built_in_types: Set[str], now: datetime
 ) -> dict[str, ApplyCounts]:
     """`ours`: the kinds of record that the pack does not say itself."""
     known = store.read_configuration(tx)
-    plans = plan.plan_configuration(pack, known, now, new_id)
+    plans = plan.plan_configuration(pack, known, now)
     _check_clearance(principal, plans)
     ids = plan.item_ids(known, plans)
     for one in plans:
         store.upsert_items(tx, one.kind, one.items_to_write, ids, now)
-        _record_versions(principal, tx, one, built_in_types, now, new_id)
+        _record_versions(principal, tx, one, built_in_types, now)
     _schedule_backfills(tx, plans, known, now)
     _write_routing_keys(tx, pack, ids)
     return {one.kind: _apply_counts(one.counts, one.kept_count, one.retired_count) for one in plans}
@@ -200,7 +196,7 @@ def _schedule_backfills(
 
 
 def _record_versions(
-    principal: Principal, tx: Transaction, done: ConfigPlan, built_in_types: Set[str], now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, done: ConfigPlan, built_in_types: Set[str], now: datetime
 ) -> None:
     """Secrets have no versions: which reference was in force when is in the audit trail's time, never a value."""
     if done.kind == "secret":
@@ -211,7 +207,7 @@ def _record_versions(
             if done.kind == "entity_type" and part.name in built_in_types
             else principal
         )
-        config_versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now, new_id)
+        config_versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now)
 
 
 def _write_routing_keys(tx: Transaction, pack: Pack, ids: Mapping[tuple[ConfigKind, str], UUID]) -> None:

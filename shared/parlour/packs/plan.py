@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.packs.format import Pack
 from parlour.packs.pack_model import PackModel
@@ -48,10 +48,10 @@ class ConfigPlan:
 
 
 def plan_configuration(
-    pack: Pack, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime, new_id: NewId
+    pack: Pack, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime
 ) -> list[ConfigPlan]:
     """What differs, kind by kind, in the order of writing."""
-    return [_plan_kind(kind, pack_configuration(pack, kind), known, now, new_id) for kind in WRITE_ORDER]
+    return [_plan_kind(kind, pack_configuration(pack, kind), known, now) for kind in WRITE_ORDER]
 
 
 def pack_configuration(pack: Pack, kind: ConfigKind) -> dict[str, JsonObject]:
@@ -81,10 +81,9 @@ def _plan_kind(
     parts: Mapping[str, JsonObject],
     known: Mapping[tuple[ConfigKind, str], ConfigItem],
     now: datetime,
-    new_id: NewId,
 ) -> ConfigPlan:
     created = [
-        ConfigItem(kind, new_id(now), name, 1, config) for name, config in parts.items() if (kind, name) not in known
+        ConfigItem(kind, uuid7(now), name, 1, config) for name, config in parts.items() if (kind, name) not in known
     ]
     changed = [
         ConfigItem(kind, before.id, name, before.version + 1, config)

@@ -9,7 +9,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import work_due
 from parlour.records import staleness, store, type_registry
@@ -33,7 +33,6 @@ def run_backfill(
     tenant_id: UUID,
     type_id: UUID,
     now: datetime,
-    new_id: NewId,
     seconds_left: Callable[[], float],
 ) -> bool:
     """Describe the type's records as the type is now, until all are or the time is up. Whether all are, and its mark
@@ -44,7 +43,7 @@ def run_backfill(
     """
     written = 0
     while seconds_left() > _SECONDS_KEPT:
-        amount = database.run(tenant_id, lambda tx: _batch(tx, tenant_id, type_id, now, new_id))
+        amount = database.run(tenant_id, lambda tx: _batch(tx, tenant_id, type_id, now))
         written += amount
         if amount == 0:
             done = database.run(tenant_id, lambda tx: store.complete_backfill(tx, type_id))
@@ -53,7 +52,7 @@ def run_backfill(
     return False
 
 
-def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime, new_id: NewId) -> int:
+def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime) -> int:
     """How many records it came to; none are left, or somebody else has them, at 0."""
     kind = type_registry.find_record_type_by_id(tx, type_id)
     records = store.find_records_to_backfill(tx, type_id, _BATCH) if kind else []
@@ -61,7 +60,7 @@ def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime, new_i
         return 0
     ids = [record.id for record in records]
     if kind.settings.is_searchable:
-        store.upsert_snapshots(tx, [_snapshot_row(kind, record, now, new_id) for record in records], now)
+        store.upsert_snapshots(tx, [_snapshot_row(kind, record, now) for record in records], now)
         scheduling.schedule_embedding(tx, tenant_id, now)
     else:
         store.delete_snapshots_and_deltas(tx, ids)
@@ -70,6 +69,6 @@ def _batch(tx: Transaction, tenant_id: UUID, type_id: UUID, now: datetime, new_i
     return len(records)
 
 
-def _snapshot_row(kind: RecordType, record: StoredRecord, now: datetime, new_id: NewId) -> store.SnapshotRow:
+def _snapshot_row(kind: RecordType, record: StoredRecord, now: datetime) -> store.SnapshotRow:
     draft = snapshot_row(kind.snapshot_template, record.key, record.name, record.properties, record.classification)
-    return new_id(now), record.id, draft
+    return uuid7(now), record.id, draft

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import LEVEL_NAMES, Principal
 from parlour.records import deltas, file_tombstones, propagation, staleness, store, type_registry
@@ -61,7 +61,7 @@ MAX_PAGE_SIZE = 100
 
 
 def create_record(
-    principal: Principal, tx: Transaction, new: RecordInput, now: datetime, new_id: NewId, origin: str | None = None
+    principal: Principal, tx: Transaction, new: RecordInput, now: datetime, origin: str | None = None
 ) -> Record:
     """Make a record. The same `origin` again gives the record that was made the first time.
 
@@ -72,7 +72,7 @@ def create_record(
     store.lock_tenant(tx)
     if origin and (there := _find_by_origin(principal, tx, origin, new.type)):
         return there
-    kind = provision_record_type(principal, tx, new.type, now, new_id)
+    kind = provision_record_type(principal, tx, new.type, now)
     project = _project(principal, tx, new.project)
     columns = {
         "type": kind.key,
@@ -84,12 +84,12 @@ def create_record(
         "by": principal.name,
         "now": now,
     }
-    record_id = _insert(tx, columns, validate_key(new.key) if new.key else "", new_id(now))
+    record_id = _insert(tx, columns, validate_key(new.key) if new.key else "", uuid7(now))
     if record_id is None and origin and (there := _find_by_origin(principal, tx, origin, new.type)):
         return there
     if record_id is None:
         raise Conflict(f"key: {kind.key}/{new.key} is taken; choose another, or omit it to generate one")
-    propagation.propagate_creation(principal, tx, kind, get_record(principal, tx, record_id), now, new_id)
+    propagation.propagate_creation(principal, tx, kind, get_record(principal, tx, record_id), now)
     log.info("record_created", principal=principal.name, entity_id=record_id)
     return get_record(principal, tx, record_id)
 
@@ -119,7 +119,6 @@ def update_record(
     patch: RecordPatch,
     version: int | None,
     now: datetime,
-    new_id: NewId,
     further_changes: Sequence[FieldChange] = (),
     origin: str | None = None,
 ) -> Record:
@@ -131,7 +130,7 @@ def update_record(
     Otherwise the errors of `create`.
     """
     before = lock_record(principal, tx, ref, version)
-    kind = provision_record_type(principal, tx, before.type, now, new_id)
+    kind = provision_record_type(principal, tx, before.type, now)
     project, moved = _new_project(principal, tx, before, patch)
     level = before.classification if patch.classification is None else patch.classification
     after = replace(
@@ -153,16 +152,12 @@ def update_record(
         tx, after, is_moved=moved, project_id=project.id if project else None, by=principal.name, now=now
     )
     to = (project.id, project.classification) if project and moved else (None, 0)
-    propagation.propagate_update(
-        principal, tx, RecordTransition(kind, before, after, found, *to), after, now, new_id, origin
-    )
+    propagation.propagate_update(principal, tx, RecordTransition(kind, before, after, found, *to), after, now, origin)
     log.info("record_updated", principal=principal.name, entity_id=after.id, version=after.version)
     return get_record(principal, tx, after.id)
 
 
-def delete_record(
-    principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, now: datetime, new_id: NewId
-) -> None:
+def delete_record(principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, now: datetime) -> None:
     """Take a record away, and with it the documents and files about it, all that is searched of these, and a project's
     context document. Its links stay and are not shown; its key is free. Errors of `change`."""
     entity = lock_record(principal, tx, ref, version)
@@ -171,7 +166,7 @@ def delete_record(
     others = store.find_context_document_records(tx, entity.id) if entity.type == PROJECT_TYPE else []
     store.delete_records(tx, [entity.id, *others], principal.name, now)
     file_tombstones.tombstone_files(tx, [], [entity.id, *others], now)
-    audit.add_entry(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now, new_id)
+    audit.add_entry(principal, tx, "record.deleted", f"entity:{entity.id}", {"type": entity.type}, now)
     log.info("record_deleted", principal=principal.name, entity_id=entity.id)
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -70,7 +70,7 @@ def prepare_record_import(
 
 
 def import_records(
-    principal: Principal, tx: Transaction, plan: RecordImportPlan, vectors: Vectors, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, plan: RecordImportPlan, vectors: Vectors, now: datetime
 ) -> WriteCounts:
     """Write what is new or changed, with everything that a change leaves behind; an entity that is stored as drafted
     is not touched, its snapshot is when its type's template changed. One that was deleted is made anew. The entity
@@ -88,16 +88,16 @@ def import_records(
     puts: list[tuple[RecordDraft, RowOwner]] = []
     for draft, wanted in plan.drafts:
         there = stored.get(draft.key)
-        owner = RowOwner(None, there.id if there else new_id(now))
+        owner = RowOwner(None, there.id if there else uuid7(now))
         changed = there is None or _is_changed(there, draft)
         if changed:
             puts.append((draft, owner))
         entries.append((OwnerRows(owner, wanted, changed), rows[there.id] if there else []))
     _upsert(principal, tx, puts, stored, now)
-    sync_rows(tx, entries, vectors, now, new_id)
+    sync_rows(tx, entries, vectors, now)
     after = _stored(tx, [draft for draft, _ in puts])
     steps = [_transition(plan.record_types[key.type], stored.get(key), there) for key, there in after.items()]
-    propagation.propagate_transitions(principal, tx, steps, now, new_id, PACK_ORIGIN)
+    propagation.propagate_transitions(principal, tx, steps, now, PACK_ORIGIN)
     changes = WriteCounts.from_totals(len(drafts), len(stored), len(puts))
     log.info("records_imported", principal=principal.name, added=changes.created, changed=changes.changed)
     return changes

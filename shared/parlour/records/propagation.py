@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.records import deltas, staleness, store
@@ -62,12 +62,10 @@ class LinkEnd:
         return self.other.type == FINDING_TYPE and self.other.created_at == now
 
 
-def propagate_creation(
-    principal: Principal, tx: Transaction, kind: RecordType, entity: Record, now: datetime, new_id: NewId
-) -> None:
+def propagate_creation(principal: Principal, tx: Transaction, kind: RecordType, entity: Record, now: datetime) -> None:
     """The record is new."""
-    _write_snapshot(tx, kind, entity, now, new_id)
-    propagate_transitions(principal, tx, [RecordTransition(kind, None, entity)], now, new_id)
+    _write_snapshot(tx, kind, entity, now)
+    propagate_transitions(principal, tx, [RecordTransition(kind, None, entity)], now)
 
 
 def propagate_update(
@@ -76,12 +74,11 @@ def propagate_update(
     step: RecordTransition,
     after: Record,
     now: datetime,
-    new_id: NewId,
     origin: str | None,
 ) -> None:
     """The record is at its next version; `origin`: the call that did it."""
-    _write_snapshot(tx, step.record_type, after, now, new_id)
-    propagate_transitions(principal, tx, [step], now, new_id, origin)
+    _write_snapshot(tx, step.record_type, after, now)
+    propagate_transitions(principal, tx, [step], now, origin)
 
 
 def propagate_transitions(
@@ -89,7 +86,6 @@ def propagate_transitions(
     tx: Transaction,
     steps: Sequence[RecordTransition],
     now: datetime,
-    new_id: NewId,
     origin: str | None = None,
 ) -> None:
     """Records, however many, came to their next versions and are described already: a handful of statements.
@@ -99,7 +95,7 @@ def propagate_transitions(
     _add_delta_rows(
         principal,
         tx,
-        [_delta_row(principal, one, now, new_id, origin) for one in steps if one.record_type.settings.is_searchable],
+        [_delta_row(principal, one, now, origin) for one in steps if one.record_type.settings.is_searchable],
         now,
     )
     risen = [one.after for one in steps if one.before and one.before.classification < one.after.classification]
@@ -120,13 +116,12 @@ def propagate_links(
     tx: Transaction,
     ends: Sequence[LinkEnd],
     now: datetime,
-    new_id: NewId,
     origin: str | None = None,
 ) -> None:
     """Links came or went. Whoever reads of a record's reads of the other record, too."""
     rows = [
         (
-            new_id(now),
+            uuid7(now),
             end.record.id,
             deltas.delta_row(
                 principal,
@@ -151,20 +146,18 @@ def propagate_links(
     )
 
 
-def _write_snapshot(tx: Transaction, kind: RecordType, entity: Record, now: datetime, new_id: NewId) -> None:
+def _write_snapshot(tx: Transaction, kind: RecordType, entity: Record, now: datetime) -> None:
     if kind.settings.is_searchable:
         row = snapshot_row(kind.snapshot_template, entity.key, entity.name, entity.properties, entity.classification)
-        store.upsert_snapshots(tx, [(new_id(now), entity.id, row)], now)
+        store.upsert_snapshots(tx, [(uuid7(now), entity.id, row)], now)
 
 
-def _delta_row(
-    principal: Principal, step: RecordTransition, now: datetime, new_id: NewId, origin: str | None
-) -> DeltaRow:
+def _delta_row(principal: Principal, step: RecordTransition, now: datetime, origin: str | None) -> DeltaRow:
     """No more open than the record was and is, and than the project that it came to. That a pack brought a record is
     worth no vector."""
     if step.before is None and origin == PACK_ORIGIN:
         return (
-            new_id(now),
+            uuid7(now),
             step.after.id,
             deltas.imported_delta_row(principal, step.record_type, step.after, now, PACK_ORIGIN),
             None,
@@ -175,7 +168,7 @@ def _delta_row(
         step.before.classification if step.before else 0, step.after.classification, step.project_classification
     )
     draft = deltas.delta_row(principal, step.record_type, step.after, what, now, level, origin)
-    return new_id(now), step.after.id, draft, step.project_id, True
+    return uuid7(now), step.after.id, draft, step.project_id, True
 
 
 def _add_delta_rows(principal: Principal, tx: Transaction, rows: Sequence[DeltaRow], now: datetime) -> None:

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import RESTRICTED, Principal
 from parlour.records import propagation, relations, store, type_registry
@@ -51,7 +51,6 @@ def link(
     target: RecordRef,
     relation: str,
     now: datetime,
-    new_id: NewId,
     origin: str | None = None,
 ) -> Link:
     """Link two records; linking them so again, or with the same `origin`, gives the link that is there.
@@ -66,7 +65,7 @@ def link(
     ends = _get_both_ends(principal, tx, source, target)
     name = _validate_relation(tx, relation, principal.clearance)
     columns = {
-        "id": new_id(now),
+        "id": uuid7(now),
         "source_id": ends[0].id,
         "target_id": ends[1].id,
         "relation": name,
@@ -76,7 +75,7 @@ def link(
     }
     is_new = store.add_link(tx, columns)
     if is_new:
-        _propagate(principal, tx, ends, name, "linked", now, new_id)
+        _propagate(principal, tx, ends, name, "linked", now)
         log.info("records_linked", principal=principal.name, source_id=ends[0].id, target_id=ends[1].id)
     return _to_link(*ends, name, is_new=is_new)
 
@@ -88,26 +87,25 @@ def unlink(
     target: RecordRef,
     relation: str,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     """Take a link away; NotFound when there is none, or the principal does not see both of its ends."""
     store.lock_tenant(tx)
     ends = _get_both_ends(principal, tx, source, target)
     if not store.delete_link(tx, ends[0].id, ends[1].id, relation.replace("\0", "")):
         raise NotFound(f"{ends[0].handle} has no link '{printable_reference(relation)}' to {ends[1].handle}")
-    _propagate(principal, tx, ends, relation, "no longer linked", now, new_id)
+    _propagate(principal, tx, ends, relation, "no longer linked", now)
     log.info("records_unlinked", principal=principal.name, source_id=ends[0].id, target_id=ends[1].id)
 
 
 def remove_derived_link(
-    principal: Principal, tx: Transaction, source_id: UUID, target_id: UUID, relation: str, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, source_id: UUID, target_id: UUID, relation: str, now: datetime
 ) -> None:
     """Take a link away that came of something that is no longer so, if it is there: also for a principal who does not
     see both of its ends."""
     if store.delete_link(tx, source_id, target_id, relation):
         ends = {entity.id: entity for entity in store.find_records(tx, [source_id, target_id], [], RESTRICTED)}
         if len(ends) == 2:
-            _propagate(principal, tx, (ends[source_id], ends[target_id]), relation, "no longer linked", now, new_id)
+            _propagate(principal, tx, (ends[source_id], ends[target_id]), relation, "no longer linked", now)
         log.info("records_unlinked", principal=principal.name, source_id=source_id, target_id=target_id)
 
 
@@ -141,10 +139,9 @@ def _propagate(
     name: str,
     how: str,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     kinds = {kind: type_registry.get_record_type(tx, kind) for kind in {entity.type for entity in ends}}
-    propagation.propagate_links(principal, tx, _as_both_ends(kinds, *ends, name, how), now, new_id)
+    propagation.propagate_links(principal, tx, _as_both_ends(kinds, *ends, name, how), now)
 
 
 def _as_both_ends(
@@ -162,9 +159,7 @@ def _to_link(source: Record, target: Record, relation: str, *, is_new: bool = Fa
     return Link(source.id, target.id, source.handle, target.handle, relation, is_new)
 
 
-def import_links(
-    principal: Principal, tx: Transaction, drafts: Sequence[LinkDraft], now: datetime, new_id: NewId
-) -> WriteCounts:
+def import_links(principal: Principal, tx: Transaction, drafts: Sequence[LinkDraft], now: datetime) -> WriteCounts:
     """Add the links that are missing, and tell of them at their ends, but for an end that was made with its link: that
     it was created says so. InvalidRequest when an end does not exist."""
     index.lock_tenant(tx)
@@ -179,18 +174,18 @@ def import_links(
     store.add_links(
         tx,
         [
-            {"id": new_id(now), "source_id": source, "target_id": target, "relation": relation, "now": now}
+            {"id": uuid7(now), "source_id": source, "target_id": target, "relation": relation, "now": now}
             for source, target, relation in missing
         ],
     )
     if missing:
-        _propagate_imported(principal, tx, missing, now, new_id)
+        _propagate_imported(principal, tx, missing, now)
     log.info("links_imported", principal=principal.name, added=len(missing))
     return WriteCounts(created=len(missing), unchanged=len(wanted) - len(missing))
 
 
 def _propagate_imported(
-    principal: Principal, tx: Transaction, links: Sequence[tuple[UUID, UUID, str]], now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, links: Sequence[tuple[UUID, UUID, str]], now: datetime
 ) -> None:
     """Every level is read: what is told is as closed as the more closed of the two."""
     ids = {end for source, target, _ in links for end in (source, target)}
@@ -202,7 +197,7 @@ def _propagate_imported(
         for one in _as_both_ends(kinds, ends[source], ends[target], relation, "linked")
         if one.record.created_at != now
     ]
-    propagation.propagate_links(principal, tx, told, now, new_id, PACK_ORIGIN)
+    propagation.propagate_links(principal, tx, told, now, PACK_ORIGIN)
 
 
 def export_links(principal: Principal, tx: Transaction) -> list[LinkDraft]:

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal, system_principal
 from parlour.records import backfill, store, type_registry
@@ -13,38 +13,36 @@ from parlour.records.record_type import RecordType, is_backfill_needed
 from parlour.tenancy import config_versions
 
 
-def provision_record_type(principal: Principal, tx: Transaction, key: str, now: datetime, new_id: NewId) -> RecordType:
+def provision_record_type(principal: Principal, tx: Transaction, key: str, now: datetime) -> RecordType:
     """One kind, with a row that says what is in force; its records are described anew when that tells otherwise.
 
     InvalidRequest when there is no such kind.
     """
     found = type_registry.get_record_type(tx, key)
     if found.id is None:
-        type_id = new_id(now)
+        type_id = uuid7(now)
         if store.add_record_type(tx, found, type_id, now):
-            _record_version(principal, tx, found, type_id, 1, now, new_id)
+            _record_version(principal, tx, found, type_id, 1, now)
     elif found.is_outdated:
-        _upgrade(principal, tx, found, found.id, now, new_id)
+        _upgrade(principal, tx, found, found.id, now)
     else:
         return found
     return type_registry.get_record_type(tx, key)
 
 
-def _upgrade(
-    principal: Principal, tx: Transaction, found: RecordType, type_id: UUID, now: datetime, new_id: NewId
-) -> None:
+def _upgrade(principal: Principal, tx: Transaction, found: RecordType, type_id: UUID, now: datetime) -> None:
     before = store.find_record_type_by_id(tx, type_id)
     if before and store.upgrade_record_type(tx, found, now):
-        _record_version(principal, tx, found, type_id, found.version + 1, now, new_id)
+        _record_version(principal, tx, found, type_id, found.version + 1, now)
         if is_backfill_needed(before.config, found.config):
             backfill.schedule_backfill(tx, type_id, now)
         log.info("record_type_upgraded", tenant_id=principal.tenant_id, type_id=type_id, version=found.version + 1)
 
 
 def _record_version(
-    principal: Principal, tx: Transaction, kind: RecordType, type_id: UUID, version: int, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, kind: RecordType, type_id: UUID, version: int, now: datetime
 ) -> None:
     """In Parlour's own name: so it is known that no pack said it."""
     config_versions.record_version(
-        system_principal(principal.tenant_id), tx, "entity_type", type_id, version, kind.config, now, new_id
+        system_principal(principal.tenant_id), tx, "entity_type", type_id, version, kind.config, now
     )

@@ -15,7 +15,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -65,7 +65,6 @@ def create_key(
     roles: Collection[str],
     clearance: int,
     now: datetime,
-    new_id: NewId,
     randomness: Callable[[int], bytes] = os.urandom,
 ) -> CreatedApiKey:
     """A new key of the principal's tenant. Needs admin; audited.
@@ -76,7 +75,7 @@ def create_key(
     secret = randomness(_SECRET_BYTES)
     key = store.create_key(
         tx,
-        key_id=new_id(now),
+        key_id=uuid7(now),
         name=validate_label("name", name),
         secret_hash=_hash(secret),
         roles=sorted(set(roles)),
@@ -84,18 +83,18 @@ def create_key(
         now=now,
     )
     details: JsonObject = {"roles": [*key.roles], "clearance": key.clearance}
-    audit.add_entry(principal, tx, "key.created", f"key:{key.id}", details, now, new_id)
+    audit.add_entry(principal, tx, "key.created", f"key:{key.id}", details, now)
     return CreatedApiKey(key, f"parlour_{principal.tenant_id.hex}_{key.id.hex}{secret.hex()}")
 
 
-def revoke_key(principal: Principal, tx: Transaction, key_id: UUID, now: datetime, new_id: NewId) -> ApiKey:
+def revoke_key(principal: Principal, tx: Transaction, key_id: UUID, now: datetime) -> ApiKey:
     """End a key at once; one that has ended stays as it was. Needs admin; audited. Raises NotFound."""
     require_role(principal, "admin")
     key = store.revoke_key(tx, key_id, now)
     if key is None:
         raise NotFound("API key not found; reload the list")
     if key.revoked_at == now:
-        audit.add_entry(principal, tx, "key.revoked", f"key:{key.id}", {}, now, new_id)
+        audit.add_entry(principal, tx, "key.revoked", f"key:{key.id}", {}, now)
     return key
 
 

@@ -1,8 +1,9 @@
 """The audit trail: who did which administrative act to what, and when. Written and read, never rewritten."""
 
 from datetime import datetime
+from uuid import UUID
 
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -22,16 +23,24 @@ def add_entry(
     target: str,
     details: JsonObject,
     now: datetime,
-    new_id: NewId,
+    entry_id: UUID | None = None,
 ) -> None:
     """Add an act, in the transaction that does it.
 
     action   `<noun>.<past participle>`, such as `key.revoked`.
     target   `<kind>:<id>`.
     details  ids, numbers, roles and states; nothing personal and no secret.
+    entry_id for a transaction that may run twice: the same act is stored once.
     """
-    actor = principal.name
-    store.add_audit_entry(tx, id=new_id(now), actor=actor, action=action, target=target, details=details, now=now)
+    store.add_audit_entry(
+        tx,
+        id=entry_id or uuid7(now),
+        actor=principal.name,
+        action=action,
+        target=target,
+        details=details,
+        now=now,
+    )
 
 
 def list_entries(

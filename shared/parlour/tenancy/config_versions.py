@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import Conflict
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -22,7 +22,6 @@ def record_version(
     version: int,
     config: JsonObject,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     """Keep `config` as that version, in the transaction that puts it in force.
 
@@ -30,7 +29,7 @@ def record_version(
     """
     written = store.add_config_version(
         tx,
-        id=new_id(now),
+        id=uuid7(now),
         tier=kind,
         tier_id=config_id,
         version=version,

@@ -5,7 +5,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import Conflict, NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -27,7 +27,6 @@ def add_member(
     roles: Collection[str],
     clearance: int,
     now: datetime,
-    new_id: NewId,
 ) -> Member:
     """Let the person whom `issuer` calls `subject` sign in here. Needs admin; audited.
 
@@ -36,7 +35,7 @@ def add_member(
     check_grant(principal, roles, clearance)
     member = store.add_member(
         tx,
-        member_id=new_id(now),
+        member_id=uuid7(now),
         issuer=validate_identifier("issuer", issuer),
         subject=validate_identifier("subject", subject),
         display_name=validate_label("display_name", display_name),
@@ -46,7 +45,7 @@ def add_member(
     )
     if member is None:
         raise Conflict("this person is already a member; change their roles instead")
-    _add_audit_entry(principal, tx, "member.added", member, now, new_id)
+    _add_audit_entry(principal, tx, "member.added", member, now)
     return member
 
 
@@ -59,7 +58,6 @@ def update_member(
     clearance: int,
     active: bool,
     now: datetime,
-    new_id: NewId,
 ) -> Member:
     """Set what a member may do from the next request on. Needs admin; audited. Raises NotFound."""
     check_grant(principal, roles, clearance)
@@ -67,7 +65,7 @@ def update_member(
     member = store.update_member(tx, member_id=member_id, roles=granted, clearance=clearance, active=active)
     if member is None:
         raise NotFound("member not found; reload the list")
-    _add_audit_entry(principal, tx, "member.changed", member, now, new_id)
+    _add_audit_entry(principal, tx, "member.changed", member, now)
     return member
 
 
@@ -77,8 +75,6 @@ def list_members(principal: Principal, tx: Transaction) -> list[Member]:
     return store.list_members(tx)
 
 
-def _add_audit_entry(
-    principal: Principal, tx: Transaction, action: str, member: Member, now: datetime, new_id: NewId
-) -> None:
+def _add_audit_entry(principal: Principal, tx: Transaction, action: str, member: Member, now: datetime) -> None:
     details: JsonObject = {"roles": [*member.roles], "clearance": member.clearance, "active": member.active}
-    audit.add_entry(principal, tx, action, f"member:{member.id}", details, now, new_id)
+    audit.add_entry(principal, tx, action, f"member:{member.id}", details, now)

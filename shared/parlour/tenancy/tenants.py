@@ -4,7 +4,6 @@ import re
 from datetime import datetime
 
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
@@ -57,7 +56,6 @@ def create_tenant(
     display_name: str,
     settings: JsonObject,
     now: datetime,
-    new_id: NewId,
 ) -> Tenant:
     """Make the tenant that the operator acts in: `principal.tenant_id` is the new id, `tx` is opened as it.
 
@@ -73,12 +71,12 @@ def create_tenant(
     if tenant is None:
         raise Conflict(f"tenant {principal.tenant_id} already exists; change it instead")
     routing_keys.claim_key(tx, routing_keys.tenant_key(slug), None)
-    _record_change(principal, tx, tenant, "tenant.created", now, new_id)
+    _record_change(principal, tx, tenant, "tenant.created", now)
     return tenant
 
 
 def update_tenant(
-    principal: Principal, tx: Transaction, *, display_name: str, settings: JsonObject, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, *, display_name: str, settings: JsonObject, now: datetime
 ) -> bool:
     """Give the tenant this name and these settings; False, and nothing written, when it has them. Needs admin."""
     require_role(principal, "admin")
@@ -86,13 +84,11 @@ def update_tenant(
     tenant = store.update_tenant(tx, display_name=label, settings=settings, now=now)
     if tenant is None:
         return False
-    _record_change(principal, tx, tenant, "tenant.changed", now, new_id)
+    _record_change(principal, tx, tenant, "tenant.changed", now)
     return True
 
 
-def set_tenant_status(
-    principal: Principal, tx: Transaction, status: TenantStatus, now: datetime, new_id: NewId
-) -> Tenant:
+def set_tenant_status(principal: Principal, tx: Transaction, status: TenantStatus, now: datetime) -> Tenant:
     """Open or pause the tenant (role admin); archive it or bring it back (the operator). Audited.
 
     Raises Forbidden, NotFound when the transaction's tenant does not exist, InvalidRequest for no such status.
@@ -107,14 +103,12 @@ def set_tenant_status(
         raise Forbidden("only the deployment's operator can archive or restore a tenant")
     after = store.set_tenant_status(tx, status, now) or before
     target, details = f"tenant:{after.tenant_id}", {"from": before.status}
-    audit.add_entry(principal, tx, f"tenant.{status}", target, {**details}, now, new_id)
+    audit.add_entry(principal, tx, f"tenant.{status}", target, {**details}, now)
     return after
 
 
-def _record_change(
-    principal: Principal, tx: Transaction, tenant: Tenant, action: str, now: datetime, new_id: NewId
-) -> None:
+def _record_change(principal: Principal, tx: Transaction, tenant: Tenant, action: str, now: datetime) -> None:
     config: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "settings": tenant.settings}
-    config_versions.record_version(principal, tx, "tenant", tenant.tenant_id, tenant.version, config, now, new_id)
+    config_versions.record_version(principal, tx, "tenant", tenant.tenant_id, tenant.version, config, now)
     details: JsonObject = {"version": tenant.version}
-    audit.add_entry(principal, tx, action, f"tenant:{tenant.tenant_id}", details, now, new_id)
+    audit.add_entry(principal, tx, action, f"tenant:{tenant.tenant_id}", details, now)

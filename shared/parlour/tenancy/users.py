@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
@@ -34,7 +34,6 @@ def find_or_create_contact(
     display_name: str | None,
     binding_id: UUID,
     now: datetime,
-    new_id: NewId,
 ) -> Contact:
     """Who writes from `address` on a messaging channel, and in which session.
 
@@ -51,9 +50,9 @@ def find_or_create_contact(
         address=address,
         display_name=clean_label(display_name),
         binding_id=binding_id,
-        user_id=new_id(now),
-        identity_id=new_id(now),
-        session_id=new_id(now),
+        user_id=uuid7(now),
+        identity_id=uuid7(now),
+        session_id=uuid7(now),
         now=now,
     )
 
@@ -65,7 +64,6 @@ def create_visitor(
     entity_id: UUID | None = None,
     visibility: SessionVisibility = "private",
     now: datetime,
-    new_id: NewId,
 ) -> Contact:
     """A new visitor on the web, with a session; its identity's address is the user's id.
 
@@ -77,9 +75,9 @@ def create_visitor(
         binding_id=binding_id,
         entity_id=entity_id,
         visibility=visibility,
-        user_id=new_id(now),
-        identity_id=new_id(now),
-        session_id=new_id(now),
+        user_id=uuid7(now),
+        identity_id=uuid7(now),
+        session_id=uuid7(now),
         now=now,
     )
     if opened is None:
@@ -95,7 +93,6 @@ def open_session(
     entity_id: UUID | None = None,
     visibility: SessionVisibility = "private",
     now: datetime,
-    new_id: NewId,
 ) -> Session:
     """A further session of a user on the web, about an entity if one is named.
 
@@ -108,7 +105,7 @@ def open_session(
         entity_id=entity_id,
         visibility=visibility,
         clearance=principal.clearance,
-        session_id=new_id(now),
+        session_id=uuid7(now),
         now=now,
     )
     if not opened:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import AnswersLater, DatabaseUnavailable, LeaseHeld, LeaseLost, OutcomeUnknown, UnknownTool
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
 from parlour.jobs import work_due
@@ -53,7 +53,6 @@ class DispatchDependencies[W]:
     wakeups: DelayedQueue
     callback_url: Callable[[Callback, datetime, datetime], str]
     clock: Callable[[], datetime]
-    new_id: NewId
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def dispatch_call[W](
     A call that has ended is only told again, which does nothing twice. Raises RetryError (LeaseHeld while another
     worker is at it) and LeaseLost, so that the message is delivered again.
     """
-    principal, holder = system_principal(tenant_id), dependencies.new_id(dependencies.clock())
+    principal, holder = system_principal(tenant_id), uuid7(dependencies.clock())
     taken = dependencies.database.run(principal, partial(_lease, dependencies, tool_call_id, holder, seconds_left))
     match taken:
         case _LeasedCall():
@@ -178,7 +177,6 @@ def _tool_context[W](
         session_id=call.session_id,
         turn_id=call.turn_id,
         now=now,
-        new_id=dependencies.new_id,
         fencing_token=call.fencing_token,
         idempotency_key=call.idempotency_key,
         seconds_left=lambda: seconds_left() - _RESERVED_SECONDS,

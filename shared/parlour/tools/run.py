@@ -12,7 +12,6 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import LeaseLost, ModelError, RetryError, ToolFailed, ToolNotAvailable
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
@@ -47,7 +46,6 @@ class ToolContext:
     session_id: UUID
     turn_id: UUID
     now: datetime
-    new_id: NewId
     fencing_token: int
     idempotency_key: str = ""
     seconds_left: Callable[[], float] = _unlimited

@@ -247,7 +247,6 @@ def make_dependencies(
             [PricedEmbedder(ConstantEmbedder()), PricedEmbedder(ConstantEmbedder("other", 2))]
         ),
         clock=clock,
-        new_id=uuid7,
         environment="test",
     )
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from parlour.channels import outbox
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
@@ -80,11 +80,10 @@ class OutboxHarness:
     session_id: UUID
     database: Database
     now: datetime
-    new_id: NewId
 
     def add_reply(self, text: str, citations: Sequence[tuple[int, str, str]] = ()) -> UUID:
         """Store a reply and put it into the outbox; returns the outbox row's id, which is the message's too."""
-        message_id = self.new_id(self.now)
+        message_id = uuid7(self.now)
         with self.database.transaction(self.principal) as tx:
             _run(tx, _MESSAGE, id=message_id, session_id=self.session_id, body=text, now=self.now)
             for number, title, locator in citations:
@@ -94,7 +93,7 @@ class OutboxHarness:
 
     def add_inbound(self, at: datetime, kind: str = "text") -> UUID:
         """The user writes; returns the message's id."""
-        message_id = self.new_id(at)
+        message_id = uuid7(at)
         with self.database.transaction(self.principal) as tx:
             _run(tx, _INBOUND, id=message_id, session_id=self.session_id, kind=kind, at=at)
         return message_id
@@ -137,16 +136,16 @@ def _run(tx: Transaction, sql: str, **parameters: object) -> None:
 
 
 @pytest.fixture
-def open_outbox_harness(database: Database, now: datetime, new_id: NewId) -> Callable[[], OutboxHarness]:
+def open_outbox_harness(database: Database, now: datetime) -> Callable[[], OutboxHarness]:
     """A new tenant's desk."""
 
     def open_one() -> OutboxHarness:
-        tenant_id, session_id = new_id(now), new_id(now)
+        tenant_id, session_id = uuid7(now), uuid7(now)
         principal = system_principal(tenant_id)
         with database.transaction(principal) as tx:
             slug = f"t-{tenant_id}"
             _run(tx, _SEED, id=session_id, slug=slug, channels={"whatsapp": WHATSAPP}, now=now)
-        desk = OutboxHarness(principal, session_id, database, now, new_id)
+        desk = OutboxHarness(principal, session_id, database, now)
         desk.add_inbound(now)
         return desk
 

@@ -19,6 +19,7 @@ from parlour.infra.errors import (
     QueueUnavailable,
     WindowClosed,
 )
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.queues import QueueMessage
 from parlour.principal import Principal
@@ -348,7 +349,7 @@ class TestAPerson:
 
 
 def test_beginning_whose_answer_was_lost_is_found_again_and_sent(outbox_harness: OutboxHarness, phone: Phone) -> None:
-    outbox_id, sender = outbox_harness.add_reply("Poured on Tuesday."), outbox_harness.new_id(outbox_harness.now)
+    outbox_id, sender = outbox_harness.add_reply("Poured on Tuesday."), uuid7(outbox_harness.now)
     with outbox_harness.database.transaction(outbox_harness.principal) as tx:
         store.begin_attempt(tx, outbox_id, 1, sender)
 

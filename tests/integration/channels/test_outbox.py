@@ -9,7 +9,7 @@ import pytest
 from parlour.channels import delivery_updates, outbox, store
 from parlour.channels.envelope import DeliveryStatus, Envelope
 from parlour.infra.errors import MalformedPayload
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queues import QueueMessage
 from tests.integration.channels.conftest import OutboxHarness
@@ -60,9 +60,9 @@ def test_a_reply_that_left_no_longer_waits(outbox_harness: OutboxHarness) -> Non
         assert outbox.list_pending(tx, session_id=outbox_harness.session_id) == []
 
 
-def test_a_wake_up_names_the_row_and_a_repeated_one_is_no_duplicate(now: datetime, new_id: NewId) -> None:
+def test_a_wake_up_names_the_row_and_a_repeated_one_is_no_duplicate(now: datetime) -> None:
     queue = Kept()
-    tenant_id, session_id, outbox_id = new_id(now), new_id(now), new_id(now)
+    tenant_id, session_id, outbox_id = uuid7(now), uuid7(now), uuid7(now)
 
     outbox.send_wakeup(queue, tenant_id, session_id, outbox_id)
     outbox.send_wakeup(queue, tenant_id, session_id, outbox_id, 2)

@@ -19,7 +19,7 @@ from parlour.infra.errors import (
     ProviderUnavailable,
     SecretUnavailable,
 )
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Connection, Database
 from parlour.infra.queries import Query
 from tests.integration.channels.conftest import RECIPIENT, WHATSAPP, OutboxHarness
@@ -61,7 +61,7 @@ def sending(outbox_harness: OutboxHarness, phone: Phone, outbox_id: UUID, now: d
         outbox_harness.database,
         providers,
         outbox_id,
-        outbox_harness.new_id(outbox_harness.now),
+        uuid7(outbox_harness.now),
         now or outbox_harness.now,
     )
 
@@ -322,10 +322,8 @@ def test_a_reply_that_falls_into_other_parts_than_before_is_not_guessed_at(
     assert phone.asked == 0
 
 
-def test_a_reply_that_was_forgotten_is_nobodys_problem(
-    outbox_harness: OutboxHarness, phone: Phone, new_id: NewId
-) -> None:
-    assert sending(outbox_harness, phone, new_id(outbox_harness.now)) == SendResult("not_found", 0)
+def test_a_reply_that_was_forgotten_is_nobodys_problem(outbox_harness: OutboxHarness, phone: Phone) -> None:
+    assert sending(outbox_harness, phone, uuid7(outbox_harness.now)) == SendResult("not_found", 0)
 
 
 def test_a_reply_that_is_forgotten_while_it_is_sent_is_nobodys_problem_either(

@@ -6,7 +6,6 @@ from decimal import Decimal
 import pytest
 from fastapi.testclient import TestClient
 
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.search.index import embedding_job
 from parlour.search.index.embedding_spaces import EmbeddingSpaces, PricedEmbedder
@@ -29,7 +28,6 @@ def work(open_database: Callable[[], Database], clock: ManualClock, queues: Fake
         lambda *_: True,
         Decimal(20),
         clock,
-        uuid7,
     )
 
     def one(_seconds: float) -> None:

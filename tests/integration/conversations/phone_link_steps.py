@@ -64,15 +64,12 @@ def request_phone_code(
         code=code,
         secret=SECRET,
         now=conversation.clock(),
-        new_id=uuid7,
     )
 
 
 def enter_code(conversation: ConversationHarness, visitor: Principal, link_id: UUID, code: str = CODE) -> MergedUser:
     """The visitor gives the code back."""
-    return merge_user(
-        visitor, conversation.database, link_id, code, secret=SECRET, now=conversation.clock(), new_id=uuid7
-    )
+    return merge_user(visitor, conversation.database, link_id, code, secret=SECRET, now=conversation.clock())
 
 
 def link_phone(conversation: ConversationHarness) -> tuple[Principal, UUID, MergedUser]:

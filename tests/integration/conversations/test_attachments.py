@@ -176,9 +176,7 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(conversation: Con
             sent_at=conversation.clock(),
             metadata={},
         )
-        inbound_messages.receive_envelope(
-            conversation.database, conversation.turns, sent, conversation.clock(), uuid7, keep
-        )
+        inbound_messages.receive_envelope(conversation.database, conversation.turns, sent, conversation.clock(), keep)
 
     with pytest.raises(ProviderUnavailable):
         deliver()

@@ -7,7 +7,6 @@ from datetime import datetime
 import pytest
 
 from parlour.infra.errors import NotFound, QueueUnavailable
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.tenancy import tenants
 from tests.conversation_harness import PHONE, ConversationHarness
@@ -105,7 +104,7 @@ def test_a_status_of_a_message_nobody_sent_is_acknowledged(conversation: Convers
 
 def test_a_paused_tenants_messages_are_kept(conversation: ConversationHarness, now: datetime) -> None:
     with conversation.database.transaction(conversation.admin) as tx:
-        tenants.set_tenant_status(conversation.admin, tx, "paused", now, uuid7)
+        tenants.set_tenant_status(conversation.admin, tx, "paused", now)
     assert conversation.send_whatsapp("Anyone there?") == "stored"
 
 

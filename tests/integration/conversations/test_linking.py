@@ -433,7 +433,7 @@ def test_what_was_begun_as_the_visitors_and_is_written_later_is_their_new_selfs(
         assert written == [(now_one.user_id,)]
     binding_id = binding_of(conversation, session)
     with conversation.database.transaction(conversation.tenant_id) as tx:
-        late = users.open_session(visitor, tx, binding_id=binding_id, now=conversation.clock(), new_id=uuid7)
+        late = users.open_session(visitor, tx, binding_id=binding_id, now=conversation.clock())
     assert late.user_id == now_one.user_id
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from parlour.conversations.turn_runner import run_session
 from parlour.documents import authored_documents
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.queries import Query
 from parlour.principal import Principal
@@ -139,7 +138,6 @@ def test_its_bytes_stay_and_what_was_written_since_follows_the_users_words(conve
                     RecordPatch(name="Steel ready"),
                     None,
                     conversation.clock(),
-                    uuid7,
                 )
         conversation.send_web(visitor, session, f"Question {number}?")
         conversation.model.script = [text_answer("As I said.")]
@@ -161,7 +159,6 @@ def test_a_project_comes_with_its_tree_of_documents(conversation: ConversationHa
             title="Method of the pour",
             content="First the south.",
             now=conversation.clock(),
-            new_id=uuid7,
         )
     ask(conversation, "project/NRS")
     assert "Method of the pour" in system(conversation)[1].split("# Documents")[1]

@@ -11,7 +11,6 @@ from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.conversations.turn_runner import run_session
 from parlour.infra.errors import DatabaseUnavailable, OutcomeUnknown, QueueUnavailable, RetryError, ToolRefused
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Database
 from parlour.tools.calls import IN_PROGRESS_RESULT
@@ -306,7 +305,7 @@ def test_a_worker_that_was_overtaken_before_an_effect_does_not_begin_it(
 
 def tell(conversation: ConversationHarness, ended: EndedCall) -> PendingWakeup:
     with conversation.database.transaction(conversation.tenant_id) as tx:
-        to_wake = store_tool_result(tx, conversation.tenant_id, ended, uuid7, conversation.clock())
+        to_wake = store_tool_result(tx, conversation.tenant_id, ended, conversation.clock())
     assert to_wake is not None
     return to_wake
 

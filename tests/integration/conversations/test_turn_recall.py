@@ -76,7 +76,6 @@ def talk(
         backfill.run_backfill,
         Decimal(20),
         conversation.clock,
-        uuid7,
     )
     embedding_job.embed_tenant(services, conversation.tenant_id, lambda: 300.0)
 

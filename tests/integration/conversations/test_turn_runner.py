@@ -10,7 +10,6 @@ import pytest
 from parlour.channels.envelope import Media
 from parlour.conversations import canned_replies, store, turn_views
 from parlour.infra.errors import LeaseHeld, ProviderRejected, ProviderUnavailable, QueueUnavailable
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
@@ -244,7 +243,7 @@ def test_a_mistake_with_a_tool_is_told_to_the_model(conversation: ConversationHa
 
 def test_a_paused_tenant_gives_a_polite_line_without_a_model(conversation: ConversationHarness) -> None:
     with conversation.database.transaction(conversation.admin) as tx:
-        tenants.set_tenant_status(conversation.admin, tx, "paused", conversation.clock(), uuid7)
+        tenants.set_tenant_status(conversation.admin, tx, "paused", conversation.clock())
     conversation.send_whatsapp("Hello")
     conversation.run_turn()
     assert (replies(conversation), conversation.model.requests) == ([canned_replies.PAUSED_REPLY], [])

@@ -27,7 +27,7 @@ TEXT = "# Method\n\nThe slab is poured in two bays.\n\n## Curing\n\nSeven days u
 @pytest.fixture
 def tower(library: KnowledgeTenant) -> KnowledgeTenant:
     """A library with a project."""
-    do(library, lambda tx: create_project(library.principal, tx, TOWER, "", library.now, uuid7))
+    do(library, lambda tx: create_project(library.principal, tx, TOWER, "", library.now))
     return library
 
 
@@ -48,7 +48,6 @@ def write(
             title=title,
             content=content,
             now=library.now,
-            new_id=uuid7,
             **more,  # type: ignore[arg-type]
         ),
     )
@@ -58,14 +57,12 @@ def revise(library: KnowledgeTenant, ref: str, version: int | None = None, **cha
     revision = DocumentPatch(**changes)  # type: ignore[arg-type]
     return do(
         library,
-        lambda tx: authored_documents.revise_document(
-            library.principal, tx, ref, revision, version, library.now, uuid7
-        ),
+        lambda tx: authored_documents.revise_document(library.principal, tx, ref, revision, version, library.now),
     )
 
 
 def remove(library: KnowledgeTenant, ref: str, version: int | None = None) -> None:
-    do(library, lambda tx: authored_documents.delete_document(library.principal, tx, ref, version, library.now, uuid7))
+    do(library, lambda tx: authored_documents.delete_document(library.principal, tx, ref, version, library.now))
 
 
 def move(library: KnowledgeTenant, ref: str, parent: str | None, position: int | None = None) -> None:
@@ -142,7 +139,7 @@ def test_a_document_cannot_stand_under_itself_or_in_another_projects_tree(tower:
     under = write(tower, "Under", parent=first.handle)
     with pytest.raises(InvalidRequest, match="under itself"):
         move(tower, first.handle, under.handle)
-    do(tower, lambda tx: create_project(tower.principal, tx, replace(TOWER, key="bridge"), "", tower.now, uuid7))
+    do(tower, lambda tx: create_project(tower.principal, tx, replace(TOWER, key="bridge"), "", tower.now))
     with pytest.raises(InvalidRequest, match="not in this project's tree"):
         write(tower, "Lost", project="project/bridge", parent=first.handle)
     loose = write(tower, "Loose", project=None)
@@ -178,7 +175,7 @@ def test_a_new_title_and_state_are_the_records_too(tower: KnowledgeTenant) -> No
     do(
         tower,
         lambda tx: crud.update_record(
-            tower.principal, tx, document.handle, RecordPatch(name="Placing"), None, tower.now, uuid7
+            tower.principal, tx, document.handle, RecordPatch(name="Placing"), None, tower.now
         ),
     )
     assert do(tower, lambda tx: catalogue.get_document(tower.principal, tx, document.handle)).title == "Placing"
@@ -198,7 +195,7 @@ def test_a_removed_document_is_found_by_nothing_and_nobody(tower: KnowledgeTenan
 def test_a_record_that_is_deleted_takes_its_document_along(tower: KnowledgeTenant) -> None:
     document = write(tower, "Method", TEXT, key="method")
     under = write(tower, "Under", parent=document.handle)
-    do(tower, lambda tx: crud.delete_record(tower.principal, tx, document.handle, None, tower.now, uuid7))
+    do(tower, lambda tx: crud.delete_record(tower.principal, tx, document.handle, None, tower.now))
     assert outline(tower) == [("Under", 0)]
     assert found(tower, "hessian") == []
     again = write(tower, "Method", "Anew.", key="method", parent=under.handle)
@@ -226,7 +223,7 @@ def test_the_readers_clearance_decides_and_nothing_tells_of_what_is_above_it(tow
 def test_a_record_whose_level_rises_takes_its_text_along(tower: KnowledgeTenant) -> None:
     document = write(tower, "Method", TEXT)
     raised = RecordPatch(classification=3)
-    do(tower, lambda tx: crud.update_record(tower.principal, tx, document.handle, raised, None, tower.now, uuid7))
+    do(tower, lambda tx: crud.update_record(tower.principal, tx, document.handle, raised, None, tower.now))
     below = reader(tower, 2)
     assert found(below, "hessian") == []
     assert outline(below) == []
@@ -286,8 +283,8 @@ def test_what_cannot_be_is_refused_by_name(tower: KnowledgeTenant, changes: dict
 
 def test_a_project_comes_with_its_context_in_the_users_words_only(library: KnowledgeTenant) -> None:
     words = "We want twelve floors by March, and no night work."
-    begun = do(library, lambda tx: create_project(library.principal, tx, TOWER, words, library.now, uuid7, "call-7"))
-    again = do(library, lambda tx: create_project(library.principal, tx, TOWER, words, library.now, uuid7, "call-7"))
+    begun = do(library, lambda tx: create_project(library.principal, tx, TOWER, words, library.now, "call-7"))
+    again = do(library, lambda tx: create_project(library.principal, tx, TOWER, words, library.now, "call-7"))
     assert (again.project.id, again.context_document.id) == (begun.project.id, begun.context_document.id)
     assert begun.context_document.is_context
     assert do(library, lambda tx: catalogue.read_text(tx, begun.context_document)) == words
@@ -367,7 +364,7 @@ def test_a_document_that_was_revised_meanwhile_is_not_removed(
     removing = threading.Thread(target=take_away)
     with tower.database.transaction(tower.principal) as tx:
         change = DocumentPatch(content="# Method\n\nIn three bays.")
-        authored_documents.revise_document(tower.principal, tx, document.handle, change, 1, tower.now, uuid7)
+        authored_documents.revise_document(tower.principal, tx, document.handle, change, 1, tower.now)
         removing.start()
         removing.join(0.5)
     removing.join()
@@ -380,7 +377,7 @@ def test_a_project_that_the_reader_may_not_see_is_not_named_by_its_documents(tow
     do(
         tower,
         lambda tx: crud.update_record(
-            tower.principal, tx, "project/tower", RecordPatch(classification=3), None, tower.now, uuid7
+            tower.principal, tx, "project/tower", RecordPatch(classification=3), None, tower.now
         ),
     )
     with pytest.raises(InvalidRequest, match="is in no project's tree"):

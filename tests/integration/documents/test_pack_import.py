@@ -6,7 +6,6 @@ import pytest
 
 from parlour.documents.pack_import import DocumentDraft, export_documents, import_documents, prepare_document_import
 from parlour.infra.errors import Conflict, InvalidRequest
-from parlour.infra.ids import uuid7
 from parlour.records.crud import RecordKey
 from parlour.records.pack_import import RecordDraft
 from parlour.records.write_counts import WriteCounts
@@ -100,7 +99,7 @@ def test_a_text_without_its_vector_is_a_conflict_and_writes_nothing(library: Kno
     assert list(plan.texts_to_embed) == []
     library.import_documents(replace(CONTRACT, content="Something else by somebody else."))
     with pytest.raises(Conflict, match="again"), library.database.transaction(library.principal) as tx:
-        import_documents(library.principal, tx, plan, Vectors(space_name(library.embedder), {}), library.now, uuid7)
+        import_documents(library.principal, tx, plan, Vectors(space_name(library.embedder), {}), library.now)
     assert [row.label for row in library.rows()] == ["contract"]
 
 

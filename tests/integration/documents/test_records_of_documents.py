@@ -9,7 +9,6 @@ from parlour.documents.pack_import import DocumentDraft
 from parlour.documents.projects import create_project
 from parlour.documents.store import Document
 from parlour.infra.errors import Conflict, InvalidRequest
-from parlour.infra.ids import uuid7
 from parlour.records import crud, record_links
 from parlour.records.record import Record, RecordInput, RecordPatch
 from parlour.search.hybrid_search import search
@@ -24,7 +23,7 @@ def yard(library: KnowledgeTenant) -> KnowledgeTenant:
     for key in ("tower", "bridge"):
         with library.database.transaction(library.principal) as tx:
             new = RecordInput("project", key.capitalize(), key)
-            create_project(library.principal, tx, new, "", library.now, uuid7)
+            create_project(library.principal, tx, new, "", library.now)
     return library
 
 
@@ -33,13 +32,13 @@ def write(
 ) -> Document:
     with yard.database.transaction(yard.principal) as tx:
         return authored_documents.create_document(
-            yard.principal, tx, project, title, content=TEXT, parent=parent, key=title, now=yard.now, new_id=uuid7
+            yard.principal, tx, project, title, content=TEXT, parent=parent, key=title, now=yard.now
         )
 
 
 def patch(yard: KnowledgeTenant, ref: str, patch: RecordPatch, version: int | None = None) -> Record:
     with yard.database.transaction(yard.principal) as tx:
-        return authored_documents.update_record_and_document(yard.principal, tx, ref, patch, version, yard.now, uuid7)
+        return authored_documents.update_record_and_document(yard.principal, tx, ref, patch, version, yard.now)
 
 
 def outline(yard: KnowledgeTenant, project: str) -> list[tuple[str, int, int]]:
@@ -117,9 +116,9 @@ def test_a_document_deleted_as_a_record_leaves_no_hole_in_the_tree(yard: Knowled
     for title, parent in (("Method", None), ("Curing", "document/Method"), ("Plan", None)):
         write(yard, title, parent)
     with pytest.raises(Conflict), yard.database.transaction(yard.principal) as tx:
-        authored_documents.delete_record_and_document(yard.principal, tx, "document/Method", 2, yard.now, uuid7)
+        authored_documents.delete_record_and_document(yard.principal, tx, "document/Method", 2, yard.now)
     with yard.database.transaction(yard.principal) as tx:
-        authored_documents.delete_record_and_document(yard.principal, tx, "document/Method", 1, yard.now, uuid7)
+        authored_documents.delete_record_and_document(yard.principal, tx, "document/Method", 1, yard.now)
         assert crud.find_records(yard.principal, tx, ["document/Method"]) == []
     assert outline(yard, "project/tower")[1:] == [("Curing", 0, 1), ("Plan", 0, 2)]
 
@@ -127,8 +126,8 @@ def test_a_document_deleted_as_a_record_leaves_no_hole_in_the_tree(yard: Knowled
 def test_a_packs_document_and_other_records_are_changed_as_ever(yard: KnowledgeTenant) -> None:
     yard.import_documents(DocumentDraft("plan.md", "Plan", TEXT))
     with yard.database.transaction(yard.principal) as tx:
-        note = crud.create_record(yard.principal, tx, RecordInput("task", "Order"), yard.now, uuid7)
+        note = crud.create_record(yard.principal, tx, RecordInput("task", "Order"), yard.now)
     assert patch(yard, note.handle, RecordPatch(project="project/bridge")).project == "project/bridge"
     with yard.database.transaction(yard.principal) as tx:
-        authored_documents.delete_record_and_document(yard.principal, tx, note.id, None, yard.now, uuid7)
+        authored_documents.delete_record_and_document(yard.principal, tx, note.id, None, yard.now)
         assert crud.find_records(yard.principal, tx, [note.handle]) == []

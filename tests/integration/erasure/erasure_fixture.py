@@ -79,7 +79,7 @@ class ErasureHarness:
 
     def forget(self, kind: ErasableKind, target_id: UUID, **how: bool) -> JsonObject:
         desk = self.desk
-        services = ErasureDependencies(desk.database, self.bucket, self.files, self.letters, desk.clock, uuid7)
+        services = ErasureDependencies(desk.database, self.bucket, self.files, self.letters, desk.clock)
         return execution.erase(
             desk.admin, services, ErasureRequest(ErasureTarget(kind, target_id), **how), lambda: 60.0
         )
@@ -88,7 +88,7 @@ class ErasureHarness:
         """Everything that was said gets its searchable row and its vector."""
         desk, spaces = self.desk, EmbeddingSpaces([PricedEmbedder(WordEmbedder())])
         services = embedding_job.EmbeddingDependencies(
-            desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock, uuid7
+            desk.database, spaces, desk.embedding, backfill.run_backfill, Decimal(20), desk.clock
         )
         embedding_job.embed_tenant(services, desk.tenant_id, lambda: 300.0)
 

@@ -269,9 +269,7 @@ def test_what_is_not_there_is_not_found_and_what_was_forgotten_gives_its_report_
 
 def test_nobody_but_an_administrator_has_anything_forgotten(erasure_fixture: ErasureFixture) -> None:
     desk = erasure_fixture.desk
-    services = ErasureDependencies(
-        desk.database, erasure_fixture.bucket, erasure_fixture.room.files, {}, desk.clock, uuid7
-    )
+    services = ErasureDependencies(desk.database, erasure_fixture.bucket, erasure_fixture.room.files, {}, desk.clock)
     editor = Principal(desk.tenant_id, "key", roles=frozenset({"editor", "viewer"}), clearance=3)
     with pytest.raises(Forbidden):
         execution.erase(editor, services, ErasureRequest(ErasureTarget("user", uuid7(desk.clock()))), lambda: 60.0)

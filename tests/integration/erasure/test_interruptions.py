@@ -13,7 +13,6 @@ from parlour.erasure import execution, prompt_texts
 from parlour.erasure.execution import ErasureDependencies, ErasureRequest
 from parlour.erasure.report import ErasableKind, ErasureTarget, ErasureUnfinished
 from parlour.infra.errors import NotFound
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.jobs.dead_letters import DiscardResult
@@ -131,7 +130,6 @@ def forgotten(
         cast("Any", Mortal(erasure_fixture.room.files, life)),
         cast("Any", letters),
         desk.clock,
-        uuid7,
     )
     return execution.erase(desk.admin, services, ErasureRequest(ErasureTarget(kind, target)), seconds_left)
 

@@ -5,7 +5,6 @@ import pytest
 from parlour.erasure import execution, prompt_texts
 from parlour.erasure.execution import ErasureDependencies, ErasureRequest
 from parlour.erasure.report import ErasureTarget, ErasureUnfinished
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.prompts.ledger import explanation
 from parlour.prompts.ledger.rebuilt_prompt import rebuild_turn_prompt
@@ -72,9 +71,7 @@ def test_where_not_all_records_were_looked_through_what_others_count_on_is_known
     desk = erasure_fixture.desk
     for one in (other, web_conversation):
         one.say(LINE, text_answer("I see what you mean by that."))
-    services = ErasureDependencies(
-        desk.database, erasure_fixture.bucket, erasure_fixture.room.files, {}, desk.clock, uuid7
-    )
+    services = ErasureDependencies(desk.database, erasure_fixture.bucket, erasure_fixture.room.files, {}, desk.clock)
     monkeypatch.setattr(prompt_texts, "_RECORD_BATCH_SIZE", 1)
     left = iter([60.0] * 3)  # their own is read, and that there is no other of theirs, and one of somebody else's
     wish = ErasureRequest(ErasureTarget("user", web_conversation.user))

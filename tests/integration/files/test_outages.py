@@ -19,7 +19,6 @@ from parlour.infra.errors import (
     SecretUnavailable,
     StatementTooSlow,
 )
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.principal import CONFIDENTIAL, INTERNAL, PUBLIC, Principal
@@ -40,7 +39,7 @@ def desk(library: KnowledgeTenant) -> UploadHarness:
     desk = UploadHarness(library.database, library.principal, TickingClock(library.now))
     with library.database.transaction(library.principal) as tx:
         new = RecordInput("project", "North bank", key="NRS", classification=PUBLIC)
-        crud.create_record(library.principal, tx, new, library.now, uuid7)
+        crud.create_record(library.principal, tx, new, library.now)
     return desk
 
 
@@ -55,7 +54,7 @@ def attempts(desk: UploadHarness, file: File) -> object:
 
 def close(desk: UploadHarness, level: int) -> None:
     with desk.database.transaction(desk.principal) as tx:
-        crud.update_record(desk.principal, tx, ABOUT, RecordPatch(classification=level), None, desk.clock(), uuid7)
+        crud.update_record(desk.principal, tx, ABOUT, RecordPatch(classification=level), None, desk.clock())
 
 
 class Goes:

@@ -39,7 +39,7 @@ def desk(library: KnowledgeTenant) -> UploadHarness:
     desk = UploadHarness(library.database, library.principal, TickingClock(library.now))
     with library.database.transaction(library.principal) as tx:
         new = RecordInput("project", "North bank", key="NRS", classification=0)
-        crud.create_record(library.principal, tx, new, library.now, uuid7)
+        crud.create_record(library.principal, tx, new, library.now)
     return desk
 
 
@@ -311,7 +311,7 @@ def test_a_file_about_a_record_that_was_deleted_meanwhile_is_not_read(
 ) -> None:
     file = desk.upload(CONTRACT, sample_files.make_contract_pdf(), ABOUT)
     with library.database.transaction(library.principal) as tx:
-        crud.delete_record(library.principal, tx, ABOUT, None, desk.clock(), uuid7)
+        crud.delete_record(library.principal, tx, ABOUT, None, desk.clock())
     desk.run_ingestion()
     assert desk.rows("SELECT id FROM context_rows WHERE kind LIKE 'file%'") == []
     assert desk.rows(f"SELECT state FROM files WHERE id = '{file.id}'") == [("failed",)]

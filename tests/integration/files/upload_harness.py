@@ -88,10 +88,10 @@ class UploadHarness:
 
     def services(self) -> IngestDependencies:
         distiller = FileSummariser(
-            self.database, lambda: self.models, Decimal(20), self.clock, uuid7, lambda _: None, lambda low, _: low
+            self.database, lambda: self.models, Decimal(20), self.clock, lambda _: None, lambda low, _: low
         )
         return IngestDependencies(
-            self.database, self.bucket, self.extract, distiller, self.embedding, self.clock, uuid7, self.slept.append
+            self.database, self.bucket, self.extract, distiller, self.embedding, self.clock, self.slept.append
         )
 
     def read(self, file: File, principal: Principal | None = None) -> File:
@@ -105,12 +105,10 @@ class UploadHarness:
             return uploads.list_files(who, tx, **where)  # type: ignore[arg-type]
 
     def delete(self, file: File) -> None:
-        uploads.delete_file(self.principal, self.database, self.bucket, file.id, self.clock(), uuid7)
+        uploads.delete_file(self.principal, self.database, self.bucket, file.id, self.clock())
 
     def content(self, file: File, principal: Principal | None = None) -> uploads.Download:
-        return uploads.get_download(
-            principal or self.principal, self.database, self.bucket, file.id, self.clock(), uuid7
-        )
+        return uploads.get_download(principal or self.principal, self.database, self.bucket, file.id, self.clock())
 
     def search(self, query: str, principal: Principal | None = None) -> Sequence[SearchResult]:
         who = principal or self.principal

@@ -27,7 +27,7 @@ def theirs(database: Database, now: datetime) -> UUID:
 def a_tenant(database: Database, now: datetime, slug: str) -> UUID:
     operator = roles.operator_principal(uuid7(now))
     with database.transaction(operator) as tx:
-        tenants.create_tenant(operator, tx, slug=slug, display_name=slug, settings={}, now=now, new_id=uuid7)
+        tenants.create_tenant(operator, tx, slug=slug, display_name=slug, settings={}, now=now)
     return operator.tenant_id
 
 

@@ -69,7 +69,6 @@ class ExtractionConversation(WebConversation):
             made.memory_queue,
             made.embedder_queue,
             made.clock,
-            made.new_id,
             made.sleep,
             made.jitter,
         )

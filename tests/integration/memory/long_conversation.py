@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.memory.dependencies import MemoryDependencies
 from parlour.memory.memory_job import MemoryJob
@@ -84,7 +83,6 @@ def make_memory_dependencies(conversation: ConversationHarness, models: Mapping[
         conversation.memory,
         conversation.embedding,
         conversation.clock,
-        uuid7,
         lambda _: None,
         lambda low, _: low,
     )

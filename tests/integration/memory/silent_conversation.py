@@ -6,7 +6,6 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.memory.consolidation import consolidation_job, silence_rules
 from parlour.memory.dependencies import MemoryDependencies
@@ -23,7 +22,6 @@ def make_memory_dependencies(conversation: ConversationHarness) -> MemoryDepende
         memory_queue=conversation.memory,
         embedder_queue=conversation.embedding,
         clock=conversation.clock,
-        new_id=uuid7,
         sleep=lambda _: None,
         jitter=lambda low, _: low,
     )

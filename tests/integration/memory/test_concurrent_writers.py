@@ -36,7 +36,7 @@ def test_one_live_row_a_key_whoever_writes(
                     FactCandidate(key, CITIES[(number + worker) % 4], 0.9, "stated", at, (uuid7(at),))
                     for key in ("city", "home_town")
                 ]
-                ids = fact_merge.allocate_ids(said, (), uuid7, at)
+                ids = fact_merge.allocate_ids(said, (), at)
                 database.run(
                     conversation.tenant_id,
                     lambda tx, said=said, ids=ids, at=at: fact_merge.merge_candidates(

@@ -9,7 +9,6 @@ import pytest
 from parlour.erasure import execution
 from parlour.erasure.execution import ErasureDependencies, ErasureRequest
 from parlour.erasure.report import ErasableKind, ErasureTarget
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from tests.inbound_media import FakeMediaBucket
 from tests.integration.erasure.erasure_fixture import ErasureFixture, ErasureHarness
@@ -43,7 +42,7 @@ class ErasureDuringWrite(FakeMediaBucket):
 
     def forget(self, wish: ErasureRequest) -> None:
         desk = self.room.desk
-        given = ErasureDependencies(self.database, self, self.room.files, {}, desk.clock, uuid7)
+        given = ErasureDependencies(self.database, self, self.room.files, {}, desk.clock)
         try:
             execution.erase(desk.admin, given, wish, lambda: 60.0)
         except BaseException as problem:  # noqa: BLE001 - told by whoever waits

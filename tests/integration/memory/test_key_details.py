@@ -6,7 +6,6 @@ from decimal import Decimal
 
 import pytest
 
-from parlour.infra.ids import uuid7
 from parlour.records import backfill
 from parlour.search.index import embedding_job
 from parlour.search.index.embedding_job import EmbeddingDependencies
@@ -63,7 +62,6 @@ def embed(conversation: ConversationHarness) -> None:
         backfill.run_backfill,
         Decimal(20),
         conversation.clock,
-        uuid7,
     )
     embedding_job.embed_tenant(services, conversation.tenant_id, lambda: 300.0)
 

@@ -76,7 +76,7 @@ def till(open_database: Callable[[], Database], now: datetime, monkeypatch: pyte
     operator = roles.operator_principal(uuid7(now))
     database = open_database()
     with database.transaction(operator) as tx:
-        tenants.create_tenant(operator, tx, slug="acme", display_name="Acme", settings={}, now=now, new_id=uuid7)
+        tenants.create_tenant(operator, tx, slug="acme", display_name="Acme", settings={}, now=now)
     made = Till(operator, open_database, database, now)
 
     def note(action: str, /, **ids: object) -> None:

@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from uuid import UUID
 
 import pytest
 
 from local.database import APP_ROLE, Cluster
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, connector
 from parlour.infra.queries import Query
 from parlour.packs.apply import ApplyResult, apply
@@ -38,8 +38,8 @@ def embedder() -> CountingEmbedder:
 
 
 @pytest.fixture
-def operator(now: datetime, new_id: Callable[[datetime], UUID]) -> Principal:
-    return roles.operator_principal(new_id(now))
+def operator(now: datetime) -> Principal:
+    return roles.operator_principal(uuid7(now))
 
 
 @pytest.fixture
@@ -48,10 +48,9 @@ def apply_pack(
     embedder: CountingEmbedder,
     operator: Principal,
     now: datetime,
-    new_id: Callable[[datetime], UUID],
 ) -> ApplyFunction:
     """Validate files and apply them as the operator of one tenant."""
-    return lambda files: apply(operator, database, embedder, validate(files), now, new_id)
+    return lambda files: apply(operator, database, embedder, validate(files), now)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.packs import folder
@@ -20,7 +21,6 @@ from tests.integration.packs.conftest import ApplyFunction, CountingEmbedder
 from tests.unit.packs.sample_pack import SMALL_PACK, with_edit, without_files
 
 type Count = Callable[[Principal, str], int]
-type NewId = Callable[[datetime], UUID]
 
 TABLES = (
     *("tenants", "secrets", "humans", "teams", "agents", "tools", "entity_types", "bindings", "routing_keys"),
@@ -235,37 +235,36 @@ def test_only_administrators_apply(
     database: Database,
     operator: Principal,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     apply_pack(SMALL_PACK)
 
     with pytest.raises(Forbidden):
-        apply(member(operator.tenant_id, *held), database, CountingEmbedder(), validate(SMALL_PACK), now, new_id)
+        apply(member(operator.tenant_id, *held), database, CountingEmbedder(), validate(SMALL_PACK), now)
 
 
 def test_an_administrator_applies_to_their_own_tenant_only(
-    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime
 ) -> None:
     apply_pack(SMALL_PACK)
     admin, embedder = member(operator.tenant_id, "admin"), CountingEmbedder()
 
-    assert not apply(admin, database, embedder, validate(SMALL_PACK), now + timedelta(hours=1), new_id).has_changes
+    assert not apply(admin, database, embedder, validate(SMALL_PACK), now + timedelta(hours=1)).has_changes
     with pytest.raises(Conflict, match="you are signed in to"):
-        apply(admin, database, embedder, validate(renamed("other")), now, new_id)
+        apply(admin, database, embedder, validate(renamed("other")), now)
     with pytest.raises(NotFound):
-        apply(member(new_id(now), "admin"), database, embedder, validate(renamed("new")), now, new_id)
+        apply(member(uuid7(now), "admin"), database, embedder, validate(renamed("new")), now)
 
 
 def test_nobody_opens_a_door_to_more_than_they_may_see(
-    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime
 ) -> None:
     apply_pack(SMALL_PACK)
     pack = validate(with_edit("bindings/front.yaml", "clearance: internal", "clearance: restricted"))
 
     with pytest.raises(Forbidden, match="binding front would have the clearance restricted, but yours is internal"):
-        apply(member(operator.tenant_id, "admin", clearance=1), database, CountingEmbedder(), pack, now, new_id)
+        apply(member(operator.tenant_id, "admin", clearance=1), database, CountingEmbedder(), pack, now)
 
-    assert apply(member(operator.tenant_id, "admin"), database, CountingEmbedder(), pack, now, new_id).has_changes
+    assert apply(member(operator.tenant_id, "admin"), database, CountingEmbedder(), pack, now).has_changes
 
 
 def renamed(slug: str) -> dict[str, str]:
@@ -282,39 +281,39 @@ def apart(slug: str) -> dict[str, str]:
 
 
 def test_another_tenants_routing_key_is_refused_and_nothing_is_applied(
-    apply_pack: ApplyFunction, database: Database, count: Count, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, count: Count, now: datetime
 ) -> None:
     apply_pack(SMALL_PACK)
-    rival = roles.operator_principal(new_id(now))
+    rival = roles.operator_principal(uuid7(now))
 
     with pytest.raises(Conflict, match="gupshup:AcmeGate"):
-        apply(rival, database, CountingEmbedder(), validate(renamed("rival")), now, new_id)
+        apply(rival, database, CountingEmbedder(), validate(renamed("rival")), now)
 
     assert tenants.find_tenant_by_slug(database, "rival") is None
     assert {table: rows for table in TABLES if (rows := count(rival, table))} == {}
 
 
 def test_a_slug_that_is_taken_is_refused(
-    apply_pack: ApplyFunction, database: Database, count: Count, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, count: Count, now: datetime
 ) -> None:
     apply_pack(SMALL_PACK)
-    rival = roles.operator_principal(new_id(now))
+    rival = roles.operator_principal(uuid7(now))
 
     with pytest.raises(Conflict, match="tenant:acme"):
-        apply(rival, database, CountingEmbedder(), validate(SMALL_PACK), now, new_id)
+        apply(rival, database, CountingEmbedder(), validate(SMALL_PACK), now)
 
     assert {table: rows for table in TABLES if (rows := count(rival, table))} == {}
 
 
 def test_another_tenant_is_not_touched(
-    apply_pack: ApplyFunction, database: Database, operator: Principal, count: Count, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, operator: Principal, count: Count, now: datetime
 ) -> None:
     apply_pack(SMALL_PACK)
     before = {table: count(operator, table) for table in TABLES}
-    neighbour = roles.operator_principal(new_id(now))
+    neighbour = roles.operator_principal(uuid7(now))
 
-    apply(neighbour, database, CountingEmbedder(), validate(apart("beta")), now, new_id)
-    apply(neighbour, database, CountingEmbedder(), validate(without_binding("beta")), now, new_id)
+    apply(neighbour, database, CountingEmbedder(), validate(apart("beta")), now)
+    apply(neighbour, database, CountingEmbedder(), validate(without_binding("beta")), now)
 
     assert {table: count(operator, table) for table in TABLES} == before
     assert not apply_pack(SMALL_PACK).has_changes
@@ -328,21 +327,19 @@ def without_binding(slug: str) -> dict[str, str]:
 
 
 def test_a_failing_embedder_leaves_nothing_behind(
-    database: Database, operator: Principal, count: Count, now: datetime, new_id: NewId
+    database: Database, operator: Principal, count: Count, now: datetime
 ) -> None:
     class Broken(CountingEmbedder):
         def embed(self, texts: object, /) -> list[list[float]]:
             raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        apply(operator, database, Broken(), validate(SMALL_PACK), now, new_id)
+        apply(operator, database, Broken(), validate(SMALL_PACK), now)
 
     assert {table: rows for table in TABLES if (rows := count(operator, table))} == {}
 
 
-def test_layers_that_are_too_large_are_refused(
-    database: Database, operator: Principal, now: datetime, new_id: NewId
-) -> None:
+def test_layers_that_are_too_large_are_refused(database: Database, operator: Principal, now: datetime) -> None:
     with pytest.raises(InvalidPack) as caught:
         apply(
             operator,
@@ -350,7 +347,6 @@ def test_layers_that_are_too_large_are_refused(
             CountingEmbedder(),
             validate(SMALL_PACK),
             now,
-            new_id,
             count_tokens=lambda text: 50 * len(text),
         )
 
@@ -374,14 +370,12 @@ def test_the_number_of_statements_does_not_grow_with_records_and_documents(
     assert database.statements.count - started == few
 
 
-def test_the_example_pack_applies_twice(
-    database: Database, operator: Principal, count: Count, now: datetime, new_id: NewId
-) -> None:
+def test_the_example_pack_applies_twice(database: Database, operator: Principal, count: Count, now: datetime) -> None:
     pack, embedder = validate(folder.read_folder(Path("packs/construction"))), CountingEmbedder()
 
-    first = apply(operator, database, embedder, pack, now, new_id)
+    first = apply(operator, database, embedder, pack, now)
     spent = len(embedder.texts)
-    second = apply(operator, database, embedder, replace(pack), now, new_id)
+    second = apply(operator, database, embedder, replace(pack), now)
 
     assert first.counts["entity"].created == len(pack.records)
     assert first.counts["document"].created == len(pack.documents)
@@ -396,7 +390,6 @@ def test_two_applies_at_once_end_in_two_versions(
     database: Database,
     operator: Principal,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     apply_pack(SMALL_PACK)
     greetings = ("You help at the north gate.", "You help at the south gate.")
@@ -404,7 +397,7 @@ def test_two_applies_at_once_end_in_two_versions(
     connections = [open_database() for _ in packs]
 
     def one(index: int) -> bool:
-        return apply(operator, connections[index], CountingEmbedder(), packs[index], now, new_id).has_changes
+        return apply(operator, connections[index], CountingEmbedder(), packs[index], now).has_changes
 
     with ThreadPoolExecutor(2) as pool:
         assert list(pool.map(one, range(2))) == [True, True]

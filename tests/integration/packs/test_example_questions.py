@@ -75,7 +75,7 @@ def example(cluster: Cluster, template: str, embedder: MiniLmEmbedder) -> Iterat
     cluster.create("test_example", template)
     database = Database(connector(cluster.connection_parameters("test_example", APP_ROLE, "app")))
     operator = roles.operator_principal(uuid7(NOW))
-    apply(operator, database, embedder, validate(folder.read_folder(Path("packs/construction"))), NOW, uuid7)
+    apply(operator, database, embedder, validate(folder.read_folder(Path("packs/construction"))), NOW)
     yield database, operator
     database.close()
     cluster.drop("test_example")

@@ -1,4 +1,3 @@
-from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from uuid import UUID
@@ -6,6 +5,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.errors import Forbidden, NotFound
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.packs import folder
 from parlour.packs.apply import apply
@@ -15,8 +15,6 @@ from parlour.principal import Principal
 from parlour.tenancy import roles
 from tests.integration.packs.conftest import ApplyFunction, CountingEmbedder
 from tests.unit.packs.sample_pack import SMALL_PACK, with_edit, without_files
-
-type NewId = Callable[[datetime], UUID]
 
 EXAMPLE = Path("packs/construction")
 PROMPTING = {
@@ -84,13 +82,12 @@ def test_an_export_moves_to_another_deployment_unchanged(
     operator: Principal,
     cluster_copy: Database,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     apply_pack(SMALL_PACK)
     files = export(operator, database)
-    elsewhere = roles.operator_principal(new_id(now))
+    elsewhere = roles.operator_principal(uuid7(now))
 
-    apply(elsewhere, cluster_copy, CountingEmbedder(), validate(files), now, new_id)
+    apply(elsewhere, cluster_copy, CountingEmbedder(), validate(files), now)
 
     assert export(elsewhere, cluster_copy) == files
 
@@ -150,7 +147,7 @@ def test_a_binding_that_is_switched_off_is_left_out(
 
 
 def test_what_is_above_the_principals_clearance_is_left_out_with_what_refers_to_it(
-    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime, new_id: NewId
+    apply_pack: ApplyFunction, database: Database, operator: Principal, now: datetime
 ) -> None:
     files = SMALL_PACK | {"documents/yard.md": "---\ntitle: Yard\nentity: site/S-2\n---\n\nQuiet.\n"}
     apply_pack(files)
@@ -161,7 +158,7 @@ def test_what_is_above_the_principals_clearance_is_left_out_with_what_refers_to_
     assert "documents/notes/keys.txt" not in shown
     assert "documents/yard.md" not in shown
     assert "S-2" not in shown["entities/site.yaml"]
-    assert not apply(admin, database, CountingEmbedder(), validate(shown), now, new_id).has_changes
+    assert not apply(admin, database, CountingEmbedder(), validate(shown), now).has_changes
     assert "documents/yard.md" in export(operator, database)
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, StatementCounts
 from parlour.infra.queries import Query
 from parlour.packs.apply import apply
@@ -117,7 +116,7 @@ def test_a_new_link_is_told_at_both_ends_as_closed_as_the_more_closed(
     ask.settled()
 
     files = linked(whole, "{relation: has_task, to: site/S-1}")
-    apply(operator, database, CountingEmbedder(), validate(files), now + timedelta(hours=1), uuid7)
+    apply(operator, database, CountingEmbedder(), validate(files), now + timedelta(hours=1))
 
     first, second = ask(_DELTAS)
     assert first[1].endswith("linked: is a task of South yard (site/S-2), by the operator")
@@ -157,7 +156,7 @@ def test_a_deleted_record_that_a_pack_has_is_a_new_one(
     apply_pack(SMALL_PACK)
     before = ask("SELECT id FROM entities WHERE key = 'S-1'")
     with database.transaction(operator) as tx:
-        crud.delete_record(operator, tx, "site/S-1", None, now, uuid7)
+        crud.delete_record(operator, tx, "site/S-1", None, now)
 
     tallies = apply_pack(SMALL_PACK).counts
 
@@ -178,7 +177,7 @@ def test_a_thousand_records_take_as_many_statements_as_ten(
         )
         database.statements = StatementCounts()
         pack = validate(with_file("entities/site.yaml", records) | {"documents/rules.md": "---\ntitle: R\n---\n\nR.\n"})
-        apply(operator, database, CountingEmbedder(), pack, now, uuid7)
+        apply(operator, database, CountingEmbedder(), pack, now)
         return database.statements.count
 
     applied(10, "open")
@@ -193,7 +192,7 @@ def test_what_a_pack_no_longer_has_is_named_and_kept_and_what_people_wrote_is_no
 ) -> None:
     apply_pack(SMALL_PACK)
     with database.transaction(operator) as tx:
-        crud.create_record(operator, tx, RecordInput("site", "Old yard", "S-9", {"status": "open"}), now, uuid7)
+        crud.create_record(operator, tx, RecordInput("site", "Old yard", "S-9", {"status": "open"}), now)
     first = (
         SMALL_PACK["entities/site.yaml"]
         .partition("- key: S-2")[0]

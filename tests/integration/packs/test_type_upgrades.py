@@ -8,7 +8,6 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.errors import InvalidRequest
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
@@ -50,7 +49,7 @@ class Desk:
     def create(self, name: str, properties: JsonObject) -> Record:
         with self.database.transaction(self.principal) as tx:
             new = RecordInput("finding", name, properties=properties)
-            return crud.create_record(self.principal, tx, new, self.now, uuid7)
+            return crud.create_record(self.principal, tx, new, self.now)
 
 
 @pytest.fixture
@@ -86,11 +85,11 @@ def test_a_kind_in_use_follows_a_newer_parlour(desk: Desk, newer: Callable[[], N
     assert isinstance(type_id, UUID)
     assert desk.ask(_DUE) == 1
     tenant_id = desk.principal.tenant_id
-    assert backfill.run_backfill(desk.database, tenant_id, type_id, desk.now, uuid7, lambda: 60.0)
+    assert backfill.run_backfill(desk.database, tenant_id, type_id, desk.now, lambda: 60.0)
     assert "Observation" in str(desk.ask(_SAYS))
     with desk.database.transaction(desk.principal) as tx:
         patch = RecordPatch(properties={"root": "age"})
-        assert crud.update_record(desk.principal, tx, first.id, patch, None, desk.now, uuid7).type_name == "Observation"
+        assert crud.update_record(desk.principal, tx, first.id, patch, None, desk.now).type_name == "Observation"
     assert desk.kind().version == 2
 
 

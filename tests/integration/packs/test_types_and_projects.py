@@ -4,7 +4,6 @@ from datetime import datetime
 
 import pytest
 
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.jobs import work_due
@@ -48,7 +47,7 @@ def test_what_was_exported_applies_without_a_change(
     apply_pack(FILES)
     with database.transaction(operator) as tx:
         new = RecordInput("risk", "Rain", properties={"severity": "low"}, project="project/NRS", classification=1)
-        crud.create_record(operator, tx, new, now, uuid7)
+        crud.create_record(operator, tx, new, now)
     exported = export(operator, database)
     assert {"entity_types/finding.yaml", "entity_types/risk.yaml", "entities/risk.yaml"} <= exported.keys()
     assert not apply_pack(exported).has_changes
@@ -76,7 +75,7 @@ def test_applying_writes_nothing_of_what_people_wrote(
 ) -> None:
     apply_pack(FILES)
     with database.transaction(operator) as tx:
-        made = crud.create_record(operator, tx, RecordInput("finding", "Loose plank"), now, uuid7)
+        made = crud.create_record(operator, tx, RecordInput("finding", "Loose plank"), now)
     apply_pack(FILES)
     with database.transaction(operator) as tx:
         assert crud.get_record(operator, tx, made.handle) == made

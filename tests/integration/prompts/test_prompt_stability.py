@@ -75,7 +75,7 @@ class Talk:
 
     def change(self, handle: str, patch: RecordPatch) -> None:
         with self.desk.database.transaction(self.desk.admin) as tx:
-            crud.update_record(self.desk.admin, tx, handle, patch, None, self.desk.clock(), uuid7)
+            crud.update_record(self.desk.admin, tx, handle, patch, None, self.desk.clock())
 
 
 @pytest.fixture
@@ -185,7 +185,7 @@ def _clearance_drops(talk: Talk) -> None:
 
 def _deleted(talk: Talk) -> None:
     with talk.desk.database.transaction(talk.desk.admin) as tx:
-        crud.delete_record(talk.desk.admin, tx, "permit/P-22", None, talk.desk.clock(), uuid7)
+        crud.delete_record(talk.desk.admin, tx, "permit/P-22", None, talk.desk.clock())
 
 
 def _reclassified(talk: Talk) -> None:
@@ -328,7 +328,7 @@ def open_elsewhere(database: Database, now: datetime) -> ConversationHarness:
     for name, (here, there) in itertools.product(files, ours.items()):
         files[name] = files[name].replace(here, there)
     tenant_id = uuid7(now)
-    apply(roles.operator_principal(tenant_id), database, WordEmbedder(), validate(files), now, uuid7)
+    apply(roles.operator_principal(tenant_id), database, WordEmbedder(), validate(files), now)
     return ConversationHarness(tenant_id, database, TickingClock(now))
 
 

@@ -6,7 +6,6 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra.ids import uuid7
 from parlour.principal import RESTRICTED
 from parlour.prompts.ledger.source_status import WITHHELD_PLACEHOLDER
 from parlour.pulse.pulse import PulseJob
@@ -39,7 +38,7 @@ def change(conversation: ConversationHarness, key: str, **properties: str) -> No
     entity_id = record(conversation, key)
     with conversation.database.transaction(conversation.admin) as tx:
         crud.update_record(
-            conversation.admin, tx, entity_id, RecordPatch(properties={**properties}), None, conversation.clock(), uuid7
+            conversation.admin, tx, entity_id, RecordPatch(properties={**properties}), None, conversation.clock()
         )
 
 
@@ -91,7 +90,7 @@ def test_it_is_read_when_the_briefing_is_rendered_and_not_on_every_turn(
     write(conversation)
     if deleted:
         with conversation.database.transaction(conversation.admin) as tx:
-            crud.delete_record(conversation.admin, tx, deleted, None, conversation.clock(), uuid7)
+            crud.delete_record(conversation.admin, tx, deleted, None, conversation.clock())
     visitor, session = about(conversation, "project/NRS")
     looked = []
     for text in ("Where do we stand?", "And the crane?"):

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.pulse.pulse import PulseJob
 from parlour.pulse.writing import writing_job
@@ -100,7 +99,6 @@ class PulseApiHarness:
             timedelta(hours=24),
             lambda _: None,
             self.clock,
-            uuid7,
             lambda _: None,
             lambda low, _: low,
         )

@@ -84,16 +84,16 @@ class PulseHarness:
         kind, key = handle.split("/")
         with self.desk.database.transaction(self.admin) as tx:
             new = RecordInput(kind, name, key, properties, level, project)
-            return crud.create_record(self.admin, tx, new, self.now, uuid7)
+            return crud.create_record(self.admin, tx, new, self.now)
 
     def change(self, handle: str, level: int | None = None, **properties: Json) -> Record:
         with self.desk.database.transaction(self.admin) as tx:
             patch = RecordPatch(properties=properties, classification=level)
-            return crud.update_record(self.admin, tx, handle, patch, None, self.now, uuid7)
+            return crud.update_record(self.admin, tx, handle, patch, None, self.now)
 
     def link(self, source: str, target: str, relation: str) -> None:
         with self.desk.database.transaction(self.admin) as tx:
-            record_links.link(self.admin, tx, source, target, relation, self.now, uuid7)
+            record_links.link(self.admin, tx, source, target, relation, self.now)
 
     def upload(self, name: str, data: bytes, about: str = "site/harbour", level: int = 0) -> None:
         """A file, read and embedded."""
@@ -111,7 +111,6 @@ class PulseHarness:
             backfill.run_backfill,
             Decimal(20),
             self.desk.clock,
-            uuid7,
         )
         embedding_job.embed_tenant(services, self.desk.tenant_id, lambda: 300.0)
 
@@ -124,7 +123,6 @@ class PulseHarness:
             AGE,
             self.written_tenants.append,
             self.desk.clock,
-            uuid7,
             lambda _: None,
             lambda low, _: low,
         )

@@ -49,9 +49,7 @@ class ProjectHarness:
     def change(self, handle: str, **properties: str) -> None:
         desk = self.desk
         with desk.database.transaction(desk.admin) as tx:
-            crud.update_record(
-                desk.admin, tx, handle, RecordPatch(properties={**properties}), None, desk.clock(), uuid7
-            )
+            crud.update_record(desk.admin, tx, handle, RecordPatch(properties={**properties}), None, desk.clock())
 
     def sweep(self) -> list[PulseJob]:
         """What the sweep sends, of the project."""
@@ -86,7 +84,6 @@ class ProjectHarness:
             timedelta(hours=24),
             lambda _: None,
             desk.clock,
-            uuid7,
             lambda _: None,
             lambda low, _: low,
         )

@@ -5,7 +5,6 @@ from decimal import Decimal
 
 import pytest
 
-from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.jobs import work_due
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep_tenant
@@ -46,7 +45,7 @@ def due_after(desk: RecordHarness, entity: Record) -> float | None:
 
 def finding(desk: RecordHarness, tx: Transaction, project: str) -> Record:
     new = RecordInput("finding", "Hairline crack", properties={"severity": "low"}, project=project)
-    return crud.create_record(desk.principal, tx, new, desk.now, uuid7)
+    return crud.create_record(desk.principal, tx, new, desk.now)
 
 
 def test_a_new_record_is_due_after_the_window_of_its_kind(desk: RecordHarness) -> None:
@@ -101,7 +100,7 @@ def test_a_finding_is_news_to_what_it_is_linked_to_or_belongs_to_whatever_that_s
 
 
 def link_in(desk: RecordHarness, tx: Transaction, found: Record, site: Record) -> None:
-    record_links.link(desk.principal, tx, found.handle, site.handle, "relates_to", desk.now, uuid7)
+    record_links.link(desk.principal, tx, found.handle, site.handle, "relates_to", desk.now)
 
 
 def test_an_old_finding_that_is_linked_later_is_a_link(desk: RecordHarness) -> None:

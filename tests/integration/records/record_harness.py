@@ -70,7 +70,7 @@ class RecordHarness:
 
     def create(self, new: RecordInput, origin: str | None = None) -> Record:
         with self.transaction() as tx:
-            return crud.create_record(self.principal, tx, new, self.now, uuid7, origin)
+            return crud.create_record(self.principal, tx, new, self.now, origin)
 
     def read(self, ref: RecordRef) -> Record:
         with self.transaction() as tx:
@@ -78,11 +78,11 @@ class RecordHarness:
 
     def change(self, ref: RecordRef, patch: RecordPatch, version: int | None = None) -> Record:
         with self.transaction() as tx:
-            return crud.update_record(self.principal, tx, ref, patch, version, self.now, uuid7)
+            return crud.update_record(self.principal, tx, ref, patch, version, self.now)
 
     def delete(self, ref: RecordRef, version: int | None = None) -> None:
         with self.transaction() as tx:
-            crud.delete_record(self.principal, tx, ref, version, self.now, uuid7)
+            crud.delete_record(self.principal, tx, ref, version, self.now)
 
     def browse(self, **asked: Any) -> RecordPage:
         with self.transaction() as tx:
@@ -90,11 +90,11 @@ class RecordHarness:
 
     def link(self, source: RecordRef, target: RecordRef, relation: str, origin: str | None = None) -> Link:
         with self.transaction() as tx:
-            return record_links.link(self.principal, tx, source, target, relation, self.now, uuid7, origin)
+            return record_links.link(self.principal, tx, source, target, relation, self.now, origin)
 
     def unlink(self, source: RecordRef, target: RecordRef, relation: str) -> None:
         with self.transaction() as tx:
-            record_links.unlink(self.principal, tx, source, target, relation, self.now, uuid7)
+            record_links.unlink(self.principal, tx, source, target, relation, self.now)
 
     def define_type(self, key: str, properties: JsonObject, **rag: Json) -> None:
         """A kind of the tenant's own."""

@@ -4,7 +4,6 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.jobs import work_due
 from parlour.records import backfill
@@ -32,7 +31,7 @@ def redefine(desk: RecordHarness, rag: JsonObject) -> UUID:
 
 
 def run(desk: RecordHarness, type_id: UUID, seconds: float = 60.0) -> bool:
-    return backfill.run_backfill(desk.database, desk.principal.tenant_id, type_id, desk.now, uuid7, lambda: seconds)
+    return backfill.run_backfill(desk.database, desk.principal.tenant_id, type_id, desk.now, lambda: seconds)
 
 
 def test_a_new_template_reaches_every_record(desk: RecordHarness, monkeypatch: pytest.MonkeyPatch) -> None:

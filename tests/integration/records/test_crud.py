@@ -395,7 +395,7 @@ def test_a_record_that_is_closed_while_somebody_links_it_is_named_to_nobody_belo
     other = replace(desk, database=open_database())
     linking = threading.Thread(target=lambda: other.link(task.handle, made.handle, "relates_to"))
     with desk.transaction() as tx:
-        crud.update_record(desk.principal, tx, made.handle, RecordPatch(classification=3), None, desk.now, uuid7)
+        crud.update_record(desk.principal, tx, made.handle, RecordPatch(classification=3), None, desk.now)
         linking.start()
         linking.join(0.5)
     linking.join()
@@ -409,10 +409,10 @@ def test_two_writers_of_a_record_never_wait_for_each_other(
     other = replace(desk, database=open_database())
     changing = threading.Thread(target=lambda: other.change(made.handle, RecordPatch(properties={"state": "closed"})))
     with desk.transaction() as tx:
-        crud.create_record(desk.principal, tx, RecordInput("task", "Order a crane"), desk.now, uuid7)
+        crud.create_record(desk.principal, tx, RecordInput("task", "Order a crane"), desk.now)
         changing.start()
         changing.join(0.5)
-        crud.update_record(desk.principal, tx, made.handle, RecordPatch(name="Crane free"), None, desk.now, uuid7)
+        crud.update_record(desk.principal, tx, made.handle, RecordPatch(name="Crane free"), None, desk.now)
     changing.join()
     found = desk.read(made.handle)
     assert (found.name, found.properties["state"], found.version) == ("Crane free", "closed", 3)

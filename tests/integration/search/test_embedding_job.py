@@ -10,7 +10,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.errors import MalformedPayload, ProviderRejected, ProviderUnavailable, QueueUnavailable
-from parlour.infra.ids import NewId, uuid7
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, SecondsLeft
 from parlour.jobs import work_due
 from parlour.search.index import embedding_job, scheduling
@@ -54,9 +54,8 @@ class Room:
     described: list[UUID] = field(default_factory=list)
 
     def services(self, database: Database | None = None) -> EmbeddingDependencies:
-        def backfill(_: Database, tenant_id: UUID, type_id: UUID, now: datetime, new: NewId, left: SecondsLeft) -> bool:
+        def backfill(_: Database, tenant_id: UUID, type_id: UUID, now: datetime, left: SecondsLeft) -> bool:
             assert tenant_id == self.desk.tenant_id
-            assert new(now)
             assert left() > 0
             self.described.append(type_id)
             self.desk.query(f"DELETE FROM work_due WHERE kind = 'record_type' AND id = '{type_id}' RETURNING id")
@@ -64,7 +63,7 @@ class Room:
 
         spaces = EmbeddingSpaces([PricedEmbedder(self.model, self.provider)])
         return EmbeddingDependencies(
-            database or self.desk.database, spaces, self.queue, backfill, Decimal(20), self.desk.clock, uuid7
+            database or self.desk.database, spaces, self.queue, backfill, Decimal(20), self.desk.clock
         )
 
     def run(self, seconds: float = 300.0, database: Database | None = None) -> None:

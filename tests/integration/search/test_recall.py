@@ -5,7 +5,6 @@ from uuid import UUID
 
 import pytest
 
-from parlour.infra.ids import uuid7
 from parlour.records import backfill
 from parlour.search.index import embedding_job
 from parlour.search.index.embedders import Vector, embed_query
@@ -37,7 +36,6 @@ def session(conversation: ConversationHarness) -> UUID:
         backfill.run_backfill,
         Decimal(20),
         conversation.clock,
-        uuid7,
     )
     embedding_job.embed_tenant(services, conversation.tenant_id, lambda: 300.0)
     return made

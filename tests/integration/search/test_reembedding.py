@@ -42,11 +42,11 @@ class Movers:
     def start(self, model: str = "other", principal: Principal | None = None) -> Reembedding:
         who = principal or self.desk.admin
         with self.desk.database.transaction(who) as tx:
-            return reembedding.start_reembedding(who, tx, self.spaces, model, self.desk.clock(), uuid7)
+            return reembedding.start_reembedding(who, tx, self.spaces, model, self.desk.clock())
 
     def run(self, spaces: EmbeddingSpaces | None = None, seconds: Callable[[], float] = lambda: 300.0) -> None:
         services = EmbeddingDependencies(
-            self.desk.database, spaces or self.spaces, self.queue, lambda *_: True, Decimal(20), self.desk.clock, uuid7
+            self.desk.database, spaces or self.spaces, self.queue, lambda *_: True, Decimal(20), self.desk.clock
         )
         embedding_job.embed_tenant(services, self.desk.tenant_id, seconds)
 

@@ -65,9 +65,7 @@ def add_sample_tenant(database: Database, now: datetime) -> Callable[[str], Samp
         operator = roles.operator_principal(uuid7(now))
         tiers = {name: uuid7(now) for name in ("human", "team", "agent", "binding")}
         with database.transaction(operator) as tx:
-            tenants.create_tenant(
-                operator, tx, slug=slug, display_name=slug.title(), settings={}, now=now, new_id=uuid7
-            )
+            tenants.create_tenant(operator, tx, slug=slug, display_name=slug.title(), settings={}, now=now)
             rules = jsonb(["Never promise a date."])
             execute_sql(tx, _HUMAN, id=tiers["human"], voice={"tone": "calm"}, rules=rules, now=now)
             execute_sql(tx, _TEAM, id=tiers["team"], sops=jsonb([{"name": "Delay"}]), now=now)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from jwt.algorithms import RSAAlgorithm
 
 from parlour.infra.errors import CallerError, Forbidden, InvalidRequest, NotFound, Unauthenticated
-from parlour.infra.ids import NewId, uuid7
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.tenancy import api_keys, members, tenants, users, visitor_tokens
@@ -95,18 +94,17 @@ def join(database: Database, firm: SampleTenant, issuer: str, roles: list[str], 
             roles=roles,
             clearance=clearance,
             now=NOW,
-            new_id=uuid7,
         ).id
 
 
 def make_key(database: Database, firm: SampleTenant) -> api_keys.CreatedApiKey:
     with database.transaction(firm.admin) as tx:
-        return api_keys.create_key(firm.admin, tx, name="k", roles=["viewer"], clearance=2, now=NOW, new_id=uuid7)
+        return api_keys.create_key(firm.admin, tx, name="k", roles=["viewer"], clearance=2, now=NOW)
 
 
 def visit(database: Database, firm: SampleTenant) -> VisitorClaims:
     with database.transaction(firm.tenant_id) as tx:
-        opened = users.create_visitor(tx, binding_id=firm.binding_id, now=NOW, new_id=uuid7)
+        opened = users.create_visitor(tx, binding_id=firm.binding_id, now=NOW)
     return VisitorClaims(firm.tenant_id, opened.user_id, firm.binding_id, opened.session_id)
 
 
@@ -137,14 +135,14 @@ def test_a_member_of_one_tenant_is_nobody_in_another(
 
 
 def test_roles_are_read_anew_for_each_request(
-    database: Database, acme: SampleTenant, call: Caller, issuer: str, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, call: Caller, issuer: str, now: datetime
 ) -> None:
     member_id = join(database, acme, issuer, ["admin"])
     with database.transaction(acme.admin) as tx:
-        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=True, now=now, new_id=new_id)
+        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=True, now=now)
     assert call(token(issuer), "acme").principal.roles == frozenset()
     with database.transaction(acme.admin) as tx:
-        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=False, now=now, new_id=new_id)
+        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=False, now=now)
     refused(call, token(issuer), "acme")
 
 
@@ -184,12 +182,10 @@ def test_a_key_with_another_secret_is_refused(database: Database, acme: SampleTe
     refused(call, first[:-1] + ("0" if first[-1] != "0" else "1"))
 
 
-def test_a_revoked_key_is_refused(
-    database: Database, acme: SampleTenant, call: Caller, now: datetime, new_id: NewId
-) -> None:
+def test_a_revoked_key_is_refused(database: Database, acme: SampleTenant, call: Caller, now: datetime) -> None:
     created = make_key(database, acme)
     with database.transaction(acme.admin) as tx:
-        api_keys.revoke_key(acme.admin, tx, created.key.id, now, new_id)
+        api_keys.revoke_key(acme.admin, tx, created.key.id, now)
     refused(call, created.text)
 
 
@@ -305,7 +301,7 @@ def test_a_paused_tenants_people_sign_in_and_see_that_it_is_paused(
         sign_in.issue_visitor_token(visit(database, acme), NOW).text,
     ]
     with database.transaction(acme.admin) as tx:
-        tenants.set_tenant_status(acme.admin, tx, "paused", NOW, uuid7)
+        tenants.set_tenant_status(acme.admin, tx, "paused", NOW)
     assert {call(bearer, "acme").tenant.status for bearer in bearers} == {"paused"}
 
 
@@ -319,7 +315,7 @@ def test_an_archived_tenant_lets_only_the_operator_in(
         sign_in.issue_visitor_token(visit(database, acme), NOW).text,
     ]
     with database.transaction(acme.operator) as tx:
-        tenants.set_tenant_status(acme.operator, tx, "archived", NOW, uuid7)
+        tenants.set_tenant_status(acme.operator, tx, "archived", NOW)
     for bearer in bearers:
         with pytest.raises(Forbidden):
             call(bearer, "acme")

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.tenancy import audit, bindings, config_versions, roles, routing_keys, tenants
@@ -33,53 +33,49 @@ def test_making_a_tenant_is_recorded(database: Database, acme: SampleTenant) -> 
     assert acts == [("operator", "tenant.created")]
 
 
-def test_a_slug_is_taken_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
-    late = roles.operator_principal(new_id(now))
+def test_a_slug_is_taken_once(database: Database, acme: SampleTenant, now: datetime) -> None:
+    late = roles.operator_principal(uuid7(now))
     with pytest.raises(Conflict, match="tenant:acme"), database.transaction(late) as tx:
-        tenants.create_tenant(late, tx, slug="acme", display_name="Acme", settings={}, now=now, new_id=new_id)
+        tenants.create_tenant(late, tx, slug="acme", display_name="Acme", settings={}, now=now)
     with database.transaction(late) as tx:
         assert tenants.find_own_tenant(tx) is None
 
 
-def test_an_id_is_taken_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_an_id_is_taken_once(database: Database, acme: SampleTenant, now: datetime) -> None:
     with pytest.raises(Conflict), database.transaction(acme.operator) as tx:
-        tenants.create_tenant(acme.operator, tx, slug="other", display_name="O", settings={}, now=now, new_id=new_id)
+        tenants.create_tenant(acme.operator, tx, slug="other", display_name="O", settings={}, now=now)
 
 
-def test_only_the_operator_makes_tenants(database: Database, now: datetime, new_id: NewId) -> None:
-    somebody = Principal(new_id(now), "member", new_id(now), frozenset({"admin"}), clearance=3)
+def test_only_the_operator_makes_tenants(database: Database, now: datetime) -> None:
+    somebody = Principal(uuid7(now), "member", uuid7(now), frozenset({"admin"}), clearance=3)
     with pytest.raises(Forbidden), database.transaction(somebody) as tx:
-        tenants.create_tenant(somebody, tx, slug="new", display_name="New", settings={}, now=now, new_id=new_id)
+        tenants.create_tenant(somebody, tx, slug="new", display_name="New", settings={}, now=now)
 
 
-def test_a_tenant_needs_a_proper_name(database: Database, now: datetime, new_id: NewId) -> None:
-    somebody = roles.operator_principal(new_id(now))
+def test_a_tenant_needs_a_proper_name(database: Database, now: datetime) -> None:
+    somebody = roles.operator_principal(uuid7(now))
     for slug, name in (("New", "New"), ("", "New"), ("new", ""), ("new", "a\x00")):
         with pytest.raises(InvalidRequest), database.transaction(somebody) as tx:
-            tenants.create_tenant(somebody, tx, slug=slug, display_name=name, settings={}, now=now, new_id=new_id)
+            tenants.create_tenant(somebody, tx, slug=slug, display_name=name, settings={}, now=now)
 
 
 def test_a_changed_tenant_gets_a_version_and_an_unchanged_one_none(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.admin) as tx:
         for expected in (True, False):
-            changed = tenants.update_tenant(
-                acme.admin, tx, display_name="Acme", settings={"locale": "en-IN"}, now=now, new_id=new_id
-            )
+            changed = tenants.update_tenant(acme.admin, tx, display_name="Acme", settings={"locale": "en-IN"}, now=now)
             assert changed is expected
         kept = history(tx, acme.tenant_id)
     assert [(version.version, version.created_by) for version in kept] == [(2, acme.admin.name), (1, "operator")]
     assert kept[0].config["settings"] == {"locale": "en-IN"}
 
 
-def test_a_tenant_is_paused_and_opened_again(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
-) -> None:
+def test_a_tenant_is_paused_and_opened_again(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
         first, second = now + timedelta(hours=1), now + timedelta(hours=2)
-        assert tenants.set_tenant_status(acme.admin, tx, "paused", first, new_id).status == "paused"
-        assert tenants.set_tenant_status(acme.admin, tx, "active", second, new_id).status == "active"
+        assert tenants.set_tenant_status(acme.admin, tx, "paused", first).status == "paused"
+        assert tenants.set_tenant_status(acme.admin, tx, "active", second).status == "active"
         acts = audit.list_entries(acme.admin, tx, 2)
     assert [(entry.action, entry.details) for entry in acts] == [
         ("tenant.active", {"from": "paused"}),
@@ -87,22 +83,20 @@ def test_a_tenant_is_paused_and_opened_again(
     ]
 
 
-def test_only_the_operator_archives_and_brings_back(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
-) -> None:
+def test_only_the_operator_archives_and_brings_back(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.tenant_id) as tx:
         with pytest.raises(Forbidden):
-            tenants.set_tenant_status(acme.admin, tx, "archived", now, new_id)
-        tenants.set_tenant_status(acme.operator, tx, "archived", now, new_id)
+            tenants.set_tenant_status(acme.admin, tx, "archived", now)
+        tenants.set_tenant_status(acme.operator, tx, "archived", now)
         with pytest.raises(Forbidden):
-            tenants.set_tenant_status(acme.admin, tx, "active", now, new_id)
-        assert tenants.set_tenant_status(acme.operator, tx, "active", now, new_id).status == "active"
+            tenants.set_tenant_status(acme.admin, tx, "active", now)
+        assert tenants.set_tenant_status(acme.operator, tx, "active", now).status == "active"
 
 
-def test_a_viewer_changes_no_status(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_a_viewer_changes_no_status(database: Database, acme: SampleTenant, now: datetime) -> None:
     viewer = Principal(acme.tenant_id, "member", UUID(int=2), frozenset({"viewer"}))
     with pytest.raises(Forbidden), database.transaction(viewer) as tx:
-        tenants.set_tenant_status(viewer, tx, "paused", now, new_id)
+        tenants.set_tenant_status(viewer, tx, "paused", now)
 
 
 def test_a_route_is_found_with_and_without_a_tenant(
@@ -127,9 +121,9 @@ def test_a_key_of_another_tenant_cannot_be_claimed(database: Database, acme: Sam
 
 
 def test_claiming_again_points_the_key_elsewhere_in_the_tenant(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, now: datetime
 ) -> None:
-    second = new_id(now)
+    second = uuid7(now)
     with database.transaction(acme.tenant_id) as tx:
         add_binding(tx, "office-adviser", acme.tier_ids, second, now)
         routing_keys.claim_key(tx, "gupshup:acme", second)
@@ -238,15 +232,11 @@ def test_visitors_enter_by_public_doors_on_the_web(database: Database, acme: Sam
     assert list(seen.values()) == [True, False, False]
 
 
-def test_a_version_is_written_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_a_version_is_written_once(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.operator) as tx:
-        config_versions.record_version(
-            acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "meera"}, now, new_id
-        )
+        config_versions.record_version(acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "meera"}, now)
         with pytest.raises(Conflict, match="version 1"):
-            config_versions.record_version(
-                acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "m"}, now, new_id
-            )
+            config_versions.record_version(acme.operator, tx, "human", acme.tier_ids["human"], 1, {"slug": "m"}, now)
         assert [version.config for version in history(tx, acme.tier_ids["human"])] == [{"slug": "meera"}]
 
 
@@ -257,13 +247,11 @@ def test_the_past_is_not_rewritten(database: Database, acme: SampleTenant) -> No
                 execute_sql(tx, statement)
 
 
-def test_the_audit_trail_is_read_backwards_without_gaps(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
-) -> None:
+def test_the_audit_trail_is_read_backwards_without_gaps(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.operator) as tx:
         for number in range(7):
             at = now + timedelta(seconds=number // 3)
-            audit.add_entry(acme.operator, tx, "test.done", f"test:{number}", {"number": number}, at, new_id)
+            audit.add_entry(acme.operator, tx, "test.done", f"test:{number}", {"number": number}, at)
         pages = []
         before = None
         while page := audit.list_entries(acme.operator, tx, 2, before):

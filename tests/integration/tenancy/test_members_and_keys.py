@@ -7,7 +7,6 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
-from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
 from parlour.tenancy import api_keys, audit, members
@@ -16,13 +15,9 @@ from tests.integration.tenancy.conftest import SampleTenant, execute_sql
 ISSUER = "https://id.example.com"
 
 
-def test_a_key_is_shown_once_and_kept_as_a_hash(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
-) -> None:
+def test_a_key_is_shown_once_and_kept_as_a_hash(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
-        created = api_keys.create_key(
-            acme.admin, tx, name=" Import ", roles=["viewer"], clearance=2, now=now, new_id=new_id
-        )
+        created = api_keys.create_key(acme.admin, tx, name=" Import ", roles=["viewer"], clearance=2, now=now)
         assert api_keys.list_keys(acme.admin, tx) == [created.key]
         presented = api_keys.parse_key(created.text)
         assert presented is not None
@@ -32,30 +27,29 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(
     assert (presented.tenant_id, presented.key_id) == (acme.tenant_id, created.key.id)
 
 
-def test_two_keys_differ(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_two_keys_differ(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
         texts = {
-            api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now, new_id=new_id).text[-64:]
-            for _ in range(3)
+            api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now).text[-64:] for _ in range(3)
         }
     assert len(texts) == 3
 
 
-def test_a_key_is_revoked_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_a_key_is_revoked_once(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
-        key = api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now, new_id=new_id).key
+        key = api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now).key
         later = now + timedelta(hours=1)
-        assert api_keys.revoke_key(acme.admin, tx, key.id, later, new_id).revoked_at == later
-        assert api_keys.revoke_key(acme.admin, tx, key.id, later + timedelta(hours=1), new_id).revoked_at == later
+        assert api_keys.revoke_key(acme.admin, tx, key.id, later).revoked_at == later
+        assert api_keys.revoke_key(acme.admin, tx, key.id, later + timedelta(hours=1)).revoked_at == later
         actions = [entry.action for entry in audit.list_entries(acme.admin, tx, 10)]
     assert sorted(actions) == ["key.created", "key.revoked", "tenant.created"]
 
 
 def test_the_audit_trail_knows_the_key_but_not_its_secret(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.admin) as tx:
-        created = api_keys.create_key(acme.admin, tx, name="k", roles=["viewer"], clearance=1, now=now, new_id=new_id)
+        created = api_keys.create_key(acme.admin, tx, name="k", roles=["viewer"], clearance=1, now=now)
         entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10) if entry.action == "key.created")
     assert entry.target == f"key:{created.key.id}"
     assert entry.actor == acme.admin.name
@@ -63,17 +57,17 @@ def test_the_audit_trail_knows_the_key_but_not_its_secret(
 
 
 def test_a_key_of_another_tenant_is_not_there(
-    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.admin) as tx:
-        key = api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now, new_id=new_id).key
+        key = api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now).key
     with database.transaction(brick.admin) as tx:
         assert api_keys.list_keys(brick.admin, tx) == []
         with pytest.raises(NotFound):
-            api_keys.revoke_key(brick.admin, tx, key.id, now, new_id)
+            api_keys.revoke_key(brick.admin, tx, key.id, now)
 
 
-def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
         member = members.add_member(
             acme.admin,
@@ -84,7 +78,6 @@ def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: dat
             roles=["viewer", "viewer"],
             clearance=1,
             now=now,
-            new_id=new_id,
         )
         assert member == members.Member(member.id, ISSUER, "asha", "Asha", ["viewer"], 1, True, now)
         assert members.list_members(acme.admin, tx) == [member]
@@ -98,12 +91,11 @@ def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: dat
                 roles=[],
                 clearance=0,
                 now=now,
-                new_id=new_id,
             )
 
 
 def test_a_member_is_changed_and_that_is_recorded(
-    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.admin) as tx:
         member = members.add_member(
@@ -115,16 +107,13 @@ def test_a_member_is_changed_and_that_is_recorded(
             roles=[],
             clearance=1,
             now=now,
-            new_id=new_id,
         )
-        changed = members.update_member(
-            acme.admin, tx, member.id, roles=["admin"], clearance=2, active=False, now=now, new_id=new_id
-        )
+        changed = members.update_member(acme.admin, tx, member.id, roles=["admin"], clearance=2, active=False, now=now)
         entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10) if entry.action == "member.changed")
     assert (changed.roles, changed.clearance, changed.active) == (["admin"], 2, False)
     assert entry.details == {"roles": ["admin"], "clearance": 2, "active": False}
     with database.transaction(brick.admin) as tx, pytest.raises(NotFound):
-        members.update_member(brick.admin, tx, member.id, roles=[], clearance=0, active=True, now=now, new_id=new_id)
+        members.update_member(brick.admin, tx, member.id, roles=[], clearance=0, active=True, now=now)
 
 
 BAD_FIELDS: dict[str, Any] = {
@@ -136,35 +125,29 @@ BAD_FIELDS: dict[str, Any] = {
 }
 
 
-def test_a_member_needs_proper_fields(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_a_member_needs_proper_fields(database: Database, acme: SampleTenant, now: datetime) -> None:
     good: dict[str, Any] = {"issuer": ISSUER, "subject": "s", "display_name": "S", "roles": [], "clearance": 0}
     for field, value in BAD_FIELDS.items():
         with pytest.raises(InvalidRequest, match=field), database.transaction(acme.admin) as tx:
-            members.add_member(acme.admin, tx, now=now, new_id=new_id, **{**good, field: value})
+            members.add_member(acme.admin, tx, now=now, **{**good, field: value})
     with database.transaction(acme.admin) as tx:
-        assert members.add_member(acme.admin, tx, now=now, new_id=new_id, **good).subject == "s"
+        assert members.add_member(acme.admin, tx, now=now, **good).subject == "s"
 
 
-def test_without_the_role_nothing_is_granted_or_listed(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
-) -> None:
+def test_without_the_role_nothing_is_granted_or_listed(database: Database, acme: SampleTenant, now: datetime) -> None:
     viewer = Principal(acme.tenant_id, "member", UUID(int=2), frozenset({"viewer"}), clearance=3)
     with database.transaction(viewer) as tx:
         for act in (
-            lambda: api_keys.create_key(viewer, tx, name="k", roles=[], clearance=0, now=now, new_id=new_id),
-            lambda: api_keys.revoke_key(viewer, tx, UUID(int=1), now, new_id),
+            lambda: api_keys.create_key(viewer, tx, name="k", roles=[], clearance=0, now=now),
+            lambda: api_keys.revoke_key(viewer, tx, UUID(int=1), now),
             lambda: api_keys.list_keys(viewer, tx),
             lambda: members.list_members(viewer, tx),
-            lambda: members.update_member(
-                viewer, tx, UUID(int=1), roles=[], clearance=0, active=True, now=now, new_id=new_id
-            ),
+            lambda: members.update_member(viewer, tx, UUID(int=1), roles=[], clearance=0, active=True, now=now),
         ):
             with pytest.raises(Forbidden):
                 act()
 
 
-def test_nobody_makes_a_key_that_sees_more_than_they_do(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
-) -> None:
+def test_nobody_makes_a_key_that_sees_more_than_they_do(database: Database, acme: SampleTenant, now: datetime) -> None:
     with pytest.raises(Forbidden), database.transaction(acme.admin) as tx:
-        api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=3, now=now, new_id=new_id)
+        api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=3, now=now)

@@ -9,7 +9,7 @@ from uuid import UUID
 import pytest
 
 from parlour.infra.errors import NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, users
@@ -26,14 +26,14 @@ def known(tx: Transaction, firm: SampleTenant, user_id: UUID) -> users.User | No
 
 
 @pytest.fixture
-def write(now: datetime, new_id: NewId) -> Callable[..., users.Contact]:
+def write(now: datetime) -> Callable[..., users.Contact]:
     """Somebody writes on WhatsApp."""
 
     def contact(
         tx: Transaction, binding_id: UUID, phone: str = PHONE, name: str | None = "Asha", at: datetime = now
     ) -> users.Contact:
         return users.find_or_create_contact(
-            tx, channel="whatsapp", address=phone, display_name=name, binding_id=binding_id, now=at, new_id=new_id
+            tx, channel="whatsapp", address=phone, display_name=name, binding_id=binding_id, now=at
         )
 
     return contact
@@ -79,9 +79,9 @@ def test_somebody_who_hides_their_number_has_none_and_is_known_again(
 
 
 def test_one_person_has_one_session_with_each_binding(
-    database: Database, acme: SampleTenant, write: Callable[..., users.Contact], now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, write: Callable[..., users.Contact], now: datetime
 ) -> None:
-    office = new_id(now)
+    office = uuid7(now)
     with database.transaction(acme.tenant_id) as tx:
         add_binding(tx, "office-adviser", acme.tier_ids, office, now)
         site, other = write(tx, acme.binding_id), write(tx, office)
@@ -103,10 +103,10 @@ def test_one_number_is_another_person_to_another_tenant(
 
 
 def test_a_number_that_is_linked_to_a_user_of_the_web_is_that_user(
-    database: Database, acme: SampleTenant, write: Callable[..., users.Contact], now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, write: Callable[..., users.Contact], now: datetime
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now)
         execute_sql(tx, "UPDATE users SET phone = %(phone)s", phone=PHONE)
         contact = write(tx, acme.binding_id)
         user = known(tx, acme, visitor.user_id)
@@ -152,9 +152,8 @@ def test_first_messages_to_two_bindings_at_the_same_moment_end_in_one_user(
     acme: SampleTenant,
     write: Callable[..., users.Contact],
     now: datetime,
-    new_id: NewId,
 ) -> None:
-    office = new_id(now)
+    office = uuid7(now)
     databases = [open_database() for _ in range(8)]
     with databases[0].transaction(acme.tenant_id) as tx:
         add_binding(tx, "office-adviser", acme.tier_ids, office, now)
@@ -172,12 +171,10 @@ def test_first_messages_to_two_bindings_at_the_same_moment_end_in_one_user(
     assert sum(contact.is_new for contact in contacts) == 2
 
 
-def test_a_visitor_is_a_new_user_each_time(
-    database: Database, acme: SampleTenant, now: datetime, new_id: NewId
-) -> None:
+def test_a_visitor_is_a_new_user_each_time(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        first = users.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
-        second = users.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        first = users.create_visitor(tx, binding_id=acme.binding_id, now=now)
+        second = users.create_visitor(tx, binding_id=acme.binding_id, now=now)
         session = users.get_session(acme.operator, tx, first.session_id)
         known = "SELECT FROM channel_identities WHERE channel = 'web' AND address = user_id::text"
         assert execute_sql(tx, known) == 2
@@ -185,28 +182,28 @@ def test_a_visitor_is_a_new_user_each_time(
     assert (session.channel, session.is_main, session.user_id) == ("web", False, first.user_id)
 
 
-def test_a_visitor_may_open_more_sessions(database: Database, acme: SampleTenant, now: datetime, new_id: NewId) -> None:
+def test_a_visitor_may_open_more_sessions(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now)
         principal = users.load_user_principal(tx, visitor.user_id, acme.binding_id)
         later = now + timedelta(minutes=1)
-        opened = users.open_session(principal, tx, binding_id=acme.binding_id, now=later, new_id=new_id)
+        opened = users.open_session(principal, tx, binding_id=acme.binding_id, now=later)
         for session_id in (opened.id, visitor.session_id):
             assert users.get_session(principal, tx, session_id).user_id == visitor.user_id
 
 
 def test_no_session_is_opened_where_there_is_no_open_binding(
-    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime, new_id: NewId
+    database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
-        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now)
         principal = users.load_user_principal(tx, visitor.user_id, acme.binding_id)
         execute_sql(tx, "UPDATE bindings SET is_active = false")
-        for binding_id in (acme.binding_id, brick.binding_id, new_id(now)):
+        for binding_id in (acme.binding_id, brick.binding_id, uuid7(now)):
             with pytest.raises(NotFound):
-                users.create_visitor(tx, binding_id=binding_id, now=now, new_id=new_id)
+                users.create_visitor(tx, binding_id=binding_id, now=now)
             with pytest.raises(NotFound):
-                users.open_session(principal, tx, binding_id=binding_id, now=now, new_id=new_id)
+                users.open_session(principal, tx, binding_id=binding_id, now=now)
         assert execute_sql(tx, "SELECT FROM users") == 1
 
 
@@ -217,12 +214,11 @@ def test_a_session_is_about_an_entity_within_reach_only(
     database: Database,
     acme: SampleTenant,
     now: datetime,
-    new_id: NewId,
     classification: int,
     deleted: bool,
     reachable: bool,
 ) -> None:
-    type_id, entity_id = new_id(now), new_id(now)
+    type_id, entity_id = uuid7(now), uuid7(now)
     with database.transaction(acme.tenant_id) as tx:
         kind = """
             INSERT INTO entity_types (tenant_id, id, key, display_name, created_at, updated_at)
@@ -235,12 +231,10 @@ def test_a_session_is_about_an_entity_within_reach_only(
         """
         gone = now if deleted else None
         execute_sql(tx, entity, id=entity_id, type=type_id, level=classification, now=now, gone=gone)
-        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now, new_id=new_id)
+        visitor = users.create_visitor(tx, binding_id=acme.binding_id, now=now)
         principal = users.load_user_principal(tx, visitor.user_id, acme.binding_id)
         try:
-            opened = users.open_session(
-                principal, tx, binding_id=acme.binding_id, entity_id=entity_id, now=now, new_id=new_id
-            )
+            opened = users.open_session(principal, tx, binding_id=acme.binding_id, entity_id=entity_id, now=now)
         except NotFound:
             assert not reachable
         else:
@@ -267,11 +261,10 @@ def test_a_user_or_binding_that_is_gone_makes_no_principal(
     brick: SampleTenant,
     write: Callable[..., users.Contact],
     now: datetime,
-    new_id: NewId,
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
-        for user_id, binding_id in ((new_id(now), acme.binding_id), (contact.user_id, brick.binding_id)):
+        for user_id, binding_id in ((uuid7(now), acme.binding_id), (contact.user_id, brick.binding_id)):
             with pytest.raises(NotFound):
                 users.load_user_principal(tx, user_id, binding_id)
 
@@ -304,13 +297,12 @@ def test_anothers_session_and_none_at_all_look_the_same(
     brick: SampleTenant,
     write: Callable[..., users.Contact],
     now: datetime,
-    new_id: NewId,
 ) -> None:
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
     answers = set()
     with database.transaction(brick.tenant_id) as tx:
-        for session_id in (contact.session_id, new_id(now)):
+        for session_id in (contact.session_id, uuid7(now)):
             with pytest.raises(NotFound) as refusal:
                 users.get_session(brick.operator, tx, session_id)
             answers.add(str(refusal.value))

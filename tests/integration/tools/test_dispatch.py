@@ -433,7 +433,7 @@ def test_a_person_says_that_it_was_done(yard: LongToolHarness) -> None:
         assert (unknown.id, unknown.name, unknown.runs) == (call_id, "compile", 1)
         ended = calls.resolve_call(admin, tx, call_id, "done", now)
         assert ended is not None
-        assert store_tool_result(tx, yard.conversation.tenant_id, ended, uuid7, now)
+        assert store_tool_result(tx, yard.conversation.tenant_id, ended, now)
         assert calls.list_unknown(admin, tx, 10) == []
     assert (yard.call_state(), len(yard.performed_keys), len(yard.tool_results())) == (("done", None), 1, 2)
     with yard.conversation.database.transaction(yard.conversation.tenant_id) as tx, pytest.raises(Conflict):

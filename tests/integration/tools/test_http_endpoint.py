@@ -27,7 +27,6 @@ from parlour.infra.errors import (
     ToolRefused,
     ToolTimedOut,
 )
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import system_principal
@@ -116,14 +115,13 @@ def no_connection(_: float) -> Any:
 
 
 @pytest.fixture
-def context(now: datetime, new_id: NewId) -> ToolContext:
+def context(now: datetime) -> ToolContext:
     return ToolContext(
         system_principal(UUID(int=3)),
         Database(no_connection),
         UUID(int=1),
         UUID(int=2),
         now,
-        new_id,
         fencing_token=1,
         idempotency_key=KEY,
         seconds_left=lambda: 30.0,

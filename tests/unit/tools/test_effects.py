@@ -19,7 +19,6 @@ from parlour.infra.errors import (
     ToolFailed,
     ToolRefused,
 )
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import system_principal
@@ -42,9 +41,9 @@ def no_connection(_: float) -> Any:
 
 
 @pytest.fixture
-def context(now: datetime, new_id: NewId) -> ToolContext:
+def context(now: datetime) -> ToolContext:
     return ToolContext(
-        system_principal(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, new_id, fencing_token=1
+        system_principal(UUID(int=3)), Database(no_connection), UUID(int=1), UUID(int=2), now, fencing_token=1
     )
 
 

@@ -16,7 +16,6 @@ from parlour.infra.errors import (
     ProviderRejected,
     ToolFailed,
 )
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.principal import system_principal
@@ -34,9 +33,9 @@ def no_connection(seconds: float) -> Any:
 
 
 @pytest.fixture
-def context(now: datetime, new_id: NewId) -> ToolContext:
+def context(now: datetime) -> ToolContext:
     ids = UUID(int=1), UUID(int=2)
-    return ToolContext(system_principal(UUID(int=3)), Database(no_connection), *ids, now, new_id, fencing_token=1)
+    return ToolContext(system_principal(UUID(int=3)), Database(no_connection), *ids, now, fencing_token=1)
 
 
 def echo(context: ToolContext, arguments: JsonObject) -> JsonObject:

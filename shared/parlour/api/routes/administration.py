@@ -34,7 +34,6 @@ def create_key(wanted: NewKey, caller: Admin) -> CreatedKeyView:
             roles=wanted.roles,
             clearance=wanted.clearance,
             now=caller.now,
-            new_id=caller.dependencies.new_id,
         )
     return CreatedKeyView(**KeyView.model_validate(created.key).model_dump(), key=created.text)
 
@@ -50,7 +49,7 @@ def list_keys(caller: Admin) -> dict[str, list[KeyView]]:
 def revoke_key(key_id: UUID, caller: Admin) -> KeyView:
     """Revoke a key immediately."""
     with caller.transaction() as tx:
-        key = api_keys.revoke_key(caller.principal, tx, key_id, caller.now, caller.dependencies.new_id)
+        key = api_keys.revoke_key(caller.principal, tx, key_id, caller.now)
     return KeyView.model_validate(key)
 
 
@@ -58,9 +57,7 @@ def revoke_key(key_id: UUID, caller: Admin) -> KeyView:
 def add_member(wanted: NewMember, caller: Admin) -> MemberView:
     """Let somebody sign in with their OIDC token."""
     with caller.transaction() as tx:
-        member = members.add_member(
-            caller.principal, tx, **wanted.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
-        )
+        member = members.add_member(caller.principal, tx, **wanted.model_dump(), now=caller.now)
     return MemberView.model_validate(member)
 
 
@@ -75,9 +72,7 @@ def list_members(caller: Admin) -> dict[str, list[MemberView]]:
 def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> MemberView:
     """Set what a member may do from their next request on."""
     with caller.transaction() as tx:
-        member = members.update_member(
-            caller.principal, tx, member_id, **change.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
-        )
+        member = members.update_member(caller.principal, tx, member_id, **change.model_dump(), now=caller.now)
     return MemberView.model_validate(member)
 
 

@@ -163,8 +163,8 @@ def _filter_readable[Item: (UnknownCall, StuckReply)](
 
 def _record_results(caller: Caller, tx: Transaction, ended: Sequence[EndedCall]) -> WakeFunction | None:
     """Write what the calls came to into their conversations; waking those is for after the commit."""
-    who, new_id = caller.principal, caller.dependencies.new_id
-    stored = [tool_result_messages.store_tool_result(tx, who.tenant_id, one, new_id, caller.now) for one in ended]
+    who = caller.principal
+    stored = [tool_result_messages.store_tool_result(tx, who.tenant_id, one, caller.now) for one in ended]
     waking = [one for one in stored if one]
     return (lambda: _send_wakes(caller, waking)) if waking else None
 
@@ -177,7 +177,7 @@ def _send_wakes(caller: Caller, waking: Sequence[PendingWakeup]) -> None:
 def _add_audit_entry(
     caller: Caller, tx: Transaction, action: str, target: str, details: JsonObject | None = None
 ) -> None:
-    audit.add_entry(caller.principal, tx, action, target, details or {}, caller.now, caller.dependencies.new_id)
+    audit.add_entry(caller.principal, tx, action, target, details or {}, caller.now)
 
 
 def _resolved(message: str, wake: WakeFunction | None = None) -> JsonObject:

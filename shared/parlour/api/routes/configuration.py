@@ -9,6 +9,7 @@ from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_PACK_BYTES
 from parlour.api.schemas import BindingView, PackFiles, StatusChange, TenantView
 from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.packs.apply import apply
@@ -35,7 +36,7 @@ def put_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentia
                 f"this pack is for tenant '{read.tenant.slug}'; run: parlour --tenant {read.tenant.slug} apply ..."
             )
         embedder = services.embedding_spaces.tenant_embedder(database, principal.tenant_id)
-        done = apply(principal, database, embedder, read, now, services.new_id, services.count_tokens)
+        done = apply(principal, database, embedder, read, now, services.count_tokens)
     request_embedding(services, principal.tenant_id)
     return done.to_json()
 
@@ -64,7 +65,7 @@ def get_tenant(caller: Viewer) -> TenantView:
 def put_status(change: StatusChange, caller: Admin) -> TenantView:
     """Pause, resume or close the tenant."""
     with caller.transaction() as tx:
-        tenant = tenants.set_tenant_status(caller.principal, tx, change.status, caller.now, caller.dependencies.new_id)
+        tenant = tenants.set_tenant_status(caller.principal, tx, change.status, caller.now)
     return TenantView.model_validate(tenant)
 
 
@@ -75,7 +76,7 @@ def _authenticate_applier(
     try:
         return services.authenticator.authenticate(given, database, now).principal
     except NotFound:  # told to the operator only: there is no tenant of that name so far
-        return roles.operator_principal(services.new_id(now))
+        return roles.operator_principal(uuid7(now))
 
 
 def _binding_view(binding: Binding) -> BindingView:

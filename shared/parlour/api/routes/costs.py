@@ -68,4 +68,4 @@ def _today_json(caller: Caller, tx: Transaction) -> JsonObject:
 
 def _add_audit_entry(caller: Caller, tx: Transaction, action: str, details: JsonObject) -> None:
     target = f"tenant:{caller.principal.tenant_id}"
-    audit.add_entry(caller.principal, tx, action, target, details, caller.now, caller.dependencies.new_id)
+    audit.add_entry(caller.principal, tx, action, target, details, caller.now)

@@ -110,9 +110,7 @@ def list_documents(caller: Reader, cursor: Cursor = "", limit: Limit = 20) -> di
 def create_document(wanted: NewDocument, caller: Editor) -> DocumentView:
     """Write a document."""
     with caller.transaction() as tx:
-        document = authored_documents.create_document(
-            caller.principal, tx, **wanted.model_dump(), now=caller.now, new_id=caller.dependencies.new_id
-        )
+        document = authored_documents.create_document(caller.principal, tx, **wanted.model_dump(), now=caller.now)
     caller.request_embedding()
     return DocumentView.model_validate(document)
 
@@ -137,9 +135,7 @@ def update_document(ref: Handle, change: DocumentPatchBody, caller: Editor) -> D
     """Change a document that was written here; one that came with a pack is changed there."""
     revision = DocumentPatch(**change.model_dump(exclude={"version"}))
     with caller.transaction() as tx:
-        document = authored_documents.revise_document(
-            caller.principal, tx, ref, revision, change.version, caller.now, caller.dependencies.new_id
-        )
+        document = authored_documents.revise_document(caller.principal, tx, ref, revision, change.version, caller.now)
     caller.request_embedding()
     return DocumentView.model_validate(document)
 
@@ -148,7 +144,7 @@ def update_document(ref: Handle, change: DocumentPatchBody, caller: Editor) -> D
 def delete_document(ref: Handle, caller: Editor, version: Annotated[int | None, Query(ge=1)] = None) -> None:
     """Take a document away; what stood under it takes its place in the tree."""
     with caller.transaction() as tx:
-        authored_documents.delete_document(caller.principal, tx, ref, version, caller.now, caller.dependencies.new_id)
+        authored_documents.delete_document(caller.principal, tx, ref, version, caller.now)
     caller.request_embedding()
 
 

@@ -147,9 +147,7 @@ def delete_entity(type_key: str, key: str, caller: Editor, version: Version = No
 def create_link(wanted: NewLink, caller: Editor) -> LinkView:
     """Link two records; linking them so again gives the link that is there."""
     with caller.transaction() as tx:
-        edge = record_links.link(
-            caller.principal, tx, wanted.source, wanted.target, wanted.relation, caller.now, caller.dependencies.new_id
-        )
+        edge = record_links.link(caller.principal, tx, wanted.source, wanted.target, wanted.relation, caller.now)
     caller.request_embedding()
     return LinkView.model_validate(edge)
 
@@ -158,7 +156,7 @@ def create_link(wanted: NewLink, caller: Editor) -> LinkView:
 def delete_link(source: ShortQuery, target: ShortQuery, relation: ShortQuery, caller: Editor) -> None:
     """Take a link away."""
     with caller.transaction() as tx:
-        record_links.unlink(caller.principal, tx, source, target, relation, caller.now, caller.dependencies.new_id)
+        record_links.unlink(caller.principal, tx, source, target, relation, caller.now)
     caller.request_embedding()
 
 
@@ -167,9 +165,9 @@ def _is_property_filter(name: str) -> bool:
 
 
 def _create(caller: Caller, tx: Transaction, new: RecordInput, context_text: str, origin: str | None) -> Record:
-    now, new_id = caller.now, caller.dependencies.new_id
+    now = caller.now
     if new.type == PROJECT_TYPE:
-        return projects.create_project(caller.principal, tx, new, context_text, now, new_id, origin).project
+        return projects.create_project(caller.principal, tx, new, context_text, now, origin).project
     if new.type == authored_documents.DOCUMENT_TYPE:
         document = authored_documents.create_document(
             caller.principal,
@@ -182,10 +180,9 @@ def _create(caller: Caller, tx: Transaction, new: RecordInput, context_text: str
             state="",
             origin=origin,
             now=now,
-            new_id=new_id,
         )
         return crud.get_record(caller.principal, tx, document.handle)
-    return crud.create_record(caller.principal, tx, new, now, new_id, origin)
+    return crud.create_record(caller.principal, tx, new, now, origin)
 
 
 def _get(caller: Caller, ref: RecordRef, response: Response) -> RecordView:
@@ -198,7 +195,7 @@ def _update(caller: Caller, ref: RecordRef, change: RecordPatchBody, if_match: s
     version = _expected_version(change.version, if_match)
     with caller.transaction() as tx:
         entity = authored_documents.update_record_and_document(
-            caller.principal, tx, ref, RecordPatch(**given), version, caller.now, caller.dependencies.new_id
+            caller.principal, tx, ref, RecordPatch(**given), version, caller.now
         )
         shown = _record_view(tx, entity, response)
     caller.request_embedding()
@@ -208,7 +205,7 @@ def _update(caller: Caller, ref: RecordRef, change: RecordPatchBody, if_match: s
 def _delete(caller: Caller, ref: RecordRef, version: int | None, if_match: str) -> None:
     with caller.transaction() as tx:
         authored_documents.delete_record_and_document(
-            caller.principal, tx, ref, _expected_version(version, if_match), caller.now, caller.dependencies.new_id
+            caller.principal, tx, ref, _expected_version(version, if_match), caller.now
         )
     caller.request_embedding()
 

@@ -98,7 +98,6 @@ def run_erasure(
             services.upload_bucket,
             services.dead_letters,
             services.clock,
-            services.new_id,
         )
         wish = ErasureRequest(ErasureTarget(kind, target_id), dry_run=dry_run, keep_records=keep_records)
         return shorten_report(execution.erase(requested_by or caller.principal, reaching, wish, seconds_left))

@@ -10,6 +10,7 @@ from parlour.api.file_schemas import FileDownload, FileView, NewFileVersion, New
 from parlour.files import uploads
 from parlour.files.file import NewFile
 from parlour.files.uploads import StartedUpload
+from parlour.infra.ids import uuid7
 
 router = APIRouter(prefix="/v1/files", tags=["files"])
 
@@ -23,7 +24,7 @@ def start_upload(wanted: NewUpload, caller: Editor) -> UploadStarted:
     """Say what will be uploaded; the answer is a form to POST it with (multipart, the fields first, then `file`)."""
     services = caller.dependencies
     new = NewFile(wanted.name, wanted.size_bytes, wanted.about, wanted.team, wanted.classification)
-    file_id = services.new_id(caller.now)
+    file_id = uuid7(caller.now)
     with caller.transaction() as tx:
         return _upload_started(
             uploads.start_upload(caller.principal, tx, services.upload_bucket, new, caller.now, file_id)
@@ -78,9 +79,7 @@ def get_download(file_id: UUID, caller: Reader) -> FileDownload:
     """An address to download the file from, good for a minute. It is saved as a file, whatever it is."""
     services = caller.dependencies
     with services.databases.borrow() as database:
-        found = uploads.get_download(
-            caller.principal, database, services.upload_bucket, file_id, caller.now, services.new_id
-        )
+        found = uploads.get_download(caller.principal, database, services.upload_bucket, file_id, caller.now)
     return FileDownload.model_validate(found)
 
 
@@ -89,7 +88,7 @@ def delete_file(file_id: UUID, caller: Editor) -> dict[str, bool]:
     """Take a file away, and everything that was made of it."""
     services = caller.dependencies
     with services.databases.borrow() as database:
-        uploads.delete_file(caller.principal, database, services.upload_bucket, file_id, caller.now, services.new_id)
+        uploads.delete_file(caller.principal, database, services.upload_bucket, file_id, caller.now)
     caller.request_embedding()
     return {"deleted": True}
 

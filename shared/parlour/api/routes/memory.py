@@ -64,7 +64,7 @@ def set_shared_fact(told: SharedFactChange, caller: Editor) -> JsonObject:
     """Have something known to a whole persona or team; what was known under the key is kept as what was before."""
     wanted = NewSharedFact(told.scope, told.slug, told.key, told.value)
     with caller.transaction() as tx:
-        made = shared_facts.set(caller.principal, tx, wanted, caller.now, caller.dependencies.new_id)
+        made = shared_facts.set(caller.principal, tx, wanted, caller.now)
     return {"id": str(made)}
 
 
@@ -79,7 +79,6 @@ def update_fact(fact_id: UUID, wanted: FactChange, caller: AnyCaller) -> JsonObj
             wanted.value,
             _visitor_binding(caller),
             caller.now,
-            caller.dependencies.new_id,
         )
     return {"id": str(edited)}
 

@@ -41,7 +41,6 @@ def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCall
             code=link_codes.generate_code(secrets.randbelow),
             secret=services.token_secret(),
             now=caller.now,
-            new_id=services.new_id,
         )
     _send_code(caller, asked)
     return PhoneLinkStarted(link_id=asked.link_id, expires_at=asked.expires_at, message=_CODE_SENT)
@@ -59,7 +58,6 @@ def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, ca
             given.code,
             secret=services.token_secret(),
             now=caller.now,
-            new_id=services.new_id,
         )
     tenant_id = caller.principal.tenant_id
     token = services.authenticator.issue_visitor_token(

@@ -12,6 +12,7 @@ from parlour.api.authorization import Admin, Caller, Reader, Viewer
 from parlour.api.schemas import PulseCapChange, PulseRefresh
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.pulse.due import budget
@@ -57,7 +58,7 @@ def get_pulse(record: PathRecord, caller: Reader, poll: Poll = False) -> JsonObj
 def refresh_pulse(record: PathRecord, caller: Reader, wanted: PulseRefresh | None = None) -> JsonObject:
     """Have it written now. With a question it stays as it is, and the answer is read under `questions`."""
     question = wanted.question if wanted else ""
-    question_id = caller.dependencies.new_id(caller.now)
+    question_id = uuid7(caller.now)
     with caller.transaction() as tx:
         asked = refresh_requests.request_refresh(caller.principal, tx, record, question, question_id, caller.now)
     _enqueue(caller, asked)
@@ -115,9 +116,7 @@ def put_pulse_cap(change: PulseCapChange, caller: Admin) -> JsonObject:
         if budget.set_cap(caller.principal, tx, cap, caller.now):
             told: JsonObject = {"pulse_daily_cap_usd": None if cap is None else f"{cap:f}"}
             target = f"tenant:{caller.principal.tenant_id}"
-            audit.add_entry(
-                caller.principal, tx, "pulse_cap.changed", target, told, caller.now, caller.dependencies.new_id
-            )
+            audit.add_entry(caller.principal, tx, "pulse_cap.changed", target, told, caller.now)
         told_now = _statistics_json(caller, tx, 1)
     caller.request_embedding()  # what waited for room is due now
     return told_now

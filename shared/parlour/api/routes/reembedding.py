@@ -18,7 +18,7 @@ def start_reembedding(chosen: EmbeddingModelChoice, caller: Admin) -> JsonObject
     with caller.transaction() as tx:
         services = caller.dependencies
         moving = reembedding.start_reembedding(
-            caller.principal, tx, services.embedding_spaces, chosen.model, caller.now, services.new_id
+            caller.principal, tx, services.embedding_spaces, chosen.model, caller.now
         )
     caller.request_embedding()
     return _reembedding_json(moving)

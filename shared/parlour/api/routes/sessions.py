@@ -12,7 +12,6 @@ from fastapi.responses import StreamingResponse
 
 from parlour.api import event_stream
 from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials
-from parlour.api.dependencies import ApiDependencies
 from parlour.api.event_stream import Event, EventReader
 from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
@@ -29,6 +28,7 @@ from parlour.conversations import event_feed as turn_events
 from parlour.conversations import turn_views as turns_read
 from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Forbidden, NotFound
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
@@ -60,7 +60,7 @@ def open_session(wanted: NewSession, services: AppDependencies, given: RequestCr
             visitor = _visitor_of(known, tenant_id)
             about = _get_record(tx, tenant_id, visitor, binding, wanted.entity) if wanted.entity else None
             latest = _find_latest_session(tx, known, visitor, binding.id, about) if wanted.resume else None
-            user_id, session_id = latest or _create_session(services, tx, visitor, binding.id, about, now)
+            user_id, session_id = latest or _create_session(tx, visitor, binding.id, about, now)
     whom = VisitorClaims(tenant_id, user_id, binding.id, session_id)
     token = services.authenticator.issue_visitor_token(whom, now)
     for_all = replace(whom, session_id=None)
@@ -97,7 +97,7 @@ def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller)
     names it by."""
     _check_own_session(caller, session_id)
     services = caller.dependencies
-    upload_id = services.new_id(caller.now)
+    upload_id = uuid7(caller.now)
     with caller.transaction() as tx:
         started = attachment_uploads.start_upload(
             caller.principal,
@@ -122,7 +122,7 @@ def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Me
     name = inbound_messages.web_message_id(session_id, message.client_message_id or "")
     with services.databases.borrow() as database:
         gathered = attachment_uploads.resolve_attachments(
-            caller.principal, database, services.media_bucket, session_id, named, name, caller.now, services.new_id
+            caller.principal, database, services.media_bucket, session_id, named, name, caller.now
         )
         message_id = inbound_messages.receive_web_message(
             caller.principal,
@@ -132,7 +132,6 @@ def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Me
             message.text,
             message.client_message_id,
             caller.now,
-            services.new_id,
             gathered,
         )
     return MessageAccepted(message_id=message_id, received_at=caller.now)
@@ -258,7 +257,6 @@ def _record_label(entity: Record) -> RecordLabel:
 
 
 def _create_session(
-    services: ApiDependencies,
     tx: Transaction,
     visitor: Principal | None,
     binding_id: UUID,
@@ -266,15 +264,11 @@ def _create_session(
     now: datetime,
 ) -> tuple[UUID, UUID]:
     """A user and their new session: a known visitor's, or a new one's."""
-    new_id, entity_id = services.new_id, about.id if about else None
+    entity_id = about.id if about else None
     seen = type_registry.get_record_type(tx, about.type).settings.chat_visibility if about else "private"
     if visitor and visitor.id:
         reader = users.load_user_principal(tx, visitor.id, binding_id)
-        session = users.open_session(
-            reader, tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
-        )
+        session = users.open_session(reader, tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now)
         return visitor.id, session.id
-    opened = users.create_visitor(
-        tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now, new_id=new_id
-    )
+    opened = users.create_visitor(tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now)
     return opened.user_id, opened.session_id

@@ -32,7 +32,7 @@ def post_result(token: str, result: dict[str, Any], services: AppDependencies) -
 
     def settle(tx: Transaction) -> tuple[EndedCall, PendingWakeup | None]:
         ended = calls.record_callback(tx, callback.call_id, callback.run_token, callbacks.parse_result(result), now)
-        return ended, store_tool_result(tx, callback.tenant_id, ended, services.new_id, now)
+        return ended, store_tool_result(tx, callback.tenant_id, ended, now)
 
     with services.databases.borrow() as database:
         ended, told = database.run(system_principal(callback.tenant_id), settle)

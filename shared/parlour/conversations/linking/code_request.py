@@ -16,7 +16,7 @@ from parlour.conversations.linking import link_codes, store
 from parlour.conversations.linking.store import ContactRow, NewLink
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.jobs import work_due
@@ -52,7 +52,6 @@ class _CodeRequest:
     message_id: UUID
     outbox_id: UUID
     now: datetime
-    new_id: NewId
 
     @property
     def expires_at(self) -> datetime:
@@ -69,7 +68,6 @@ def request_code(
     code: str,
     secret: str,
     now: datetime,
-    new_id: NewId,
 ) -> RequestedCode:
     """Send a code to `phone`, to which the visitor says they agree; the caller wakes the outbox with what comes back.
 
@@ -81,7 +79,7 @@ def request_code(
         raise NotFound("this agent has no WhatsApp channel")
     if principal.kind != "user" or principal.id is None:
         raise Forbidden("only a visitor can link a phone number")
-    link_id, message_id, outbox_id = new_id(now), new_id(now), new_id(now)
+    link_id, message_id, outbox_id = uuid7(now), uuid7(now), uuid7(now)
     asking = _CodeRequest(
         principal,
         binding,
@@ -93,7 +91,6 @@ def request_code(
         message_id,
         outbox_id,
         now,
-        new_id,
     )
     asked = database.run(principal, partial(_store_request, asking))
     log.info(
@@ -183,7 +180,6 @@ def _create_contact(asking: _CodeRequest, tx: Transaction, known: ContactRow | N
         display_name=None,
         binding_id=asking.binding.id,
         now=asking.now,
-        new_id=asking.new_id,
     )
     return _Contact(contact.user_id, contact.session_id, is_new=known is None)
 

@@ -14,7 +14,7 @@ from parlour.conversations.linking import link_codes, store
 from parlour.conversations.linking.store import LinkRow
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest, LeaseHeld, NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit
@@ -31,7 +31,7 @@ class MergedUser:
 
 
 def merge_user(
-    principal: Principal, database: Database, link_id: UUID, code: str, *, secret: str, now: datetime, new_id: NewId
+    principal: Principal, database: Database, link_id: UUID, code: str, *, secret: str, now: datetime
 ) -> MergedUser:
     """Make the visitor and the phone's user one, if that is the code. Doing it again changes nothing.
 
@@ -43,7 +43,7 @@ def merge_user(
     user_id, given = principal.id, link_codes.hash_code(secret, link_id, code)
     if before := database.run(principal, lambda tx: _find_earlier_merge(tx, link_id, user_id, given)):
         return before
-    joined = database.run(principal, partial(_try_code, principal, link_id, user_id, given, new_id(now), now))
+    joined = database.run(principal, partial(_try_code, principal, link_id, user_id, given, uuid7(now), now))
     if isinstance(joined, int):
         raise InvalidRequest(_wrong_code_message(joined))
     log.info("phone_linked", tenant_id=principal.tenant_id, link_id=link_id, session_id=joined.session_id)
@@ -82,7 +82,7 @@ def _merge(
     meeting = main or link.session_id
     if meeting is None:
         raise NotFound(_EXPIRED)
-    audit.add_entry(principal, tx, "phone.linked", f"user:{into}", {}, now, lambda _: audited)
+    audit.add_entry(principal, tx, "phone.linked", f"user:{into}", {}, now, entry_id=audited)
     return MergedUser(into, meeting)
 
 

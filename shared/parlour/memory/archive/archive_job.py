@@ -17,6 +17,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import RetryError
+from parlour.infra.ids import uuid7
 from parlour.infra.objects import ObjectWriter
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import work_due
@@ -119,7 +120,7 @@ class _ArchiveRun:
 
     def _begin_archive(self, session_id: UUID, archive_before: datetime) -> ArchiveLocation | None:
         """Where the next archive will lie; None when there is nothing for one."""
-        archive_id = self.dependencies.new_id(self.now)
+        archive_id = uuid7(self.now)
         wanted = ArchiveLocation(archive_id, archive_lines.object_key(self.principal.tenant_id, session_id, archive_id))
 
         def begin(tx: Transaction) -> ArchiveLocation | None:

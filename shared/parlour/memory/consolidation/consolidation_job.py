@@ -15,6 +15,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import ProviderRejected
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
@@ -121,9 +122,9 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
             found = CheckedAnswer((), (answer_check.rejected_window(heard.problem),), ())
         else:
             found = answer_check.check_answer(heard.answer, loaded.window, "consolidated")
-        now, new_id = self.dependencies.clock(), self.dependencies.new_id
-        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, new_id, now)
-        return _ConsolidationDraft(found, found.episodes[:1], fact_ids, (new_id(now), new_id(now)), now)
+        now = self.dependencies.clock()
+        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, now)
+        return _ConsolidationDraft(found, found.episodes[:1], fact_ids, (uuid7(now), uuid7(now)), now)
 
     def commit(self, tx: Transaction, loaded: _ConsolidationInput, draft: _ConsolidationDraft) -> bool | None:
         """Write facts and the episode; return whether there is more to go through."""

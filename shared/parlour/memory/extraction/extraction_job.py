@@ -11,6 +11,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from parlour.infra import log
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
 from parlour.jobs.runner import JobFailed
@@ -118,9 +119,9 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         heard = self._request_extraction(loaded, seconds_left)
         if heard.problem and not should_skip(heard.problem, loaded.attempts.failures):
             raise JobFailed(heard.problem)
-        found, now, new_id = _check_response(loaded, heard), self.dependencies.clock(), self.dependencies.new_id
-        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, new_id, now)
-        return _ExtractionDraft(found, fact_ids, [(new_id(now), new_id(now)) for _ in found.episodes], now)
+        found, now = _check_response(loaded, heard), self.dependencies.clock()
+        fact_ids = fact_merge.allocate_ids(found.candidates, found.rejected, now)
+        return _ExtractionDraft(found, fact_ids, [(uuid7(now), uuid7(now)) for _ in found.episodes], now)
 
     def commit(self, tx: Transaction, loaded: _ExtractionInput, draft: _ExtractionDraft) -> _WriteResult | None:
         """Write facts and episodes; complete the work, or leave it to wait when more was said meanwhile."""

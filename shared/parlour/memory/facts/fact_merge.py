@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.memory.facts import fact_keys, merge_rules, store
 from parlour.memory.facts.fact import MAX_LIVE_FACTS, FactCandidate, FactDecision, KnownFact, MemoryScope, RejectedFact
@@ -28,13 +28,11 @@ class MergeOutcome:
     fact_id: UUID | None = None
 
 
-def allocate_ids(
-    candidates: Sequence[FactCandidate], rejected: Sequence[RejectedFact], new_id: NewId, now: datetime
-) -> list[UUID]:
+def allocate_ids(candidates: Sequence[FactCandidate], rejected: Sequence[RejectedFact], now: datetime) -> list[UUID]:
     """As many ids as keeping these may take; made outside of the transaction, which may run twice."""
     ended = sum(_max_retractions(one) for one in candidates if one.is_retraction)
     count = 3 * len(candidates) + ended + len(rejected) + _max_evictions(candidates)
-    return [new_id(now) for _ in range(count)]
+    return [uuid7(now) for _ in range(count)]
 
 
 def merge_candidates(

@@ -6,7 +6,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.infra.errors import Conflict, InvalidRequest, NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.memory.facts import store
 from parlour.memory.facts.fact import MAX_VALUE_CHARS
@@ -34,7 +34,6 @@ def set(  # noqa: A001 - called as shared_facts.set
     tx: Transaction,
     new_fact: NewSharedFact,
     now: datetime,
-    new_id: NewId,
 ) -> UUID:
     """Have it known from now on; what was known under the key ends. The fact's id, the same where nothing differs.
 
@@ -52,7 +51,7 @@ def set(  # noqa: A001 - called as shared_facts.set
     whose = store.find_owner(tx, new_fact.scope, new_fact.slug)
     if whose is None:
         raise NotFound(f"{new_fact.scope} {new_fact.slug} not found; use its slug from the pack")
-    return _write(principal, tx, (new_fact.scope, whose), (key, value), now, new_id)
+    return _write(principal, tx, (new_fact.scope, whose), (key, value), now)
 
 
 def _write(
@@ -61,15 +60,14 @@ def _write(
     scope_and_owner: tuple[SharedScope, UUID],
     key_and_value: tuple[str, str],
     now: datetime,
-    new_id: NewId,
 ) -> UUID:
     (scope, owner), (key, value) = scope_and_owner, key_and_value
-    before, made = store.lock_shared_fact(tx, scope, owner, key), new_id(now)
+    before, made = store.lock_shared_fact(tx, scope, owner, key), uuid7(now)
     if before is not None and before.value == value:
         return before.id
     if before is not None:
         store.end_fact(tx, before.id, "edited", made, now)
     if not store.add_shared_fact(tx, made, scope, owner, key, value, principal.name, now):
         raise Conflict("someone else just changed this fact; reload it")
-    audit.add_entry(principal, tx, "shared_fact.set", f"fact:{made}", {scope: str(owner), "key": key}, now, new_id)
+    audit.add_entry(principal, tx, "shared_fact.set", f"fact:{made}", {scope: str(owner), "key": key}, now)
     return made

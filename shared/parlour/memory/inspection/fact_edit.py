@@ -4,7 +4,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.memory.facts.fact import MAX_VALUE_CHARS
 from parlour.memory.inspection import store
@@ -22,7 +22,6 @@ def edit_fact(
     value: str,
     binding_id: UUID | None,
     now: datetime,
-    new_id: NewId,
 ) -> UUID:
     """Say what the fact is; the id of what stands there now, which is the same one where nothing differs.
 
@@ -38,10 +37,10 @@ def edit_fact(
         raise InvalidRequest("value: passwords, cards and identity numbers are never remembered")
     if wanted == held.value:
         return held.id
-    edited = new_id(now)
-    store.replace_value(tx, held.id, wanted, edited_by=principal.name, new_id=edited, decision_id=new_id(now), now=now)
+    edited = uuid7(now)
+    store.replace_value(tx, held.id, wanted, edited_by=principal.name, new_id=edited, decision_id=uuid7(now), now=now)
     if principal.kind != "user":
-        audit.add_entry(principal, tx, "fact.edited", f"fact:{held.id}", {"became": str(edited)}, now, new_id)
+        audit.add_entry(principal, tx, "fact.edited", f"fact:{held.id}", {"became": str(edited)}, now)
     return edited
 
 

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, NotFound
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner
@@ -196,7 +197,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             model=outcome.model_choice.model,
             cost_usd=outcome.cost_usd,
         )
-        return _SummaryDraft(written, new, self._new_key_details(taken, now), self.dependencies.new_id(now), now)
+        return _SummaryDraft(written, new, self._new_key_details(taken, now), uuid7(now), now)
 
     def commit(self, tx: Transaction, loaded: _SummaryInput, draft: _SummaryDraft) -> _WriteResult | None:
         """Write the version with everything that belongs to it, unless something that it tells of was deleted."""
@@ -277,7 +278,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
     def _new_key_details(self, taken: Sequence[WindowTurn], now: datetime) -> list[NewKeyDetail]:
         """What must survive of these turns."""
         return [
-            NewKeyDetail(self.dependencies.new_id(now), message.id, turn.number, message.from_agent, one)
+            NewKeyDetail(uuid7(now), message.id, turn.number, message.from_agent, one)
             for turn in taken
             for message in turn.messages
             for one in key_details(message.text)

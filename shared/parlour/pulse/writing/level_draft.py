@@ -8,7 +8,6 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured
-from parlour.infra.ids import NewId
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.models.background_completion import BackgroundCompletion, CompletionRequest
@@ -47,7 +46,6 @@ class PulseDependencies:
     max_age: timedelta
     on_written: Callable[[UUID], None]
     clock: Callable[[], datetime]
-    new_id: NewId
     sleep: Callable[[float], None]
     jitter: Callable[[float, float], float]
 
@@ -225,7 +223,6 @@ def _background_completion(dependencies: PulseDependencies) -> BackgroundComplet
         dependencies.database,
         dependencies.default_cap,
         dependencies.clock,
-        dependencies.new_id,
         dependencies.sleep,
         dependencies.jitter,
     )

@@ -12,6 +12,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import LeaseHeld, Misconfigured, PromptOverflow
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import work_due
 from parlour.jobs.runner import LeasedJob
@@ -116,7 +117,7 @@ class QuestionJob(LeasedJob[_QuestionInput, _AnswerResult, bool]):
             return _AnswerResult(before, None, services.clock(), made)
         outcome = level_draft.write_draft(services, self._principal, made, models, seconds_left)
         now = services.clock()
-        return _AnswerResult(_answer_row(outcome), outcome.problem or None, now, made, outcome, services.new_id(now))
+        return _AnswerResult(_answer_row(outcome), outcome.problem or None, now, made, outcome, uuid7(now))
 
     def commit(self, tx: Transaction, _loaded: _QuestionInput, answer: _AnswerResult) -> bool:
         """Write the answer, or why there is none, whoever has the record by now."""

@@ -13,6 +13,7 @@ from uuid import UUID
 
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, PromptOverflow, SpendRefused
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.jobs import runner, work_due
@@ -143,7 +144,7 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
             if outcome.problem not in _LEVEL_ERRORS:
                 break
         result.ended_at = services.clock()
-        result.ledger_ids = [services.new_id(result.ended_at) for _ in result.outcomes]
+        result.ledger_ids = [uuid7(result.ended_at) for _ in result.outcomes]
         return result
 
     def commit(self, tx: Transaction, loaded: _WritingInput, result: _WritingResult) -> int | None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from parlour.infra.errors import ProviderRejected
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import background_calls, prices, spend
 from parlour.models.model import TokenUsage
@@ -31,7 +31,6 @@ class EmbeddingBudget:
     default_cap: Decimal
     reservation_expires_at: datetime
     clock: Callable[[], datetime]
-    new_id: NewId
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ def _reserve(
     if cost is None:
         return None
     call = background_calls.BackgroundCall(
-        purse.new_id(now), EMBEDDING_PURPOSE, offer.provider, model, amount_of, cost, 0, now
+        uuid7(now), EMBEDDING_PURPOSE, offer.provider, model, amount_of, cost, 0, now
     )
     spend.reserve_in_transaction(
         purse.database,

@@ -20,7 +20,7 @@ from parlour.infra.errors import (
     ProviderUnavailable,
     SpendRefused,
 )
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
@@ -44,8 +44,8 @@ _SECONDS_KEPT = 80.0
 _RETRY_OVER_CAP = timedelta(hours=1)
 """When a tenant that is over its cap is looked at again, should nobody nudge before."""
 
-type BackfillFunction = Callable[[Database, UUID, UUID, datetime, NewId, SecondsLeft], bool]
-"""(database, tenant, type, now, new_id, seconds_left): describe a type's records anew; it is due until all are."""
+type BackfillFunction = Callable[[Database, UUID, UUID, datetime, SecondsLeft], bool]
+"""(database, tenant, type, now, seconds_left): describe a type's records anew; it is due until all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,6 @@ class EmbeddingDependencies:
     backfill: BackfillFunction
     default_cap: Decimal
     clock: Callable[[], datetime]
-    new_id: NewId
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +164,7 @@ def _run_batch(work: EmbeddingJob, waiting: PendingWork) -> None:
 def _index_messages(work: EmbeddingJob) -> None:
     """Messages become rows, which are embedded with all others."""
     now = work.dependencies.clock()
-    ids = [work.dependencies.new_id(now) for _ in range(_BATCH_MESSAGES)]
+    ids = [uuid7(now) for _ in range(_BATCH_MESSAGES)]
 
     def index(tx: Transaction) -> None:
         said = store.find_unindexed_messages(tx, _BATCH_MESSAGES)
@@ -212,13 +211,13 @@ def _backfill_types(work: EmbeddingJob) -> None:
     """Records whose type is described in other words now get their rows anew."""
     services, tenant_id = work.dependencies, work.principal.tenant_id
     for type_id in services.database.run(work.principal, store.find_types_to_backfill):
-        services.backfill(services.database, tenant_id, type_id, services.clock(), services.new_id, work.seconds_left)
+        services.backfill(services.database, tenant_id, type_id, services.clock(), work.seconds_left)
 
 
 def _budget(work: EmbeddingJob) -> embedding_budget.EmbeddingBudget:
     services = work.dependencies
     return embedding_budget.EmbeddingBudget(
-        services.database, work.principal, services.default_cap, work.leased_until, services.clock, services.new_id
+        services.database, work.principal, services.default_cap, work.leased_until, services.clock
     )
 
 

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 
 from parlour.infra import log
 from parlour.infra.errors import Conflict
-from parlour.infra.ids import NewId
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.search.index import embedding_budget, scheduling, store
@@ -39,7 +38,7 @@ class ReembeddingRun:
 
 
 def start_reembedding(
-    principal: Principal, tx: Transaction, spaces: EmbeddingSpaces, model: str, now: datetime, new_id: NewId
+    principal: Principal, tx: Transaction, spaces: EmbeddingSpaces, model: str, now: datetime
 ) -> Reembedding:
     """Begin to move the tenant to `model`, a model's name or its space; asked again, it is the same move.
 
@@ -54,7 +53,7 @@ def start_reembedding(
     if under_way is None or under_way.finished_at is not None:
         store.start_reembedding(tx, name, now)
         target = f"tenant:{principal.tenant_id}"
-        audit.add_entry(principal, tx, "tenant.reembedding", target, {"space": name}, now, new_id)
+        audit.add_entry(principal, tx, "tenant.reembedding", target, {"space": name}, now)
     elif under_way.space != name:
         raise Conflict(f"re-embedding to {under_way.space} is running; wait until it is finished")
     scheduling.schedule_embedding(tx, principal.tenant_id, now)

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import Conflict, InvalidRequest
-from parlour.infra.ids import NewId
+from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.search.index import store
 from parlour.search.index.context_rows import RowDiff, RowDraft, StoredRow, diff_rows
@@ -45,7 +45,6 @@ def sync_rows(
     entries: Sequence[tuple[OwnerRows, Sequence[StoredRow]]],
     vectors: Vectors,
     now: datetime,
-    new_id: NewId,
 ) -> None:
     """Write what differs between each entry and its stored rows.
 
@@ -53,7 +52,7 @@ def sync_rows(
     text, which happens when somebody else wrote between the preparation and now.
     """
     differences = [(entry, diff_rows(stored, entry.rows)) for entry, stored in entries]
-    new = [(new_id(now), entry.owner, draft) for entry, difference in differences for draft in difference.added]
+    new = [(uuid7(now), entry.owner, draft) for entry, difference in differences for draft in difference.added]
     store.delete_rows(tx, [row_id for _, difference in differences for row_id in difference.removed_ids])
     store.update_rows(
         tx, [change for entry, difference in differences for change in _rows_to_update(entry, difference)]
@@ -66,9 +65,7 @@ def sync_rows(
     store.add_vectors(tx, vectors.space, {row_id: _vector(vectors, draft.content) for row_id, draft in missing})
 
 
-def sync_rows_without_vectors(
-    tx: Transaction, entry: OwnerRows, stored: Sequence[StoredRow], now: datetime, new_id: NewId
-) -> int:
+def sync_rows_without_vectors(tx: Transaction, entry: OwnerRows, stored: Sequence[StoredRow], now: datetime) -> int:
     """Write what differs between an entry and its stored rows; new rows get their vectors later. How many are new.
 
     Whoever calls this marks the tenant's pending rows, and has them embedded once they are committed.
@@ -76,7 +73,7 @@ def sync_rows_without_vectors(
     difference = diff_rows(stored, entry.rows)
     store.delete_rows(tx, difference.removed_ids)
     store.update_rows(tx, _rows_to_update(entry, difference))
-    store.add_rows(tx, [(new_id(now), entry.owner, draft) for draft in difference.added], now, is_pending=True)
+    store.add_rows(tx, [(uuid7(now), entry.owner, draft) for draft in difference.added], now, is_pending=True)
     return len(difference.added)
 
 

@@ -158,13 +158,13 @@ def _create_one(
     made: _CreatedRecords,
 ) -> None:
     """One record of a call. A document gets its place, a project its context document."""
-    principal, now, new_id, origin = context.principal, context.now, context.new_id, _origin(context, at)
+    principal, now, origin = context.principal, context.now, _origin(context, at)
     project = full_handle(draft.project, PROJECT_TYPE) or ("" if draft.type == PROJECT_TYPE else home)
     properties = sources.add_to_properties(draft.properties)
     level = _classification_for(context, tx, draft.type, project, sources)
     new = RecordInput(draft.type, draft.name, "", properties, level, project or None)
     if draft.type == PROJECT_TYPE:
-        begun = projects.create_project(principal, tx, new, draft.text, now, new_id, origin)
+        begun = projects.create_project(principal, tx, new, draft.text, now, origin)
         entity, context_document = begun.project, begun.context_document
         made.entity_json += [
             record_json.record_reference(entity),
@@ -185,14 +185,13 @@ def _create_one(
             origin=origin,
             now=now,
             properties={name: value for name, value in properties.items() if name not in _DOCUMENT_FIELDS},
-            new_id=new_id,
         )
         entity = crud.get_record(principal, tx, document.handle)
         made.entity_json.append(record_json.record_reference(entity))
         if project:
             made.link(project, _CONTAINS, entity.handle)
     else:
-        entity = crud.create_record(principal, tx, new, now, new_id, origin)
+        entity = crud.create_record(principal, tx, new, now, origin)
         made.entity_json.append(record_json.record_reference(entity))
     made.requested.append(entity)
 
@@ -204,7 +203,7 @@ def _link_to_targets(
     source = made.requested[at]
     for relation, target in targets:
         if target != source.handle:
-            edge = record_links.link(context.principal, tx, source.id, target, relation, context.now, context.new_id)
+            edge = record_links.link(context.principal, tx, source.id, target, relation, context.now)
             made.link(edge.source, edge.relation, edge.target)
 
 
@@ -213,7 +212,7 @@ def _update(
 ) -> tuple[Record, Record | None]:
     """A record before and after a change; one that this call has made already, and somebody else may have undone
     since, is not made again: None."""
-    principal, now, new_id = context.principal, context.now, context.new_id
+    principal, now = context.principal, context.now
     (found,) = require_records(principal, tx, [handle], "entity")
     before, origin = crud.lock_record(principal, tx, found.id, None), _origin(context, 0)
     if before.type != authored_documents.DOCUMENT_TYPE and text:
@@ -226,19 +225,19 @@ def _update(
         revision = authored_documents.DocumentPatch(
             title=patch.name, description=description, content=text or None, state=state
         )
-        authored_documents.revise_document(principal, tx, handle, revision, None, now, new_id, context.team_id, origin)
+        authored_documents.revise_document(principal, tx, handle, revision, None, now, context.team_id, origin)
         others = {name: value for name, value in patch.properties.items() if name not in _DOCUMENT_FIELDS}
         rest = RecordPatch(properties=others)
     if rest.name or rest.properties:
-        return before, crud.update_record(principal, tx, before.id, rest, None, now, new_id, origin=origin)
+        return before, crud.update_record(principal, tx, before.id, rest, None, now, origin=origin)
     return before, crud.get_record(principal, tx, before.id)
 
 
 def _link(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, str, str]]) -> JsonObject:
     require_records(context.principal, tx, [end for source, _, target in links for end in (source, target)], "links")
-    principal, now, new_id = context.principal, context.now, context.new_id
+    principal, now = context.principal, context.now
     done = [
-        record_links.link(principal, tx, source, target, relation, now, new_id, _origin(context, at))
+        record_links.link(principal, tx, source, target, relation, now, _origin(context, at))
         for at, (source, relation, target) in enumerate(links)
     ]
     return {"edges_created": record_json.links_json(done)}
@@ -252,7 +251,7 @@ def _unlink(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, st
     for source, relation, target in links:
         edge: JsonObject = {"from": source, "relation": relation, "to": target}
         try:
-            record_links.unlink(context.principal, tx, source, target, relation, context.now, context.new_id)
+            record_links.unlink(context.principal, tx, source, target, relation, context.now)
             removed.append(edge)
         except NotFound:
             absent.append(edge)

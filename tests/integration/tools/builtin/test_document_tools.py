@@ -29,7 +29,7 @@ def tower(library: KnowledgeTenant) -> KnowledgeTenant:
     """A library with a project and three documents in its tree."""
     with library.database.transaction(library.principal) as tx:
         new = RecordInput("project", "Tower", key="tower")
-        create_project(library.principal, tx, new, "Twelve floors by March.", library.now, uuid7)
+        create_project(library.principal, tx, new, "Twelve floors by March.", library.now)
     method = write(library, "Method", LONG, key="method", description="How the slab is poured")
     write(library, "Curing", "## Duration\n\nSeven days under wet hessian.", key="curing", parent=method.handle)
     write(library, "Margin", "The margin is nine per cent.", key="margin", classification=3)
@@ -45,7 +45,6 @@ def write(library: KnowledgeTenant, title: str, content: str, **more: object) ->
             title=title,
             content=content,
             now=library.now,
-            new_id=uuid7,
             **more,  # type: ignore[arg-type]
         )
 
@@ -57,7 +56,6 @@ def call(library: KnowledgeTenant, name: str, about: Document | None = None, **a
         library.session_id,
         uuid7(library.now),
         library.now,
-        uuid7,
         LEASE_TOKEN,
         entity_id=about.own_entity_id if about else None,
     )

@@ -64,7 +64,6 @@ class Room:
             self.library.session_id,
             uuid7(self.library.now),
             self.library.now,
-            uuid7,
             LEASE_TOKEN,
             idempotency_key=self.key or str(uuid7(self.library.now)),
             entity_id=self.about,

@@ -46,7 +46,7 @@ class Broken:
 
 def call(library: KnowledgeTenant, arguments: JsonObject, embedder: Embedder | None = None) -> ToolResult:
     context = ToolContext(
-        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE_TOKEN
+        library.principal, library.database, library.session_id, uuid7(library.now), library.now, LEASE_TOKEN
     )
     endpoints = {"python": PythonEndpoint({"search_knowledge": search_knowledge(embedder or library.embedder)})}
     return run_tool(context, SEARCH_KNOWLEDGE, arguments, endpoints)
@@ -121,7 +121,7 @@ def test_without_the_tenants_model_words_still_find(library: KnowledgeTenant, ca
     tools = builtin_tools.builtin_handlers(unnamed, FakeDelayedQueue())
     query: JsonObject = {"query": "Why did the crane stand still?"}
     context = ToolContext(
-        library.principal, library.database, library.session_id, uuid7(library.now), library.now, uuid7, LEASE_TOKEN
+        library.principal, library.database, library.session_id, uuid7(library.now), library.now, LEASE_TOKEN
     )
     found = run_tool(context, SEARCH_KNOWLEDGE, query, {"python": PythonEndpoint(tools)})
     assert [entry["contents"] for entry in documents(found)] == ["The crane stood still for two days."]
