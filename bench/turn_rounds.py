@@ -75,16 +75,7 @@ class Round:
         transact, now = partial(services.database.run, running.feed.principal), services.clock()
 
         def read(tx: Transaction) -> LoadedTurn:
-            return load_turn(
-                tx,
-                running.lease,
-                running.turn,
-                running.input_messages,
-                services.linked_records_cache,
-                services.models,
-                now,
-                read_in_own_transaction=transact,
-            )
+            return load_turn(tx, running, now, read_in_own_transaction=transact)
 
         loaded: LoadedTurn = transact(read)
         if self.recalls:

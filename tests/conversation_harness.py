@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 from parlour.channels.envelope import Envelope
-from parlour.conversations.inbound_messages import SessionWakeup, receive_envelope, receive_web_message
+from parlour.conversations.inbound_messages import SessionWakeup, WebMessage, receive_envelope, receive_web_message
 from parlour.conversations.turn_context import TurnDependencies
 from parlour.conversations.turn_runner import run_session
 from parlour.infra.ids import uuid7
@@ -203,7 +203,9 @@ class ConversationHarness:
         return found[0][0]
 
     def send_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
-        return receive_web_message(visitor, self.database, self.turns, session_id, text, client_id, self.clock())
+        return receive_web_message(
+            visitor, self.database, self.turns, WebMessage(session_id, text, client_id), self.clock()
+        )
 
     def list_wakes(self) -> list[SessionWakeup]:
         return [SessionWakeup.parse(message.body) for message in self.turns.sent.values()]

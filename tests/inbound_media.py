@@ -10,6 +10,7 @@ from parlour.channels.envelope import Media
 from parlour.channels.media import MediaFetcher
 from parlour.conversations import attachment_uploads, inbound_messages
 from parlour.conversations.attachment_uploads import AttachmentReference
+from parlour.conversations.rows import NewUpload
 from parlour.conversations.turn_runner import run_session
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
@@ -69,7 +70,7 @@ class InboundMedia:
         desk, now = self.conversation, self.conversation.clock()
         with desk.database.transaction(visitor) as tx:
             started = attachment_uploads.start_upload(
-                visitor, tx, self.bucket, session_id, name, len(data), now, uuid7(now)
+                visitor, tx, self.bucket, session_id, NewUpload(uuid7(now), name, len(data)), now
             )
         self.bucket.post(started.upload_form, data)
         return AttachmentReference(upload_id=started.id)
@@ -84,7 +85,7 @@ class InboundMedia:
             visitor, desk.database, self.bucket, session_id, named, name, now
         )
         return inbound_messages.receive_web_message(
-            visitor, desk.database, desk.turns, session_id, text, client_id, now, gathered
+            visitor, desk.database, desk.turns, inbound_messages.WebMessage(session_id, text, client_id, gathered), now
         )
 
     def run_turn(self) -> list[JsonObject]:

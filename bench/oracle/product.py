@@ -33,8 +33,9 @@ from local.temporary_database import APP_PASSWORD
 from parlour.channels.envelope import Envelope, Media
 from parlour.channels.media import MediaFetcher
 from parlour.conversations import attachment_uploads, failed_turns, inbound_messages, tool_result_messages, turn_views
-from parlour.conversations.linking.code_request import request_code
+from parlour.conversations.linking.code_request import PhoneClaim, request_code
 from parlour.conversations.linking.user_merge import merge_user
+from parlour.conversations.rows import NewUpload
 from parlour.conversations.sessions import session_update
 from parlour.conversations.turn_context import TurnDependencies as TurnServices
 from parlour.conversations.turn_runner import run_session
@@ -280,7 +281,11 @@ class World:
             person.principal, self.database, self.media, person.session, attachments, name, self.clock()
         )
         inbound_messages.receive_web_message(
-            person.principal, self.database, self.turns, person.session, text, None, self.clock(), gathered
+            person.principal,
+            self.database,
+            self.turns,
+            inbound_messages.WebMessage(person.session, text, None, gathered),
+            self.clock(),
         )
 
     def contact(self, phone: str, binding: str, name: str | None = None) -> Person:
@@ -325,7 +330,7 @@ class World:
         now = self.clock()
         with self.database.transaction(person.principal) as tx:
             started = attachment_uploads.start_upload(
-                person.principal, tx, self.media, person.session, name, len(data), now, uuid7(now)
+                person.principal, tx, self.media, person.session, NewUpload(uuid7(now), name, len(data)), now
             )
         self.media.objects[started.upload_form.fields["key"]] = data
         return attachment_uploads.AttachmentReference(upload_id=started.id)
@@ -446,7 +451,9 @@ class World:
             binding = bindings.find_binding(tx, person.binding)
         assert binding is not None
         sender: Any = {"secret": _SECRET, "now": self.clock()}
-        asked = request_code(person.principal, self.database, binding, person.session, phone, code=_CODE, **sender)
+        asked = request_code(
+            person.principal, self.database, binding, PhoneClaim(person.session, phone, _CODE), **sender
+        )
         joined = merge_user(person.principal, self.database, asked.link_id, _CODE, **sender)
         with self.database.transaction(_TENANT) as tx:
             principal = users.load_user_principal(tx, joined.user_id, person.binding)

@@ -16,7 +16,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.channels import store
-from parlour.channels.store import PendingReply, ReplyState, StuckReply
+from parlour.channels.store import NewDelivery, PendingReply, ReplyState, StuckReply
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
@@ -27,6 +27,7 @@ from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal
 
 __all__ = [
+    "NewDelivery",
     "PendingReply",
     "Resolution",
     "StuckReply",
@@ -48,32 +49,9 @@ _FAILED_LISTED_FOR = timedelta(days=7)
 type Resolution = Literal["arrived", "send_again", "dismiss"]
 
 
-def enqueue(
-    tx: Transaction,
-    *,
-    outbox_id: UUID,
-    session_id: UUID,
-    message_id: UUID,
-    binding_id: UUID,
-    channel: str,
-    recipient: str,
-    now: datetime,
-) -> None:
-    """Write down that a reply has to leave, in the transaction that stores it. One row per message; a repeat is none.
-
-    `recipient` is the address on `channel`: a phone number in E.164 for whatsapp.
-    """
-    store.add_reply(
-        tx,
-        outbox_id=outbox_id,
-        session_id=session_id,
-        message_id=message_id,
-        binding_id=binding_id,
-        channel=channel,
-        recipient=recipient,
-        now=now,
-        due_at=now + SWEEP_DELAY,
-    )
+def enqueue(tx: Transaction, reply: NewDelivery, now: datetime) -> None:
+    """Put a reply into the outbox, in the transaction that stores its message. A message has one row at most."""
+    store.add_reply(tx, reply, now, now + SWEEP_DELAY)
 
 
 def send_wakeup(queue: FifoQueue, tenant_id: UUID, session_id: UUID, outbox_id: UUID, attempt: int = 0) -> None:

@@ -1,7 +1,7 @@
 """The channels' way to the database: the outbox."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -95,6 +95,18 @@ class ReplyState:
 
 
 @dataclass(frozen=True, slots=True)
+class NewDelivery:
+    """A stored message that has to leave. recipient: the address on the channel, for whatsapp a number in E.164."""
+
+    outbox_id: UUID
+    session_id: UUID
+    message_id: UUID
+    binding_id: UUID
+    channel: str
+    recipient: str
+
+
+@dataclass(frozen=True, slots=True)
 class DeliveryUpdate:
     """How far the provider says that a message of ours got; problem says why it failed."""
 
@@ -117,29 +129,8 @@ class MessageMedia:
     secret_reference: str | None
 
 
-def add_reply(
-    tx: Transaction,
-    *,
-    outbox_id: UUID,
-    session_id: UUID,
-    message_id: UUID,
-    binding_id: UUID,
-    channel: str,
-    recipient: str,
-    now: datetime,
-    due_at: datetime,
-) -> None:
-    tx.run(
-        SQL["add_reply"],
-        outbox_id=outbox_id,
-        session_id=session_id,
-        message_id=message_id,
-        binding_id=binding_id,
-        channel=channel,
-        recipient=recipient,
-        now=now,
-        due_at=due_at,
-    )
+def add_reply(tx: Transaction, reply: NewDelivery, now: datetime, due_at: datetime) -> None:
+    tx.run(SQL["add_reply"], **asdict(reply), now=now, due_at=due_at)
 
 
 def lock_reply(tx: Transaction, outbox_id: UUID) -> OutboxReply | None:

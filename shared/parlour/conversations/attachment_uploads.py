@@ -8,7 +8,7 @@ is told by its bytes. A file of the tenant's is sent along by its words, as they
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
@@ -20,7 +20,7 @@ from parlour.channels.attachment_content import (
     read_content,
 )
 from parlour.conversations import store
-from parlour.conversations.rows import NewAttachment, NewMessage, PendingUpload, WritableSession
+from parlour.conversations.rows import NewAttachment, NewMessage, NewUpload, PendingUpload, WritableSession
 from parlour.files.file import UPLOAD_FORM_LIFETIME
 from parlour.files.file_text import FileText, read_file_text
 from parlour.infra.errors import AccessRefused, Conflict, InvalidRequest, NotFound, ObjectsUnavailable
@@ -74,28 +74,26 @@ def start_upload(
     tx: Transaction,
     media: UploadStore,
     session_id: UUID,
-    name: str,
-    size_bytes: int,
+    upload: NewUpload,
     now: datetime,
-    upload_id: UUID,
 ) -> StartedUpload:
-    """Say what will be uploaded in one's own session. NotFound when it is somebody else's, InvalidRequest for what is
-    empty or larger than `LARGEST_BYTES`, Conflict when too many wait already. With it goes what was never sent, here
-    or elsewhere, so that a bucket holds little of that for long."""
+    """Announce an upload in the principal's own session and return its form.
+
+    Deletes the tenant's abandoned uploads on the way. NotFound for another user's session, InvalidRequest for an empty
+    file or one over `MAX_ATTACHMENT_BYTES`, Conflict when too many uploads of the session are not sent yet.
+    """
     get_own_session(principal, tx, session_id)
-    if not 0 < size_bytes <= MAX_ATTACHMENT_BYTES:
+    if not 0 < upload.size_bytes <= MAX_ATTACHMENT_BYTES:
         raise InvalidRequest(
             f"size_bytes: 1 byte to {MAX_ATTACHMENT_BYTES // 1024 // 1024} MB can be sent with a message"
         )
     _delete_abandoned_uploads(tx, media, now)
-    key = f"tenant/{principal.tenant_id}/media/{session_id}/{upload_id}"
-    plain = plain_file_name(name)
+    key = f"tenant/{principal.tenant_id}/media/{session_id}/{upload.id}"
+    upload = replace(upload, name=plain_file_name(upload.name))
     is_started = store.create_upload(
         tx,
         session_id,
-        upload_id=upload_id,
-        name=plain,
-        size_bytes=size_bytes,
+        upload,
         object_key=key,
         max_waiting=MAX_WAITING_UPLOADS,
         abandoned_before=now - ABANDONED_AFTER,
@@ -108,7 +106,7 @@ def start_upload(
     form = media.make_upload_form(
         key, _BINARY_MEDIA_TYPE, MAX_ATTACHMENT_BYTES, int(UPLOAD_FORM_LIFETIME.total_seconds())
     )
-    return StartedUpload(upload_id, plain, form)
+    return StartedUpload(upload.id, upload.name, form)
 
 
 def resolve_attachments(

@@ -51,6 +51,16 @@ class SessionWakeup:
             raise MalformedPayload('a wake-up is {"tenant_id": uuid, "session_id": uuid}') from None
 
 
+@dataclass(frozen=True, slots=True)
+class WebMessage:
+    """A message that a visitor posts. client_id: makes a repeated post the same message."""
+
+    session_id: UUID
+    text: str
+    client_id: str | None
+    attachments: Sequence[NewAttachment] = ()
+
+
 def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
     """Return the finder of sessions with an unanswered message or an open turn. turns: queues by channel."""
 
@@ -105,25 +115,42 @@ def receive_web_message(
     principal: Principal,
     database: Database,
     turn_queue: FifoQueue,
-    session_id: UUID,
-    text: str,
-    client_id: str | None,
+    message: WebMessage,
     now: datetime,
-    attachments: Sequence[NewAttachment] = (),
 ) -> UUID:
-    """Store what a visitor wrote in their own session, with what `attaching.gather` found for it, and wake its turn;
-    returns the message's id.
+    """Store a visitor's message in their own session, wake its turn, and return the message's id.
 
-    `client_id` makes a repeated post the same message. NotFound when the session is not the principal's own.
+    NotFound when the session is not the principal's own.
     """
     message_id = uuid7(now)
-    name = web_message_id(session_id, client_id or str(message_id))
-    received, is_new = database.run(
-        principal, partial(_store_web_message, principal, session_id, text, name, message_id, attachments, now)
-    )
+
+    def store_message(tx: Transaction) -> tuple[StoredMessage, bool]:
+        session = attachment_uploads.get_own_session(principal, tx, message.session_id)
+        store.mark_session_active(tx, session.id, now)
+        row = NewMessage(
+            id=message_id,
+            session_id=session.id,
+            binding_id=session.binding_id,
+            state="unanswered",
+            channel="web",
+            kind="text" if message.text else "media",
+            body=message.text,
+            media=None,
+            provider_message_id=web_message_id(session.id, message.client_id or str(message_id)),
+            sent_at=now,
+            received_at=now,
+            metadata={},
+            due_at=now + SWEEP_DELAY,
+        )
+        stored, is_new = _insert_once(tx, row)
+        if is_new:
+            attachment_uploads.add_attachments(tx, row, message.attachments)
+        return stored, is_new
+
+    received, is_new = database.run(principal, store_message)
     if received.state == "unanswered":
         _send_wakeup(turn_queue, principal.tenant_id, received, is_new=is_new, now=now)
-    log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=session_id)
+    log.info("message_received", tenant_id=principal.tenant_id, message_id=received.id, session_id=message.session_id)
     return received.id
 
 
@@ -152,39 +179,6 @@ def _store_envelope(
         now=now,
     )
     return _insert_once(tx, _new_message(envelope, contact.session_id, binding_id, now, uuid7(now)))
-
-
-def _store_web_message(
-    principal: Principal,
-    session_id: UUID,
-    text: str,
-    name: str,
-    message_id: UUID,
-    attachments: Sequence[NewAttachment],
-    now: datetime,
-    tx: Transaction,
-) -> tuple[StoredMessage, bool]:
-    session = attachment_uploads.get_own_session(principal, tx, session_id)
-    store.mark_session_active(tx, session.id, now)
-    message = NewMessage(
-        id=message_id,
-        session_id=session.id,
-        binding_id=session.binding_id,
-        state="unanswered",
-        channel="web",
-        kind="text" if text else "media",
-        body=text,
-        media=None,
-        provider_message_id=name,
-        sent_at=now,
-        received_at=now,
-        metadata={},
-        due_at=now + SWEEP_DELAY,
-    )
-    received, is_new = _insert_once(tx, message)
-    if is_new:
-        attachment_uploads.add_attachments(tx, message, attachments)
-    return received, is_new
 
 
 def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:

@@ -9,6 +9,7 @@ from uuid import UUID
 from parlour.conversations import briefing_candidates, journal_redaction, memory_writes, store
 from parlour.conversations.journal import FinishedCall, Journal, ModelStep
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn
+from parlour.conversations.turn_context import TurnContext
 from parlour.infra.errors import Misconfigured, NotFound
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
@@ -72,32 +73,31 @@ type ReadInOwnTransaction = Callable[[Callable[[Transaction], list[Item]]], list
 
 def load_turn(
     tx: Transaction,
-    lease: Lease,
-    turn: OpenTurn,
-    input_messages: Sequence[InboundMessage],
-    linked_records_cache: LinkedRecordsCache,
-    available_providers: Collection[str],
+    turn_context: TurnContext,
     now: datetime,
     read_in_own_transaction: ReadInOwnTransaction,
 ) -> LoadedTurn:
-    """Read the turn's material; `providers` are those that can be asked, and `later` reads in a transaction of its own
-    what only some turns need. NotFound when the binding or the user is gone, Misconfigured when a tier is wrong."""
+    """Read the turn's material; what only some turns need is read in a transaction of its own.
+
+    NotFound when the binding or the user is gone, Misconfigured when a tier is wrong.
+    """
+    lease, turn, dependencies = turn_context.lease, turn_context.turn, turn_context.dependencies
     persona = bindings.load_persona(tx, lease.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
     principal = users.user_principal(persona)
     tools = _agent_tools(persona)
-    about = _load_focus_record(tx, principal, lease, persona, linked_records_cache, now)
+    about = _load_focus_record(tx, principal, lease, persona, dependencies.linked_records_cache, now)
     read = _TurnLoader(
         tx,
         principal,
         lease,
         turn,
-        input_messages,
+        turn_context.input_messages,
         persona,
         tools,
         about,
-        _first_model(persona, available_providers),
+        _first_model(persona, dependencies.models),
         read_in_own_transaction,
     )
     journal = Journal((), (), persona.agent.max_tool_iterations) if turn.is_new else read.load_journal()

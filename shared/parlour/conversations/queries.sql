@@ -192,21 +192,21 @@ SELECT s.id, s.binding_id, s.channel, b.team_id
  WHERE s.id = %(session_id)s AND s.user_id = %(user_id)s;
 
 -- name: create_upload
--- Something is about to be uploaded in a session, to be sent along with a message of it; nothing is touched where as many
--- as may wait do already. What no message came with since `given_up` waits no more.
+-- Announce an upload in a session, unless too many of the session wait to be sent. Abandoned ones do not count.
 INSERT INTO attachments (tenant_id, id, session_id, kind, name, size_bytes, object_key, created_at)
 SELECT current_tenant(), %(id)s, %(session_id)s, 'pending_upload', %(name)s, %(size_bytes)s, %(object_key)s, %(now)s
- WHERE (SELECT count(*) FROM attachments w WHERE w.session_id = %(session_id)s AND w.kind = 'pending_upload' AND w.created_at > %(given_up)s) < %(most)s
+ WHERE (SELECT count(*) FROM attachments w 
+         WHERE w.session_id = %(session_id)s AND w.kind = 'pending_upload' AND w.created_at > %(abandoned_before)s)
+       < %(max_waiting)s
 ON CONFLICT (tenant_id, id) DO UPDATE SET name = EXCLUDED.name;
 
 -- name: lock_abandoned_uploads
--- Uploads of any session that no message came with in time, a bounded number, oldest first; held until the transaction
--- ends.
+-- Lock the oldest uploads of any session that were announced before a moment and never sent.
 SELECT id, name, object_key, false AS is_sent
   FROM attachments
- WHERE kind = 'pending_upload' AND created_at <= %(given_up)s
+ WHERE kind = 'pending_upload' AND created_at <= %(abandoned_before)s
  ORDER BY created_at
- LIMIT %(most)s
+ LIMIT %(limit)s
    FOR UPDATE SKIP LOCKED;
 
 -- name: delete_uploads

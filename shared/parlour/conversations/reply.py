@@ -105,16 +105,10 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
                 jobs.append(summary_job)
             deliveries: list[PendingReply] = []
             if recipient is not None:
-                outbox.enqueue(
-                    tx,
-                    outbox_id=outbox_id,
-                    session_id=lease.id,
-                    message_id=reply_id,
-                    binding_id=lease.binding_id,
-                    channel=last_input.channel,
-                    recipient=recipient,
-                    now=now,
+                delivery = outbox.NewDelivery(
+                    outbox_id, lease.id, reply_id, lease.binding_id, last_input.channel, recipient
                 )
+                outbox.enqueue(tx, delivery, now)
                 deliveries = outbox.list_pending(tx, session_id=lease.id)
             is_closed = store.finish_turn(tx, lease, turn.id, end, {**running.stage_timer.milliseconds, "save": took()})
             if is_first and not is_closed:  # a repeat of this very commit finds its own reply, and its turn over

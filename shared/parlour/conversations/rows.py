@@ -117,6 +117,15 @@ class PendingUpload:
 
 
 @dataclass(frozen=True, slots=True)
+class NewUpload:
+    """A file that a visitor is about to upload, to be sent with a message."""
+
+    id: UUID
+    name: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class NewAttachment:
     """What is about to be sent along with a message: an image by its key, or a text by its words."""
 

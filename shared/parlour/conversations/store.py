@@ -1,6 +1,7 @@
 """The turns' way to the database: the named queries, and the records they read and write."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import datetime
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from parlour.conversations.rows import (
     NewAttachment,
     NewMessage,
     NewReply,
+    NewUpload,
     OpenTurn,
     PendingUpload,
     SessionQueue,
@@ -179,26 +181,22 @@ def mark_session_active(tx: Transaction, session_id: UUID, now: datetime) -> Non
 def create_upload(
     tx: Transaction,
     session_id: UUID,
+    upload: NewUpload,
     *,
-    upload_id: UUID,
-    name: str,
-    size_bytes: int,
     object_key: str,
     max_waiting: int,
     abandoned_before: datetime,
     now: datetime,
 ) -> bool:
-    """Write down that something is about to be uploaded in the session; False when `most` wait for a message that were
-    begun since `given_up`."""
-    values = {"id": upload_id, "session_id": session_id, "name": name, "size_bytes": size_bytes, "now": now}
-    return (
-        tx.run(SQL["create_upload"], object_key=object_key, most=max_waiting, given_up=abandoned_before, **values) > 0
-    )
+    """Store an announced upload; False when `max_waiting` younger than `abandoned_before` are not sent yet."""
+    limits = {"max_waiting": max_waiting, "abandoned_before": abandoned_before}
+    row = {"session_id": session_id, "object_key": object_key, "now": now, **asdict(upload)}
+    return tx.run(SQL["create_upload"], **row, **limits) > 0
 
 
 def lock_abandoned_uploads(tx: Transaction, abandoned_before: datetime, limit: int) -> list[PendingUpload]:
-    """Uploads of the tenant's that were begun before `given_up` and that no message came with."""
-    return tx.all(SQL["lock_abandoned_uploads"], PendingUpload, given_up=abandoned_before, most=limit)
+    """Return and lock the tenant's oldest uploads that were announced before then and never sent."""
+    return tx.all(SQL["lock_abandoned_uploads"], PendingUpload, abandoned_before=abandoned_before, limit=limit)
 
 
 def delete_uploads(tx: Transaction, ids: Sequence[UUID]) -> None:

@@ -169,16 +169,7 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
     transact = partial(services.database.run, turn_context.feed.principal)
 
     def read(tx: Transaction) -> LoadedTurn:
-        return load_turn(
-            tx,
-            turn_context.lease,
-            turn_context.turn,
-            turn_context.input_messages,
-            services.linked_records_cache,
-            services.models,
-            now,
-            read_in_own_transaction=transact,
-        )
+        return load_turn(tx, turn_context, now, read_in_own_transaction=transact)
 
     with turn_context.stage_timer.measure("load"):
         loaded: LoadedTurn = transact(read)

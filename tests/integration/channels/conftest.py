@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 
 from parlour.channels import outbox
+from parlour.channels.outbox import NewDelivery
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
@@ -99,16 +100,8 @@ class OutboxHarness:
         return message_id
 
     def enqueue(self, tx: Transaction, message_id: UUID) -> None:
-        outbox.enqueue(
-            tx,
-            outbox_id=message_id,
-            session_id=self.session_id,
-            message_id=message_id,
-            binding_id=self.session_id,
-            channel="whatsapp",
-            recipient=RECIPIENT,
-            now=self.now,
-        )
+        reply = NewDelivery(message_id, self.session_id, message_id, self.session_id, "whatsapp", RECIPIENT)
+        outbox.enqueue(tx, reply, self.now)
 
     def set_channels(self, channels: JsonObject) -> None:
         """Change the binding's channels."""

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from parlour.channels.send import OutgoingMessage, SendResult, send_reply
-from parlour.conversations.linking.code_request import RequestedCode, request_code
+from parlour.conversations.linking.code_request import PhoneClaim, RequestedCode, request_code
 from parlour.conversations.linking.user_merge import MergedUser, merge_user
 from parlour.infra.ids import uuid7
 from parlour.principal import Principal, system_principal
@@ -59,11 +59,9 @@ def request_phone_code(
         visitor,
         conversation.database,
         binding,
-        session,
-        phone,
-        code=code,
-        secret=SECRET,
-        now=conversation.clock(),
+        PhoneClaim(session, phone, code),
+        SECRET,
+        conversation.clock(),
     )
 
 

@@ -11,6 +11,7 @@ from parlour.channels.attachment_content import MAX_FILE_WAIT, MAX_IMAGE_BYTES, 
 from parlour.channels.envelope import Envelope, Media
 from parlour.conversations import attachment_uploads, inbound_messages, turn_views
 from parlour.conversations.attachment_uploads import ABANDONED_AFTER, MAX_WAITING_UPLOADS, AttachmentReference
+from parlour.conversations.rows import NewUpload
 from parlour.infra.errors import (
     AccessRefused,
     Conflict,
@@ -285,7 +286,7 @@ def test_what_cannot_go_along_is_said_before_anything_is_stored(
     large = post.upload_file(visitor, session, b"x" * (MAX_TEXT_CHARS + 1), "long.txt")
     with conversation.database.transaction(visitor) as tx:
         never = attachment_uploads.start_upload(
-            visitor, tx, post.bucket, session, "a.png", 10, conversation.clock(), uuid7(conversation.clock())
+            visitor, tx, post.bucket, session, NewUpload(uuid7(conversation.clock()), "a.png", 10), conversation.clock()
         )
     used = post.upload_file(visitor, session, PNG_BYTES, "once.png")
     post.send_web(visitor, session, "Look", used)

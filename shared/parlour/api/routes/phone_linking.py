@@ -9,7 +9,7 @@ from parlour.api.authorization import AnyCaller, Caller
 from parlour.api.session_schemas import PhoneLinkCode, PhoneLinked, PhoneLinkRequest, PhoneLinkStarted
 from parlour.channels import outbox
 from parlour.conversations.linking import link_codes
-from parlour.conversations.linking.code_request import RequestedCode, request_code
+from parlour.conversations.linking.code_request import PhoneClaim, RequestedCode, request_code
 from parlour.conversations.linking.user_merge import merge_user
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, NotFound, QueueUnavailable
@@ -36,11 +36,9 @@ def start_phone_link(session_id: UUID, wanted: PhoneLinkRequest, caller: AnyCall
             caller.principal,
             database,
             binding,
-            session_id,
-            wanted.phone,
-            code=link_codes.generate_code(secrets.randbelow),
-            secret=services.token_secret(),
-            now=caller.now,
+            PhoneClaim(session_id, wanted.phone, link_codes.generate_code(secrets.randbelow)),
+            services.token_secret(),
+            caller.now,
         )
     _send_code(caller, asked)
     return PhoneLinkStarted(link_id=asked.link_id, expires_at=asked.expires_at, message=_CODE_SENT)

@@ -26,6 +26,7 @@ from parlour.api.session_schemas import OpenedSession, SessionView
 from parlour.conversations import attachment_uploads, inbound_messages
 from parlour.conversations import event_feed as turn_events
 from parlour.conversations import turn_views as turns_read
+from parlour.conversations.rows import NewUpload
 from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Forbidden, NotFound
 from parlour.infra.ids import uuid7
@@ -97,17 +98,15 @@ def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller)
     names it by."""
     _check_own_session(caller, session_id)
     services = caller.dependencies
-    upload_id = uuid7(caller.now)
+    announced = NewUpload(uuid7(caller.now), wanted.name, wanted.size_bytes)
     with caller.transaction() as tx:
         started = attachment_uploads.start_upload(
             caller.principal,
             tx,
             services.media_bucket,
             session_id,
-            wanted.name,
-            wanted.size_bytes,
+            announced,
             caller.now,
-            upload_id,
         )
     form = UploadFormView(url=started.upload_form.url, fields=started.upload_form.fields)
     return AttachmentStarted(id=started.id, name=started.name, upload=form)
@@ -128,11 +127,8 @@ def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> Me
             caller.principal,
             database,
             services.turns_web_queue,
-            session_id,
-            message.text,
-            message.client_message_id,
+            inbound_messages.WebMessage(session_id, message.text, message.client_message_id, gathered),
             caller.now,
-            gathered,
         )
     return MessageAccepted(message_id=message_id, received_at=caller.now)
 

@@ -11,7 +11,7 @@ from functools import partial
 from uuid import UUID
 
 from parlour.channels import outbox, outgoing_message
-from parlour.channels.outbox import PendingReply
+from parlour.channels.outbox import NewDelivery, PendingReply
 from parlour.conversations.linking import link_codes, store
 from parlour.conversations.linking.store import ContactRow, NewLink
 from parlour.infra import log
@@ -39,8 +39,17 @@ class RequestedCode:
 
 
 @dataclass(frozen=True, slots=True)
+class PhoneClaim:
+    """A number that a visitor says is theirs, the session in which they say so, and the code to be sent there."""
+
+    session_id: UUID
+    phone: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class _CodeRequest:
-    """One request. Its ids and its code are made once, for the work may be committed twice."""
+    """One request. Its ids and its code are made once, because the transaction may run twice."""
 
     principal: Principal
     binding: Binding
@@ -62,19 +71,16 @@ def request_code(
     principal: Principal,
     database: Database,
     binding: Binding,
-    session_id: UUID,
-    phone: str,
-    *,
-    code: str,
+    claim: PhoneClaim,
     secret: str,
     now: datetime,
 ) -> RequestedCode:
-    """Send a code to `phone`, to which the visitor says they agree; the caller wakes the outbox with what comes back.
+    """Store a code for the claimed number and its message; the caller wakes the outbox with the pending reply.
 
     Raises InvalidRequest for what is no number with a country code, NotFound when the binding answers no phones,
     Forbidden for anybody but a user, and Conflict when they have a number already or codes were asked for too often.
     """
-    number = link_codes.parse_phone_number(phone)
+    number = link_codes.parse_phone_number(claim.phone)
     if PHONE_CHANNEL not in binding.channels:
         raise NotFound("this agent has no WhatsApp channel")
     if principal.kind != "user" or principal.id is None:
@@ -83,10 +89,10 @@ def request_code(
     asking = _CodeRequest(
         principal,
         binding,
-        session_id,
+        claim.session_id,
         number,
-        code,
-        link_codes.hash_code(secret, link_id, code),
+        claim.code,
+        link_codes.hash_code(secret, link_id, claim.code),
         link_id,
         message_id,
         outbox_id,
@@ -153,16 +159,10 @@ def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
         body=link_codes.render_code_message(asking.code, asking.binding.display_name),
         now=asking.now,
     )
-    outbox.enqueue(
-        tx,
-        outbox_id=asking.outbox_id,
-        session_id=contact.session_id,
-        message_id=asking.message_id,
-        binding_id=asking.binding.id,
-        channel=PHONE_CHANNEL,
-        recipient=asking.phone,
-        now=asking.now,
+    reply = NewDelivery(
+        asking.outbox_id, contact.session_id, asking.message_id, asking.binding.id, PHONE_CHANNEL, asking.phone
     )
+    outbox.enqueue(tx, reply, asking.now)
     return contact
 
 

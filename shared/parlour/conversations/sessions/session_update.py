@@ -1,25 +1,17 @@
 """What a user makes of a session of theirs: a title of their own, first in the list, put away, open to others."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
 from parlour.conversations.sessions import store
+from parlour.conversations.sessions.store import SessionUpdate
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy.labels import validate_label
-from parlour.tenancy.rows import SessionVisibility
 
-
-@dataclass(frozen=True, slots=True)
-class SessionUpdate:
-    """What is to be different; None leaves it. A title of a person's own is never replaced by one that code makes."""
-
-    title: str | None = None
-    pinned: bool | None = None
-    archived: bool | None = None
-    visibility: SessionVisibility | None = None
+__all__ = ["SessionUpdate", "update_session"]
 
 
 def update_session(
@@ -39,11 +31,8 @@ def update_session(
             tx,
             session_id,
             principal.id,
-            title=title,
-            pinned=update.pinned,
-            archived=update.archived,
-            visibility=update.visibility,
-            now=now,
+            replace(update, title=title),
+            now,
         )
     )
     if not is_theirs:

@@ -1,7 +1,7 @@
 """Sessions in lists, and what their users make of them, in the database."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -13,6 +13,16 @@ SQL = Queries.for_module(__file__)
 
 _PREVIEW_CHARS = 160
 """Of what was said last, that a list shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUpdate:
+    """What a user changes about a session; None leaves it. Their own title is never replaced by a generated one."""
+
+    title: str | None = None
+    pinned: bool | None = None
+    archived: bool | None = None
+    visibility: SessionVisibility | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +94,10 @@ def update_session(
     tx: Transaction,
     session_id: UUID,
     user_id: UUID,
-    *,
-    title: str | None,
-    pinned: bool | None,
-    archived: bool | None,
-    visibility: SessionVisibility | None,
+    update: SessionUpdate,
     now: datetime,
 ) -> bool:
-    """Whether there is such a session of theirs."""
-    values = {"title": title, "pinned": pinned, "archived": archived, "visibility": visibility, "now": now}
-    return tx.value(SQL["update_session"], session_id=session_id, user_id=user_id, **values) is not None
+    """Update a session of this user; False when there is none."""
+    return (
+        tx.value(SQL["update_session"], session_id=session_id, user_id=user_id, now=now, **asdict(update)) is not None
+    )
