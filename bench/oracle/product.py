@@ -40,7 +40,7 @@ from parlour.conversations.sessions import session_update
 from parlour.conversations.turn_context import TurnDependencies as TurnServices
 from parlour.conversations.turn_runner import run_session
 from parlour.documents import authored_documents
-from parlour.documents.authored_documents import DocumentPatch
+from parlour.documents.authored_documents import DocumentPatch, NewDocument
 from parlour.erasure import execution
 from parlour.erasure.report import ErasureTarget
 from parlour.files import ingestion, uploads
@@ -381,12 +381,9 @@ class World:
             lambda tx: authored_documents.create_document(
                 self.admin,
                 tx,
-                "project/NRS",
-                title,
-                content=content,
-                key=key,
-                parent=parent or None,
-                classification=level,
+                NewDocument(
+                    "project/NRS", title, content=content, key=key, parent=parent or None, classification=level
+                ),
                 now=self.clock(),
             )
         )
@@ -394,9 +391,7 @@ class World:
     def revise(self, handle: str, content: str | None = None, level: int | None = None) -> None:
         """Change a document's text or classification."""
         revision = DocumentPatch(content=content, classification=level)
-        self._as_admin(
-            lambda tx: authored_documents.revise_document(self.admin, tx, handle, revision, None, self.clock())
-        )
+        self._as_admin(lambda tx: authored_documents.revise_document(self.admin, tx, handle, revision, self.clock()))
 
     def remove(self, handle: str) -> None:
         """Take a document away."""

@@ -1,7 +1,7 @@
 """The part of the working day in which people write documents into a project's tree."""
 
 from parlour.documents import authored_documents, catalogue
-from parlour.documents.authored_documents import DocumentPatch
+from parlour.documents.authored_documents import DocumentPatch, NewDocument
 from parlour.documents.pages import cut_page
 from parlour.documents.projects import create_project
 from parlour.records.record import RecordInput
@@ -18,17 +18,19 @@ def write_documents(conversation: ConversationHarness) -> None:
             authored_documents.create_document(
                 admin,
                 tx,
-                project=begun.project.handle,
-                title=title,
-                content="Seven days under wet hessian.",
-                key=title,
-                position=0,
+                NewDocument(
+                    project=begun.project.handle,
+                    title=title,
+                    content="Seven days under wet hessian.",
+                    key=title,
+                    position=0,
+                ),
                 origin=f"day-{title}",
                 now=now,
             )
         authored_documents.move_document(admin, tx, "document/Curing", "document/Method", None)
         authored_documents.revise_document(
-            admin, tx, "document/Curing", DocumentPatch("Curing time", content="Ten days."), 1, now
+            admin, tx, "document/Curing", DocumentPatch("Curing time", content="Ten days.", version=1), now
         )
         assert catalogue.read_project_tree(admin, tx, begun.project.id).outline_lines()
         assert catalogue.list_newest_documents(admin, tx).documents

@@ -1,6 +1,7 @@
 """The part of the working day in which records are made, changed, linked, listed and deleted by people."""
 
 from parlour.documents import authored_documents
+from parlour.documents.authored_documents import NewDocument
 from parlour.documents.projects import create_project
 from parlour.files import uploads
 from parlour.files.file import NewFile
@@ -8,6 +9,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.records import backfill, crud, record_links, type_registry
 from parlour.records.crud import RecordInput, RecordPatch
+from parlour.records.record import RecordQuery
 from tests.conversation_harness import ConversationHarness
 from tests.fake_bucket import FakeBucket
 
@@ -24,7 +26,9 @@ def edit_records(conversation: ConversationHarness) -> None:
         assert crud.find_records(admin, tx, ["finding/F-1", "finding/F-2"]) == [finding]
         assert record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, "day-2").is_new
         assert not record_links.link(admin, tx, finding.id, "risk/R-03", "answers", now, "day-2").is_new
-        assert crud.list_records(admin, tx, type="finding", where={"severity": "high"}, text="guard").records
+        assert crud.list_records(
+            admin, tx, RecordQuery(type="finding", where={"severity": "high"}, text="guard")
+        ).records
     conversation.query("UPDATE entity_types SET display_name = 'Gap' WHERE key = 'finding' RETURNING id")
     with conversation.database.transaction(admin) as tx:
         change = RecordPatch(properties={"severity": "low"}, classification=1)
@@ -36,7 +40,7 @@ def edit_records(conversation: ConversationHarness) -> None:
         assert again == same != finding.id
         assert record_links.link(admin, tx, again, "risk/R-03", "answers", now, "day-2").is_new
         note = authored_documents.create_document(
-            admin, tx, "project/NRS", "Guard rails", content="Seen today.", now=now
+            admin, tx, NewDocument("project/NRS", "Guard rails", content="Seen today."), now=now
         )
         seen = RecordPatch(name="Guard rails, seen")
         renamed = crud.update_record(admin, tx, note.handle, seen, None, now, origin="day-3")
@@ -60,7 +64,7 @@ def delete_projects(conversation: ConversationHarness) -> None:
         for _ in range(2):
             shed = RecordInput("project", "Shed", "SHED", facts)
             begun = create_project(admin, tx, shed, "A shed.", now)
-            authored_documents.create_document(admin, tx, begun.project.id, "Notes", key="shed", now=now)
+            authored_documents.create_document(admin, tx, NewDocument(begun.project.id, "Notes", key="shed"), now=now)
             crud.delete_record(admin, tx, "document/shed", None, now)
             plan = NewFile("plan.md", 100, begun.project.handle)
             uploads.start_upload(admin, tx, FakeBucket(), plan, now, uuid7(now))

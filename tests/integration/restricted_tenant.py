@@ -21,6 +21,7 @@ from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.turn_context import TurnDependencies
 from parlour.conversations.turn_runner import run_session
 from parlour.documents import authored_documents
+from parlour.documents.authored_documents import NewDocument
 from parlour.files import uploads
 from parlour.files.file import NewFile
 from parlour.infra.errors import ModelError
@@ -280,12 +281,14 @@ class RestrictedTenant:
             authored_documents.create_document(
                 self.owner,
                 tx,
-                project="project/site",
-                title=title,
-                content=content,
-                key=key,
-                position=position,
-                classification=level,
+                NewDocument(
+                    project="project/site",
+                    title=title,
+                    content=content,
+                    key=key,
+                    position=position,
+                    classification=level,
+                ),
                 now=self.clock(),
             )
 

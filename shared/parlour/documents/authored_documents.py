@@ -40,14 +40,37 @@ _DEFAULT_STATES = frozenset({"draft", "published"})
 
 
 @dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document to create.
+
+    position        from 0 among its siblings under `parent` or at the top of the project's tree; None: the last.
+    classification  None: its type's or its project's, whichever is higher.
+    properties      further properties of its record.
+    """
+
+    project: RecordRef | None
+    title: str
+    description: str = ""
+    content: str = ""
+    parent: RecordRef | None = None
+    position: int | None = None
+    state: str = "draft"
+    is_context: bool = False
+    key: str = ""
+    classification: int | None = None
+    properties: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class DocumentPatch:
-    """What to change of a document; None stays as it is."""
+    """What to change in a document; None leaves it. version: the one its reader saw; None does not check it."""
 
     title: str | None = None
     description: str | None = None
     content: str | None = None
     state: str | None = None
     classification: int | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,50 +85,38 @@ class _DocumentText:
 def create_document(
     principal: Principal,
     tx: Transaction,
-    project: RecordRef | None,
-    title: str,
-    description: str = "",
-    content: str = "",
-    *,
-    parent: RecordRef | None = None,
-    position: int | None = None,
-    state: str = "draft",
-    is_context: bool = False,
-    key: str = "",
-    classification: int | None = None,
-    properties: Mapping[str, Json] | None = None,
+    new: NewDocument,
+    now: datetime,
     team_id: UUID | None = None,
     origin: str | None = None,
-    now: datetime,
 ) -> Document:
-    """Write a document. With a project it gets a place in its tree, under `parent` or at the top, as number `position`
-    from 0 among its siblings or behind the last. The same `origin` again returns the one made before.
+    """Create a document with its record and, in a project, its place in the tree.
 
-    classification  None: what its kind says, or what its project has, whichever is higher.
-    properties      further properties of its record.
-    team_id         the team in whose conversation it is written. What is written is everybody's, up to its level: its
-                    record is read by whoever may see that. A team's own documents are files.
+    team_id  the team in whose conversation it is written. The document itself belongs to every team; a team's own
+             documents are files.
+    origin   names the call that creates it; the same origin again returns the document that was created before.
 
     InvalidRequest for a title, text or place that cannot be, NotFound for a project or parent that is not there,
     Conflict when another document has the key.
     """
-    said = _validated(title, description, content)
-    home = None if project is None else catalogue.get_project(principal, tx, project)
-    if home is None and parent is not None:
+    text = _validated(new.title, new.description, new.content)
+    project = None if new.project is None else catalogue.get_project(principal, tx, new.project)
+    if project is None and new.parent is not None:
         raise InvalidRequest("parent: only a project's document can have a parent; name the project, too")
-    told = {**_properties(tx, said.description, state), **(properties or {})}
-    new = RecordInput(DOCUMENT_TYPE, said.title, key, told, classification, home.handle if home else None)
-    record = crud.create_record(principal, tx, new, now, origin)
-    if (there := store.find_document_of_record(tx, record.id)) is not None:
-        return catalogue.get_document(principal, tx, there.id, team_id)
-    own = {"project_id": home.id if home else None, "is_context": is_context}
+    properties = {**_properties(tx, text.description, new.state), **(new.properties or {})}
+    home = project.handle if project else None
+    record_input = RecordInput(DOCUMENT_TYPE, text.title, new.key, properties, new.classification, home)
+    record = crud.create_record(principal, tx, record_input, now, origin)
+    if (existing := store.find_document_of_record(tx, record.id)) is not None:
+        return catalogue.get_document(principal, tx, existing.id, team_id)
+    columns = {"project_id": project.id if project else None, "is_context": new.is_context}
     document_id = uuid7(now)
-    _insert(tx, record, {"id": document_id, **own, **_columns(said, record.classification, state, now)})
-    if home is not None:
-        placement.place_document(principal, tx, home, document_id, parent, position, team_id)
-        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now)
-    _index_text(principal, tx, RowOwner(document_id, record.id), said, record, now)
-    log.info("document_created", principal=principal.name, document_id=document_id, characters=len(said.content))
+    _insert(tx, record, {"id": document_id, **columns, **_columns(text, record.classification, new.state, now)})
+    if project is not None:
+        placement.place_document(principal, tx, project, document_id, new.parent, new.position, team_id)
+        record_links.link(principal, tx, project.id, record.id, _CONTAINS, now)
+    _index_text(principal, tx, RowOwner(document_id, record.id), text, record, now)
+    log.info("document_created", principal=principal.name, document_id=document_id, characters=len(text.content))
     return catalogue.get_document(principal, tx, document_id, team_id)
 
 
@@ -114,17 +125,16 @@ def revise_document(
     tx: Transaction,
     ref: RecordRef,
     revision: DocumentPatch,
-    version: int | None,
     now: datetime,
     team_id: UUID | None = None,
     origin: str | None = None,
 ) -> Document:
-    """Change a document's text, title, description, state or level; its record changes with it, and what changed is
-    told of both. `version` is the document's as its reader saw it; None does not look. `origin`: as for a record.
+    """Change a document's text, title, description, state or level, and its record with it.
 
-    Conflict when it has another version by now, InvalidRequest for a document that came with a pack.
+    `origin` names the call that changes it, as for a record. Conflict when the document has another version by now,
+    InvalidRequest for a document that came with a pack.
     """
-    before, record_id = _lock_document(principal, tx, ref, version, team_id)
+    before, record_id = _lock_document(principal, tx, ref, revision.version, team_id)
     old = catalogue.read_text(tx, before)
     said = _validated(
         before.title if revision.title is None else revision.title,
@@ -135,14 +145,15 @@ def revise_document(
     told: JsonObject = {}
     if (said.description, state) != (before.description, before.state):
         told = _properties(tx, said.description, state)
-    patch = RecordPatch(said.title if said.title != before.title else None, told, revision.classification)
-    also = (
-        []
+    text_changes = (
+        ()
         if said.content == old
-        else [FieldChange("content", "text", "", f"revised{pages.format_changed_sections(old, said.content)}")]
+        else (FieldChange("content", "text", "", f"revised{pages.format_changed_sections(old, said.content)}"),)
     )
-    record = crud.update_record(principal, tx, record_id, patch, None, now, also, origin)
-    if also:
+    title = said.title if said.title != before.title else None
+    patch = RecordPatch(title, told, revision.classification, further_changes=text_changes)
+    record = crud.update_record(principal, tx, record_id, patch, None, now, origin)
+    if text_changes:
         staleness.mark_stale(tx, record_id, "document_changed", now)
     columns = _columns(said, record.classification, state, now)
     if not store.update_document(tx, {"id": before.id, "version": before.version, **columns}):

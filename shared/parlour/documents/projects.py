@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from parlour.documents import authored_documents
+from parlour.documents.authored_documents import NewDocument
 from parlour.documents.store import Document
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
@@ -40,14 +41,16 @@ def create_project(
     context = authored_documents.create_document(
         principal,
         tx,
-        project=project.id,
-        title=f"{CONTEXT_TITLE}: {project.name}"[:300],
-        description=_DESCRIPTION,
-        content=said,
-        position=0,
-        state="published",
-        is_context=True,
-        classification=project.classification,
+        NewDocument(
+            project=project.id,
+            title=f"{CONTEXT_TITLE}: {project.name}"[:300],
+            description=_DESCRIPTION,
+            content=said,
+            position=0,
+            state="published",
+            is_context=True,
+            classification=project.classification,
+        ),
         origin=f"{origin}:context" if origin else None,
         now=now,
     )

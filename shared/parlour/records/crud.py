@@ -17,16 +17,17 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import LEVEL_NAMES, Principal
 from parlour.records import deltas, file_tombstones, propagation, staleness, store, type_registry
 from parlour.records import page_cursor as places
-from parlour.records.deltas import FieldChange
 from parlour.records.propagation import RecordTransition
 from parlour.records.properties import merge_properties, validate_filter
 from parlour.records.record import (
+    ANY_RECORD,
     PROJECT_TYPE,
     Record,
     RecordInput,
     RecordKey,
     RecordPage,
     RecordPatch,
+    RecordQuery,
     RecordRef,
     generate_keys,
     parse_reference,
@@ -119,15 +120,14 @@ def update_record(
     patch: RecordPatch,
     version: int | None,
     now: datetime,
-    further_changes: Sequence[FieldChange] = (),
     origin: str | None = None,
 ) -> Record:
-    """Give a record its next version; a patch that changes nothing gives it as it is.
+    """Change a record and return its new version; a patch that changes nothing returns the record as it is.
 
-    `version`: the one that the caller has read; Conflict when the record is at another by now. None does not ask.
-    `also`: what changed with it that is kept elsewhere, such as a document's text. `origin`: the call that changes it,
-    of which `was_changed` tells afterwards.
-    Otherwise the errors of `create`.
+    version  the one that the caller has read: Conflict when the record is at another by now. None does not check.
+    origin   names the call that changes it, for `has_change_of_origin`.
+
+    Otherwise raises as `create_record`.
     """
     before = lock_record(principal, tx, ref, version)
     kind = provision_record_type(principal, tx, before.type, now)
@@ -143,7 +143,7 @@ def update_record(
     found = deltas.diff_records(kind, before, after) + (
         [deltas.project_change(project.handle if project else None)] if moved else []
     )
-    found += further_changes
+    found += patch.further_changes
     if not found:
         return before
     if moved:
@@ -191,34 +191,27 @@ def has_change_of_origin(tx: Transaction, record_id: UUID, origin: str) -> bool:
 def list_records(
     principal: Principal,
     tx: Transaction,
+    query: RecordQuery = ANY_RECORD,
     *,
-    type: str | None = None,  # noqa: A002 - the word for it
-    project: RecordRef | None = None,
-    where: Mapping[str, str] | None = None,
-    text: str = "",
     cursor: str = "",
     limit: int = 20,
 ) -> RecordPage:
-    """Records, the newest change first, at most `most` (1 to 100).
+    """Return a page of records, the last changed first, at most `limit` (1 to 100).
 
-    where   values that properties have, as text
-    text    part of the name or key, in any case
-    cursor  the `next_cursor` of the page before
-
-    InvalidRequest: there is no such kind, it has no such property or choice, or the cursor is none; NotFound: there is
-    no such project.
+    `cursor` is the `next_cursor` of the page before. InvalidRequest for an unknown type, property, choice or cursor,
+    NotFound for an unknown project.
     """
-    kind = type_registry.get_record_type(tx, type) if type else None
+    kind = type_registry.get_record_type(tx, query.type) if query.type else None
     if kind:
-        validate_filter(kind.properties, where or {})
+        validate_filter(kind.properties, query.where)
     after_at, after_handle = places.decode_cursor(cursor) if cursor else (None, "")
     limit = min(max(limit, 1), MAX_PAGE_SIZE)
     found = store.list_records(
         tx,
         type=kind.key if kind else None,
-        project_id=_get_project(principal, tx, project).id if project else None,
-        where={_storable(name): _storable(value) for name, value in (where or {}).items()},
-        text=_storable(text).strip(),
+        project_id=_get_project(principal, tx, query.project).id if query.project else None,
+        where={_storable(name): _storable(value) for name, value in query.where.items()},
+        text=_storable(query.text).strip(),
         after_at=after_at,
         after_handle=after_handle,
         clearance=principal.clearance,

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import EllipsisType
@@ -10,6 +10,7 @@ from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.json_values import JsonObject
+from parlour.records.deltas import FieldChange
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,62}")
 _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -91,12 +92,29 @@ class RecordInput:
 
 @dataclass(frozen=True, slots=True)
 class RecordPatch:
-    """What to change of a record; what is not said stays. A property set to None is taken away, and so is `project`."""
+    """What to change in a record; what is not given stays. None removes a property, and the project.
+
+    further_changes  what changed with the record and is stored elsewhere, such as a document's text.
+    """
 
     name: str | None = None
     properties: JsonObject = field(default_factory=dict)
     classification: int | None = None
     project: str | EllipsisType | None = ...
+    further_changes: tuple[FieldChange, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordQuery:
+    """Which records to list. where: property values, as text; text: part of the name or key, in any case."""
+
+    type: str | None = None
+    project: RecordRef | None = None
+    where: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+
+
+ANY_RECORD = RecordQuery()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import pytest
 
 from parlour.conversations.turn_runner import run_session
 from parlour.documents import authored_documents
+from parlour.documents.authored_documents import NewDocument
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.infra.queries import Query
 from parlour.principal import Principal
@@ -155,9 +156,7 @@ def test_a_project_comes_with_its_tree_of_documents(conversation: ConversationHa
         authored_documents.create_document(
             conversation.admin,
             tx,
-            project="project/NRS",
-            title="Method of the pour",
-            content="First the south.",
+            NewDocument(project="project/NRS", title="Method of the pour", content="First the south."),
             now=conversation.clock(),
         )
     ask(conversation, "project/NRS")

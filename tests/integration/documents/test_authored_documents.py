@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from parlour.documents import authored_documents, catalogue, tree
-from parlour.documents.authored_documents import DocumentPatch
+from parlour.documents.authored_documents import DocumentPatch, NewDocument
 from parlour.documents.catalogue import Document
 from parlour.documents.pack_import import DocumentDraft, export_documents
 from parlour.documents.projects import create_project
@@ -39,25 +39,15 @@ def do[R](library: KnowledgeTenant, work: Callable[[Transaction], R]) -> R:
 def write(
     library: KnowledgeTenant, title: str, content: str = "", project: str | None = "project/tower", **more: object
 ) -> Document:
-    return do(
-        library,
-        lambda tx: authored_documents.create_document(
-            library.principal,
-            tx,
-            project=project,
-            title=title,
-            content=content,
-            now=library.now,
-            **more,  # type: ignore[arg-type]
-        ),
-    )
+    new = NewDocument(project, title, content=content, **more)  # type: ignore[arg-type]
+    return do(library, lambda tx: authored_documents.create_document(library.principal, tx, new, library.now))
 
 
 def revise(library: KnowledgeTenant, ref: str, version: int | None = None, **changes: object) -> Document:
-    revision = DocumentPatch(**changes)  # type: ignore[arg-type]
+    revision = DocumentPatch(version=version, **changes)  # type: ignore[arg-type]
     return do(
         library,
-        lambda tx: authored_documents.revise_document(library.principal, tx, ref, revision, version, library.now),
+        lambda tx: authored_documents.revise_document(library.principal, tx, ref, revision, library.now),
     )
 
 
@@ -364,7 +354,7 @@ def test_a_document_that_was_revised_meanwhile_is_not_removed(
     removing = threading.Thread(target=take_away)
     with tower.database.transaction(tower.principal) as tx:
         change = DocumentPatch(content="# Method\n\nIn three bays.")
-        authored_documents.revise_document(tower.principal, tx, document.handle, change, 1, tower.now)
+        authored_documents.revise_document(tower.principal, tx, document.handle, replace(change, version=1), tower.now)
         removing.start()
         removing.join(0.5)
     removing.join()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from parlour.documents import authored_documents, catalogue
+from parlour.documents.authored_documents import NewDocument
 from parlour.documents.pack_import import DocumentDraft
 from parlour.documents.projects import create_project
 from parlour.documents.store import Document
@@ -32,7 +33,7 @@ def write(
 ) -> Document:
     with yard.database.transaction(yard.principal) as tx:
         return authored_documents.create_document(
-            yard.principal, tx, project, title, content=TEXT, parent=parent, key=title, now=yard.now
+            yard.principal, tx, NewDocument(project, title, content=TEXT, parent=parent, key=title), now=yard.now
         )
 
 

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from parlour.documents import authored_documents
-from parlour.documents.authored_documents import DocumentPatch
+from parlour.documents.authored_documents import DocumentPatch, NewDocument
 from parlour.infra.json_values import JsonObject
 from parlour.models.model import object_items
 from parlour.models.offline import OfflineModel
@@ -145,14 +145,14 @@ def test_what_was_just_written_is_told_of_before_it_has_a_vector(pulse_harness: 
     pulse_harness.create("project/p", "Other", client="c", status="tender", contractor="d")
     with pulse_harness.desk.database.transaction(owner) as tx:
         authored_documents.create_document(
-            owner, tx, "project/p", "Notes", content="All is dry.", key="notes", now=pulse_harness.now
+            owner, tx, NewDocument("project/p", "Notes", content="All is dry.", key="notes"), now=pulse_harness.now
         )
     pulse_harness.link("document/notes", "site/harbour", "about")
     pulse_harness.embed()
     pulse_harness.refresh()
     with pulse_harness.desk.database.transaction(owner) as tx:
         change = DocumentPatch(content="The roof has collapsed.")
-        authored_documents.revise_document(owner, tx, "document/notes", change, None, pulse_harness.now)
+        authored_documents.revise_document(owner, tx, "document/notes", change, pulse_harness.now)
     pulse_harness.sweep()
     pulse_harness.run_writers()
     assert "The roof has collapsed" in str(pulse_harness.model.last_documents)

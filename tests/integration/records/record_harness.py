@@ -14,6 +14,7 @@ from parlour.infra.queries import Query
 from parlour.principal import Principal
 from parlour.records import crud, record_links
 from parlour.records.crud import Record, RecordInput, RecordPage, RecordPatch, RecordRef
+from parlour.records.record import RecordQuery
 from parlour.records.record_links import Link
 from tests.integration.knowledge_tenant import KnowledgeTenant, execute
 
@@ -86,7 +87,7 @@ class RecordHarness:
 
     def browse(self, **asked: Any) -> RecordPage:
         with self.transaction() as tx:
-            return crud.list_records(self.principal, tx, **asked)
+            return crud.list_records(self.principal, tx, RecordQuery(**asked))
 
     def link(self, source: RecordRef, target: RecordRef, relation: str, origin: str | None = None) -> Link:
         with self.transaction() as tx:

@@ -8,7 +8,7 @@ from parlour.infra.json_values import Json
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Query
 from parlour.records import crud, store
-from parlour.records.record import RecordInput
+from parlour.records.record import RecordInput, RecordQuery
 from tests.integration.knowledge_tenant import KnowledgeTenant, execute
 from tests.integration.records.record_harness import open_record_harness
 
@@ -67,4 +67,4 @@ def test_pages_go_on_in_order_and_name_their_projects(library: KnowledgeTenant) 
     assert {one.project for one in page.records} == {"project/tower"}
     below = replace(desk.principal, clearance=1)
     with desk.transaction() as tx:
-        assert {one.project for one in crud.list_records(below, tx, type="risk").records} == {None}
+        assert {one.project for one in crud.list_records(below, tx, RecordQuery(type="risk")).records} == {None}

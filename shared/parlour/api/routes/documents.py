@@ -26,7 +26,7 @@ Handle = Annotated[PackText, StringConstraints(min_length=1, max_length=400)]
 Position = Annotated[int, Field(ge=0, le=100_000, description="position among its siblings, from 0; default: last")]
 
 
-class NewDocument(RequestModel):
+class NewDocumentBody(RequestModel):
     """A document to write; with a project it gets a place in its tree."""
 
     title: Title
@@ -107,10 +107,12 @@ def list_documents(caller: Reader, cursor: Cursor = "", limit: Limit = 20) -> di
 
 
 @router.post("/documents", status_code=201)
-def create_document(wanted: NewDocument, caller: Editor) -> DocumentView:
+def create_document(wanted: NewDocumentBody, caller: Editor) -> DocumentView:
     """Write a document."""
     with caller.transaction() as tx:
-        document = authored_documents.create_document(caller.principal, tx, **wanted.model_dump(), now=caller.now)
+        document = authored_documents.create_document(
+            caller.principal, tx, NewDocument(**wanted.model_dump()), now=caller.now
+        )
     caller.request_embedding()
     return DocumentView.model_validate(document)
 
@@ -133,9 +135,9 @@ def get_document(ref: Handle, caller: Reader) -> DocumentTextView:
 @router.patch("/documents/{ref:path}")
 def update_document(ref: Handle, change: DocumentPatchBody, caller: Editor) -> DocumentView:
     """Change a document that was written here; one that came with a pack is changed there."""
-    revision = DocumentPatch(**change.model_dump(exclude={"version"}))
+    revision = DocumentPatch(**change.model_dump())
     with caller.transaction() as tx:
-        document = authored_documents.revise_document(caller.principal, tx, ref, revision, change.version, caller.now)
+        document = authored_documents.revise_document(caller.principal, tx, ref, revision, caller.now)
     caller.request_embedding()
     return DocumentView.model_validate(document)
 

@@ -17,11 +17,12 @@ from parlour.api.record_schemas import (
     RelationView,
 )
 from parlour.documents import authored_documents, projects
+from parlour.documents.authored_documents import NewDocument
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.postgres import Transaction
 from parlour.records import crud, record_links, type_registry
 from parlour.records.crud import Record, RecordInput, RecordPatch, RecordRef
-from parlour.records.record import PROJECT_TYPE
+from parlour.records.record import PROJECT_TYPE, RecordQuery
 from parlour.tenancy import bindings
 
 router = APIRouter(prefix="/v1", tags=["entities"])
@@ -91,10 +92,7 @@ def list_entities(
         page = crud.list_records(
             caller.principal,
             tx,
-            type=type or None,
-            project=project or None,
-            where=where,
-            text=text,
+            RecordQuery(type=type or None, project=project or None, where=where, text=text),
             cursor=cursor,
             limit=limit,
         )
@@ -172,12 +170,14 @@ def _create(caller: Caller, tx: Transaction, new: RecordInput, context_text: str
         document = authored_documents.create_document(
             caller.principal,
             tx,
-            new.project,
-            new.name,
-            key=new.key,
-            classification=new.classification,
-            properties=new.properties,
-            state="",
+            NewDocument(
+                new.project,
+                new.name,
+                key=new.key,
+                classification=new.classification,
+                properties=new.properties,
+                state="",
+            ),
             origin=origin,
             now=now,
         )

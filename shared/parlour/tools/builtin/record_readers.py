@@ -5,6 +5,7 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.records import crud, type_registry
 from parlour.records.crud import Record, RecordPage
+from parlour.records.record import RecordQuery
 from parlour.records.snapshots import format_value
 from parlour.tools.builtin import record_json
 from parlour.tools.builtin.definitions import MAX_LISTED
@@ -27,10 +28,7 @@ def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
         return crud.list_records(
             context.principal,
             tx,
-            type=kind or None,
-            project=project or None,
-            where=where,
-            text=text_argument(arguments, "text"),
+            RecordQuery(type=kind or None, project=project or None, where=where, text=text_argument(arguments, "text")),
             cursor=text_argument(arguments, "cursor"),
             limit=MAX_LISTED,
         )

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from parlour.documents import authored_documents, projects
+from parlour.documents.authored_documents import NewDocument
 from parlour.infra.errors import InvalidArguments, InvalidRequest, NotFound
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
@@ -175,16 +176,18 @@ def _create_one(
         document = authored_documents.create_document(
             principal,
             tx,
-            project=project or None,
-            title=draft.name,
-            content=draft.text,
-            description=text_argument(properties, "description"),
-            state=text_argument(properties, "state") or "draft",
-            parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None,
-            classification=level,
+            NewDocument(
+                project=project or None,
+                title=draft.name,
+                content=draft.text,
+                description=text_argument(properties, "description"),
+                state=text_argument(properties, "state") or "draft",
+                parent=full_handle(draft.parent, authored_documents.DOCUMENT_TYPE) or None,
+                classification=level,
+                properties={name: value for name, value in properties.items() if name not in _DOCUMENT_FIELDS},
+            ),
             origin=origin,
             now=now,
-            properties={name: value for name, value in properties.items() if name not in _DOCUMENT_FIELDS},
         )
         entity = crud.get_record(principal, tx, document.handle)
         made.entity_json.append(record_json.record_reference(entity))
@@ -225,7 +228,7 @@ def _update(
         revision = authored_documents.DocumentPatch(
             title=patch.name, description=description, content=text or None, state=state
         )
-        authored_documents.revise_document(principal, tx, handle, revision, None, now, context.team_id, origin)
+        authored_documents.revise_document(principal, tx, handle, revision, now, context.team_id, origin)
         others = {name: value for name, value in patch.properties.items() if name not in _DOCUMENT_FIELDS}
         rest = RecordPatch(properties=others)
     if rest.name or rest.properties:

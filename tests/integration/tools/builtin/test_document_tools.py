@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from parlour.documents import authored_documents
+from parlour.documents.authored_documents import NewDocument
 from parlour.documents.catalogue import Document
 from parlour.documents.pack_import import DocumentDraft
 from parlour.documents.projects import create_project
@@ -38,15 +39,8 @@ def tower(library: KnowledgeTenant) -> KnowledgeTenant:
 
 def write(library: KnowledgeTenant, title: str, content: str, **more: object) -> Document:
     with library.database.transaction(library.principal) as tx:
-        return authored_documents.create_document(
-            library.principal,
-            tx,
-            project="project/tower",
-            title=title,
-            content=content,
-            now=library.now,
-            **more,  # type: ignore[arg-type]
-        )
+        new = NewDocument("project/tower", title, content=content, **more)  # type: ignore[arg-type]
+        return authored_documents.create_document(library.principal, tx, new, library.now)
 
 
 def call(library: KnowledgeTenant, name: str, about: Document | None = None, **arguments: Json) -> ToolResult:
