@@ -39,7 +39,7 @@ from local import temporary_database
 from local.database import Cluster
 from local.embeddings import MiniLmEmbedder
 from parlour.infra.postgres import Database
-from parlour.search.hybrid_search import search
+from parlour.search import hybrid_search
 from parlour.search.index.embedders import Embedder, Vector, embed_texts
 from parlour.search.query_expansion import expand_query
 from parlour.search.results import SearchResult
@@ -157,14 +157,11 @@ def ask(database: Database, embedder: Embedder, shelf: Shelf, question: Question
 
     def look(scope: SearchScope) -> list[SearchResult]:
         with database.transaction(shelf.principal) as tx:
-            return search(
+            return hybrid_search.search(
                 shelf.principal,
                 tx,
-                query=text,
-                vector=vector,
-                unexpanded_vector=alone,
+                hybrid_search.Question(text=text, vector=vector, unexpanded_vector=alone, previous=previous),
                 scope=scope,
-                previous=previous,
                 limit=most,
             )
 

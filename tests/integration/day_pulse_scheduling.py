@@ -10,6 +10,7 @@ from parlour.infra.errors import SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.models import spend
+from parlour.models.store import Reservation
 from parlour.principal import system_principal
 from parlour.pulse.due import attempts, budget
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
@@ -87,10 +88,12 @@ def _reserve(conversation: ConversationHarness, tx: Transaction) -> None:
     now = conversation.clock()
     spend.reserve(
         tx,
-        reservation_id=uuid7(now),
-        amount=_CENT,
-        purpose=budget.PULSE_PURPOSE,
-        default_cap=_PLENTY,
-        expires_at=now + timedelta(minutes=1),
+        Reservation(
+            id=uuid7(now),
+            amount=_CENT,
+            purpose=budget.PULSE_PURPOSE,
+            default_cap=_PLENTY,
+            expires_at=now + timedelta(minutes=1),
+        ),
         now=now,
     )

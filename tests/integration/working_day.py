@@ -27,6 +27,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.ids import uuid7
 from parlour.models import cost_report, spend
+from parlour.models.store import Reservation
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.export import export
@@ -152,11 +153,7 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         member = members.add_member(
             admin,
             tx,
-            issuer=ISSUER.url,
-            subject="ines",
-            display_name="Ines",
-            roles=["viewer"],
-            clearance=1,
+            members.NewMember(issuer=ISSUER.url, subject="ines", display_name="Ines", roles=["viewer"], clearance=1),
             now=conversation.clock(),
         )
         members.update_member(
@@ -384,11 +381,7 @@ def account_spend(conversation: ConversationHarness) -> None:
         spend.reserve_in_transaction(
             conversation.database,
             admin,
-            reservation_id=uuid7(now),
-            amount=cap * 2,
-            purpose="turn",
-            default_cap=cap,
-            expires_at=soon,
+            Reservation(id=uuid7(now), amount=cap * 2, purpose="turn", default_cap=cap, expires_at=soon),
             now=now,
         )
     with conversation.database.transaction(admin) as tx:

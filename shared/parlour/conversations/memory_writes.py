@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from parlour.conversations.rows import InboundMessage, Lease
 from parlour.conversations.turn_context import TurnContext
@@ -13,7 +12,8 @@ from parlour.memory import job_scheduling
 from parlour.memory.agent_state.record_changes import RecordChanges, record_changes_of_call
 from parlour.memory.extraction import store as extracting
 from parlour.memory.facts import explicit_facts, fact_merge
-from parlour.memory.facts.fact import FactCandidate, MemoryScope, UserMessage
+from parlour.memory.facts.fact import MemoryScope, UserMessage
+from parlour.memory.facts.fact_merge import FactBatch
 from parlour.memory.facts.store import find_scope
 from parlour.memory.job_scheduling import DelayedJob
 from parlour.memory.memory_job import MemoryJob
@@ -47,14 +47,6 @@ def recall_memories(
 
 
 @dataclass(frozen=True, slots=True)
-class FactWrites:
-    """Facts that a turn's messages state, and the ids that writing them may need."""
-
-    candidates: tuple[FactCandidate, ...]
-    ids: tuple[UUID, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class UsageWrites:
     """How a turn used memory: `recalled` with whether the reply used it, and the changes of records by its tools."""
 
@@ -62,7 +54,7 @@ class UsageWrites:
     record_changes: tuple[RecordChanges, ...] = ()
 
 
-def plan_fact_writes(running: TurnContext, now: datetime) -> FactWrites:
+def plan_fact_writes(running: TurnContext, now: datetime) -> FactBatch:
     """Return the facts that the user's messages state obviously. A model extracts all others later.
 
     Results of tools, which the user did not write, and overlong messages state none.
@@ -73,16 +65,16 @@ def plan_fact_writes(running: TurnContext, now: datetime) -> FactWrites:
         if message.kind != user_message.TOOL_RESULT_KIND and len(message.body) <= user_message.MAX_TEXT_CHARS
     ]
     candidates = explicit_facts.find_explicit_facts([UserMessage(one.id, one.body, one.received_at) for one in written])
-    return FactWrites(tuple(candidates), tuple(fact_merge.allocate_ids(candidates, (), now)))
+    return FactBatch(candidates, (), fact_merge.allocate_ids(candidates, (), now))
 
 
-def write_facts(tx: Transaction, running: TurnContext, facts: FactWrites, now: datetime) -> None:
+def write_facts(tx: Transaction, running: TurnContext, facts: FactBatch, now: datetime) -> None:
     """Write the facts under their user's lock. A session with other readers, or an agent without memory, keeps none."""
     lease, turn = running.lease, running.turn
     scope = find_scope(tx, lease.id, turn.number) if facts.candidates else None
     if scope is not None and parse_memory_policy(scope.memory_policy).max_facts:
         user = MemoryScope(scope.user_id, scope.binding_id)
-        fact_merge.merge_candidates(tx, user, lease.id, turn.id, facts.candidates, (), facts.ids, now)
+        fact_merge.merge_candidates(tx, user, lease.id, turn.id, facts, now)
 
 
 def schedule_extraction(tx: Transaction, running: TurnContext, now: datetime) -> list[DelayedJob]:

@@ -17,8 +17,10 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import fallback, images, model_routing, prices, spend
+from parlour.models.fallback import RetryTiming
 from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamReset, TextDelta, TokenUsage
 from parlour.models.model_routing import ModelChoice
+from parlour.models.store import Reservation
 from parlour.prompts.assembly.assembler import AssembledPrompt
 from parlour.prompts.ledger import store as prompts
 from parlour.prompts.ledger.prompt_builder import PromptBuilder, model_key
@@ -86,11 +88,13 @@ class _ModelRequest:
                 prompts.mark_omitted_attachments(tx, running.turn.id, prompt.refused)
             spend.reserve(
                 tx,
-                reservation_id=reservation,
-                amount=worst_case,
-                purpose="turn",
-                default_cap=services.default_cap_usd,
-                expires_at=running.lease.expires_at,
+                Reservation(
+                    id=reservation,
+                    amount=worst_case,
+                    purpose="turn",
+                    default_cap=services.default_cap_usd,
+                    expires_at=running.lease.expires_at,
+                ),
                 now=now,
             )
 
@@ -125,9 +129,11 @@ class _ModelRequest:
                 choices,
                 services.models,
                 request,
-                seconds_left=self.running.seconds_left() - COMMIT_RESERVE_SECONDS,
-                sleep=services.sleep,
-                jitter=services.jitter,
+                timing=RetryTiming(
+                    seconds_left=self.running.seconds_left() - COMMIT_RESERVE_SECONDS,
+                    sleep=services.sleep,
+                    jitter=services.jitter,
+                ),
                 before_attempt=self._admit,
             )
             for part in parts:
@@ -194,11 +200,13 @@ class _ModelRequest:
         spend.reserve_in_transaction(
             services.database,
             self.running.feed.principal,
-            reservation_id=reservation,
-            amount=self._worst_case(choice),
-            purpose="turn",
-            default_cap=services.default_cap_usd,
-            expires_at=self.running.lease.expires_at,
+            Reservation(
+                id=reservation,
+                amount=self._worst_case(choice),
+                purpose="turn",
+                default_cap=services.default_cap_usd,
+                expires_at=self.running.lease.expires_at,
+            ),
             now=services.clock(),
         )
 

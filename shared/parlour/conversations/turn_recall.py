@@ -10,6 +10,7 @@ from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderRejected, ProviderUnavailable
 from parlour.infra.postgres import Transaction
 from parlour.memory.recall import recall as memories
+from parlour.memory.recall.store import EpisodeQuery
 from parlour.principal import Principal
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
 from parlour.search.citation_numbers import assign_numbers
@@ -129,9 +130,6 @@ def _recall_episodes(
         question.reader,
         tx,
         turn_context.lease.id,
-        query=question.query,
-        vector=vector,
-        first_verbatim_turn=question.since_turn,
-        limit=limit,
+        EpisodeQuery(text=question.query, vector=vector, first_verbatim_turn=question.since_turn, limit=limit),
         now=turn_context.turn.frozen_at,
     )

@@ -11,8 +11,10 @@ from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRef
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import background_calls, fallback, prices, spend
+from parlour.models.fallback import RetryTiming
 from parlour.models.model import Completion, Model, ModelAttempt, ModelRequest, TokenUsage, content_blocks
 from parlour.models.model_routing import ModelChoice
+from parlour.models.store import Reservation
 from parlour.principal import Principal
 
 type CompletionError = ProviderUnavailable | ProviderRejected | SpendRefused
@@ -96,9 +98,7 @@ class _CompletionAttempts:
                 asking.choices,
                 asking.models,
                 asking.request,
-                seconds_left=asking.timeout_seconds,
-                sleep=aside.sleep,
-                jitter=aside.jitter,
+                timing=RetryTiming(seconds_left=asking.timeout_seconds, sleep=aside.sleep, jitter=aside.jitter),
                 before_attempt=self._reserve,
             ):
                 if isinstance(part, ModelAttempt):
@@ -125,11 +125,13 @@ class _CompletionAttempts:
         spend.reserve_in_transaction(
             aside.database,
             self.principal,
-            reservation_id=reservation,
-            amount=amount,
-            purpose=asking.purpose,
-            default_cap=aside.default_cap,
-            expires_at=now + timedelta(seconds=2 * asking.timeout_seconds),
+            Reservation(
+                id=reservation,
+                amount=amount,
+                purpose=asking.purpose,
+                default_cap=aside.default_cap,
+                expires_at=now + timedelta(seconds=2 * asking.timeout_seconds),
+            ),
             now=now,
             check_reservation=lambda tx: further(tx, amount, reservation, now) if further else None,
         )

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.models.model import (
@@ -28,33 +28,40 @@ _ATTEMPTS_PER_MODEL = 2
 type AttemptError = ProviderUnavailable | ProviderRejected
 
 
+@dataclass(frozen=True, slots=True)
+class RetryTiming:
+    """How long may be asked in all and how pauses are made; jitter picks between two bounds, like `random.uniform`."""
+
+    seconds_left: float
+    sleep: Callable[[float], None]
+    jitter: Callable[[float, float], float]
+    clock: Callable[[], float] = time.monotonic
+
+
 def ask_with_fallback(
     choices: Sequence[ModelChoice],
     providers: Mapping[str, Model],
     request: ModelRequest,
     *,
-    seconds_left: float,
-    sleep: Callable[[float], None],
-    jitter: Callable[[float, float], float],
+    timing: RetryTiming,
     before_attempt: Callable[[ModelChoice], None],
-    clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[FallbackStreamPart]:
     """Stream an answer from the first of `choices` that gives one; `request.model` is replaced by the choice's.
 
-    Every try yields an Attempt; the one that succeeds just before its Completed, which is always the last part.
-    When text was streamed by a try that then failed, a Reset follows its Attempt. ProviderUnavailable is tried
-    once more after a pause (`jitter` picks its length between two bounds, like `random.uniform`); ProviderRejected
-    goes on to the next choice at once. `admit` is called before every try, with what is about to be asked; what it
-    raises ends the asking.
+    Every attempt yields a ModelAttempt; the successful one just before its Completion, which is always the last part.
+    When text was streamed by an attempt that then failed, a reset follows. ProviderUnavailable is tried once more
+    after a pause; ProviderRejected goes on to the next choice at once. `before_attempt` is called before every attempt
+    with the choice that is about to be asked; what it raises ends the asking.
 
     Raises ProviderUnavailable when nobody answered or the time ran out, ProviderRejected when all refused.
     """
-    deadline = clock() + seconds_left
+    clock = timing.clock
+    deadline = clock() + timing.seconds_left
     failures: list[AttemptError] = []
     for choice in choices:
         for number in range(_ATTEMPTS_PER_MODEL):
             if number:
-                sleep(jitter(*RETRY_PAUSE_SECONDS))
+                timing.sleep(timing.jitter(*RETRY_PAUSE_SECONDS))
             if deadline - clock() < MIN_ATTEMPT_SECONDS:
                 raise ProviderUnavailable("too little time is left to ask a model; the turn will be tried again")
             before_attempt(choice)

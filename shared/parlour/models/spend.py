@@ -6,6 +6,7 @@ What is spent and what is reserved never exceed the cap together; a call that co
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_UP, Decimal
 from uuid import UUID
@@ -17,7 +18,7 @@ from parlour.models import store
 from parlour.models.cost_report import MAX_DAYS
 from parlour.models.daily_cap import cap_problem
 from parlour.models.roles import require_role
-from parlour.models.store import SettledDay, SpendToday
+from parlour.models.store import Reservation, SettledDay, SpendToday
 from parlour.principal import Principal
 
 __all__ = [
@@ -44,34 +45,14 @@ _RESERVATION_RETENTION = timedelta(days=MAX_DAYS + 1)
 have been spent besides. A call that ends late can still be settled meanwhile."""
 
 
-def reserve(
-    tx: Transaction,
-    *,
-    reservation_id: UUID,
-    amount: Decimal,
-    purpose: str,
-    default_cap: Decimal,
-    expires_at: datetime,
-    now: datetime,
-) -> None:
-    """Set `amount` US dollars aside for one call until it is settled or `expires_at` has come.
-
-    default_cap  of the deployment; a tenant's own goes before it.
-    purpose      what the call is for, as in its row of llm_calls.
+def reserve(tx: Transaction, reservation: Reservation, now: datetime) -> None:
+    """Set an amount aside for one model call until it is settled or the reservation expires.
 
     The same reservation made twice is made once. Raises SpendRefused, and nothing is reserved, when the cap leaves
     no room or model calls are switched off.
     """
-    room = store.reserve(
-        tx,
-        reservation_id=reservation_id,
-        day=_utc_day(now),
-        purpose=purpose,
-        amount=_round_up(amount),
-        default_cap=default_cap,
-        expires_at=expires_at,
-        now=now,
-    )
+    purpose, amount = reservation.purpose, reservation.amount
+    room = store.reserve(tx, replace(reservation, amount=_round_up(amount)), _utc_day(now), now)
     if room is None:
         raise NotFound("tenant not found")
     if room.is_stopped:
@@ -93,40 +74,27 @@ def reserve(
 def reserve_in_transaction(
     database: Database,
     principal: Principal,
-    *,
-    reservation_id: UUID,
-    amount: Decimal,
-    purpose: str,
-    default_cap: Decimal,
-    expires_at: datetime,
+    reservation: Reservation,
     now: datetime,
     check_reservation: Callable[[Transaction], None] = lambda _: None,
 ) -> None:
-    """`reserve` in a transaction of its own; a refusal for the cap is told people, once a day.
+    """Reserve in a transaction of its own; warn people once a day when the cap refuses it.
 
-    also  a further condition, asked once it is reserved and while nobody else reserves for the tenant; with its
-          SpendRefused nothing is reserved, and nobody is told.
+    `check_reservation` runs once the amount is reserved and while nobody else reserves for the tenant. When it raises
+    SpendRefused, nothing is reserved and nobody is warned.
     """
     reserved = []
 
     def work(tx: Transaction) -> None:
-        reserve(
-            tx,
-            reservation_id=reservation_id,
-            amount=amount,
-            purpose=purpose,
-            default_cap=default_cap,
-            expires_at=expires_at,
-            now=now,
-        )
-        reserved.append(reservation_id)
+        reserve(tx, reservation, now)
+        reserved.append(reservation.id)
         check_reservation(tx)
 
     try:
         database.run(principal, work)
     except SpendRefused:
         if not reserved:
-            database.run(principal, lambda tx: _warn_cap_reached(principal, tx, default_cap, now))
+            database.run(principal, lambda tx: _warn_cap_reached(principal, tx, reservation.default_cap, now))
         raise
 
 

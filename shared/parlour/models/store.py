@@ -1,7 +1,7 @@
 """The room's only way to the database: every named query of `queries.sql` as a function of one open transaction."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from uuid import UUID
@@ -10,6 +10,21 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 
 SQL = Queries.for_module(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """The worst case of one model call, in US dollars.
+
+    purpose      what the call is for, as in its row of llm_calls.
+    default_cap  US dollars a day of the deployment; a tenant's own cap takes precedence.
+    """
+
+    id: UUID
+    amount: Decimal
+    purpose: str
+    default_cap: Decimal
+    expires_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +73,10 @@ class SpendToday:
         return self.stopped_at is not None
 
 
-def reserve(
-    tx: Transaction,
-    *,
-    reservation_id: UUID,
-    day: date,
-    purpose: str,
-    amount: Decimal,
-    default_cap: Decimal,
-    expires_at: datetime,
-    now: datetime,
-) -> ReservationResult | None:
-    """Two statements on purpose: under READ COMMITTED only a second one sees what was committed while waiting."""
+def reserve(tx: Transaction, reservation: Reservation, day: date, now: datetime) -> ReservationResult | None:
+    """Reserve with two statements: under READ COMMITTED only a second one sees what was committed while waiting."""
     tx.run(SQL["lock_day"], day=day)
-    return tx.first(
-        SQL["reserve"],
-        ReservationResult,
-        id=reservation_id,
-        day=day,
-        purpose=purpose,
-        amount=amount,
-        default_cap=default_cap,
-        expires_at=expires_at,
-        now=now,
-    )
+    return tx.first(SQL["reserve"], ReservationResult, **asdict(reservation), day=day, now=now)
 
 
 def settle(

@@ -1,6 +1,7 @@
 """The tenant's own people: who may sign in with an OIDC token, and what they may do."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -14,33 +15,34 @@ from parlour.tenancy.labels import validate_identifier, validate_label
 from parlour.tenancy.roles import check_grant, require_role
 from parlour.tenancy.rows import Member
 
-__all__ = ["Member", "add_member", "list_members", "update_member"]
+__all__ = ["Member", "NewMember", "add_member", "list_members", "update_member"]
 
 
-def add_member(
-    principal: Principal,
-    tx: Transaction,
-    *,
-    issuer: str,
-    subject: str,
-    display_name: str,
-    roles: Collection[str],
-    clearance: int,
-    now: datetime,
-) -> Member:
-    """Let the person whom `issuer` calls `subject` sign in here. Needs admin; audited.
+@dataclass(frozen=True, slots=True)
+class NewMember:
+    """A person to let in: whom `issuer` calls `subject` in the OIDC tokens that they sign in with."""
 
-    Raises Conflict when they are a member already, Forbidden and InvalidRequest as the rules of granting say.
+    issuer: str
+    subject: str
+    display_name: str
+    roles: Collection[str]
+    clearance: int
+
+
+def add_member(principal: Principal, tx: Transaction, new: NewMember, now: datetime) -> Member:
+    """Let a person sign in to the tenant. Needs admin; audited.
+
+    Raises Conflict when they are a member already, Forbidden and InvalidRequest as `check_grant`.
     """
-    check_grant(principal, roles, clearance)
+    check_grant(principal, new.roles, new.clearance)
     member = store.add_member(
         tx,
         member_id=uuid7(now),
-        issuer=validate_identifier("issuer", issuer),
-        subject=validate_identifier("subject", subject),
-        display_name=validate_label("display_name", display_name),
-        roles=sorted(set(roles)),
-        clearance=clearance,
+        issuer=validate_identifier("issuer", new.issuer),
+        subject=validate_identifier("subject", new.subject),
+        display_name=validate_label("display_name", new.display_name),
+        roles=sorted(set(new.roles)),
+        clearance=new.clearance,
         now=now,
     )
     if member is None:

@@ -11,6 +11,7 @@ from parlour.infra.errors import SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.queries import Query
 from parlour.models import spend
+from parlour.models.store import Reservation
 from tests.integration.api.conftest import (
     EventFeed,
     ManualClock,
@@ -39,11 +40,13 @@ def called(
     with feed.database.transaction(feed.tenant_id) as tx:
         spend.reserve(
             tx,
-            reservation_id=reservation,
-            amount=Decimal(cost or 1),
-            purpose=purpose,
-            default_cap=Decimal(20),
-            expires_at=at + timedelta(minutes=1),
+            Reservation(
+                id=reservation,
+                amount=Decimal(cost or 1),
+                purpose=purpose,
+                default_cap=Decimal(20),
+                expires_at=at + timedelta(minutes=1),
+            ),
             now=at,
         )
         tx.run(Query("test.call", "-", _CALL), id=uuid7(at), purpose=purpose, model=model, cost=cost, at=at, **row)
@@ -108,11 +111,9 @@ def test_what_was_reserved_and_never_settled_is_told_as_perhaps_spent(client: Te
     with feed.database.transaction(feed.tenant_id) as tx:
         spend.reserve(
             tx,
-            reservation_id=uuid7(feed.now),
-            amount=Decimal("0.4"),
-            purpose="turn",
-            default_cap=Decimal(20),
-            expires_at=feed.now,
+            Reservation(
+                id=uuid7(feed.now), amount=Decimal("0.4"), purpose="turn", default_cap=Decimal(20), expires_at=feed.now
+            ),
             now=feed.now - timedelta(minutes=1),
         )
 

@@ -17,7 +17,7 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.records import crud
 from parlour.records.record import RecordInput, RecordKey, RecordPatch
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from tests.integration.knowledge_tenant import KnowledgeTenant, execute
 
 TOWER = RecordInput("project", "Tower", key="tower")
@@ -67,7 +67,7 @@ def outline(library: KnowledgeTenant) -> list[tuple[str, int]]:
 
 
 def found(library: KnowledgeTenant, query: str) -> list[str]:
-    rows = do(library, lambda tx: search(library.principal, tx, query=query, vector=None))
+    rows = do(library, lambda tx: search(library.principal, tx, Question(text=query, vector=None)))
     return [row.content for row in rows if row.kind == "document_chunk"]
 
 

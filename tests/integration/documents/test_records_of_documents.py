@@ -12,7 +12,7 @@ from parlour.documents.store import Document
 from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.records import crud, record_links
 from parlour.records.record import Record, RecordInput, RecordPatch
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from tests.integration.knowledge_tenant import KnowledgeTenant, execute
 
 TEXT = "# Method\n\nThe slab is poured in two bays.\n"
@@ -103,7 +103,7 @@ def test_the_pieces_of_a_document_read_their_records_new_title(yard: KnowledgeTe
     pieces = [row for row in yard.rows() if row.document == "Method"]
     assert {(row.title, row.content.partition(" > ")[0]) for row in pieces} == {("Pouring", "Pouring")}
     with yard.database.transaction(yard.principal) as tx:
-        assert [row.title for row in search(yard.principal, tx, query="slab", vector=None)] == ["Pouring"]
+        assert [row.title for row in search(yard.principal, tx, Question(text="slab", vector=None))] == ["Pouring"]
         assert execute(tx, "SELECT FROM context_rows WHERE document_id IS NOT NULL AND pending AND title = 'Pouring'")
         found = catalogue.get_document(yard.principal, tx, "document/Method")
         assert (found.title, found.description, found.kind, found.version) == ("Pouring", "How", "scratch", 2)

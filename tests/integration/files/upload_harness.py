@@ -18,7 +18,7 @@ from parlour.jobs import work_due
 from parlour.models.model import Model
 from parlour.models.offline import OfflineModel
 from parlour.principal import Principal
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from parlour.search.results import SearchResult
 from tests.conversation_harness import FakeQueue, TickingClock
 from tests.fake_bucket import FakeBucket
@@ -113,7 +113,7 @@ class UploadHarness:
     def search(self, query: str, principal: Principal | None = None) -> Sequence[SearchResult]:
         who = principal or self.principal
         with self.database.transaction(who) as tx:
-            return search(who, tx, query=query, vector=None)
+            return search(who, tx, Question(text=query, vector=None))
 
     def mark_all_embedded(self) -> None:
         """Everything has its vector."""

@@ -40,7 +40,7 @@ def test_one_live_row_a_key_whoever_writes(
                 database.run(
                     conversation.tenant_id,
                     lambda tx, said=said, ids=ids, at=at: fact_merge.merge_candidates(
-                        tx, scope, talk.session, None, said, (), ids, at
+                        tx, scope, talk.session, None, fact_merge.FactBatch(said, (), ids), at
                     ),  # type: ignore[misc]
                 )
         except BaseException as problem:  # noqa: BLE001 - told by the assertion below

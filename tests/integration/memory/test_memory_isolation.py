@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from parlour.memory.memory_policy import MemoryPolicy
 from parlour.memory.recall import recall
+from parlour.memory.recall.store import EpisodeQuery
 from parlour.principal import RESTRICTED, Principal
 from parlour.search.index.embedders import embed_query
 from tests.conversation_harness import ConversationHarness
@@ -91,7 +92,7 @@ class MemoryWorld:
         with desk.database.transaction(reader) as tx:
             found = recall.recall_memory(tx, session, [query], MemoryPolicy(), now)
             more = recall.recall_episodes(
-                reader, tx, session, query=query, vector=vector, first_verbatim_turn=0, limit=50, now=now
+                reader, tx, session, EpisodeQuery(text=query, vector=vector, first_verbatim_turn=0, limit=50), now
             )
         return json.dumps([one.text for one in (*found.items, *more)])
 

@@ -8,7 +8,7 @@ import pytest
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.models.anthropic import AnthropicModel
-from parlour.models.fallback import ask_with_fallback
+from parlour.models.fallback import RetryTiming, ask_with_fallback
 from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamPart, StreamReset, TextDelta, TokenUsage
 from parlour.models.model_routing import ModelChoice
 from tests.integration.models.aimock import ProtocolServer
@@ -201,9 +201,7 @@ def test_an_overload_is_retried_and_a_broken_answer_taken_back(protocol_server: 
                 choices,
                 {"anthropic": model},
                 asking(),
-                seconds_left=30,
-                sleep=lambda _: None,
-                jitter=lambda low, _: low,
+                timing=RetryTiming(seconds_left=30, sleep=lambda _: None, jitter=lambda low, _: low),
                 before_attempt=lambda _: None,
             )
         )

@@ -20,6 +20,7 @@ from parlour.infra.queries import Query
 from parlour.models import spend
 from parlour.models.cost_report import MAX_DAYS
 from parlour.models.spend import SpendToday
+from parlour.models.store import Reservation
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import roles, tenants
 
@@ -49,11 +50,7 @@ class Till:
         spend.reserve_in_transaction(
             database or self.database,
             system_principal(self.operator.tenant_id),
-            reservation_id=made,
-            amount=amount,
-            purpose="default",
-            default_cap=CAP,
-            expires_at=self.now + LEASE,
+            Reservation(id=made, amount=amount, purpose="default", default_cap=CAP, expires_at=self.now + LEASE),
             now=self.now,
         )
         return made
@@ -179,11 +176,7 @@ def test_work_that_is_repeated_on_a_new_connection_reserves_and_settles_once(til
     def reserve(tx: Transaction) -> None:
         spend.reserve(
             tx,
-            reservation_id=made,
-            amount=CAP,
-            purpose="default",
-            default_cap=CAP,
-            expires_at=till.now + LEASE,
+            Reservation(id=made, amount=CAP, purpose="default", default_cap=CAP, expires_at=till.now + LEASE),
             now=till.now,
         )
 

@@ -20,7 +20,7 @@ from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.validate import validate
 from parlour.principal import CONFIDENTIAL, INTERNAL, Principal
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from parlour.search.index.embedders import embed_query
 from parlour.search.results import SearchResult
 from parlour.tenancy import roles
@@ -88,7 +88,7 @@ def rows(
     database, operator = example
     asking = Principal(operator.tenant_id, "user", uuid7(NOW), clearance=clearance)
     with database.transaction(asking) as tx:
-        return search(asking, tx, query=question, vector=embed_query(embedder, question), limit=MOST)
+        return search(asking, tx, Question(text=question, vector=embed_query(embedder, question)), limit=MOST)
 
 
 def found(

@@ -6,7 +6,7 @@ from parlour.records.cards.search_cards import find_related_records
 from parlour.records.pack_import import RecordDraft
 from parlour.records.record import RecordKey
 from parlour.records.record_links import LinkDraft
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from tests.integration.knowledge_tenant import KnowledgeTenant
 
 
@@ -20,7 +20,7 @@ def test_each_neighbour_comes_once_with_every_link_to_what_was_found(library: Kn
         *(DocumentDraft(key.key, "Note", f"Crane and {key.key}.", record_key=key) for key in (pour, cure))
     )
     with library.database.transaction(library.principal) as tx:
-        found = search(library.principal, tx, query="crane", vector=None)
+        found = search(library.principal, tx, Question(text="crane", vector=None))
         (one,) = find_related_records(library.principal, tx, found)
     assert {row.entity_key for row in found} == {"pour", "cure"}
     assert one.handle == "task/tower"

@@ -12,7 +12,7 @@ from parlour.infra.errors import LeaseLost, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.search.citation_numbers import NumberedSource, assign_numbers, list_numbered_sources
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from parlour.search.results import SearchResult
 from tests.integration.knowledge_tenant import LEASE_TOKEN, KnowledgeTenant
 
@@ -21,7 +21,7 @@ from tests.integration.knowledge_tenant import LEASE_TOKEN, KnowledgeTenant
 def rows(library: KnowledgeTenant) -> list[SearchResult]:
     library.import_documents(*(DocumentDraft(f"n{at}", f"Note {at}", f"# Part\n\nCrane {at}.") for at in range(5)))
     with library.database.transaction(library.principal) as tx:
-        found = search(library.principal, tx, query="crane", vector=None, limit=10)
+        found = search(library.principal, tx, Question(text="crane", vector=None), limit=10)
     return sorted(found, key=lambda row: row.title)
 
 

@@ -11,7 +11,7 @@ from parlour.records.crud import RecordKey, resolve_record_ids
 from parlour.records.pack_import import RecordDraft
 from parlour.records.record_links import LinkDraft
 from parlour.search.fusion import KEYWORD_WEIGHT, RRF_K
-from parlour.search.hybrid_search import EVERYWHERE, SearchScope, search
+from parlour.search.hybrid_search import EVERYWHERE, Question, SearchScope, search
 from parlour.search.index.embedders import Vector, embed_query
 from parlour.search.results import SearchResult
 from tests.integration.knowledge_tenant import KnowledgeTenant, WordEmbedder
@@ -26,7 +26,7 @@ def ask(
 ) -> list[SearchResult]:
     vector = None if by_words else embed_query(library.embedder, query)
     with library.database.transaction(library.principal) as tx:
-        return search(library.principal, tx, query=query, vector=vector, scope=scope, limit=most)
+        return search(library.principal, tx, Question(text=query, vector=vector), scope=scope, limit=most)
 
 
 def bodies(found: list[SearchResult]) -> list[str]:
@@ -54,7 +54,7 @@ def test_what_both_branches_put_first_has_the_highest_score(filled: KnowledgeTen
 def test_without_a_common_word_meaning_alone_finds(filled: KnowledgeTenant) -> None:
     crane = Vector("words@64", filled.embedder.embed([CRANE.content])[0])
     with filled.database.transaction(filled.principal) as tx:
-        found = search(filled.principal, tx, query="the of and", vector=crane, limit=2)
+        found = search(filled.principal, tx, Question(text="the of and", vector=crane), limit=2)
     assert bodies(found)[0] == CRANE.content
     assert [row.score for row in found] == pytest.approx([1 / (RRF_K + 1), 1 / (RRF_K + 2)])
 
@@ -127,7 +127,7 @@ def test_another_tenants_rows_never_appear(filled: KnowledgeTenant, other_librar
 def test_without_a_tenant_nothing_is_found(filled: KnowledgeTenant) -> None:
     vector = embed_query(filled.embedder, "crane")
     with filled.database.transaction(None) as tx:
-        assert search(filled.principal, tx, query="crane", vector=vector) == []
+        assert search(filled.principal, tx, Question(text="crane", vector=vector)) == []
 
 
 TOWER = RecordKey("project", "tower")
@@ -176,5 +176,5 @@ def test_words_are_looked_up_in_their_index(library: KnowledgeTenant, cluster: C
     scans = Query("test.scans", "-", "SELECT pg_stat_get_xact_numscans('context_rows_lexemes'::regclass)")
     with library.database.transaction(library.principal) as tx:
         before = tx.value(scans)
-        assert len(search(library.principal, tx, query="number77 and number78", vector=None)) == 2
+        assert len(search(library.principal, tx, Question(text="number77 and number78", vector=None))) == 2
         assert tx.value(scans) == before + 1

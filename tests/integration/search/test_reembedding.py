@@ -12,7 +12,7 @@ from parlour.infra.errors import Conflict, Forbidden, Misconfigured, NotFound, P
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from parlour.search.index import embedding_job, reembedding
 from parlour.search.index.embedders import embed_query, space_name
 from parlour.search.index.embedding_job import EmbeddingDependencies
@@ -65,7 +65,7 @@ class Movers:
         model = (spaces or self.spaces).tenant_embedder(self.desk.database, self.desk.tenant_id)
         vector = embed_query(model, QUESTION)
         with self.desk.database.transaction(self.desk.admin) as tx:
-            return [row.row_id for row in search(self.desk.admin, tx, query="?", vector=vector, limit=5)]
+            return [row.row_id for row in search(self.desk.admin, tx, Question(text="?", vector=vector), limit=5)]
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from parlour.records.crud import RecordKey, resolve_record_ids
 from parlour.records.pack_import import RecordDraft
 from parlour.records.record_links import LinkDraft
 from parlour.search import hybrid_search as searching
-from parlour.search.hybrid_search import search
+from parlour.search.hybrid_search import Question, search
 from parlour.search.index import store
 from parlour.search.index.embedders import Vector, embed_query, embed_texts
 from parlour.search.index.message_rows import UnindexedMessage, message_row
@@ -49,7 +49,9 @@ class Hall:
         library = self.library
         vector = None if by_words else embed_query(library.embedder, query)
         with library.database.transaction(library.principal) as tx:
-            return search(library.principal, tx, query=query, vector=vector, scope=scope, limit=most, team_id=team_id)
+            return search(
+                library.principal, tx, Question(text=query, vector=vector), scope=scope, limit=most, team_id=team_id
+            )
 
     def id_of(self, key: RecordKey) -> UUID:
         with self.library.database.transaction(self.library.principal) as tx:
@@ -223,7 +225,7 @@ def test_the_turn_before_a_question_helps_to_find_what_it_means(hall: Hall) -> N
     library = hall.library
     asked, before = "What about it?", ["What does the hoist carry?"]
     with library.database.transaction(library.principal) as tx:
-        found = search(library.principal, tx, query=asked, vector=None, previous=before)
+        found = search(library.principal, tx, Question(text=asked, vector=None, previous=before))
     assert found[0].document_key == "hoist"
 
 
@@ -254,7 +256,7 @@ def test_a_large_tenant_is_searched_by_its_index(large: Hall) -> None:
     )
     with library.database.transaction(library.principal) as tx:
         before = tx.value(scans)
-        found = search(library.principal, tx, query="the of", vector=vector, limit=5)
+        found = search(library.principal, tx, Question(text="the of", vector=vector), limit=5)
         assert tx.value(scans) == before + 1
     assert found[0].body.startswith("Crane note")
     assert len(found) == 5
@@ -266,6 +268,6 @@ def test_where_the_index_gives_up_all_rows_are_compared(large: Hall) -> None:
     far = Vector("words@64", large.library.embedder.embed(["Beam 1 was set."])[0])
     reader = large.below(0).library
     with reader.database.transaction(reader.principal) as tx:
-        found = search(reader.principal, tx, query="the of", vector=far, limit=8)
+        found = search(reader.principal, tx, Question(text="the of", vector=far), limit=8)
     assert len(found) == 8
     assert {row.classification for row in found} == {0}

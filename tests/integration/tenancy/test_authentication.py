@@ -88,11 +88,7 @@ def join(database: Database, firm: SampleTenant, issuer: str, roles: list[str], 
         return members.add_member(
             firm.operator,
             tx,
-            issuer=issuer,
-            subject="asha",
-            display_name="Asha",
-            roles=roles,
-            clearance=clearance,
+            members.NewMember(issuer=issuer, subject="asha", display_name="Asha", roles=roles, clearance=clearance),
             now=NOW,
         ).id
 

@@ -72,11 +72,9 @@ def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: dat
         member = members.add_member(
             acme.admin,
             tx,
-            issuer=ISSUER,
-            subject="asha",
-            display_name="Asha",
-            roles=["viewer", "viewer"],
-            clearance=1,
+            members.NewMember(
+                issuer=ISSUER, subject="asha", display_name="Asha", roles=["viewer", "viewer"], clearance=1
+            ),
             now=now,
         )
         assert member == members.Member(member.id, ISSUER, "asha", "Asha", ["viewer"], 1, True, now)
@@ -85,11 +83,7 @@ def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: dat
             members.add_member(
                 acme.admin,
                 tx,
-                issuer=ISSUER,
-                subject="asha",
-                display_name="A",
-                roles=[],
-                clearance=0,
+                members.NewMember(issuer=ISSUER, subject="asha", display_name="A", roles=[], clearance=0),
                 now=now,
             )
 
@@ -101,11 +95,7 @@ def test_a_member_is_changed_and_that_is_recorded(
         member = members.add_member(
             acme.admin,
             tx,
-            issuer=ISSUER,
-            subject="asha",
-            display_name="Asha",
-            roles=[],
-            clearance=1,
+            members.NewMember(issuer=ISSUER, subject="asha", display_name="Asha", roles=[], clearance=1),
             now=now,
         )
         changed = members.update_member(acme.admin, tx, member.id, roles=["admin"], clearance=2, active=False, now=now)
@@ -129,9 +119,9 @@ def test_a_member_needs_proper_fields(database: Database, acme: SampleTenant, no
     good: dict[str, Any] = {"issuer": ISSUER, "subject": "s", "display_name": "S", "roles": [], "clearance": 0}
     for field, value in BAD_FIELDS.items():
         with pytest.raises(InvalidRequest, match=field), database.transaction(acme.admin) as tx:
-            members.add_member(acme.admin, tx, now=now, **{**good, field: value})
+            members.add_member(acme.admin, tx, members.NewMember(**{**good, field: value}), now)
     with database.transaction(acme.admin) as tx:
-        assert members.add_member(acme.admin, tx, now=now, **good).subject == "s"
+        assert members.add_member(acme.admin, tx, members.NewMember(**good), now).subject == "s"
 
 
 def test_without_the_role_nothing_is_granted_or_listed(database: Database, acme: SampleTenant, now: datetime) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from parlour.infra.errors import ProviderRejected, ProviderUnavailable, SpendRefused
-from parlour.models.fallback import MIN_ATTEMPT_SECONDS, ask_with_fallback
+from parlour.models.fallback import MIN_ATTEMPT_SECONDS, RetryTiming, ask_with_fallback
 from parlour.models.model import (
     Completion,
     FallbackStreamPart,
@@ -75,11 +75,8 @@ def play(
         choices,
         models,
         REQUEST,
-        seconds_left=seconds,
-        sleep=clock.sleep,
-        jitter=middle,
+        timing=RetryTiming(seconds_left=seconds, sleep=clock.sleep, jitter=middle, clock=clock),
         before_attempt=admit,
-        clock=clock,
     )
 
 

@@ -57,7 +57,7 @@ def revoke_key(key_id: UUID, caller: Admin) -> KeyView:
 def add_member(wanted: NewMember, caller: Admin) -> MemberView:
     """Let somebody sign in with their OIDC token."""
     with caller.transaction() as tx:
-        member = members.add_member(caller.principal, tx, **wanted.model_dump(), now=caller.now)
+        member = members.add_member(caller.principal, tx, members.NewMember(**wanted.model_dump()), caller.now)
     return MemberView.model_validate(member)
 
 

@@ -111,7 +111,7 @@ def create_document(wanted: NewDocumentBody, caller: Editor) -> DocumentView:
     """Write a document."""
     with caller.transaction() as tx:
         document = authored_documents.create_document(
-            caller.principal, tx, NewDocument(**wanted.model_dump()), now=caller.now
+            caller.principal, tx, authored_documents.NewDocument(**wanted.model_dump()), now=caller.now
         )
     caller.request_embedding()
     return DocumentView.model_validate(document)

@@ -13,7 +13,7 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.records import crud, type_registry
 from parlour.records.cards.search_cards import find_related_records, make_cards
-from parlour.search.hybrid_search import EVERYWHERE, SearchScope, search
+from parlour.search.hybrid_search import EVERYWHERE, Question, SearchScope, search
 from parlour.search.index.embedders import Vector, embed_texts
 from parlour.search.query_expansion import expand_query
 
@@ -56,11 +56,8 @@ def run_search(
         found = search(
             caller.principal,
             tx,
-            query=asked,
-            vector=vectors.get(wanted),
-            unexpanded_vector=vectors.get(asked),
+            Question(text=asked, vector=vectors.get(wanted), unexpanded_vector=vectors.get(asked), previous=before),
             scope=where,
-            previous=before,
             limit=limit,
         )
         drawn, beside = (

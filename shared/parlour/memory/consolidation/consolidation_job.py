@@ -131,9 +131,8 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         if not self.end_attempt(tx):
             return None
         found, scope = draft.checked_answer, loaded.conversation.scope
-        fact_merge.merge_candidates(
-            tx, scope, self.session_id, None, found.candidates, found.rejected, draft.fact_ids, draft.drafted_at
-        )
+        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids)
+        fact_merge.merge_candidates(tx, scope, self.session_id, None, batch, draft.drafted_at)
         for told in draft.episodes:
             self._write_episode(tx, loaded, told, draft)
         store.mark_consolidated(tx, self.session_id, loaded.window.until_turn, draft.drafted_at)
@@ -174,11 +173,10 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         self, tx: Transaction, loaded: _ConsolidationInput, episode: NewEpisode, draft: _ConsolidationDraft
     ) -> None:
         about = loaded.conversation
-        whole = replace(episode, message_ids=tuple(line.id for line in loaded.window.user_lines))
+        messages = tuple(line.id for line in loaded.window.user_lines)
+        whole = replace(episode, message_ids=messages, origin="consolidated")
         row = episode_rows.context_row(episode.text, about.title, episode.until_at, about.classification)
-        conversations.add_episode(
-            tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at, "consolidated"
-        )
+        conversations.add_episode(tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at)
         store.merge_into_episode(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
         scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
 

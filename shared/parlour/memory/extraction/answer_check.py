@@ -27,6 +27,7 @@ class NewEpisode:
     message_ids: tuple[UUID, ...]
     from_at: datetime
     until_at: datetime
+    origin: Origin = "extracted"
 
 
 @dataclass(frozen=True, slots=True)

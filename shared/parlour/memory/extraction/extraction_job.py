@@ -128,9 +128,8 @@ class ExtractionJob(LeasedMemoryJob[_ExtractionInput, _ExtractionDraft, _WriteRe
         if not self.end_attempt(tx):
             return None
         found, about, stretch = draft.checked_answer, loaded.conversation, loaded.window
-        kept = fact_merge.merge_candidates(
-            tx, about.scope, self.session_id, None, found.candidates, found.rejected, draft.fact_ids, draft.drafted_at
-        )
+        batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids)
+        kept = fact_merge.merge_candidates(tx, about.scope, self.session_id, None, batch, draft.drafted_at)
         new_episodes = self._write_episodes(tx, about, draft)
         if new_episodes:
             scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)

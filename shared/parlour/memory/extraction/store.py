@@ -11,7 +11,7 @@ from parlour.infra.queries import Queries
 from parlour.memory.episodes.episode_rows import StoredEpisode
 from parlour.memory.extraction.answer_check import NewEpisode
 from parlour.memory.extraction.extraction_window import MessageLine
-from parlour.memory.facts.fact import MemoryScope, Origin
+from parlour.memory.facts.fact import MemoryScope
 from parlour.search.index.context_rows import RowDraft
 
 SQL = Queries.for_module(__file__)
@@ -125,9 +125,8 @@ def add_episode(
     row: RowDraft,
     ids: tuple[UUID, UUID],
     now: datetime,
-    origin: Origin = "extracted",
 ) -> None:
-    """`ids`: the episode's, and its row's."""
+    """Add an episode and its searchable row. ids: the episode's and the row's."""
     tx.run(
         SQL["add_episode"],
         id=ids[0],
@@ -144,7 +143,7 @@ def add_episode(
         from_at=episode.from_at,
         until_at=episode.until_at,
         messages=list(episode.message_ids),
-        origin=origin,
+        origin=episode.origin,
         now=now,
     )
 

@@ -28,6 +28,15 @@ class MergeOutcome:
     fact_id: UUID | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class FactBatch:
+    """Facts to write, those that were rejected, and ids from `allocate_ids`."""
+
+    candidates: Sequence[FactCandidate]
+    rejected: Sequence[RejectedFact]
+    ids: Sequence[UUID]
+
+
 def allocate_ids(candidates: Sequence[FactCandidate], rejected: Sequence[RejectedFact], now: datetime) -> list[UUID]:
     """As many ids as keeping these may take; made outside of the transaction, which may run twice."""
     ended = sum(_max_retractions(one) for one in candidates if one.is_retraction)
@@ -40,16 +49,14 @@ def merge_candidates(
     scope: MemoryScope,
     session_id: UUID,
     turn_id: UUID | None,
-    candidates: Sequence[FactCandidate],
-    rejected: Sequence[RejectedFact],
-    ids: Sequence[UUID],
+    batch: FactBatch,
     now: datetime,
 ) -> list[MergeOutcome]:
-    """Hold each candidate against what is known, the one that was said first first, and write down what became of it.
+    """Compare each candidate with the known facts, in the order they were stated, and write what follows from it.
 
-    scope  as the session says; of a conversation that others read along there is none.
-    ids    of `new_ids`.
+    `scope` is the session's; a session with other readers has none.
     """
+    candidates, rejected = batch.candidates, batch.rejected
     if not candidates and not rejected:
         return []
     if not store.lock_facts(tx, scope):
@@ -57,7 +64,7 @@ def merge_candidates(
     latest = store.find_latest_facts(tx, scope, {one.key for one in candidates})
     said_in = {message for one in candidates for message in one.message_ids}
     bounds = store.read_merge_constraints(tx, scope, session_id, said_in)
-    keeping = _FactMerge(tx, scope, session_id, turn_id, iter(ids), now, latest, bounds)
+    keeping = _FactMerge(tx, scope, session_id, turn_id, iter(batch.ids), now, latest, bounds)
     for one in sorted(candidates, key=lambda candidate: candidate.stated_at):
         keeping.merge(one)
     keeping.evict(_max_evictions(candidates))

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from parlour.infra.errors import Conflict, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.memory.facts import store
 from parlour.memory.facts.fact import MAX_VALUE_CHARS
@@ -51,23 +52,17 @@ def set(  # noqa: A001 - called as shared_facts.set
     whose = store.find_owner(tx, new_fact.scope, new_fact.slug)
     if whose is None:
         raise NotFound(f"{new_fact.scope} {new_fact.slug} not found; use its slug from the pack")
-    return _write(principal, tx, (new_fact.scope, whose), (key, value), now)
+    return _write(principal, tx, store.SharedFactValue(new_fact.scope, whose, key, value), now)
 
 
-def _write(
-    principal: Principal,
-    tx: Transaction,
-    scope_and_owner: tuple[SharedScope, UUID],
-    key_and_value: tuple[str, str],
-    now: datetime,
-) -> UUID:
-    (scope, owner), (key, value) = scope_and_owner, key_and_value
-    before, made = store.lock_shared_fact(tx, scope, owner, key), uuid7(now)
-    if before is not None and before.value == value:
+def _write(principal: Principal, tx: Transaction, fact: store.SharedFactValue, now: datetime) -> UUID:
+    before, fact_id = store.lock_shared_fact(tx, fact.scope, fact.owner, fact.key), uuid7(now)
+    if before is not None and before.value == fact.value:
         return before.id
     if before is not None:
-        store.end_fact(tx, before.id, "edited", made, now)
-    if not store.add_shared_fact(tx, made, scope, owner, key, value, principal.name, now):
+        store.end_fact(tx, before.id, "edited", fact_id, now)
+    if not store.add_shared_fact(tx, fact_id, fact, principal.name, now):
         raise Conflict("someone else just changed this fact; reload it")
-    audit.add_entry(principal, tx, "shared_fact.set", f"fact:{made}", {scope: str(owner), "key": key}, now)
-    return made
+    details: JsonObject = {fact.scope: str(fact.owner), "key": fact.key}
+    audit.add_entry(principal, tx, "shared_fact.set", f"fact:{fact_id}", details, now)
+    return fact_id

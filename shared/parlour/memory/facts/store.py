@@ -207,20 +207,17 @@ def lock_shared_fact(tx: Transaction, scope: str, owner: UUID, key: str) -> Shar
     return tx.first(SQL["lock_shared_fact"], SharedFactRow, scope=scope, whose=owner, key=key)
 
 
-def add_shared_fact(
-    tx: Transaction, fact_id: UUID, scope: str, owner: UUID, key: str, value: str, edited_by: str, now: datetime
-) -> bool:
-    """False when somebody else has written under that key."""
-    return (
-        tx.run(
-            SQL["add_shared_fact"],
-            id=fact_id,
-            scope=scope,
-            whose=owner,
-            key=key,
-            value=value,
-            edited_by=edited_by,
-            now=now,
-        )
-        > 0
-    )
+@dataclass(frozen=True, slots=True)
+class SharedFactValue:
+    """What a persona or a team knows under a key. scope: human or team; owner: its id."""
+
+    scope: str
+    owner: UUID
+    key: str
+    value: str
+
+
+def add_shared_fact(tx: Transaction, fact_id: UUID, fact: SharedFactValue, edited_by: str, now: datetime) -> bool:
+    """Add the fact; False when somebody else has written under that key."""
+    values = {"id": fact_id, "scope": fact.scope, "whose": fact.owner, "key": fact.key, "value": fact.value}
+    return tx.run(SQL["add_shared_fact"], **values, edited_by=edited_by, now=now) > 0

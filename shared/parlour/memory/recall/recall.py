@@ -16,9 +16,9 @@ from parlour.memory.memory_policy import MemoryPolicy
 from parlour.memory.recall import recall_rendering, store
 from parlour.memory.recall.recall_rendering import RecalledFact
 from parlour.memory.recall.recall_usage import RecallUsage
+from parlour.memory.recall.store import EpisodeQuery
 from parlour.principal import Principal
 from parlour.prompts.assembly.segment import Item
-from parlour.search.index.embedders import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +54,12 @@ def recall_episodes(
     principal: Principal,
     tx: Transaction,
     session_id: UUID,
-    *,
-    query: str,
-    vector: Vector | None,
-    first_verbatim_turn: int,
-    limit: int,
+    query: EpisodeQuery,
     now: datetime,
 ) -> list[Item]:
-    """The `most` episodes that are nearest to a question, as far as the principal is cleared for them. `vector` is the
-    question's, in the tenant's space; without one words alone count. `since`: the session's first turn that is told
-    word for word, 0 for all."""
-    found = store.find_episodes(
-        tx,
-        session_id,
-        query,
-        vector,
-        clearance=principal.clearance,
-        first_verbatim_turn=first_verbatim_turn,
-        limit=limit,
-        now=now,
-    )
-    return recall_rendering.render_episodes(found)
+    """Return the episodes nearest to a question that the principal is cleared for."""
+    episodes = store.find_episodes(tx, session_id, query, clearance=principal.clearance, now=now)
+    return recall_rendering.render_episodes(episodes)
 
 
 def record_recalls(tx: Transaction, turn_id: UUID, recalled: Sequence[RecallUsage], now: datetime) -> None:

@@ -74,27 +74,39 @@ def recall_memory(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class EpisodeQuery:
+    """A question to episodes.
+
+    vector               the question's, in the tenant's space. None: only words count.
+    first_verbatim_turn  the first turn of the session that the prompt has word for word; 0: all of them.
+    """
+
+    text: str
+    vector: Vector | None
+    first_verbatim_turn: int
+    limit: int
+
+
 def find_episodes(
     tx: Transaction,
     session_id: UUID,
-    query: str,
-    vector: Vector | None,
+    query: EpisodeQuery,
     *,
     clearance: int,
-    first_verbatim_turn: int,
-    limit: int,
     now: datetime,
 ) -> list[RecalledEpisode]:
+    vector = query.vector
     return tx.all(
         SQL["find_episodes"],
         RecalledEpisode,
         session_id=session_id,
-        query=query,
+        query=query.text,
         vector=vector and vector_literal(vector.values),
         space=vector and vector.space,
         clearance=clearance,
-        since=first_verbatim_turn,
-        most=limit,
+        since=query.first_verbatim_turn,
+        most=query.limit,
         now=now,
         longest=_MAX_QUERY_WORDS,
         telling=_WORD_SATURATION,

@@ -12,6 +12,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import background_calls, prices, spend
 from parlour.models.model import TokenUsage
+from parlour.models.store import Reservation
 from parlour.principal import Principal
 from parlour.search.index.embedders import Embedder, space_name
 from parlour.search.index.embedding_spaces import PricedEmbedder
@@ -89,11 +90,13 @@ def _reserve(
     spend.reserve_in_transaction(
         purse.database,
         purse.principal,
-        reservation_id=call.id,
-        amount=cost,
-        purpose=EMBEDDING_PURPOSE,
-        default_cap=purse.default_cap,
-        expires_at=purse.reservation_expires_at,
+        Reservation(
+            id=call.id,
+            amount=cost,
+            purpose=EMBEDDING_PURPOSE,
+            default_cap=purse.default_cap,
+            expires_at=purse.reservation_expires_at,
+        ),
         now=now,
     )
     return call

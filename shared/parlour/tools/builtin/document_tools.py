@@ -11,7 +11,7 @@ from parlour.infra.postgres import Transaction
 from parlour.records import crud
 from parlour.records.record import Record, printable_reference
 from parlour.search.citation_numbers import assign_numbers
-from parlour.search.hybrid_search import EVERYWHERE, SearchScope, search
+from parlour.search.hybrid_search import EVERYWHERE, Question, SearchScope, search
 from parlour.search.index.embedders import Embedder, Vector, embed_query
 from parlour.search.results import SearchResult
 from parlour.text.spelling_suggestions import did_you_mean
@@ -140,8 +140,7 @@ def _search_documents(embedder: Embedder) -> BuiltinTool:
             rows = search(
                 context.principal,
                 tx,
-                query=query,
-                vector=vector,
+                Question(text=query, vector=vector),
                 scope=scope,
                 limit=_SEARCH_DEPTH,
                 team_id=context.team_id,

@@ -11,7 +11,7 @@ from parlour.records import crud, type_registry
 from parlour.records.crud import Record
 from parlour.records.record import PROJECT_TYPE
 from parlour.search.citation_numbers import assign_numbers
-from parlour.search.hybrid_search import EVERYWHERE, SearchScope, search
+from parlour.search.hybrid_search import EVERYWHERE, Question, SearchScope, search
 from parlour.search.index.embedders import Embedder, Vector, embed_texts
 from parlour.search.query_expansion import expand_query, select_expansion
 from parlour.search.results import SearchResult
@@ -44,11 +44,10 @@ def search_knowledge(embedder: Embedder) -> BuiltinTool:
             found = search(
                 context.principal,
                 tx,
-                query=query,
-                vector=vectors.get(wanted),
-                unexpanded_vector=vectors.get(query),
+                Question(
+                    text=query, vector=vectors.get(wanted), unexpanded_vector=vectors.get(query), previous=previous
+                ),
                 scope=scope,
-                previous=previous,
                 limit=limit,
                 team_id=context.team_id,
             )
