@@ -342,7 +342,9 @@ class World:
             new = NewFile(name, len(data), about or None, classification=level)
             started = uploads.start_upload(self.admin, tx, self.files, new, now, uuid7(now))
         self.files.objects[started.form.fields["key"]] = data
-        uploads.complete_upload(self.admin, self.database, self.files, self.uploaded, started.file.id, self.clock())
+        uploads.complete_upload(
+            self.admin, self.database, self.files, self.uploaded, uploads.UploadedVersion(started.file.id), self.clock()
+        )
         self.job = "file_summary"
         for body in _taken(self.uploaded):
             ingestion.ingest(self._ingest_services(), ingestion.parse_message(body), lambda: _JOB_SECONDS)

@@ -67,13 +67,11 @@ def _write(conversation: ConversationHarness, record_id: UUID) -> None:
         attempts.record_success(
             tx,
             record_id,
-            seen,
+            attempts.CurrentPulses(seen, now, _CENT),
+            until,
             now,
             window=timedelta(seconds=30),
             max_age=timedelta(hours=24),
-            leased_until=until,
-            cost_usd=_CENT,
-            now=now,
         )
 
 

@@ -265,9 +265,7 @@ def _write(
         for row in done.rows
     ]
     sync_rows_without_vectors(tx, OwnerRows(owner, rows, is_owner_changed=True), store.list_file_rows(tx, held.id), now)
-    store.finish_file(
-        tx, held.id, "embedding", now, pages=done.pages, tokens=done.tokens, chunks=len(rows), sha256=done.sha256
-    )
+    store.finish_file(tx, held.id, store.IngestResult(done.pages, done.tokens, len(rows), done.sha256), now)
     if held.version > 1:
         work_due.schedule(tx, "file", held.id, now + CLEANUP_DELAY)
     else:
@@ -294,6 +292,6 @@ def _fail(services: IngestDependencies, principal: Principal, held: StoredFile, 
 
 
 def _finish_failed(tx: Transaction, held: StoredFile, problem: UnreadableFile, now: datetime) -> None:
-    store.finish_file(tx, held.id, "failed", now, problem=str(problem))
+    store.fail_file(tx, held.id, str(problem), now)
     work_due.complete(tx, "file", held.id)
     log.warning("file_rejected", file_id=held.id, version=held.version, reason=problem.reason)

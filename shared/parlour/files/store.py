@@ -1,6 +1,6 @@
 """Files in the database."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -53,31 +53,46 @@ def find_file_text(tx: Transaction, file_id: UUID, clearance: int) -> FileTextRo
     return tx.first(SQL["find_file_text"], FileTextRow, id=file_id, clearance=clearance)
 
 
-def add_file(
-    tx: Transaction,
-    *,
-    file_id: UUID,
-    entity_id: UUID | None,
-    team_id: UUID | None,
-    name: str,
-    media_type: str,
-    object_key: str,
-    size_bytes: int,
-    classification: int,
-    by: str,
-    now: datetime,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """What reading a file gave. chunks: searchable rows; sha256: of its bytes."""
+
+    pages: int
+    tokens: int
+    chunks: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """The bytes of a file's version, and what they are called."""
+
+    name: str
+    media_type: str
+    object_key: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewFileRow:
+    """A file that is about to be uploaded."""
+
+    id: UUID
+    entity_id: UUID | None
+    team_id: UUID | None
+    classification: int
+    content: FileContent
+
+
+def add_file(tx: Transaction, file: NewFileRow, created_by: str, now: datetime) -> None:
     tx.run(
         SQL["add_file"],
-        id=file_id,
-        entity_id=entity_id,
-        team_id=team_id,
-        name=name,
-        media_type=media_type,
-        object_key=object_key,
-        size_bytes=size_bytes,
-        classification=classification,
-        by=by,
+        id=file.id,
+        entity_id=file.entity_id,
+        team_id=file.team_id,
+        classification=file.classification,
+        **asdict(file.content),
+        by=created_by,
         now=now,
     )
 
@@ -110,27 +125,8 @@ def lock_record_of_file(tx: Transaction, file_id: UUID) -> None:
     tx.value(SQL["lock_record_of_file"], id=file_id)
 
 
-def queue_file(
-    tx: Transaction,
-    file_id: UUID,
-    *,
-    version: int,
-    name: str,
-    media_type: str,
-    object_key: str,
-    size_bytes: int,
-    now: datetime,
-) -> None:
-    tx.run(
-        SQL["queue_file"],
-        id=file_id,
-        version=version,
-        name=name,
-        media_type=media_type,
-        object_key=object_key,
-        size_bytes=size_bytes,
-        now=now,
-    )
+def queue_file(tx: Transaction, file_id: UUID, version: int, content: FileContent, now: datetime) -> None:
+    tx.run(SQL["queue_file"], id=file_id, version=version, **asdict(content), now=now)
 
 
 def mark_parsing(tx: Transaction, file_id: UUID) -> None:
@@ -141,29 +137,14 @@ def requeue_file(tx: Transaction, file_id: UUID, version: int, problem: str) -> 
     tx.run(SQL["requeue_file"], id=file_id, version=version, problem=problem)
 
 
-def finish_file(
-    tx: Transaction,
-    file_id: UUID,
-    state: FileState,
-    now: datetime,
-    *,
-    problem: str | None = None,
-    pages: int | None = None,
-    tokens: int | None = None,
-    chunks: int | None = None,
-    sha256: str | None = None,
-) -> None:
-    tx.run(
-        SQL["finish_file"],
-        id=file_id,
-        state=state,
-        problem=problem,
-        pages=pages,
-        tokens=tokens,
-        chunks=chunks,
-        sha256=sha256,
-        now=now,
-    )
+def finish_file(tx: Transaction, file_id: UUID, result: IngestResult, now: datetime) -> None:
+    """Store what a file was found to be; its rows are embedded next."""
+    tx.run(SQL["finish_file"], id=file_id, state="embedding", problem=None, **asdict(result), now=now)
+
+
+def fail_file(tx: Transaction, file_id: UUID, problem: str, now: datetime) -> None:
+    nothing = {"pages": None, "tokens": None, "chunks": None, "sha256": None}
+    tx.run(SQL["finish_file"], id=file_id, state="failed", problem=problem, **nothing, now=now)
 
 
 def list_file_rows(tx: Transaction, file_id: UUID) -> list[StoredRow]:

@@ -60,19 +60,9 @@ def start_upload(
     roles.require_role(principal, EDITOR_ROLE)
     name, media_type = _validated_name(new.name, new.size_bytes)
     entity_id, level = _record_and_classification(principal, tx, new)
-    store.add_file(
-        tx,
-        file_id=file_id,
-        entity_id=entity_id,
-        team_id=_team_id(tx, new.team),
-        name=name,
-        media_type=media_type,
-        object_key=file_object_key(principal.tenant_id, file_id, 1),
-        size_bytes=new.size_bytes,
-        classification=level,
-        by=principal.name,
-        now=now,
-    )
+    content = store.FileContent(name, media_type, file_object_key(principal.tenant_id, file_id, 1), new.size_bytes)
+    file = store.NewFileRow(file_id, entity_id, _team_id(tx, new.team), level, content)
+    store.add_file(tx, file, principal.name, now)
     work_due.schedule(tx, "file", file_id, now + CLEANUP_DELAY)
     log.info("upload_started", principal=principal.name, file_id=file_id, bytes=new.size_bytes)
     return _start_version(principal, tx, uploads, file_id, 1, media_type)
@@ -92,22 +82,29 @@ def start_new_version(
     return _start_version(principal, tx, uploads, file_id, version, media_type)
 
 
+@dataclass(frozen=True, slots=True)
+class UploadedVersion:
+    """A version that was uploaded. name: the file's new name, "" leaves it."""
+
+    file_id: UUID
+    version: int = 1
+    name: str = ""
+
+
 def complete_upload(
     principal: Principal,
     database: Database,
     uploads: UploadStore,
     ingest_queue: FifoQueue,
-    file_id: UUID,
+    uploaded: UploadedVersion,
     now: datetime,
-    *,
-    version: int = 1,
-    name: str = "",
 ) -> File:
-    """A version was uploaded: have it read. Saying so again changes nothing but sends its message again.
+    """Have an uploaded version read. A repeated call only sends the version's message again.
 
-    Conflict when nothing has arrived, or another version is the next; UnreadableFile when more arrived than is taken,
-    which is thrown away.
+    Conflict when nothing has arrived, or another version is the next; UnreadableFile when more arrived than is
+    allowed, which is deleted.
     """
+    file_id, version = uploaded.file_id, uploaded.version
     roles.require_role(principal, EDITOR_ROLE)
     database.run(principal, lambda tx: get_file(principal, tx, file_id))
     key = file_object_key(principal.tenant_id, file_id, version)
@@ -118,7 +115,7 @@ def complete_upload(
         uploads.delete([key])
         database.run(principal, lambda tx: _reject_version(tx, file_id, version, now))
         raise unreadable_file("too_large")
-    waiting = database.run(principal, lambda tx: _queue_version(principal, tx, file_id, version, name, size, now))
+    waiting = database.run(principal, lambda tx: _queue_version(principal, tx, uploaded, size, now))
     if waiting:
         ingest_queue.send([ingest_message(principal.tenant_id, file_id, version, str(version))])
     return database.run(principal, lambda tx: get_file(principal, tx, file_id))
@@ -279,10 +276,9 @@ def _start_version(
     return StartedUpload(get_file(principal, tx, file_id), version, form)
 
 
-def _queue_version(
-    principal: Principal, tx: Transaction, file_id: UUID, version: int, name: str, size: int, now: datetime
-) -> bool:
-    """Write down that a version is there; whether it waits to be read."""
+def _queue_version(principal: Principal, tx: Transaction, uploaded: UploadedVersion, size: int, now: datetime) -> bool:
+    """Store that a version arrived; return whether it waits to be read."""
+    file_id, version, name = uploaded.file_id, uploaded.version, uploaded.name
     held = store.lock_file(tx, file_id)
     if held is None or held.is_deleted or held.is_orphan:
         raise NotFound("the file or its record was deleted")
@@ -293,9 +289,7 @@ def _queue_version(
         raise Conflict(f"version: must be {expected}; start the upload again")
     kept, media_type = _validated_name(name or held.name, size)
     key = file_object_key(principal.tenant_id, file_id, version)
-    store.queue_file(
-        tx, file_id, version=version, name=kept, media_type=media_type, object_key=key, size_bytes=size, now=now
-    )
+    store.queue_file(tx, file_id, version, store.FileContent(kept, media_type, key, size), now)
     work_due.schedule(tx, "file", file_id, now + work_due.SWEEP_DELAY)
     log.info("upload_completed", principal=principal.name, file_id=file_id, version=version, bytes=size)
     return True
@@ -305,5 +299,5 @@ def _reject_version(tx: Transaction, file_id: UUID, version: int, now: datetime)
     """A file whose first version was too large; one that has been read stays as it is."""
     held = store.lock_file(tx, file_id)
     if held and held.state == "uploading" and held.version == version:
-        store.finish_file(tx, file_id, "failed", now, problem=str(unreadable_file("too_large")))
+        store.fail_file(tx, file_id, str(unreadable_file("too_large")), now)
         work_due.complete(tx, "file", file_id)

@@ -102,6 +102,16 @@ class LinkedRecordsCache:
             self._entries.popitem(last=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """Which of the linked records are read: at most `limit` after `skip`, of one type or at most `per_type` of each."""
+
+    per_type: int = _NO_LIMIT
+    type_key: str | None = None
+    skip: int = 0
+    limit: int = _NO_LIMIT
+
+
 def read_focus_record(
     principal: Principal,
     tx: Transaction,
@@ -120,7 +130,7 @@ def read_focus_record(
     known = cache.find(key, now) if cache else None
     if known and _last_write(tx, last_write) == LastWrite(known.transaction_id, is_cacheable=True):
         return known.focus_record
-    row = _read(principal, tx, entity_id, team_id=team_id, per_kind=MAX_PER_TYPE)
+    row = _read(principal, tx, entity_id, team_id, _Page(per_type=MAX_PER_TYPE))
     found = _focus(row)
     if cache and row.is_cacheable:
         cache.put(key, _CacheEntry(found, row.transaction_id, now + _CACHE_SECONDS))
@@ -141,7 +151,8 @@ def read_linked_page(
 
     NotFound when there is no such record for the principal. A page after the last is empty.
     """
-    row = _read(principal, tx, ref, team_id=team_id, kind=type_key, skip=(page_number - 1) * limit, most=limit)
+    page = _Page(type_key=type_key, skip=(page_number - 1) * limit, limit=limit)
+    row = _read(principal, tx, ref, team_id, page)
     if row.id is None:
         raise NotFound(f"record {printable_reference(ref)} not found; search for it, or list the records of its type")
     linked = _linked(row)
@@ -153,12 +164,8 @@ def _read(
     principal: Principal,
     tx: Transaction,
     ref: RecordRef,
-    *,
     team_id: UUID | None,
-    per_kind: int = _NO_LIMIT,
-    kind: str | None = None,
-    skip: int = 0,
-    most: int = _NO_LIMIT,
+    page: _Page,
 ) -> LinkedRecordsRow:
     what = parse_reference(ref)
     handle = what if isinstance(what, RecordKey) else RecordKey("", "")
@@ -170,10 +177,10 @@ def _read(
         clearance=principal.clearance,
         team_id=team_id,
         sees_teams=_sees_all_teams(principal),
-        per_kind=per_kind,
-        kind=kind,
-        skip=skip,
-        most=most,
+        per_kind=page.per_type,
+        kind=page.type_key,
+        skip=page.skip,
+        most=page.limit,
         kinds=list(TYPE_ORDER),
         active=list(ACTIVE_STATES),
         scratch=list(SCRATCH_NAMES),

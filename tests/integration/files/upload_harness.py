@@ -56,7 +56,12 @@ class UploadHarness:
 
     def complete(self, file_id: UUID, version: int = 1) -> File:
         return uploads.complete_upload(
-            self.principal, self.database, self.bucket, self.queue, file_id, self.clock(), version=version
+            self.principal,
+            self.database,
+            self.bucket,
+            self.queue,
+            uploads.UploadedVersion(file_id, version),
+            self.clock(),
         )
 
     def upload(self, name: str, data: bytes, about: str | None = None, **more: str | int) -> File:

@@ -109,13 +109,11 @@ class DatabasePulses:
             attempts.record_success(
                 tx,
                 self.ids[record],
-                told,
-                read_at,
+                attempts.CurrentPulses(told, read_at, COST),
+                until,
+                now,
                 window=WINDOWS[record],
                 max_age=AGE,
-                leased_until=until,
-                cost_usd=COST,
-                now=now,
             )
             execute(tx, _SPENT, day=now.date(), id=self.ids[record], usd=COST)
         return True
@@ -279,13 +277,11 @@ def end(
     attempts.record_success(
         tx,
         database_pulses.ids[0],
-        told,
-        read_at,
+        attempts.CurrentPulses(told, read_at, COST),
+        until,
+        read_at + timedelta(seconds=3),
         window=WINDOWS[0],
         max_age=AGE,
-        leased_until=until,
-        cost_usd=COST,
-        now=read_at + timedelta(seconds=3),
     )
 
 

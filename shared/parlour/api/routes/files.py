@@ -51,10 +51,8 @@ def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None
             database,
             services.upload_bucket,
             services.ingest_queue,
-            file_id,
+            uploads.UploadedVersion(file_id, said.version, said.name),
             caller.now,
-            version=said.version,
-            name=said.name,
         )
     return FileView.model_validate(file)
 

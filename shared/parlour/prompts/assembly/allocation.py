@@ -135,7 +135,11 @@ def allocate(
     )
     required = _required_tokens(meter, materials, plan, fixed, said)
     changes = [one for one in shown if one.kind is SourceKind.DELTAS]
-    causes, purse = _check_briefing_due(meter, materials, cache_state, profile, context, plan, required, about, changes)
+    causes = find_refresh_causes(meter, materials, cache_state, context, changes, is_compacted=bool(plan.cut_turns))
+    if not causes and (plan.is_briefing_at_floor or plan.dropped_items):
+        causes = ("budget",)
+    needed = briefing.required_tokens(meter, materials.record_handle, about)
+    causes, purse = _check_briefing_budget(profile, cache_state, plan, required, needed, causes)
     anew = [LedgerEntry(one, meter.count(one.text), "duplicate") for one in changes] if causes else []
     filling = Allocation(
         meter,
@@ -180,21 +184,19 @@ def _required_tokens(
     return tokens
 
 
-def _check_briefing_due(
-    counter: TokenCounter,
-    materials: PromptMaterials,
-    cache_state: PromptCacheState,
+def _check_briefing_budget(
     profile: BudgetProfile,
-    context: AssemblyContext,
+    cache_state: PromptCacheState,
     plan: AllocationPlan,
     required: dict[Layer, int],
-    about: Sequence[Item],
-    changes: Sequence[Item],
+    needed: int,
+    causes: tuple[RefreshCause, ...],
 ) -> tuple[tuple[RefreshCause, ...], RemainingBudget]:
-    """Why the briefing is rendered anew, nothing when the pinned one stays; and the purse once it is paid for."""
-    known = find_refresh_causes(counter, materials, cache_state, context, changes, is_compacted=bool(plan.cut_turns))
-    causes = known or (("budget",) if plan.is_briefing_at_floor or plan.dropped_items else ())
-    needed = briefing.required_tokens(counter, materials.record_handle, about)
+    """Return why the briefing is rendered again, and the budget that is left after it.
+
+    `needed` is what a new briefing takes at least. Without a cause the cached briefing stays, unless it leaves other
+    layers below their floors: then the cause is the budget.
+    """
     pinned = cache_state.cached_briefing.segment.tokens if cache_state.cached_briefing else needed
     if not causes:
         try:

@@ -3,6 +3,7 @@
 In the transaction that ends it the record is locked before its due work, as those who mark it do.
 """
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
@@ -34,31 +35,36 @@ def lock_lease(tx: Transaction, record_id: UUID, leased_until: datetime) -> bool
     return work_due.lock_leased(tx, WORK_KIND, record_id, leased_until) is not None
 
 
+@dataclass(frozen=True, slots=True)
+class CurrentPulses:
+    """A record's Pulses, newly written or found to be right. cost_usd: of the model calls, None without any."""
+
+    reflected_changes: PendingChanges
+    sources_read_at: datetime
+    cost_usd: Decimal | None
+
+
 def record_success(
     tx: Transaction,
     record_id: UUID,
-    reflected_changes: PendingChanges,
-    sources_read_at: datetime,
+    current: CurrentPulses,
+    leased_until: datetime,
+    now: datetime,
     *,
     window: timedelta,
     max_age: timedelta,
-    leased_until: datetime,
-    cost_usd: Decimal | None,
-    now: datetime,
 ) -> None:
-    """The record's Pulses, which are ours, tell of what was `seen` at `read_at`, newly written or found to be as they
-    should.
+    """Store that the record's Pulses, which this worker leased, are current, and schedule the next check.
 
-    window    its kind's; age: after which they are looked at although nothing changed.
-    cost_usd  of the model calls; None when there was none.
+    window   of the record's type: how long changes are collected before a text is written.
+    max_age  after which the Pulses are checked although nothing changed.
 
-    What changed after the reading stays, and is due when its window is over.
+    A change after the sources were read stays pending, and is due when its window is over.
     """
-    since = staleness.acknowledge_changes(tx, record_id, reflected_changes, sources_read_at)
-    store.record_success(tx, record_id, cost_usd)
-    work_due.release(
-        tx, WORK_KIND, record_id, leased_until, scheduling_rules.next_check_at(since, window, now, max_age)
-    )
+    since = staleness.acknowledge_changes(tx, record_id, current.reflected_changes, current.sources_read_at)
+    store.record_success(tx, record_id, current.cost_usd)
+    next_check_at = scheduling_rules.next_check_at(since, window, now, max_age)
+    work_due.release(tx, WORK_KIND, record_id, leased_until, next_check_at)
 
 
 def record_failure(

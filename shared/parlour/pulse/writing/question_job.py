@@ -156,12 +156,14 @@ class QuestionJob(LeasedJob[_QuestionInput, _AnswerResult, bool]):
         is_new = store.complete_question(
             tx,
             self.question_id,
-            answer.answer,
-            source_ids=made.pulse_prompt.source_ids if made else (),
-            fingerprint=made.fingerprint if made else "",
-            cost_usd=cost,
-            problem=answer.problem,
-            now=answer.answered_at,
+            store.QuestionResult(
+                answer.answer,
+                made.pulse_prompt.source_ids if made else (),
+                made.fingerprint if made else "",
+                cost,
+                answer.problem,
+            ),
+            answer.answered_at,
         )
         if is_new and outcome is not None and answer.ledger_id is not None:
             store.add_to_day(

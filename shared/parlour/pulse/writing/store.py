@@ -212,18 +212,25 @@ def find_previous_answer(tx: Transaction, pulse_question: QuestionRow, fingerpri
     )
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionResult:
+    """An answer with the sources it was made from, or the code of the problem that left none."""
+
+    answer: AnswerContent
+    source_ids: Sequence[str]
+    fingerprint: str
+    cost_usd: Decimal
+    problem: str | None
+
+
 def complete_question(
     tx: Transaction,
     question_id: UUID,
-    answer: AnswerContent,
-    *,
-    source_ids: Sequence[str],
-    fingerprint: str,
-    cost_usd: Decimal,
-    problem: str | None,
+    result: QuestionResult,
     now: datetime,
 ) -> bool:
-    """False when it has its answer already."""
+    """Store what became of a question; False when it was answered before."""
+    answer = result.answer
     return (
         tx.run(
             SQL["complete_question"],
@@ -232,10 +239,10 @@ def complete_question(
             statements=jsonb(answer.statements),
             citations=jsonb(answer.citations),
             model=answer.model,
-            told_of=list(source_ids),
-            fingerprint=fingerprint,
-            cost_usd=cost_usd,
-            problem=problem,
+            told_of=list(result.source_ids),
+            fingerprint=result.fingerprint,
+            cost_usd=result.cost_usd,
+            problem=result.problem,
             now=now,
         )
         > 0

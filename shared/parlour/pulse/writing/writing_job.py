@@ -161,13 +161,13 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
             attempts.record_success(
                 tx,
                 record_id,
-                loaded.pending_changes,
-                loaded.loaded_at,
+                attempts.CurrentPulses(
+                    loaded.pending_changes, loaded.loaded_at, result.cost_usd if result.outcomes else None
+                ),
+                self.leased_until,
+                now,
                 window=window,
                 max_age=services.max_age,
-                leased_until=self.leased_until,
-                cost_usd=result.cost_usd if result.outcomes else None,
-                now=now,
             )
             self._expedite(tx, now)
         elif result.is_over_budget:

@@ -26,6 +26,7 @@ MAX_FILE_TOKENS = 2_500
 _CLASSIFIED_TABLES, _ROW_TABLE = ("entities", "handles", "documents", "files"), "context_rows"
 """Where what is told has a classification of its own, and stays; and what is written anew now and then."""
 
+_LIMITS = store.NeighbourLimits(MAX_NEAREST, _MAX_RECENT, _MAX_FILE_SUMMARIES, MAX_FILE_TOKENS, MAX_EXACT_VECTORS)
 _MOST_CHANGES = 30
 _MOST_PROJECTS = 20
 
@@ -38,14 +39,10 @@ def find_neighbours(
     return store.find_neighbours(
         tx,
         entity_id,
+        _LIMITS,
         clearance=principal.clearance,
         team_id=team_id,
         is_project=is_project,
-        nearest=MAX_NEAREST,
-        recent=_MAX_RECENT,
-        file_summaries=_MAX_FILE_SUMMARIES,
-        file_tokens=MAX_FILE_TOKENS,
-        max_exact_vectors=MAX_EXACT_VECTORS,
     )
 
 
@@ -76,14 +73,10 @@ def find_changes_since(
     found = store.find_changes_since(
         tx,
         since,
+        store.KnownSources(asked["entities"], asked["handles"], asked[_ROW_TABLE], asked["files"], asked["documents"]),
         clearance=principal.clearance,
         limit=_MOST_CHANGES,
         includes_changes=includes_changes,
-        entities=asked["entities"],
-        handles=asked["handles"],
-        rows=asked[_ROW_TABLE],
-        files=asked["files"],
-        documents=asked["documents"],
     )
     seen, hidden = (
         {name for one in found if one.category == part for name in one.owners} for part in ("visible", "hidden")

@@ -1,7 +1,6 @@
 """What stands around records, in the database."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from uuid import UUID
 
@@ -34,20 +33,31 @@ class Neighbour:
     owners: list[str]
 
 
+@dataclass(frozen=True, slots=True)
+class NeighbourLimits:
+    """How many rows of each category there are at most.
+
+    file_tokens    up to which a file is there whole.
+    exact_vectors  of a tenant up to which all are compared; above, the index is read.
+    """
+
+    nearest: int
+    recent: int
+    file_summaries: int
+    file_tokens: int
+    exact_vectors: int
+
+
 def find_neighbours(
     tx: Transaction,
     entity_id: UUID,
+    limits: NeighbourLimits,
     *,
     clearance: int,
     team_id: UUID,
     is_project: bool,
-    nearest: int,
-    recent: int,
-    file_summaries: int,
-    file_tokens: int,
-    max_exact_vectors: int,
 ) -> list[Neighbour]:
-    """Everything around the record, in no order."""
+    """Return everything around the record, in no order."""
     return tx.all(
         SQL["find_neighbours"],
         Neighbour,
@@ -55,30 +65,39 @@ def find_neighbours(
         clearance=clearance,
         team_id=team_id,
         is_project=is_project,
-        nearest=nearest,
-        recent=recent,
-        distilled=file_summaries,
-        file_tokens=file_tokens,
-        few=max_exact_vectors,
+        nearest=limits.nearest,
+        recent=limits.recent,
+        distilled=limits.file_summaries,
+        file_tokens=limits.file_tokens,
+        few=limits.exact_vectors,
         pack=PACK_ORIGIN,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSources:
+    """Ids of what a prompt was told, by table; handles are of records."""
+
+    entities: list[str]
+    handles: list[str]
+    rows: list[str]
+    files: list[str]
+    documents: list[str]
 
 
 def find_changes_since(
     tx: Transaction,
     since: datetime,
+    sources: KnownSources,
     *,
     clearance: int,
     limit: int,
     includes_changes: bool,
-    entities: Sequence[str],
-    handles: Sequence[str],
-    rows: Sequence[str],
-    files: Sequence[str],
-    documents: Sequence[str],
 ) -> list[Neighbour]:
-    """What changed on these records if it `follows` them, newest first; in `visible` those of all these that are there,
-    in `hidden` those of the rows that the reader may not see."""
+    """Return the changes of the sources' records, newest first, and as `visible` and `hidden` which sources remain.
+
+    Without `includes_changes` only the latter.
+    """
     return tx.all(
         SQL["find_changes_since"],
         Neighbour,
@@ -86,11 +105,7 @@ def find_changes_since(
         since=since,
         most=limit,
         follows=includes_changes,
-        entities=list(entities),
-        handles=list(handles),
-        rows=list(rows),
-        files=list(files),
-        documents=list(documents),
+        **asdict(sources),
     )
 
 
