@@ -30,19 +30,16 @@ class DatabasePool:
         try:
             yield database
         finally:
-            self._give_back(database)
+            with self._lock:
+                room = len(self._idle) < self._kept
+                if room:
+                    self._idle.append(database)
+            if not room:
+                database.close()
 
     def close(self) -> None:
         """Let go of every idle connection."""
         with self._lock:
             idle, self._idle = self._idle, []
         for database in idle:
-            database.close()
-
-    def _give_back(self, database: Database) -> None:
-        with self._lock:
-            room = len(self._idle) < self._kept
-            if room:
-                self._idle.append(database)
-        if not room:
             database.close()

@@ -74,9 +74,19 @@ def _parlour_error(request: Request, problem: Exception) -> Response:
         case CallerError():
             return _client_error(request, problem)
         case RetryError():
-            return _retry_later(request, problem)
+            log.warning("request_deferred", **_request_fields(request, problem.code, 503))
+            headers = {"Retry-After": str(problem.retry_after or _RETRY_SECONDS)}
+            return error_response(503, problem.code, str(problem), headers=headers)
         case ParlourError():
-            return _operator_error(request, problem)
+            # What is wrong inside is for whoever runs the deployment: they find it in the log under the same
+            # code.
+            status = 503 if isinstance(problem, Misconfigured) else 500
+            log.error("request_failed", problem, **_request_fields(request, problem.code, status))
+            return error_response(
+                status,
+                problem.code,
+                "This deployment is not configured correctly; its operator finds the details in the log.",
+            )
     return internal_error(problem, request.method)
 
 
@@ -86,21 +96,6 @@ def _client_error(request: Request, problem: CallerError, fields: Sequence[objec
     if isinstance(problem, InvalidPack):
         fields = [asdict(one) for one in problem.problems]
     return error_response(problem.status, problem.code, str(problem), fields, headers)
-
-
-def _retry_later(request: Request, problem: RetryError) -> Response:
-    log.warning("request_deferred", **_request_fields(request, problem.code, 503))
-    headers = {"Retry-After": str(problem.retry_after or _RETRY_SECONDS)}
-    return error_response(503, problem.code, str(problem), headers=headers)
-
-
-def _operator_error(request: Request, problem: ParlourError) -> Response:
-    """What is wrong inside is for whoever runs the deployment: they find it in the log under the same code."""
-    status = 503 if isinstance(problem, Misconfigured) else 500
-    log.error("request_failed", problem, **_request_fields(request, problem.code, status))
-    return error_response(
-        status, problem.code, "This deployment is not configured correctly; its operator finds the details in the log."
-    )
 
 
 def _invalid_request(request: Request, problem: Exception) -> Response:

@@ -27,7 +27,18 @@ class GupshupProvider:
         headers = {"apikey": self._secrets.get(outgoing.secret_reference).strip()}
         try:
             path = "template/msg" if outgoing.template else "msg"
-            response = self._client.post(f"{self._url}/{path}", data=_request_form(outgoing), headers=headers)
+            if outgoing.template:
+                content = {"template": canonical_json({"id": outgoing.template.name, "params": [outgoing.text]})}
+            else:
+                content = {"message": canonical_json({"type": "text", "text": outgoing.text})}
+            request_form = {
+                "channel": "whatsapp",
+                "source": outgoing.source.removeprefix("+"),
+                "destination": outgoing.recipient.removeprefix("+"),
+                "src.name": outgoing.app,
+                **content,
+            }
+            response = self._client.post(f"{self._url}/{path}", data=request_form, headers=headers)
         except NOT_SENT_ERRORS as error:
             raise ProviderUnavailable("Gupshup could not be reached") from error
         except INVALID_REQUEST_ERRORS as error:
@@ -36,38 +47,20 @@ class GupshupProvider:
             ) from error
         except httpx2.RequestError as error:
             raise DeliveryUnknown("Gupshup did not answer after the message was sent") from error
-        return _read_response(response)
-
-
-def _request_form(outgoing: OutgoingMessage) -> dict[str, str]:
-    if outgoing.template:
-        content = {"template": canonical_json({"id": outgoing.template.name, "params": [outgoing.text]})}
-    else:
-        content = {"message": canonical_json({"type": "text", "text": outgoing.text})}
-    return {
-        "channel": "whatsapp",
-        "source": outgoing.source.removeprefix("+"),
-        "destination": outgoing.recipient.removeprefix("+"),
-        "src.name": outgoing.app,
-        **content,
-    }
-
-
-def _read_response(response: httpx2.Response) -> str:
-    status = response.status_code
-    if status == 429 or (status >= 500 and status not in _GATEWAY_STATUSES):
-        raise ProviderUnavailable(f"Gupshup answered {status}", retry_after=retry_after_seconds(response))
-    if status >= 500:
-        raise DeliveryUnknown(f"Gupshup's gateway answered {status}")
-    answer = response_json(response)
-    if status == 401:
-        raise Misconfigured(f"Gupshup does not know the key: {_error_text(answer)}")
-    if not response.is_success or answer.get("status") == "error":
-        raise ProviderRejected(f"Gupshup answered {status}: {_error_text(answer)}")
-    message_id = answer.get("messageId")
-    if not isinstance(message_id, str) or not message_id:
-        raise DeliveryUnknown(f"Gupshup answered {status} without the message's id")
-    return message_id
+        status = response.status_code
+        if status == 429 or (status >= 500 and status not in _GATEWAY_STATUSES):
+            raise ProviderUnavailable(f"Gupshup answered {status}", retry_after=retry_after_seconds(response))
+        if status >= 500:
+            raise DeliveryUnknown(f"Gupshup's gateway answered {status}")
+        answer = response_json(response)
+        if status == 401:
+            raise Misconfigured(f"Gupshup does not know the key: {_error_text(answer)}")
+        if not response.is_success or answer.get("status") == "error":
+            raise ProviderRejected(f"Gupshup answered {status}: {_error_text(answer)}")
+        message_id = answer.get("messageId")
+        if not isinstance(message_id, str) or not message_id:
+            raise DeliveryUnknown(f"Gupshup answered {status} without the message's id")
+        return message_id
 
 
 def _error_text(answer: JsonObject) -> str:

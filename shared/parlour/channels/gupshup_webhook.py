@@ -44,7 +44,26 @@ def parse(payload: Json, now: datetime) -> list[Envelope]:
     if kind == "message":
         return [_parse_message(event, now)]
     if kind == "message-event":
-        return _parse_status(event, now)
+        progress = required_object(event.get("payload"), "payload")
+        status = required_text(progress, "type")
+        if status not in _STATUSES:
+            return []
+        details = optional_object(progress, "payload")
+        about = "gsId" if progress.get("gsId") else "id"
+        envelope = Envelope(
+            channel="whatsapp",
+            provider="gupshup",
+            to=_routing_key(event),
+            sender=parse_phone(progress.get("destination")),
+            provider_message_id=required_id(progress, about),
+            kind="status",
+            text="",
+            media=None,
+            status=cast(DeliveryStatus, status),
+            sent_at=parse_time(details.get("ts"), 1, parse_time(event.get("timestamp"), 1000, now)),
+            metadata=without_empty({"code": short_text(details, "code"), "reason": short_text(details, "reason")}),
+        )
+        return [envelope]
     return []
 
 
@@ -68,29 +87,6 @@ def _parse_message(event: JsonObject, now: datetime) -> Envelope:
         sent_at=parse_time(event.get("timestamp"), 1000, now),
         metadata=_message_metadata(kind, message, content),
     )
-
-
-def _parse_status(event: JsonObject, now: datetime) -> list[Envelope]:
-    progress = required_object(event.get("payload"), "payload")
-    status = required_text(progress, "type")
-    if status not in _STATUSES:
-        return []
-    details = optional_object(progress, "payload")
-    about = "gsId" if progress.get("gsId") else "id"
-    envelope = Envelope(
-        channel="whatsapp",
-        provider="gupshup",
-        to=_routing_key(event),
-        sender=parse_phone(progress.get("destination")),
-        provider_message_id=required_id(progress, about),
-        kind="status",
-        text="",
-        media=None,
-        status=cast(DeliveryStatus, status),
-        sent_at=parse_time(details.get("ts"), 1, parse_time(event.get("timestamp"), 1000, now)),
-        metadata=_error_metadata(details),
-    )
-    return [envelope]
 
 
 def _envelope_kind(kind: str) -> EnvelopeKind:
@@ -132,10 +128,6 @@ def _message_metadata(kind: str, message: JsonObject, content: JsonObject) -> Js
         "longitude": short_text(content, "longitude"),
     }
     return without_empty(notes)
-
-
-def _error_metadata(details: JsonObject) -> JsonObject:
-    return without_empty({"code": short_text(details, "code"), "reason": short_text(details, "reason")})
 
 
 def _routing_key(event: JsonObject) -> str:

@@ -10,7 +10,6 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from urllib.parse import urljoin
 from uuid import UUID
@@ -103,17 +102,20 @@ class MediaFetcher:
             raise
         name = plain_file_name(str(found.media.get("name") or ""), str(found.media.get("kind") or "file"))
         noted = database.run(principal, lambda tx: store.record_media(tx, message_id, outcome, file, name, now))
-        if not noted and "stored" in outcome and self._is_erased(principal, database, message_id):
+        if (
+            not noted
+            and "stored" in outcome
+            and (database.run(principal, lambda tx: store.find_message_media(tx, message_id)) is None)
+        ):
             self._objects.delete([_object_key(principal, message_id)])
             return False
         log.info(
-            "media_processed", tenant_id=principal.tenant_id, message_id=message_id, outcome=_outcome_code(outcome)
+            "media_processed",
+            tenant_id=principal.tenant_id,
+            message_id=message_id,
+            outcome=str(outcome.get("refused", "stored")),
         )
         return "stored" in outcome
-
-    def _is_erased(self, principal: Principal, database: Database, message_id: UUID) -> bool:
-        """Whether the message, or what it came with, went while its file was fetched."""
-        return database.run(principal, lambda tx: store.find_message_media(tx, message_id)) is None
 
     def _fetch_and_put(
         self, principal: Principal, found: MessageMedia, now: datetime
@@ -171,19 +173,17 @@ class MediaFetcher:
             if left <= 0:
                 raise ProviderUnavailable("the provider's files come too slowly")
             try:
-                with self._open_stream(url, headers, min(left, _READ_TIMEOUT_SECONDS)) as got:
+                plain = {**headers, "Accept-Encoding": "identity"}  # what is unpacked might be larger than it looks
+                open_stream = self._client.stream(
+                    "GET", url, headers=plain, timeout=min(left, _READ_TIMEOUT_SECONDS), follow_redirects=False
+                )
+                with open_stream as got:
                     if not got.has_redirect_location:
                         return self._read_body(got, until)
                     url = urljoin(url, got.headers["location"])
             except httpx2.RequestError as error:
                 raise ProviderUnavailable("the provider's files cannot be reached") from error
         raise _FileRefused("too_many_redirects")
-
-    def _open_stream(
-        self, url: str, headers: Mapping[str, str], seconds: float
-    ) -> AbstractContextManager[httpx2.Response]:
-        plain = {**headers, "Accept-Encoding": "identity"}  # what is unpacked might be larger than it looks
-        return self._client.stream("GET", url, headers=plain, timeout=seconds, follow_redirects=False)
 
     def _check_url(self, url: str, provider: str) -> None:
         """Only to the provider's own hosts, encrypted, at the usual port; or to what plays it on a laptop."""
@@ -241,10 +241,6 @@ def _is_access_refused(response: httpx2.Response) -> bool:
 
 def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
-
-
-def _outcome_code(outcome: JsonObject) -> str:
-    return str(outcome.get("refused", "stored"))
 
 
 def _object_key(principal: Principal, message_id: UUID) -> str:

@@ -170,7 +170,21 @@ def send_reply(
     begun = database.run(principal, partial(_begin_attempt, providers, outbox_id, attempt_id, now))
     if isinstance(begun, SendResult):
         return begun
-    return _send_and_record(_AttemptRecorder(principal, database, begun, now), providers[begun.account.provider])
+    recorder = _AttemptRecorder(principal, database, begun, now)
+    ids: list[str] = []
+    try:
+        is_ours = _send_parts(recorder, providers[begun.account.provider], ids)
+    except DatabaseUnavailable:
+        raise  # the row stays `sending`: what went out could not be written down, so nobody will know
+    except ParlourError as problem:
+        return _record_error(recorder, problem, recorder.attempt.reply.parts_sent + len(ids))
+    reply, taken = recorder.attempt.reply, recorder.attempt.reply.parts_sent + len(ids)
+    if not is_ours:
+        log.warning("delivery_taken_over", outbox_id=reply.id, parts=len(ids))
+        return SendResult("taken_over", taken)
+    recorder.apply_pending_updates(ids)
+    log.info("delivery_sent", outbox_id=reply.id, session_id=reply.session_id, parts=taken)
+    return SendResult("sent", taken)
 
 
 def _begin_attempt(
@@ -193,7 +207,11 @@ def _begin_attempt(
         template = account.template
         parameter = outgoing_message.to_template_parameter(texts) if template and not reply.parts_sent else None
         if parameter is None:
-            return _mark_held(tx, reply, now)
+            why = "the user last wrote more than a day ago, and there is no template that the reply fits into"
+            store.end_attempt(tx, reply, "held", f"{WindowClosed.code}: {why}", reply.attempt_id, reply.parts_sent, now)
+            log.warning("delivery_held", outbox_id=reply.id, session_id=reply.session_id)
+            log.count("HeldReply")
+            return SendResult("held", reply.parts_sent)
         texts = [parameter] if parameter else []
     if hopeless := _result_if_unsendable(tx, reply, len(texts), now):
         return hopeless
@@ -228,33 +246,6 @@ def _mark_unknown(tx: Transaction, reply: OutboxReply, why: str, now: datetime) 
     log.error("delivery_unknown", outbox_id=reply.id, session_id=reply.session_id, attempts=reply.attempts)
     log.count("UnknownSend")
     return SendResult("unknown", reply.parts_sent)
-
-
-def _mark_held(tx: Transaction, reply: OutboxReply, now: datetime) -> SendResult:
-    """The channel takes no free text any more, and there is no template that this fits into."""
-    why = "the user last wrote more than a day ago, and there is no template that the reply fits into"
-    store.end_attempt(tx, reply, "held", f"{WindowClosed.code}: {why}", reply.attempt_id, reply.parts_sent, now)
-    log.warning("delivery_held", outbox_id=reply.id, session_id=reply.session_id)
-    log.count("HeldReply")
-    return SendResult("held", reply.parts_sent)
-
-
-def _send_and_record(recorder: _AttemptRecorder, provider: ChannelProvider) -> SendResult:
-    """Send what is left, and write down how that ended. `ids` are the provider's, of the parts it took now."""
-    ids: list[str] = []
-    try:
-        is_ours = _send_parts(recorder, provider, ids)
-    except DatabaseUnavailable:
-        raise  # the row stays `sending`: what went out could not be written down, so nobody will know
-    except ParlourError as problem:
-        return _record_error(recorder, problem, recorder.attempt.reply.parts_sent + len(ids))
-    reply, taken = recorder.attempt.reply, recorder.attempt.reply.parts_sent + len(ids)
-    if not is_ours:
-        log.warning("delivery_taken_over", outbox_id=reply.id, parts=len(ids))
-        return SendResult("taken_over", taken)
-    recorder.apply_pending_updates(ids)
-    log.info("delivery_sent", outbox_id=reply.id, session_id=reply.session_id, parts=taken)
-    return SendResult("sent", taken)
 
 
 def _send_parts(recorder: _AttemptRecorder, provider: ChannelProvider, ids: list[str]) -> bool:

@@ -139,7 +139,13 @@ def accept_webhook(
             raise MethodNotAllowed
         provider, token = _parse_path(request.path)
         if provider == "whatsapp" and request.method == "GET":
-            return _answer_challenge(request, secrets)
+            if not secrets.is_verify_token(request.query.get("hub.verify_token", "")):
+                raise Unauthenticated
+            challenge = request.query.get("hub.challenge", "")
+            if request.query.get("hub.mode") != "subscribe" or not 0 < len(challenge) <= _MAX_CHALLENGE_CHARS:
+                raise MalformedPayload("this is not a verification request of Meta")
+            log.info("webhook_verified")
+            return WebhookResponse(200, challenge, 0, "text/plain")
         take = _parse_gupshup if provider == "gupshup" else _parse_whatsapp_cloud
         envelopes = take(request, secrets, token, now)
         queue.send(intake_messages.pack_envelopes(envelopes))
@@ -210,17 +216,6 @@ def _parse_whatsapp_cloud(
         log.warning("webhook_partly_parsed", unreadable=batch.unreadable_count, count=len(batch.envelopes))
         log.count("MalformedWebhook")
     return batch.envelopes
-
-
-def _answer_challenge(request: WebhookRequest, secrets: WebhookSecrets) -> WebhookResponse:
-    """Meta asks once, when the webhook is set, and wants its own words back."""
-    if not secrets.is_verify_token(request.query.get("hub.verify_token", "")):
-        raise Unauthenticated
-    challenge = request.query.get("hub.challenge", "")
-    if request.query.get("hub.mode") != "subscribe" or not 0 < len(challenge) <= _MAX_CHALLENGE_CHARS:
-        raise MalformedPayload("this is not a verification request of Meta")
-    log.info("webhook_verified")
-    return WebhookResponse(200, challenge, 0, "text/plain")
 
 
 def _parse_json(body: bytes) -> Json:

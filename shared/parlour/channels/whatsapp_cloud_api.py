@@ -46,7 +46,16 @@ class WhatsAppCloudProvider:
         headers = {"Authorization": f"Bearer {self._secrets.get(outgoing.secret_reference).strip()}"}
         url = f"{self._url}/{outgoing.phone_number_id}/messages"
         try:
-            response = self._client.post(url, json=_request_body(outgoing), headers=headers)
+            number = outgoing.recipient.removeprefix("+")
+            request_body = {
+                "messaging_product": "whatsapp",
+                "recipient_type": "individual",
+                # An id given as `to` is taken for a number: Meta answers with a message's id, and nothing ever arrives.
+                **({"to": number} if number.isdecimal() else {"recipient": outgoing.recipient}),
+                **({"biz_opaque_callback_data": outgoing.callback_data} if outgoing.callback_data else {}),
+                **_message_content(outgoing),
+            }
+            response = self._client.post(url, json=request_body, headers=headers)
         except NOT_SENT_ERRORS as error:
             raise ProviderUnavailable("Meta could not be reached") from error
         except INVALID_REQUEST_ERRORS as error:
@@ -63,18 +72,6 @@ def is_token_refused(answer: JsonObject) -> bool:
     it is not there, or another number's."""
     error = answer.get("error")
     return isinstance(error, dict) and error.get("code") in _TOKEN_CODES
-
-
-def _request_body(outgoing: OutgoingMessage) -> JsonObject:
-    number = outgoing.recipient.removeprefix("+")
-    return {
-        "messaging_product": "whatsapp",
-        "recipient_type": "individual",
-        # An id given as `to` is taken for a number: Meta answers with a message's id, and nothing ever arrives.
-        **({"to": number} if number.isdecimal() else {"recipient": outgoing.recipient}),
-        **({"biz_opaque_callback_data": outgoing.callback_data} if outgoing.callback_data else {}),
-        **_message_content(outgoing),
-    }
 
 
 def _message_content(outgoing: OutgoingMessage) -> JsonObject:
@@ -99,7 +96,10 @@ def _read_response(response: httpx2.Response) -> str:
         raise DeliveryUnknown(f"Meta's gateway answered {status}")
     if not response.is_success:
         raise ProviderRejected(f"Meta answered {status}: no reason given")
-    message_id = _message_id(answer)
+    messages = answer.get("messages")
+    first = messages[0] if isinstance(messages, list) and messages else None
+    found = first.get("id") if isinstance(first, dict) else None
+    message_id = found if isinstance(found, str) else ""
     if not message_id:
         raise DeliveryUnknown(f"Meta answered {status} without the message's id")
     return message_id
@@ -108,7 +108,11 @@ def _read_response(response: httpx2.Response) -> str:
 def _to_error(status: int, error: JsonObject, after: int | None) -> Exception:
     given = error.get("code")
     code = given if isinstance(given, int) else None
-    words = f"Meta answered {status}: {_error_text(error)}"
+    # Code and words; Meta puts what is most telling into `error_data.details`.
+    data = error.get("error_data")
+    details = data.get("details") if isinstance(data, dict) else None
+    error_text = f"{error.get('code', '-')} {details or error.get('message', 'no reason given')}"[:_MAX_REASON_CHARS]
+    words = f"Meta answered {status}: {error_text}"
     if code == _WINDOW_CLOSED_CODE:
         return WindowClosed(words)
     if code in _ACCESS_CODES:
@@ -116,17 +120,3 @@ def _to_error(status: int, error: JsonObject, after: int | None) -> Exception:
     if code in _TRANSIENT_CODES or status in {429, 503}:
         return ProviderUnavailable(words, retry_after=after)
     return DeliveryUnknown(words) if status >= 500 else ProviderRejected(words)
-
-
-def _error_text(error: JsonObject) -> str:
-    """Code and words; Meta puts what is most telling into `error_data.details`."""
-    data = error.get("error_data")
-    details = data.get("details") if isinstance(data, dict) else None
-    return f"{error.get('code', '-')} {details or error.get('message', 'no reason given')}"[:_MAX_REASON_CHARS]
-
-
-def _message_id(answer: JsonObject) -> str:
-    messages = answer.get("messages")
-    first = messages[0] if isinstance(messages, list) and messages else None
-    found = first.get("id") if isinstance(first, dict) else None
-    return found if isinstance(found, str) else ""

@@ -138,15 +138,11 @@ def _message_text(kind: str, message: JsonObject) -> str:
     """What the person said: their text, the label of what they chose, or the caption of what they sent."""
     content = optional_object(message, kind)
     if kind == "interactive":
-        return _choice_text(content)
+        # A button's or a list row's label; what a form (flow) was filled in with, as JSON text.
+        chosen = optional_object(content, short_text(content, "type"))
+        return optional_text(chosen, "title") or optional_text(chosen, "response_json")
     field = {"text": "body", "button": "text", **dict.fromkeys(_FILE_TYPES, "caption")}.get(kind, "")
     return optional_text(content, field)
-
-
-def _choice_text(content: JsonObject) -> str:
-    """A button's or a list row's label; what a form (flow) was filled in with, as JSON text."""
-    chosen = optional_object(content, short_text(content, "type"))
-    return optional_text(chosen, "title") or optional_text(chosen, "response_json")
 
 
 def _parse_media(kind: str, content: JsonObject) -> Media | None:

@@ -171,7 +171,24 @@ def _split_parts(text: str, limit: int) -> list[str]:
     opening = ""
     text = text.strip()
     while _utf16_length(opening + text) > limit:
-        cut = _find_cut(text, room)
+        # Where the first part of `text` ends: at most `room` UTF-16 units from its beginning, at the best
+        # place.
+        indent = len(text) - len(text.lstrip())
+        end = used = at = 0
+        sentence_ends = set[int]()
+        for piece in sentences.split_sentences(text[: room + 1]):
+            sentence_ends.add(at + len(piece.rstrip()))
+            at += len(piece)
+        breaks = {"paragraph": 0, "line": 0, "sentence": 0, "word": 0}
+        for found in regex.finditer(_GRAPHEME, text):
+            if found[0] in {" ", "\n"} and found.start() > indent:
+                breaks.update(dict.fromkeys(_break_kinds(text, found.start(), sentence_ends), found.start()))
+            used += _utf16_length(found[0])
+            if used > room:
+                break
+            end = found.end()
+        liked = [breaks[kind] for kind in ("paragraph", "line", "sentence") if breaks[kind] > end // 3]
+        cut = [*liked, breaks["word"] or end or room // 2][0]
         part = opening + text[:cut].rstrip()
         text = text[cut:].lstrip(" ") if text[cut] == " " else text[cut:].lstrip("\n")
         fenced = part.count(_FENCE) % 2 == 1
@@ -180,26 +197,6 @@ def _split_parts(text: str, limit: int) -> list[str]:
         if fenced and text.startswith(_FENCE):  # the cut fell just before the end of the code
             opening, text = "", text.removeprefix(_FENCE).lstrip()
     return [*parts, opening + text] if text else parts
-
-
-def _find_cut(text: str, room: int) -> int:
-    """Where the first part of `text` ends: at most `room` UTF-16 units from its beginning, at the best place."""
-    indent = len(text) - len(text.lstrip())
-    end = used = at = 0
-    sentence_ends = set[int]()
-    for piece in sentences.split_sentences(text[: room + 1]):
-        sentence_ends.add(at + len(piece.rstrip()))
-        at += len(piece)
-    breaks = {"paragraph": 0, "line": 0, "sentence": 0, "word": 0}
-    for found in regex.finditer(_GRAPHEME, text):
-        if found[0] in {" ", "\n"} and found.start() > indent:
-            breaks.update(dict.fromkeys(_break_kinds(text, found.start(), sentence_ends), found.start()))
-        used += _utf16_length(found[0])
-        if used > room:
-            break
-        end = found.end()
-    liked = [breaks[kind] for kind in ("paragraph", "line", "sentence") if breaks[kind] > end // 3]
-    return [*liked, breaks["word"] or end or room // 2][0]
 
 
 def _break_kinds(text: str, at: int, sentence_ends: Container[int]) -> list[str]:

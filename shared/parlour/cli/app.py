@@ -55,7 +55,8 @@ def run(arguments: Sequence[str], dependencies: CliDependencies) -> int:
     try:
         return app(list(arguments) or ["--help"], prog_name="parlour", obj=dependencies, standalone_mode=False) or 0
     except TyperException as problem:
-        terminal.print_error(f"parlour: {_usage_message(problem)}")
+        told = " ".join(rendering.strip_control_codes(problem.format_message()).split())
+        terminal.print_error(f"parlour: {f'{told.removesuffix(".")}; see parlour --help'}")
         return _EXIT_USAGE
     except typer.Abort:
         return _EXIT_REFUSED
@@ -65,12 +66,6 @@ def run(arguments: Sequence[str], dependencies: CliDependencies) -> int:
     except ParlourError as problem:
         terminal.print_error(f"parlour: {rendering.strip_control_codes(str(problem))}")
         return _EXIT_USAGE if isinstance(problem, InvalidRequest | Misconfigured) else _EXIT_REFUSED
-
-
-def _usage_message(problem: TyperException) -> str:
-    """What was not understood, in one line whatever it quotes."""
-    told = " ".join(rendering.strip_control_codes(problem.format_message()).split())
-    return f"{told.removesuffix('.')}; see parlour --help"
 
 
 def _print_version(wanted: bool) -> None:

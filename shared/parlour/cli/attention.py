@@ -39,7 +39,22 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
     if as_json:
         terminal.print_json(found)
     else:
-        terminal.print_renderable(_render(found))
+        parts: list[RenderableType] = []
+        if found["tool_calls"]:
+            parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(found["tool_calls"]))
+        if found["replies"]:
+            parts += _titled(
+                "Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(found["replies"])
+            )
+        if found["turns"]:
+            parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(found["turns"]))
+        spend = found["spend"]
+        if spend["problem"]:
+            ends = "Run `parlour cost resume`." if spend["stopped"] else "Run `parlour cost cap`."
+            parts += [Text(f"\n{rendering.strip_control_codes(spend['problem'])} {ends}", style="bold")]
+        if found["has_more"]:
+            parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
+        terminal.print_renderable(Group(*parts) if parts else "Nothing needs attention")
 
 
 @app.command()
@@ -200,25 +215,6 @@ def _find_item(found: Mapping[str, Any], item: str, lists: Sequence[str]) -> tup
     if len(matches) > 1:
         raise InvalidRequest(f"{len(matches)} ids match; give more characters")
     return matches[0]
-
-
-def _render(found: Mapping[str, Any]) -> Group | str:
-    parts: list[RenderableType] = []
-    if found["tool_calls"]:
-        parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(found["tool_calls"]))
-    if found["replies"]:
-        parts += _titled(
-            "Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(found["replies"])
-        )
-    if found["turns"]:
-        parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(found["turns"]))
-    spend = found["spend"]
-    if spend["problem"]:
-        ends = "Run `parlour cost resume`." if spend["stopped"] else "Run `parlour cost cap`."
-        parts += [Text(f"\n{rendering.strip_control_codes(spend['problem'])} {ends}", style="bold")]
-    if found["has_more"]:
-        parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
-    return Group(*parts) if parts else "Nothing needs attention"
 
 
 def _tool_call_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:

@@ -36,8 +36,22 @@ class ChatSession:
         body = {"text": text, "client_message_id": uuid4().hex}
         self._call("POST", "messages", body)
         for event in self._read_events():
-            self._print_event(event["kind"], event["payload"])
-        self._print_sources()
+            kind = event["kind"]
+            payload = event["payload"]
+            if kind == "text_delta":
+                self._is_line_open = True
+                self.console.print(Text(rendering.strip_control_codes(payload["text"])), end="", soft_wrap=True)
+            elif kind == "text_reset":
+                self._print_note("the model stopped early; asking again")
+            elif kind == "tool_call":
+                self._print_note(f"using {payload['name']}")
+            elif kind == "error":
+                self._print_note(payload["message"])
+        self._end_line()
+        messages = self._call("GET", "messages", limit=1)["messages"]
+        citations = messages[-1]["citations"] if messages else []
+        if citations:
+            self.console.print(Text("\n") + rendering.render_sources(citations), style="dim")
 
     def _read_events(self) -> Iterator[dict[str, Any]]:
         """What is new, up to the end of a turn; RetryError when nothing comes for minutes."""
@@ -52,17 +66,6 @@ class ChatSession:
             silent += _POLL_SECONDS
         raise RetryError("no answer yet; when it is ready, `parlour turns` shows it")
 
-    def _print_event(self, kind: str, payload: dict[str, Any]) -> None:
-        if kind == "text_delta":
-            self._is_line_open = True
-            self.console.print(Text(rendering.strip_control_codes(payload["text"])), end="", soft_wrap=True)
-        elif kind == "text_reset":
-            self._print_note("the model stopped early; asking again")
-        elif kind == "tool_call":
-            self._print_note(f"using {payload['name']}")
-        elif kind == "error":
-            self._print_note(payload["message"])
-
     def _print_note(self, text: str) -> None:
         self._end_line()
         self.console.print(Text(f"({rendering.strip_control_codes(text)})", style="dim"))
@@ -71,13 +74,6 @@ class ChatSession:
         if self._is_line_open:
             self.console.print()
         self._is_line_open = False
-
-    def _print_sources(self) -> None:
-        self._end_line()
-        messages = self._call("GET", "messages", limit=1)["messages"]
-        citations = messages[-1]["citations"] if messages else []
-        if citations:
-            self.console.print(Text("\n") + rendering.render_sources(citations), style="dim")
 
     def _call(self, method: str, path: str, body: object = None, **query: object) -> Any:
         headers = {"Authorization": f"Bearer {self.session['token']}"}

@@ -90,16 +90,6 @@ def _render_today(today: Mapping[str, Any]) -> Group:
     line = Text.assemble(("today  ", "bold"), f"{_format_dollars(spent)} of {_format_dollars(limit)}{whose}{share}")
     if reserved:
         line.append(f", plus {_format_dollars(reserved)} reserved for running calls")
-    parts: list[RenderableType] = [line, _render_gauge(spent, reserved, limit)]
-    if today["stopped"]:
-        stopped_by = rendering.strip_control_codes(today["stopped_by"])
-        since = f"since {rendering.format_time(today['stopped_at'])} by {stopped_by}"
-        parts.append(Text(f"Model calls are off {since}. Resume: parlour cost resume", style="bold red"))
-    return Group(*parts)
-
-
-def _render_gauge(spent: Decimal, reserved: Decimal, limit: Decimal) -> Table:
-    """How much of the cap is gone, and how much more may be by the calls under way."""
     grid = Table.grid()
     full = max(limit, spent + reserved) or Decimal(1)
     colour = "red" if spent >= limit else "yellow" if spent >= limit * _WARNING_SHARE else "green"
@@ -110,7 +100,12 @@ def _render_gauge(spent: Decimal, reserved: Decimal, limit: Decimal) -> Table:
             ("█" * used, colour), ("▒" * max(held - used, 0), colour), ("░" * (_BAR_CELLS - max(held, used)), "dim")
         )
     )
-    return grid
+    parts: list[RenderableType] = [line, grid]
+    if today["stopped"]:
+        stopped_by = rendering.strip_control_codes(today["stopped_by"])
+        since = f"since {rendering.format_time(today['stopped_at'])} by {stopped_by}"
+        parts.append(Text(f"Model calls are off {since}. Resume: parlour cost resume", style="bold red"))
+    return Group(*parts)
 
 
 def _render_bars(rows: Sequence[tuple[str, str, Decimal]]) -> Table:

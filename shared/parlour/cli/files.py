@@ -41,7 +41,11 @@ def upload(
 ) -> None:
     """Upload files and wait until they are ready. The same name on the same record becomes a new version."""
     target = get_api_client(context)
-    _check_files(paths)
+    for path in paths:
+        if not path.is_file():
+            raise InvalidRequest(f"{path} is not a file")
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise InvalidRequest(f"{path}: {unreadable_file('too_large')}")
     body = {"about": to or None, "team": team or None, "classification": classification}
     known = _existing_file_ids(target, to, team)
     sent = [_upload_file(target, path, body, known.get(path.name)) for path in paths]
@@ -68,7 +72,20 @@ def files(
     """List files, latest change first."""
     target = get_api_client(context)
     if download:
-        terminal.print_line(rendering.strip_control_codes(f"saved as {_download_file(target, download)}"))
+        # Download a file next to where the command was given; what is there already is not touched.
+        told = target.request("GET", f"v1/files/{download}/content")
+        path = target.dependencies.folder / PurePath(told["name"]).name
+        if path.exists():
+            raise InvalidRequest(f"{path} exists already: move it or change to another folder")
+        try:
+            with target.dependencies.open_http_client(told["url"]) as client:
+                answer = client.get(told["url"])
+        except httpx2.HTTPError as problem:
+            raise RetryError(f"the bucket does not answer ({type(problem).__name__}); try again") from problem
+        if not answer.is_success:
+            raise ParlourError(f"the bucket refused it with status {answer.status_code}; try again")
+        path.write_bytes(answer.content)
+        terminal.print_line(rendering.strip_control_codes(f"saved as {path}"))
         return
     if delete:
         target.request("DELETE", f"v1/files/{delete}")
@@ -85,23 +102,6 @@ def files(
         terminal.print_renderable("No files yet. Upload one: parlour upload FILE --to HANDLE")
 
 
-def _download_file(target: ApiClient, file_id: UUID) -> Path:
-    """Download a file next to where the command was given; what is there already is not touched."""
-    told = target.request("GET", f"v1/files/{file_id}/content")
-    path = target.dependencies.folder / PurePath(told["name"]).name
-    if path.exists():
-        raise InvalidRequest(f"{path} exists already: move it or change to another folder")
-    try:
-        with target.dependencies.open_http_client(told["url"]) as client:
-            answer = client.get(told["url"])
-    except httpx2.HTTPError as problem:
-        raise RetryError(f"the bucket does not answer ({type(problem).__name__}); try again") from problem
-    if not answer.is_success:
-        raise ParlourError(f"the bucket refused it with status {answer.status_code}; try again")
-    path.write_bytes(answer.content)
-    return path
-
-
 def _file_row(file: Mapping[str, Any]) -> Sequence[object]:
     state = f"{file['state']}: {file['problem']}" if file["problem"] else file["state"]
     about = file["about"] or (f"team {file['team']}" if file["team"] else "")
@@ -112,14 +112,6 @@ def _details_text(file: Mapping[str, Any]) -> str:
     if file["problem"]:
         return f": {file['problem']}"
     return f" ({file['pages']} pages, {file['tokens']} tokens)" if file["pages"] else ""
-
-
-def _check_files(paths: Sequence[Path]) -> None:
-    for path in paths:
-        if not path.is_file():
-            raise InvalidRequest(f"{path} is not a file")
-        if path.stat().st_size > MAX_FILE_BYTES:
-            raise InvalidRequest(f"{path}: {unreadable_file('too_large')}")
 
 
 def _existing_file_ids(target: ApiClient, to: str, team: str) -> dict[str, str]:
@@ -139,14 +131,8 @@ def _upload_file(target: ApiClient, path: Path, body: Mapping[str, object], know
     else:
         given = {name: value for name, value in body.items() if value is not None}
         begun = target.request("POST", "v1/files", {**wanted, **given})
-    _post_form(target, begun["upload"], path.name, data)
-    done: dict[str, Any] = target.request(
-        "POST", f"v1/files/{begun['file']['id']}/complete", {"version": begun["version"], "name": path.name}
-    )
-    return done
-
-
-def _post_form(target: ApiClient, form: Mapping[str, Any], name: str, data: bytes) -> None:
+    form = begun["upload"]
+    name = path.name
     try:
         with target.dependencies.open_http_client(form["url"]) as client:
             answer = client.post(form["url"], data=form["fields"], files={"file": (name, data)})
@@ -154,6 +140,10 @@ def _post_form(target: ApiClient, form: Mapping[str, Any], name: str, data: byte
         raise RetryError(f"{name}: the bucket does not answer ({type(problem).__name__}); try again") from problem
     if not answer.is_success:
         raise ParlourError(f"{name}: the bucket refused it with status {answer.status_code}; try again")
+    done: dict[str, Any] = target.request(
+        "POST", f"v1/files/{begun['file']['id']}/complete", {"version": begun["version"], "name": path.name}
+    )
+    return done
 
 
 def _wait_until_ready(target: ApiClient, sent: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -167,7 +157,9 @@ def _wait_until_ready(target: ApiClient, sent: Sequence[dict[str, Any]]) -> list
         while time.monotonic() < until:
             for file_id in [one for one, file in now.items() if file["state"] not in {"ready", "failed"}]:
                 now[file_id] = target.request("GET", f"v1/files/{file_id}")
-                _update_task(progress, tasks[file_id], now[file_id])
+                state = now[file_id]["state"]
+                done = _STEPS.index(state) if state in _STEPS else len(_STEPS) - 1
+                progress.update(tasks[file_id], completed=done, said=_STATE_TEXTS[state])
             if all(file["state"] in {"ready", "failed"} for file in now.values()):
                 break
             target.dependencies.sleep(_POLL_SECONDS)
@@ -178,9 +170,3 @@ def _add_task(progress: Progress, file: Mapping[str, Any]) -> TaskID:
     return progress.add_task(
         "", total=len(_STEPS) - 1, name=rendering.strip_control_codes(file["name"]), said=_STATE_TEXTS[file["state"]]
     )
-
-
-def _update_task(progress: Progress, task: TaskID, file: Mapping[str, Any]) -> None:
-    state = file["state"]
-    done = _STEPS.index(state) if state in _STEPS else len(_STEPS) - 1
-    progress.update(task, completed=done, said=_STATE_TEXTS[state])

@@ -80,7 +80,10 @@ def rebuild(
     if text is not None and hashlib.sha256(text.encode()).hexdigest() != found["hash"]:
         found["is_identical"] = False
     if out is not None and text is not None:
-        _write_prompt(out, text)
+        try:
+            out.write_bytes(text.encode())
+        except OSError as problem:
+            raise InvalidRequest(f"{out} cannot be written: {problem.strerror}") from problem
     if as_json:
         terminal.print_json(found)
     else:
@@ -172,7 +175,14 @@ def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
     parts = _heading(
         f"step {step['step']}: {step['tokens']:,} tokens, {step['model']}, {step['prompt_hash'][:12]}{restarted}"
     )
-    parts += [_budget_bar(step["layers"], budget), _layer_table(step["layers"], step["tokens"])]
+    layers = step["layers"]
+    bar, drawn, tokens = Text(), 0, 0
+    for one in layers:
+        tokens += one["tokens"]
+        end = round(tokens / budget * _BAR_CELLS * 2)
+        bar.append("█" * (end - drawn), _COLOURS.get(one["layer"], "white"))
+        drawn = end
+    parts += [bar.append("░" * max(0, _BAR_CELLS * 2 - drawn), "dim"), _layer_table(step["layers"], step["tokens"])]
     said = [
         f"cache breakpoints after {', '.join(format(one['tokens'], ',') for one in step['breakpoints'])} tokens"
         if step["breakpoints"]
@@ -191,17 +201,6 @@ def _render_step(step: Mapping[str, Any], budget: int) -> list[RenderableType]:
     parts += _candidate_section("out", [one for one in entries if not one["is_included"]])
     parts += _candidate_section("in", [one for one in entries if one["is_included"]])
     return parts
-
-
-def _budget_bar(layers: Sequence[Mapping[str, Any]], budget: int) -> Text:
-    """The whole budget as one bar, a colour for each layer."""
-    bar, drawn, tokens = Text(), 0, 0
-    for one in layers:
-        tokens += one["tokens"]
-        end = round(tokens / budget * _BAR_CELLS * 2)
-        bar.append("█" * (end - drawn), _COLOURS.get(one["layer"], "white"))
-        drawn = end
-    return bar.append("░" * max(0, _BAR_CELLS * 2 - drawn), "dim")
 
 
 def _layer_table(layers: Sequence[Mapping[str, Any]], whole: int) -> Table:
@@ -258,10 +257,3 @@ def _one_line(text: str) -> str:
 
 def _heading(text: str) -> list[RenderableType]:
     return [Text(f"\n{text}", style="dim")]
-
-
-def _write_prompt(out: Path, text: str) -> None:
-    try:
-        out.write_bytes(text.encode())
-    except OSError as problem:
-        raise InvalidRequest(f"{out} cannot be written: {problem.strerror}") from problem

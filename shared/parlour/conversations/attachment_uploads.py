@@ -87,7 +87,12 @@ def start_upload(
         raise InvalidRequest(
             f"size_bytes: 1 byte to {MAX_ATTACHMENT_BYTES // 1024 // 1024} MB can be sent with a message"
         )
-    _delete_abandoned_uploads(tx, media, now)
+    # Take uploads away that were given up, their bytes first: where the store does not do it, somebody
+    # tries later.
+    if left := store.lock_abandoned_uploads(tx, now - ABANDONED_AFTER, MAX_WAITING_UPLOADS):
+        with suppress(AccessRefused, ObjectsUnavailable):
+            media.delete([one.object_key for one in left])
+            store.delete_uploads(tx, [one.id for one in left])
     key = f"tenant/{principal.tenant_id}/media/{session_id}/{upload.id}"
     upload = replace(upload, name=plain_file_name(upload.name))
     is_started = store.create_upload(
@@ -165,14 +170,6 @@ def get_own_session(principal: Principal, tx: Transaction, session_id: UUID) -> 
     if session is None:
         raise NotFound(_NO_SESSION)
     return session
-
-
-def _delete_abandoned_uploads(tx: Transaction, media: UploadStore, now: datetime) -> None:
-    """Take uploads away that were given up, their bytes first: where the store does not do it, somebody tries later."""
-    if left := store.lock_abandoned_uploads(tx, now - ABANDONED_AFTER, MAX_WAITING_UPLOADS):
-        with suppress(AccessRefused, ObjectsUnavailable):
-            media.delete([one.object_key for one in left])
-            store.delete_uploads(tx, [one.id for one in left])
 
 
 def _get_upload(found: _ReferencedContent, upload_id: UUID | None) -> PendingUpload:

@@ -66,7 +66,11 @@ class EventFeed:
         On a connection that dies in the middle it is done once more: see `Database.run`.
         """
         self._flush_text()
-        events = self._number_events()
+        now = self.clock()
+        events = [
+            Event(number, kind, payload, self.turn_id, now)
+            for number, (kind, payload) in enumerate(self._pending_events, start=self._last_event_number + 1)
+        ]
         last = self._last_event_number + len(events)
 
         def fenced(tx: Transaction) -> R:
@@ -85,10 +89,3 @@ class EventFeed:
             self._pending_events.append(("text_delta", {"text": "".join(self._pending_text)}))
             self._pending_text.clear()
         self._pending_text_since = None
-
-    def _number_events(self) -> list[Event]:
-        now = self.clock()
-        return [
-            Event(number, kind, payload, self.turn_id, now)
-            for number, (kind, payload) in enumerate(self._pending_events, start=self._last_event_number + 1)
-        ]

@@ -22,7 +22,6 @@ from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, routing_keys, users
-from parlour.tenancy.routing_keys import RoutingKey
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
 
@@ -94,11 +93,13 @@ def receive_envelope(
     send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
     envelope is delivered again then and nothing happens twice.
     """
-    route = _resolve_routing_key(database, envelope.to)
+    route = database.run(None, lambda tx: routing_keys.find_routing_key(tx, envelope.to))
     if route is None or route.binding_id is None:
         return _report_unknown_number(envelope)
     if envelope.kind == "status":
-        return _apply_status(database, route, envelope, now, send_wakeup)
+        known = delivery_updates.apply_status(system_principal(route.tenant_id), database, envelope, now, send_wakeup)
+        log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
+        return "status"
     stored = database.run(system_principal(route.tenant_id), partial(_store_envelope, envelope, route.binding_id, now))
     if stored is None:
         return _report_unknown_number(envelope)
@@ -159,10 +160,6 @@ def web_message_id(session_id: UUID, client_id: str) -> str:
     return f"web:{session_id}:{client_id}"
 
 
-def _resolve_routing_key(database: Database, key: str) -> RoutingKey | None:
-    return database.run(None, lambda tx: routing_keys.find_routing_key(tx, key))
-
-
 def _store_envelope(
     envelope: Envelope, binding_id: UUID, now: datetime, tx: Transaction
 ) -> tuple[StoredMessage, bool] | None:
@@ -170,43 +167,19 @@ def _store_envelope(
     binding = bindings.find_binding(tx, binding_id)
     if binding is None or not binding.is_active:
         return None
+    name = envelope.metadata.get("sender_name")
     contact = users.find_or_create_contact(
         tx,
         channel=envelope.channel,
         address=envelope.sender,
-        display_name=_sender_name(envelope),
+        display_name=name if isinstance(name, str) and name.strip() else None,
         binding_id=binding_id,
         now=now,
     )
-    return _insert_once(tx, _new_message(envelope, contact.session_id, binding_id, now, uuid7(now)))
-
-
-def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:
-    log.warning("routing_key_unknown", provider=envelope.provider, kind=envelope.kind)
-    log.count("UnknownNumber", Provider=envelope.provider)
-    return "routing_key_unknown"
-
-
-def _apply_status(
-    database: Database, route: RoutingKey, envelope: Envelope, now: datetime, send_on: Callable[[QueueMessage], object]
-) -> ReceiveOutcome:
-    known = delivery_updates.apply_status(system_principal(route.tenant_id), database, envelope, now, send_on)
-    log.info("status_received", tenant_id=route.tenant_id, status=envelope.status, known=known)
-    return "status"
-
-
-def _insert_once(tx: Transaction, message: NewMessage) -> tuple[StoredMessage, bool]:
-    stored = store.insert_message(tx, message)
-    if stored is not None:
-        return stored, True
-    return store.get_message_by_provider_id(tx, message.binding_id, message.provider_message_id), False
-
-
-def _new_message(envelope: Envelope, session_id: UUID, binding_id: UUID, now: datetime, message_id: UUID) -> NewMessage:
     media = envelope.media
-    return NewMessage(
-        id=message_id,
-        session_id=session_id,
+    message = NewMessage(
+        id=uuid7(now),
+        session_id=contact.session_id,
         binding_id=binding_id,
         state="ignored" if envelope.kind == "other" else "unanswered",
         channel=envelope.channel,
@@ -219,14 +192,23 @@ def _new_message(envelope: Envelope, session_id: UUID, binding_id: UUID, now: da
         metadata=envelope.metadata,
         due_at=now + SWEEP_DELAY,
     )
+    return _insert_once(tx, message)
+
+
+def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:
+    log.warning("routing_key_unknown", provider=envelope.provider, kind=envelope.kind)
+    log.count("UnknownNumber", Provider=envelope.provider)
+    return "routing_key_unknown"
+
+
+def _insert_once(tx: Transaction, message: NewMessage) -> tuple[StoredMessage, bool]:
+    stored = store.insert_message(tx, message)
+    if stored is not None:
+        return stored, True
+    return store.get_message_by_provider_id(tx, message.binding_id, message.provider_message_id), False
 
 
 def _send_wakeup(turns: FifoQueue, tenant_id: UUID, received: StoredMessage, *, is_new: bool, now: datetime) -> None:
     """A second wake for the same message needs an id of its own, or the queue would swallow it."""
     again = "" if is_new else f":{now.isoformat()}"
     turns.send([SessionWakeup(tenant_id, received.session_id).to_queue_message(f"{received.id}{again}")])
-
-
-def _sender_name(envelope: Envelope) -> str | None:
-    name = envelope.metadata.get("sender_name")
-    return name if isinstance(name, str) and name.strip() else None

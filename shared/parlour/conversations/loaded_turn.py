@@ -86,7 +86,9 @@ def load_turn(
     if persona is None:
         raise NotFound("the session's binding is gone")
     principal = users.user_principal(persona)
-    tools = _agent_tools(persona)
+    hosts = persona.tenant.settings.get("tool_hosts")
+    known = [str(one) for one in hosts] if isinstance(hosts, list) else []
+    tools = parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
     about = _load_focus_record(tx, principal, lease, persona, dependencies.linked_records_cache, now)
     read = _TurnLoader(
         tx,
@@ -138,7 +140,8 @@ class _TurnLoader:
         it, and its prompts are begun anew then."""
         tx, turn = self.tx, self.turn
         steps = tuple(
-            ModelStep(row.number, _as_tuple(row.blocks), row.stop_reason) for row in store.list_steps(tx, turn.id)
+            ModelStep(row.number, None if row.blocks is None else tuple(row.blocks), row.stop_reason)
+            for row in store.list_steps(tx, turn.id)
         )
         finished = tuple(
             FinishedCall(row.step, row.call_id, row.result) for row in store.list_finished_calls(tx, turn.id)
@@ -185,13 +188,40 @@ class _TurnLoader:
             self.turn.frozen_at,
             self.principal.clearance,
             self.model,
-            self._persona_versions(),
+            {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]},
             has_restricted_source=is_gone or before.has_withholding_changed,
         )
         known = memory_writes.recall_memories(
             self.tx, self.lease, self.persona, before.past_turns, self.input_messages, self.turn.frozen_at
         )
-        materials = self._materials(before, [*changed, *known.items])
+        persona, user = self.persona, self.persona.user
+        materials = PromptMaterials(
+            turn_number=self.turn.number,
+            tools=tuple(tool.definition_json for tool in self.tools),
+            tiers=_tier_items(persona, self.tools),
+            floating_instructions=tiers.floating_instructions(persona.agent),
+            reminders=persona.agent.reminders,
+            turn_metadata=turn_metadata.render_turn_metadata(
+                TokenCounter(before.cache_state.token_factors),
+                self.turn.frozen_at,
+                self.input_messages[-1].channel,
+                user.locale if user else None,
+                user.display_name if user else None,
+                self.turn.number,
+            ),
+            user_messages=[
+                Message(text, Source("messages", str(one.id)))
+                for one in self.input_messages
+                if (text := user_message.effective_text(one))
+            ],
+            record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
+            briefing_candidates=briefing_candidates.record_candidates(self.focus_record, self.tools),
+            past_turns=before.past_turns,
+            summary=before.summary,
+            is_summary_pending=before.is_summary_pending,
+            tail_candidates=[*changed, *known.items],
+            attachments=self._attachment_items(),
+        )
         prompting = PromptBuilder(
             materials,
             self._budget_profile(),
@@ -226,36 +256,6 @@ class _TurnLoader:
             or journal_redaction.has_restricted_source(self.tx, self.lease.id, told, self.principal.clearance)
         )
 
-    def _materials(self, before: PreviousPrompts, tail: Sequence[Item]) -> PromptMaterials:
-        persona, user = self.persona, self.persona.user
-        return PromptMaterials(
-            turn_number=self.turn.number,
-            tools=tuple(tool.definition_json for tool in self.tools),
-            tiers=_tier_items(persona, self.tools),
-            floating_instructions=tiers.floating_instructions(persona.agent),
-            reminders=persona.agent.reminders,
-            turn_metadata=turn_metadata.render_turn_metadata(
-                TokenCounter(before.cache_state.token_factors),
-                self.turn.frozen_at,
-                self.input_messages[-1].channel,
-                user.locale if user else None,
-                user.display_name if user else None,
-                self.turn.number,
-            ),
-            user_messages=[
-                Message(text, Source("messages", str(one.id)))
-                for one in self.input_messages
-                if (text := user_message.effective_text(one))
-            ],
-            record_handle=self.focus_record.linked_records.handle if self.focus_record else "",
-            briefing_candidates=briefing_candidates.record_candidates(self.focus_record, self.tools),
-            past_turns=before.past_turns,
-            summary=before.summary,
-            is_summary_pending=before.is_summary_pending,
-            tail_candidates=tail,
-            attachments=self._attachment_items(),
-        )
-
     def _surrounding_candidates(self, tx: Transaction) -> list[Item]:
         """What stands further around, for a briefing that is rendered anew: it stays pinned for long."""
         return briefing_candidates.surrounding_candidates(
@@ -274,16 +274,6 @@ class _TurnLoader:
         return budget.resolve_profile(
             self.persona.agent.budget, self.focus_record.budget_override if self.focus_record else None
         )
-
-    def _persona_versions(self) -> JsonObject:
-        """What names the cause when a prompt changes: the persona's parts, and the tools that it may call."""
-        return {**self.persona.versions, "tool_names": [tool.name for tool in self.tools]}
-
-
-def _agent_tools(persona: Persona) -> list[Tool]:
-    hosts = persona.tenant.settings.get("tool_hosts")
-    known = [str(one) for one in hosts] if isinstance(hosts, list) else []
-    return parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
 
 
 def _first_model(persona: Persona, providers: Collection[str]) -> str:
@@ -334,7 +324,3 @@ def _load_focus_record(
 def _without_empty_text(blocks: tuple[JsonObject, ...]) -> tuple[JsonObject, ...]:
     """Models do answer with empty text beside a tool call, and refuse to read it back."""
     return tuple(block for block in blocks if block.get("type") != "text" or str(block.get("text", "")).strip())
-
-
-def _as_tuple[T](blocks: list[T] | None) -> tuple[T, ...] | None:
-    return None if blocks is None else tuple(blocks)

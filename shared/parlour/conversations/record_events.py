@@ -19,13 +19,12 @@ def record_events(principal: Principal, tx: Transaction, operations: Sequence[Re
     handles = list(dict.fromkeys(handle for one in operations for handle in (one.handle, one.target) if handle))
     stored = {entity.handle: entity for entity in crud.find_records(principal, tx, handles)}
     written = dict.fromkeys(one.handle for one in operations if one.action in ("create", "update"))
-    told: EventList = [("operation", _operation_payload(one, stored)) for one in operations if _is_visible(one, stored)]
+    told: EventList = [
+        ("operation", _operation_payload(one, stored))
+        for one in operations
+        if (one.handle in stored and (not one.target or one.target in stored))
+    ]
     return told + [("entity_patch", _record_payload(stored[handle])) for handle in written if handle in stored]
-
-
-def _is_visible(one: RecordOperation, stored: Mapping[str, Record]) -> bool:
-    """Whether its records are still there for this reader."""
-    return one.handle in stored and (not one.target or one.target in stored)
 
 
 def _operation_payload(one: RecordOperation, stored: Mapping[str, Record]) -> JsonObject:

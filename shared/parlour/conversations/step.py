@@ -144,7 +144,16 @@ class _ModelRequest:
                         self.running.feed.add_event("text_reset", {"step": self.number})
                     case ModelAttempt():
                         self.attempts.append(part)
-                        self._note_failure(part)
+                        # Say why a try failed: a status and a kind of error, never what was asked.
+                        if part.outcome != "ok":
+                            log.warning(
+                                "model_call_failed",
+                                turn_id=self.running.turn.id,
+                                provider=part.provider,
+                                model=part.model,
+                                outcome=part.outcome,
+                                reason=part.problem,
+                            )
                     case Completion():
                         return part
         raise AssertionError("a stream ends with Completed or an error")
@@ -232,18 +241,6 @@ class _ModelRequest:
                 attempt.provider, attempt.model, sum(self.assembled.tokens_by_layer.values()), 0, call.at
             )
         return prices.charged_cost(attempt.provider, attempt.model, usage, call.at)
-
-    def _note_failure(self, attempt: ModelAttempt) -> None:
-        """Say why a try failed: a status and a kind of error, never what was asked."""
-        if attempt.outcome != "ok":
-            log.warning(
-                "model_call_failed",
-                turn_id=self.running.turn.id,
-                provider=attempt.provider,
-                model=attempt.model,
-                outcome=attempt.outcome,
-                reason=attempt.problem,
-            )
 
     def _miss(self, attempt: ModelAttempt, now: datetime) -> JsonObject | None:
         """What of the prompt before had to be read anew, and what that cost beyond reading it from the cache."""

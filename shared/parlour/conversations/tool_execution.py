@@ -80,21 +80,29 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
     turn_context.feed.add_event("tool_call", {"name": request.name})
     tool = _find_tool(loaded_turn, request.name)
     with turn_context.stage_timer.measure("tools") as took:
-        if tool is not None and tool.writes and _is_forbidden(turn_context, loaded_turn, step, request):
+        if (
+            tool is not None
+            and tool.writes
+            and (not loaded_turn.persona.agent.can_act and (step, request.call_id) not in turn_context.unfinished_calls)
+        ):
             result = error_result(ToolNotAvailable(_NOT_ALLOWED))
             _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
         elif tool is not None and tool.heavy:
             result = _dispatch_heavy_call(turn_context, step, request, tool)
         elif tool is not None and tool.writes:
-            result = _run_effect(turn_context, loaded_turn, step, request, tool)
+            found = turn_context.unfinished_calls.get((step, request.call_id))
+            if found is None:
+                found = _new_call(step, request, turn_context.dependencies.clock())
+                effect = PlannedEffect(found, tool)
+                turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
+            context = replace(_tool_context(turn_context, loaded_turn, step, request), tool_call_id=found.id)
+            book = _TurnCallRecorder(turn_context, loaded_turn.principal, found.id, tool, context.now)
+            result = effects.perform_effect(
+                context, tool, request.arguments, found.state, turn_context.dependencies.endpoints, book
+            )
         else:
             result = _run_read_tool(turn_context, loaded_turn, step, request, took)
     return FinishedCall(step, request.call_id, result.content)
-
-
-def _is_forbidden(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> bool:
-    """Whether the agent's modes forbid what changes something. What was reserved while they did not is settled."""
-    return not loaded_turn.persona.agent.can_act and (step, request.call_id) not in turn_context.unfinished_calls
 
 
 def _run_read_tool(
@@ -106,22 +114,6 @@ def _run_read_tool(
     )
     _record_finished_call(turn_context, step, request, result, context.now, took())
     return result
-
-
-def _run_effect(
-    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, tool: Tool
-) -> ToolResult:
-    """Run the effect, or find out what became of it when an earlier worker had begun it."""
-    found = turn_context.unfinished_calls.get((step, request.call_id))
-    if found is None:
-        found = _new_call(step, request, turn_context.dependencies.clock())
-        effect = PlannedEffect(found, tool)
-        turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
-    context = replace(_tool_context(turn_context, loaded_turn, step, request), tool_call_id=found.id)
-    book = _TurnCallRecorder(turn_context, loaded_turn.principal, found.id, tool, context.now)
-    return effects.perform_effect(
-        context, tool, request.arguments, found.state, turn_context.dependencies.endpoints, book
-    )
 
 
 def _dispatch_heavy_call(turn_context: TurnContext, step: int, request: ToolRequest, tool: Tool) -> ToolResult:

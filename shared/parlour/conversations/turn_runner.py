@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from uuid import UUID
 
@@ -52,27 +52,26 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
     principal = system_principal(wakeup.tenant_id)
     running = _begin_turn(dependencies, principal, wakeup.session_id, seconds_left)
     if running is None:
-        _wake_pending_deliveries(dependencies, principal, wakeup.session_id)
+        # A reply whose sender was never woken, because the worker died after its commit, is sent on now.
+        waiting = dependencies.database.run(principal, lambda tx: outbox.list_pending(tx, session_id=wakeup.session_id))
+        for row in waiting:
+            outbox.send_wakeup(dependencies.outbox_queue, principal.tenant_id, wakeup.session_id, row.id, row.attempts)
         return
-    _run_turn(running, principal)
+    try:
+        commit_answer(running, _produce_answer(running))
+    except LeaseLost:
+        log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
+    except RetryError as problem:
+        _release_session(running, counts_attempt=isinstance(problem, StatementTooSlow))
+        raise
+    except Exception as problem:
+        log.error("turn_attempt_failed", problem, turn_id=running.turn.id, attempt=running.turn.attempt_count)
+        if running.turn.attempt_count < MAX_ATTEMPTS or not _commit_failure(running):
+            _release_session(running, counts_attempt=True)
+            raise
     if not running.turn.is_new:
         # This wake may have been a later message's, used up by the turn that an earlier worker left open.
         run_session(dependencies, wakeup, seconds_left)
-
-
-def _run_turn(turn_context: TurnContext, principal: Principal) -> None:
-    try:
-        commit_answer(turn_context, _produce_answer(turn_context))
-    except LeaseLost:
-        log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=turn_context.turn.id)
-    except RetryError as problem:
-        _release_session(turn_context, counts_attempt=isinstance(problem, StatementTooSlow))
-        raise
-    except Exception as problem:
-        log.error("turn_attempt_failed", problem, turn_id=turn_context.turn.id, attempt=turn_context.turn.attempt_count)
-        if turn_context.turn.attempt_count < MAX_ATTEMPTS or not _commit_failure(turn_context):
-            _release_session(turn_context, counts_attempt=True)
-            raise
 
 
 def _commit_failure(turn_context: TurnContext) -> bool:
@@ -95,7 +94,9 @@ def _begin_turn(
         lease = store.acquire_lease(tx, session_id, holder, now, until)
         if lease is None:
             if (held := store.find_lease_end(tx, session_id)) is not None:
-                raise LeaseHeld(retry_after=_seconds_until(held.lease_until, now))
+                raise LeaseHeld(
+                    retry_after=max(1, math.ceil((held.lease_until - now).total_seconds())) if held.lease_until else 1
+                )
             log.warning("session_not_found", tenant_id=principal.tenant_id, session_id=session_id)
             return None
         turn = store.open_or_resume_turn(tx, lease, turn_id, now)
@@ -104,7 +105,10 @@ def _begin_turn(
             return None
         if inputs := store.list_input_messages(tx, turn.id):
             return lease, turn, tuple(inputs)
-        _close_empty_turn(tx, lease, turn, now)
+        # A turn whose messages are gone has nothing to say; left open, it would stand before all that comes
+        # after it.
+        log.warning("empty_turn_closed", turn_id=turn.id, session_id=lease.id)
+        store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now, problem="no_messages"), {})
         return begin(tx)  # what was written since is a turn of its own
 
     begun = services.database.run(principal, begin)
@@ -116,12 +120,6 @@ def _begin_turn(
     is_followed = "web" in {lease.channel, *(one.channel for one in inputs)}  # a phone's session, joined, is on both
     feed = EventFeed(principal, services.database, lease, turn.id, services.clock, is_followed)
     return TurnContext(services, lease, turn, inputs, feed, stages, seconds_left)
-
-
-def _close_empty_turn(tx: Transaction, lease: Lease, turn: OpenTurn, now: datetime) -> None:
-    """A turn whose messages are gone has nothing to say; left open, it would stand before all that comes after it."""
-    log.warning("empty_turn_closed", turn_id=turn.id, session_id=lease.id)
-    store.finish_turn(tx, lease, turn.id, TurnEnd("answered", now, problem="no_messages"), {})
 
 
 def _produce_answer(turn_context: TurnContext) -> Answer:
@@ -140,27 +138,28 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         add_recalled_items(turn_context, loaded)
         return _run_steps(turn_context, loaded)
     except PromptOverflow as problem:
-        return _overflow_answer(turn_context, problem)
+        # A line that says what is too large, where that is the user's to shorten; the operator is told
+        # which layer it is and by how much.
+        code = f"{problem.code}_{problem.layer}"
+        log.error(
+            "turn_degraded",
+            problem,
+            turn_id=turn_context.turn.id,
+            code=code,
+            tokens=problem.tokens,
+            left=problem.budget,
+        )
+        log.count("DegradedTurn")
+        wrote = turn_context.prompt_builder is not None and turn_context.prompt_builder.has_written
+        size = f"takes {problem.tokens:,} tokens, {max(0, problem.budget):,} are left"
+        return Answer(
+            canned_replies.overflow_reply(problem.layer, has_written=wrote), degraded=True, problem=code, detail=size
+        )
     except (ProviderUnavailable, ProviderRejected, Misconfigured, SpendRefused) as problem:
         log.error("turn_degraded", problem, turn_id=turn_context.turn.id, code=problem.code)
         log.count("DegradedTurn")
         line = canned_replies.DAILY_CAP_REPLY if isinstance(problem, SpendRefused) else canned_replies.UNAVAILABLE_REPLY
         return Answer(line, degraded=True, problem=problem.code)
-
-
-def _overflow_answer(turn_context: TurnContext, problem: PromptOverflow) -> Answer:
-    """A line that says what is too large, where that is the user's to shorten; the operator is told which layer it is
-    and by how much."""
-    code = f"{problem.code}_{problem.layer}"
-    log.error(
-        "turn_degraded", problem, turn_id=turn_context.turn.id, code=code, tokens=problem.tokens, left=problem.budget
-    )
-    log.count("DegradedTurn")
-    wrote = turn_context.prompt_builder is not None and turn_context.prompt_builder.has_written
-    size = f"takes {problem.tokens:,} tokens, {max(0, problem.budget):,} are left"
-    return Answer(
-        canned_replies.overflow_reply(problem.layer, has_written=wrote), degraded=True, problem=code, detail=size
-    )
 
 
 def _load_turn(turn_context: TurnContext) -> LoadedTurn:
@@ -206,11 +205,6 @@ def _failed_answer(problem: str) -> Answer:
     return Answer(canned_replies.FAILED_REPLY, state="failed", degraded=True, problem=problem)
 
 
-def _seconds_until(end: datetime | None, now: datetime) -> int:
-    """How long the session is held at most; a second when its holder has just let go."""
-    return max(1, math.ceil((end - now).total_seconds())) if end else 1
-
-
 def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None:
     """Free the session for the next delivery; if even that fails, the lease ends by itself."""
     lease, principal = turn_context.lease, turn_context.feed.principal
@@ -224,10 +218,3 @@ def _release_session(turn_context: TurnContext, *, counts_attempt: bool) -> None
         turn_context.dependencies.database.run(principal, release)
     except RetryError as problem:
         log.warning("lease_release_failed", tenant_id=principal.tenant_id, session_id=lease.id, code=problem.code)
-
-
-def _wake_pending_deliveries(services: TurnDependencies, principal: Principal, session_id: UUID) -> None:
-    """A reply whose sender was never woken, because the worker died after its commit, is sent on now."""
-    waiting = services.database.run(principal, lambda tx: outbox.list_pending(tx, session_id=session_id))
-    for row in waiting:
-        outbox.send_wakeup(services.outbox_queue, principal.tenant_id, session_id, row.id, row.attempts)

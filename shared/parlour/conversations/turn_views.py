@@ -1,8 +1,6 @@
 """What operators and users see of turns: costs, times, tokens, transcripts."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
@@ -38,7 +36,7 @@ class TurnView:
             "binding": row.binding,
             "channel": row.channel,
             "frozen_at": row.frozen_at.isoformat(),
-            "finished_at": _iso_format(row.finished_at),
+            "finished_at": (row.finished_at.isoformat() if row.finished_at else None),
             "degraded": row.degraded,
             "attempt_count": row.attempt_count,
             "problem": row.problem,
@@ -94,17 +92,9 @@ def session_reader(principal: Principal) -> SessionReader:
 def _to_view(row: TurnRow) -> TurnView:
     calls = row.model_calls or []
     costs = [Decimal(str(call["cost_usd"])) for call in calls if call["cost_usd"] is not None]
-    return TurnView(row, _sum_tokens_by_layer(calls), format(sum(costs, Decimal(0)), "f") if costs else None)
-
-
-def _sum_tokens_by_layer(calls: Iterable[JsonObject]) -> dict[str, int]:
     total: dict[str, int] = {}
     for call in calls:
         layers = call["tokens_by_layer"]
         for layer, tokens in layers.items() if isinstance(layers, dict) else ():
             total[layer] = total.get(layer, 0) + (tokens if isinstance(tokens, int) else 0)
-    return total
-
-
-def _iso_format(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None
+    return TurnView(row, total, format(sum(costs, Decimal(0)), "f") if costs else None)

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from parlour.documents import catalogue, pages, placement, store
 from parlour.documents.pack_import import DocumentDraft
-from parlour.documents.store import Document, RecordDocument
+from parlour.documents.store import Document
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.infra.ids import uuid7
@@ -218,8 +218,22 @@ def update_record_and_document(
     if own is None:
         return after
     if patch.project is not ... and own.project_id != own.record_project_id:
-        _move_to_record_project(principal, tx, own, after, now)
-    _follow_record(principal, tx, own, after, patch, now)
+        if own.is_context:
+            raise InvalidRequest(f"project: {after.handle} is the context document of its project and cannot be moved")
+        if own.project_id is not None:
+            placement.remove_from_tree(principal, tx, own.project_id, own.id)
+            record_links.remove_derived_link(principal, tx, own.project_id, after.id, _CONTAINS, now)
+        store.move_document(tx, own.id, own.record_project_id, now)
+        if own.record_project_id is not None:
+            home = catalogue.get_project(principal, tx, own.record_project_id)
+            placement.place_document(principal, tx, home, own.id)
+            record_links.link(principal, tx, home.id, after.id, _CONTAINS, now)
+    named = patch.properties.get("description") or "" if "description" in patch.properties else own.description
+    said = _DocumentText(after.name, str(named)[:_LONGEST_DESCRIPTION], store.read_text(tx, own.id))
+    columns = _columns(said, after.classification, str(after.properties.get("state") or ""), now)
+    if (columns["content_hash"], said.description) != (own.content_hash, own.description):
+        store.update_document(tx, {"id": own.id, "version": own.version, **columns})
+        _index_text(principal, tx, RowOwner(own.id, after.id), said, after, now)
     return crud.get_record(principal, tx, after.id)
 
 
@@ -256,39 +270,6 @@ def _lock_document(
     if version is not None and version != found.version:
         raise Conflict(f"{found.handle} is at version {found.version}, not {version}; read it again")
     return found, there.own_entity_id
-
-
-def _move_to_record_project(
-    principal: Principal, tx: Transaction, own: RecordDocument, record: Record, now: datetime
-) -> None:
-    """Out of the tree that the document was in, and behind the last of the project that its record is in now."""
-    if own.is_context:
-        raise InvalidRequest(f"project: {record.handle} is the context document of its project and cannot be moved")
-    if own.project_id is not None:
-        placement.remove_from_tree(principal, tx, own.project_id, own.id)
-        record_links.remove_derived_link(principal, tx, own.project_id, record.id, _CONTAINS, now)
-    store.move_document(tx, own.id, own.record_project_id, now)
-    if own.record_project_id is not None:
-        home = catalogue.get_project(principal, tx, own.record_project_id)
-        placement.place_document(principal, tx, home, own.id)
-        record_links.link(principal, tx, home.id, record.id, _CONTAINS, now)
-
-
-def _follow_record(
-    principal: Principal,
-    tx: Transaction,
-    own: RecordDocument,
-    record: Record,
-    patch: RecordPatch,
-    now: datetime,
-) -> None:
-    """The document, and every piece of it, is called, described and classified as its record is."""
-    named = patch.properties.get("description") or "" if "description" in patch.properties else own.description
-    said = _DocumentText(record.name, str(named)[:_LONGEST_DESCRIPTION], store.read_text(tx, own.id))
-    columns = _columns(said, record.classification, str(record.properties.get("state") or ""), now)
-    if (columns["content_hash"], said.description) != (own.content_hash, own.description):
-        store.update_document(tx, {"id": own.id, "version": own.version, **columns})
-        _index_text(principal, tx, RowOwner(own.id, record.id), said, record, now)
 
 
 def _index_text(

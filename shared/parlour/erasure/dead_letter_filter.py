@@ -31,12 +31,11 @@ class DeadLetterFilter:
         """Whether a letter is about it; of many statuses in one letter it is enough that one is."""
         statuses = body.get("statuses")
         envelopes = statuses if isinstance(statuses, list) else [body]
-        return any(self._is_envelope_about(one) for one in envelopes) or self._has_known_id(body)
+        return any(self._is_envelope_about(one) for one in envelopes) or (
+            bool(self.ids) and not self.ids.isdisjoint(_UUID_PATTERN.findall(canonical_json(body)))
+        )
 
     def _is_envelope_about(self, envelope: Json) -> bool:
         if not isinstance(envelope, dict) or envelope.get("to") not in self.routing_keys:
             return False
         return envelope.get("sender") in self.addresses or envelope.get("provider_message_id") in self.provider_ids
-
-    def _has_known_id(self, body: JsonObject) -> bool:
-        return bool(self.ids) and not self.ids.isdisjoint(_UUID_PATTERN.findall(canonical_json(body)))

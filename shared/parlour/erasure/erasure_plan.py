@@ -149,7 +149,25 @@ def make_plan(tx: Transaction, target: ErasureTarget, *, keep_records: bool = Fa
         _plan_derived_rows(tx, found, keep_records=keep_records)
         rows, facts, episodes = found.searchable_rows_to_delete, found.ids_of("facts"), found.ids_of("episodes")
         _add_rows(found, store.read_table_rows(tx, "plan_dependent_rows", rows=rows, facts=facts, episodes=episodes))
-    _plan_pulses_and_files(tx, found)
+    own = found.ids_of("entities")
+    written = store.find_pulse_texts(tx, **found.pulse_deletion_parameters())
+    for row in written:
+        found.add_rows(row.table_name, [row.id], "redacted" if row.table_name == "pulse_ledgers" else "deleted")
+    next_to = store.read_ids(tx, "find_adjacent_records", ids=own) if own else []
+    found.affected_pulse_records = list(
+        dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_record_ids(found)])
+    )
+    about = [f"{table}/{one}" for table in ("pulses", "pulse_changes") for one in found.affected_pulse_records]
+    briefed = prompt_store.find_sessions_briefed_from(tx, [*found.source_ids(), *about, *found.partial_source_ids()])
+    found.briefed_foreign_sessions = [
+        one for one in briefed if str(one) not in found.rows_by_table.get("session_prompts", {})
+    ]
+    found.add_rows("session_prompts", found.briefed_foreign_sessions, "redacted")
+    sessions = [*found.sessions, *found.affected_sessions]
+    found.object_keys = store.read_texts(tx, "list_object_keys", messages=found.message_ids, sessions=found.sessions)
+    found.archives = store.find_archives(tx, found.sessions, found.message_ids)
+    for by in store.read_table_rows(tx, "list_models_and_channels", sessions=sessions):
+        (found.models if by.table_name == "model" else found.channels).append(by.id)
     return found
 
 
@@ -172,17 +190,8 @@ def _plan_message(tx: Transaction, plan: ErasurePlan) -> None:
     plan.add_rows("messages", [said.id], "redacted")
     plan.user_id, plan.affected_sessions = said.user_id, [said.session_id]
     plan.provider_ids = [said.provider_message_id] if said.provider_message_id else []
-    plan.quote_search_terms, plan.has_more_terms = _quote_search_terms(tx, said), quotations.has_more_terms(said.body)
-    if plan.quote_search_terms:
-        patterns = quotations.ilike_patterns(plan.quote_search_terms)
-        plan.retitled_sessions = store.read_ids(tx, "find_titles_matching", user_id=said.user_id, patterns=patterns)
-        plan.add_rows("sessions", [f"{one}/title" for one in plan.retitled_sessions], "redacted")
-    own = [said.turn_id] if said.turn_id else []
-    _add_turns(tx, plan, [*own, *_turns_quoting(tx, said, plan.quote_search_terms)])
-
-
-def _quote_search_terms(tx: Transaction, said: MessageRow) -> list[str]:
-    """What tells of the message and of nothing else that its user wrote: what quotes that may be about the other."""
+    # What tells of the message and of nothing else that its user wrote: what quotes that may be about
+    # the other.
     needles = quotations.quote_search_terms(said.body)
     others = store.read_ids(tx, "list_other_messages", user_id=said.user_id, id=said.id) if needles else []
     for some in _in_batches(others):
@@ -191,7 +200,13 @@ def _quote_search_terms(tx: Transaction, said: MessageRow) -> list[str]:
             if needles
             else []
         )
-    return needles
+    plan.quote_search_terms, plan.has_more_terms = needles, quotations.has_more_terms(said.body)
+    if plan.quote_search_terms:
+        patterns = quotations.ilike_patterns(plan.quote_search_terms)
+        plan.retitled_sessions = store.read_ids(tx, "find_titles_matching", user_id=said.user_id, patterns=patterns)
+        plan.add_rows("sessions", [f"{one}/title" for one in plan.retitled_sessions], "redacted")
+    own = [said.turn_id] if said.turn_id else []
+    _add_turns(tx, plan, [*own, *_turns_quoting(tx, said, plan.quote_search_terms)])
 
 
 def _turns_quoting(tx: Transaction, said: MessageRow, needles: Sequence[str]) -> list[UUID]:
@@ -286,7 +301,27 @@ def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool
     ]
     plan.add_rows("context_rows", [one.row_id for one in plan.changed_records if one.row_id])
     if plan.distinctive_terms:
-        _plan_turns_of_others(tx, plan)
+        handles = quotations.ilike_patterns([*plan.handles, *(one.handle for one in plan.changed_records)])
+        ids, known = [*plan.ids_of("entities"), *_changed_record_ids(plan)], set(plan.turns)
+        drew = store.read_ids(
+            tx, "find_turns_using_records", ids=ids, rows=plan.searchable_rows_to_delete, handles=handles
+        )
+        patterns = quotations.ilike_patterns(plan.distinctive_terms)
+        said: list[UUID] = []
+        for some in _in_batches([one for one in drew if one not in known]):
+            echoing = store.read_ids(tx, "find_turns_quoting", turns=list(some), patterns=patterns)
+            replied = set(store.read_ids(tx, "find_replies_matching", turns=echoing, patterns=patterns))
+            said += replied
+            plan.redacted_foreign_turns += [one for one in echoing if one not in replied]
+        _add_turns(tx, plan, said)
+        if plan.redacted_foreign_turns:
+            sessions = dict.fromkeys(one.session_id for one in store.find_turns(tx, plan.redacted_foreign_turns))
+            plan.foreign_sessions = list(sessions)
+            rows = store.read_table_rows(tx, "plan_turn_rows", turns=plan.redacted_foreign_turns, messages=[])
+            _add_rows(plan, (row for row in rows if row.table_name in _TOOL_INPUT_TABLES))
+            _add_rows(
+                plan, store.read_table_rows(tx, "plan_memory_matching", sessions=list(sessions), patterns=patterns)
+            )
 
 
 def _changed_parts(row: ChangedRecordRow) -> list[TableRow]:
@@ -297,55 +332,6 @@ def _changed_parts(row: ChangedRecordRow) -> list[TableRow]:
 
 def _values_still_written(row: ChangedRecordRow) -> JsonObject:
     return tool_writes.values_still_written(row.arguments, row.properties)
-
-
-def _plan_turns_of_others(tx: Transaction, plan: ErasurePlan) -> None:
-    """Turns of anybody's that drew from such records and say what the calls wrote there."""
-    handles = quotations.ilike_patterns([*plan.handles, *(one.handle for one in plan.changed_records)])
-    ids, known = [*plan.ids_of("entities"), *_changed_record_ids(plan)], set(plan.turns)
-    drew = store.read_ids(tx, "find_turns_using_records", ids=ids, rows=plan.searchable_rows_to_delete, handles=handles)
-    patterns = quotations.ilike_patterns(plan.distinctive_terms)
-    said: list[UUID] = []
-    for some in _in_batches([one for one in drew if one not in known]):
-        echoing = store.read_ids(tx, "find_turns_quoting", turns=list(some), patterns=patterns)
-        replied = set(store.read_ids(tx, "find_replies_matching", turns=echoing, patterns=patterns))
-        said += replied
-        plan.redacted_foreign_turns += [one for one in echoing if one not in replied]
-    _add_turns(tx, plan, said)
-    if plan.redacted_foreign_turns:
-        _plan_foreign_redaction(tx, plan, patterns)
-
-
-def _plan_foreign_redaction(tx: Transaction, plan: ErasurePlan, patterns: Sequence[str]) -> None:
-    """These turns lose what was read in them, and their conversations' memory what says it."""
-    sessions = dict.fromkeys(one.session_id for one in store.find_turns(tx, plan.redacted_foreign_turns))
-    plan.foreign_sessions = list(sessions)
-    rows = store.read_table_rows(tx, "plan_turn_rows", turns=plan.redacted_foreign_turns, messages=[])
-    _add_rows(plan, (row for row in rows if row.table_name in _TOOL_INPUT_TABLES))
-    _add_rows(plan, store.read_table_rows(tx, "plan_memory_matching", sessions=list(sessions), patterns=patterns))
-
-
-def _plan_pulses_and_files(tx: Transaction, plan: ErasurePlan) -> None:
-    """What others were told of any of it, and where its bytes lie."""
-    own = plan.ids_of("entities")
-    written = store.find_pulse_texts(tx, **plan.pulse_deletion_parameters())
-    for row in written:
-        plan.add_rows(row.table_name, [row.id], "redacted" if row.table_name == "pulse_ledgers" else "deleted")
-    next_to = store.read_ids(tx, "find_adjacent_records", ids=own) if own else []
-    plan.affected_pulse_records = list(
-        dict.fromkeys([*(row.entity_id for row in written), *next_to, *_changed_record_ids(plan)])
-    )
-    about = [f"{table}/{one}" for table in ("pulses", "pulse_changes") for one in plan.affected_pulse_records]
-    briefed = prompt_store.find_sessions_briefed_from(tx, [*plan.source_ids(), *about, *plan.partial_source_ids()])
-    plan.briefed_foreign_sessions = [
-        one for one in briefed if str(one) not in plan.rows_by_table.get("session_prompts", {})
-    ]
-    plan.add_rows("session_prompts", plan.briefed_foreign_sessions, "redacted")
-    sessions = [*plan.sessions, *plan.affected_sessions]
-    plan.object_keys = store.read_texts(tx, "list_object_keys", messages=plan.message_ids, sessions=plan.sessions)
-    plan.archives = store.find_archives(tx, plan.sessions, plan.message_ids)
-    for by in store.read_table_rows(tx, "list_models_and_channels", sessions=sessions):
-        (plan.models if by.table_name == "model" else plan.channels).append(by.id)
 
 
 def _changed_record_ids(plan: ErasurePlan) -> list[UUID]:

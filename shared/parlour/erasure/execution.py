@@ -210,13 +210,30 @@ class _Erasure:
     def run(self) -> JsonObject:
         """The report when all of it is done; Unfinished when there is no time left for that."""
         if self.row.remaining_work is None:
-            self._apply_plan(self._search_prompt_records())
+            seen = progress.restore_progress(SearchProgress, self.row.search_progress)
+            search = PromptRecordSearch(self._in_transaction, self.plan, seen)
+            is_enough = search.search(self.seconds_left)
+            self._in_transaction(lambda tx: store.save_search_progress(tx, self.row.id, to_json(seen)))
+            if not is_enough:
+                raise ErasureUnfinished(
+                    f"nothing is deleted yet, {seen.searched_count} prompt records were checked; {_RESUME_HINT}"
+                )
+            self._apply_plan(seen)
         else:
             self._restore_progress(self.row)
         while True:
             self._delete_files()
             self._delete_dead_letters()
-            self._delete_rows()
+            for records in batched(self.remaining.records_naming_handles, _RECORD_BATCH_SIZE, strict=False):
+                self._require_time("messages are deleted, prompt records that name them are still to be rewritten")
+                self._in_transaction(_handle_erasure(records, self.remaining.handles))
+            for query, ids in (
+                ("delete_messages", self.remaining.message_ids_to_delete),
+                ("delete_turns", self.remaining.turns),
+            ):
+                for some in batched(ids, _ROW_BATCH_SIZE, strict=False):
+                    self._require_time("messages are deleted, the last rows are still to be deleted")
+                    self._in_transaction(_deletion(query, list(some)))
             if found := self._in_transaction(self._finish):
                 return found
             self._apply_plan(SearchProgress(stage="finished", is_rescan=True))
@@ -227,18 +244,6 @@ class _Erasure:
     def _require_time(self, step: str) -> None:
         if self.seconds_left() < _MIN_SECONDS_LEFT:
             raise ErasureUnfinished(f"{step}; {_RESUME_HINT}")
-
-    def _search_prompt_records(self) -> SearchProgress:
-        """Look the records of prompts through, without changing anything but how far that got."""
-        seen = progress.restore_progress(SearchProgress, self.row.search_progress)
-        search = PromptRecordSearch(self._in_transaction, self.plan, seen)
-        is_enough = search.search(self.seconds_left)
-        self._in_transaction(lambda tx: store.save_search_progress(tx, self.row.id, to_json(seen)))
-        if not is_enough:
-            raise ErasureUnfinished(
-                f"nothing is deleted yet, {seen.searched_count} prompt records were checked; {_RESUME_HINT}"
-            )
-        return seen
 
     def _apply_plan(self, progress: SearchProgress) -> None:
         """Take away what hangs together by words, and write down what is left; somebody else may have done so."""
@@ -323,19 +328,6 @@ class _Erasure:
             f"about {found.unexamined_count} could not be checked: redrive or delete those before them, then "
             "send the request again"
         )
-
-    def _delete_rows(self) -> None:
-        """The messages and turns of whole conversations, and handles in records that stay."""
-        for records in batched(self.remaining.records_naming_handles, _RECORD_BATCH_SIZE, strict=False):
-            self._require_time("messages are deleted, prompt records that name them are still to be rewritten")
-            self._in_transaction(_handle_erasure(records, self.remaining.handles))
-        for query, ids in (
-            ("delete_messages", self.remaining.message_ids_to_delete),
-            ("delete_turns", self.remaining.turns),
-        ):
-            for some in batched(ids, _ROW_BATCH_SIZE, strict=False):
-                self._require_time("messages are deleted, the last rows are still to be deleted")
-                self._in_transaction(_deletion(query, list(some)))
 
     def _finish(self, tx: Transaction) -> JsonObject | None:
         """The last rows, and the report; None when something was said and done meanwhile in what goes."""

@@ -105,12 +105,23 @@ class PromptRecordSearch:
 
     def _read_records(self, left: SecondsLeft, since: datetime, *, mine: bool) -> bool:
         """Whether there was time to read all records of theirs, or of others, from some time on."""
-        seen, query = self.progress, _plan_query(self.plan)
+        plan = self.plan
+        sources = set(_source_query(plan.source_ids()).sources)
+        sources |= {(table, str(one)) for table in ("pulses", "pulse_changes") for one in plan.affected_pulse_records}
+        sources |= {
+            (table, str(one))
+            for table in ("agent_states", "summaries", "summary_key_details")
+            for one in plan.affected_sessions
+        }
+        sources |= {("turns", str(one)) for one in plan.turns}  # what was called in them, as history tells of it
+        seen, query = self.progress, ErasureQuery(sources, {str(one) for one in plan.turns})
         first = self.read(store.find_first_month)
         month = max(first or since.date(), since.date().replace(day=1))
         whose = RecordScope([*self.plan.sessions, *self.plan.affected_sessions], self.plan.user_id, mine, since)
         while left() >= _MIN_SECONDS_LEFT:
-            rows = self.read(_read_ledger_rows(whose, month, seen.last_record))
+            rows = self.read(
+                lambda tx: store.list_ledger_rows_after(tx, whose, month, *seen.last_record, _RECORD_BATCH_SIZE)
+            )
             for row in rows:
                 (self._search_own_record if mine else self._search_foreign_record)(row, query)
             seen.searched_count += len(rows) if seen.stage != "tenant_texts" else 0
@@ -191,22 +202,6 @@ def _add_hashes(into: HashesByMonth, row: LedgerRow, hashes: set[str]) -> None:
 
 def _source_query(told: Sequence[str]) -> ErasureQuery:
     return ErasureQuery({(table, one) for table, _, one in (each.partition("/") for each in told)})
-
-
-def _plan_query(plan: ErasurePlan) -> ErasureQuery:
-    sources = set(_source_query(plan.source_ids()).sources)
-    sources |= {(table, str(one)) for table in ("pulses", "pulse_changes") for one in plan.affected_pulse_records}
-    sources |= {
-        (table, str(one))
-        for table in ("agent_states", "summaries", "summary_key_details")
-        for one in plan.affected_sessions
-    }
-    sources |= {("turns", str(one)) for one in plan.turns}  # what was called in them, as history tells of it
-    return ErasureQuery(sources, {str(one) for one in plan.turns})
-
-
-def _read_ledger_rows(whose: RecordScope, month: date, last: tuple[UUID, int]) -> _Read[list[LedgerRow]]:
-    return lambda tx: store.list_ledger_rows_after(tx, whose, month, *last, _RECORD_BATCH_SIZE)
 
 
 def _read_texts(month: date, hashes: Sequence[str]) -> _Read[dict[str, str]]:

@@ -72,7 +72,10 @@ def _find_out_of_reach(plan: ErasurePlan, texts: ErasedTexts) -> list[OutOfReach
     if not texts.is_complete:
         found.append(_unsearched_records_note(texts.searched_count))
     if plan.has_more_terms:
-        found.append(_long_message_note())
+        what = (
+            f"what repeats it was looked for by {quotations.MAX_SEARCH_TERMS} of its lines and words, and by no others"
+        )
+        found.append(OutOfReach("a long message", what))
     if plan.briefed_foreign_sessions:
         found.append(_foreign_briefings_note(len(plan.briefed_foreign_sessions)))
     if plan.target.kind == "fact":
@@ -101,7 +104,12 @@ class ErasureTransaction:
         store.execute(tx, "delete_context_rows", ids=reach.searchable_rows_to_delete)
         record_reversal.revert_record_writes(tx, self.principal, reach, self.report, self.now)
         self._erase_facts_and_pulses()
-        self._erase_prompt_texts()
+        for month, hashes in sorted(self.texts.redacted.items()):
+            for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
+                store.execute(self.tx, "redact_texts", month=month, hashes=list(some), short=MIN_IDENTIFYING_CHARS)
+        for month, hashes in sorted(self.texts.deleted.items()):
+            for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
+                store.execute(self.tx, "delete_texts", month=month, hashes=list(some))
         if reach.affected_sessions or reach.foreign_sessions or reach.ids_of("messages", "redacted"):
             self._redact_conversations()
         if reach.target.kind == "user":
@@ -141,14 +149,6 @@ class ErasureTransaction:
             self.report.remove_rows("facts", kept)
             self.report.record_rows("kept", "facts", kept, "another message says it as well")
         return [one for one in reach.ids_of("facts") if one not in kept]
-
-    def _erase_prompt_texts(self) -> None:
-        for month, hashes in sorted(self.texts.redacted.items()):
-            for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
-                store.execute(self.tx, "redact_texts", month=month, hashes=list(some), short=MIN_IDENTIFYING_CHARS)
-        for month, hashes in sorted(self.texts.deleted.items()):
-            for some in batched(sorted(hashes), _TEXT_BATCH_SIZE, strict=False):
-                store.execute(self.tx, "delete_texts", month=month, hashes=list(some))
 
     def _redact_conversations(self) -> None:
         """A conversation stays, without what was said in some turns; what is left of it is told anew."""
@@ -200,11 +200,6 @@ class ErasureTransaction:
 def _foreign_briefings_note(many: int) -> OutOfReach:
     what = f"{many} had it in their briefing: a reply there that repeats it, and names no source, is not found"
     return OutOfReach("conversations of others", what)
-
-
-def _long_message_note() -> OutOfReach:
-    what = f"what repeats it was looked for by {quotations.MAX_SEARCH_TERMS} of its lines and words, and by no others"
-    return OutOfReach("a long message", what)
 
 
 def _unsearched_records_note(looked: int) -> OutOfReach:

@@ -85,9 +85,4 @@ def _is_other_type(kind: FileType, data: bytes) -> bool:
         return data.startswith(_ZIP)
     if kind in _ZIP_TYPES:
         return data.startswith(_PDF)
-    return data.startswith((_PDF, _ZIP)) or _is_binary(data)
-
-
-def _is_binary(data: bytes) -> bool:
-    """Whether it is no text: NULs mean that, except in UTF-16, which says so at its beginning."""
-    return not data.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in data
+    return data.startswith((_PDF, _ZIP)) or (not data.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in data)

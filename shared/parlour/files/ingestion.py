@@ -181,7 +181,14 @@ def _ingest_version(
 ) -> None:
     """Read, write, wake the embedder. A statement that takes too long is the file's own doing: its attempt counts."""
     try:
-        done = _read(services, principal, held, seconds_left)
+        data = services.uploads.get(held.object_key, MAX_FILE_BYTES)
+        if data is None:
+            raise unreadable_file("gone")
+        time = max(_MIN_READ_SECONDS, min(_MAX_READ_SECONDS, int(seconds_left() - RESERVED_SECONDS)))
+        read = services.extract(data, file_type_of_name(held.name), ProcessLimits(seconds=time))
+        summary = services.summariser.summarise(principal, held.name, held.team_id, read.chunks, seconds_left)
+        rows = file_rows(held.name, read, summary, held.classification)
+        done = _ReadResult(rows, read.page_count, read.token_count, hashlib.sha256(data).hexdigest())
         now = services.clock()
         is_written = services.database.run(principal, lambda tx: _write(principal, tx, held, done, now))
     except UnreadableFile as problem:
@@ -232,19 +239,6 @@ def _requeue(services: IngestDependencies, principal: Principal, asked: FileVers
             services.sleep(pause)
         else:
             return
-
-
-def _read(
-    services: IngestDependencies, principal: Principal, held: StoredFile, seconds_left: SecondsLeft
-) -> _ReadResult:
-    data = services.uploads.get(held.object_key, MAX_FILE_BYTES)
-    if data is None:
-        raise unreadable_file("gone")
-    time = max(_MIN_READ_SECONDS, min(_MAX_READ_SECONDS, int(seconds_left() - RESERVED_SECONDS)))
-    read = services.extract(data, file_type_of_name(held.name), ProcessLimits(seconds=time))
-    summary = services.summariser.summarise(principal, held.name, held.team_id, read.chunks, seconds_left)
-    rows = file_rows(held.name, read, summary, held.classification)
-    return _ReadResult(rows, read.page_count, read.token_count, hashlib.sha256(data).hexdigest())
 
 
 def _write(

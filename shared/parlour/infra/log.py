@@ -48,12 +48,10 @@ def _logger() -> Logger:
 
 
 def _to_fields(action: str, ids: dict[str, Loggable]) -> dict[str, object]:
-    return {"action": action, **{_unreserved_name(name): _shortened(value) for name, value in ids.items()}}
-
-
-def _unreserved_name(name: str) -> str:
-    """The library refuses fields that a log record has already (`name`, `created`, ...): those get an underscore."""
-    return f"{name}_" if name in _RESERVED_NAMES else name
+    return {
+        "action": action,
+        **{(f"{name}_" if name in _RESERVED_NAMES else name): _shortened(value) for name, value in ids.items()},
+    }
 
 
 def _shortened(value: Loggable) -> Loggable:

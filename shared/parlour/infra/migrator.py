@@ -53,7 +53,16 @@ def apply_migrations(owner: psycopg.Connection[Any], now: datetime, migrations: 
         owner.commit()
         rows = owner.execute("SELECT version, name, checksum FROM schema_migrations ORDER BY version").fetchall()
         owner.commit()
-        _check_applied(rows, migrations)
+        known = {migration.version: migration for migration in migrations}
+        for version, name, checksum in rows:
+            if version == 1 and version in known and known[version].name != name:
+                raise DatabaseTooOld
+            if version not in known:
+                raise MigrationConflict(f"migration {version:04} was applied here; deploy a release that has it")
+            if known[version].checksum != checksum:
+                raise MigrationConflict(
+                    f"migration {known[version].name} changed after it was applied; restore it, add a new one"
+                )
         done = {version for version, _, _ in rows}
         return [_apply(owner, migration, now) for migration in migrations if migration.version not in done]
     finally:
@@ -71,19 +80,6 @@ def allow_login(owner: psycopg.Connection[Any], role: str, password: str) -> Non
     statement = sql.SQL("ALTER ROLE {} LOGIN PASSWORD {}").format(sql.Identifier(role), sql.Literal(verifier))
     owner.execute(statement)
     owner.commit()
-
-
-def _check_applied(rows: Sequence[tuple[int, str, str]], migrations: Sequence[Migration]) -> None:
-    known = {migration.version: migration for migration in migrations}
-    for version, name, checksum in rows:
-        if version == 1 and version in known and known[version].name != name:
-            raise DatabaseTooOld
-        if version not in known:
-            raise MigrationConflict(f"migration {version:04} was applied here; deploy a release that has it")
-        if known[version].checksum != checksum:
-            raise MigrationConflict(
-                f"migration {known[version].name} changed after it was applied; restore it, add a new one"
-            )
 
 
 def _apply(owner: psycopg.Connection[Any], migration: Migration, now: datetime) -> str:

@@ -112,10 +112,12 @@ class S3ObjectStore:
 
     def make_download_link(self, key: str, name: str, seconds: int, /) -> str:
         """Signed here, with what the answer's headers will be: nobody who has it can change them."""
+        plain = "".join(letter if " " <= letter <= "~" and letter not in '"\\%' else "_" for letter in name)
+        content_disposition = f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
         asked = {
             "Bucket": self.bucket,
             "Key": key,
-            "ResponseContentDisposition": _content_disposition(name),
+            "ResponseContentDisposition": content_disposition,
             "ResponseContentType": _BINARY_TYPE,
             "ResponseCacheControl": "private, no-store",
         }
@@ -163,9 +165,3 @@ def _to_error(error: Exception) -> RetryError:
     log.error("object_store_access_refused", error)
     log.count("RefusedAccess")
     return AccessRefused(_ACCESS_REFUSED_MESSAGE)
-
-
-def _content_disposition(name: str) -> str:
-    """The header that makes a browser save a file. Old readers get the name in ASCII, all others as it is."""
-    plain = "".join(letter if " " <= letter <= "~" and letter not in '"\\%' else "_" for letter in name)
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

@@ -108,7 +108,7 @@ class Database:
         """
         if self._is_busy:
             raise RuntimeError("a transaction is open on this database: pass its `tx` on instead of opening another")
-        connection = self._begin(_tenant_id(principal))
+        connection = self._begin(principal.tenant_id if isinstance(principal, Principal) else principal)
         self._is_busy = True
         try:
             with self._translate_errors(connection):
@@ -182,10 +182,6 @@ class Database:
             self._connection.roll_back()
         except psycopg.OperationalError:
             self.close()
-
-
-def _tenant_id(principal: Principal | UUID | None) -> UUID | None:
-    return principal.tenant_id if isinstance(principal, Principal) else principal
 
 
 def _is_unusable(error: psycopg.Error, connection: Connection) -> bool:

@@ -50,7 +50,17 @@ class SqsFifoQueue:
 
     def send(self, messages: Sequence[QueueMessage], /) -> None:
         """Send in order, in as few calls as fit; a partly refused batch is an error as a whole."""
-        for batch in _batches([_entry(index, message) for index, message in enumerate(messages)]):
+        entries = [_entry(index, message) for index, message in enumerate(messages)]
+        batches: list[list[SendMessageBatchRequestEntryTypeDef]] = []
+        size = 0
+        for entry in entries:
+            length = len(entry["MessageBody"].encode())
+            if not batches or len(batches[-1]) == _MAX_BATCH_MESSAGES or size + length > _MAX_BATCH_BYTES:
+                batches.append([])
+                size = 0
+            batches[-1].append(entry)
+            size += length
+        for batch in batches:
             try:
                 answer = self._client.send_message_batch(QueueUrl=self._url, Entries=batch)
             except (BotoCoreError, ClientError) as error:
@@ -91,18 +101,3 @@ def _entry(index: int, message: QueueMessage) -> "SendMessageBatchRequestEntryTy
         "MessageGroupId": canonical_digest(message.group_id),
         "MessageDeduplicationId": canonical_digest(message.deduplication_id),
     }
-
-
-def _batches(
-    entries: list["SendMessageBatchRequestEntryTypeDef"],
-) -> list[list["SendMessageBatchRequestEntryTypeDef"]]:
-    batches: list[list[SendMessageBatchRequestEntryTypeDef]] = []
-    size = 0
-    for entry in entries:
-        length = len(entry["MessageBody"].encode())
-        if not batches or len(batches[-1]) == _MAX_BATCH_MESSAGES or size + length > _MAX_BATCH_BYTES:
-            batches.append([])
-            size = 0
-        batches[-1].append(entry)
-        size += length
-    return batches

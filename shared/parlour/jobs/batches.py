@@ -83,13 +83,11 @@ class _Processor(SqsFifoPartialProcessor):
         self.raise_on_entire_batch_failure = False
 
     def failure_handler(self, record: Any, exception: ExceptionInfo) -> FailureResponse:
-        if isinstance(exception[1], CallerError) or self._is_poison(record, exception[1]):
+        if isinstance(exception[1], CallerError) or (
+            not isinstance(exception[1], RetryError) and _receive_count(record) >= _MAX_POISON_RECEIVES
+        ):
             return BatchProcessor.failure_handler(self, record, exception)  # its group goes on
         return super().failure_handler(record, exception)
-
-    def _is_poison(self, record: Any, problem: BaseException | None) -> bool:
-        """What broke unforeseen for the third time would only take its neighbours to the dead letters with it."""
-        return not isinstance(problem, RetryError) and _receive_count(record) >= _MAX_POISON_RECEIVES
 
 
 def _handle(record: SQSRecord, handle: Callable[[JsonObject], None]) -> None:

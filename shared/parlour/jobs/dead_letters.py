@@ -111,14 +111,13 @@ class SqsDeadLetters:
         except (BotoCoreError, ClientError) as error:
             raise QueueUnavailable(f"{gone} were deleted, then the queue stopped answering; try again") from error
         finally:
-            self._make_visible(held)
+            # Let others have these again at once; they would by themselves a minute later.
+            with suppress(BotoCoreError, ClientError):
+                for handle in held:
+                    self._client.change_message_visibility(
+                        QueueUrl=self._url, ReceiptHandle=handle, VisibilityTimeout=0
+                    )
         return DiscardResult(gone, max(0, unseen))
-
-    def _make_visible(self, handles: list[str]) -> None:
-        """Let others have these again at once; they would by themselves a minute later."""
-        with suppress(BotoCoreError, ClientError):
-            for handle in handles:
-                self._client.change_message_visibility(QueueUrl=self._url, ReceiptHandle=handle, VisibilityTimeout=0)
 
     def _receive(self, limit: int) -> "list[MessageTypeDef]":
         answer = self._client.receive_message(

@@ -80,18 +80,16 @@ def _stream_events(client: "Anthropic", request: ModelRequest, seconds: float) -
 
     timeout = httpx2.Timeout(seconds, connect=min(_CONNECT_SECONDS, seconds))
     try:
-        with client.messages.create(**_request_body(request), stream=True, timeout=timeout) as events:
+        body: dict[str, Any] = request.to_json()
+        with client.messages.create(
+            **{name: value for name, value in body.items() if value != []}, stream=True, timeout=timeout
+        ) as events:
             for event in events:
                 yield event.to_dict(mode="json", warnings=False)
     except APIStatusError as error:
         raise _to_error(error.status_code, error.type or "error") from None
     except (APIError, httpx2.HTTPError, ValueError) as error:
         raise ProviderUnavailable(f"anthropic broke off: {type(error).__name__}") from None
-
-
-def _request_body(request: ModelRequest) -> dict[str, Any]:
-    body: dict[str, Any] = request.to_json()
-    return {name: value for name, value in body.items() if value != []}
 
 
 def _to_error(status: int, kind: str) -> ProviderUnavailable | ProviderRejected:

@@ -85,8 +85,13 @@ def _stream_events(client: BedrockRuntime, request: ModelRequest) -> Generator[J
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
     try:
+        # The same bytes for the same request; the model is named outside of it.
+        said = {name: value for name, value in request.to_json().items() if name != "model" and value != []}
+        request_body = json.dumps(
+            {"anthropic_version": _VERSION, **said}, ensure_ascii=False, separators=(",", ":")
+        ).encode()
         with closing(
-            client.invoke_model_with_response_stream(modelId=request.model, body=_request_body(request))["body"]
+            client.invoke_model_with_response_stream(modelId=request.model, body=request_body)["body"]
         ) as body:
             for event in body:
                 if chunk := event.get("chunk"):
@@ -98,12 +103,6 @@ def _stream_events(client: BedrockRuntime, request: ModelRequest) -> Generator[J
         if kind in _SETUP_ERRORS:
             raise ProviderRejected(f"bedrock cannot be called: {kind}; check the function's role and region") from None
         raise ProviderUnavailable(f"bedrock broke off: {kind}") from None
-
-
-def _request_body(request: ModelRequest) -> bytes:
-    """The same bytes for the same request; the model is named outside of it."""
-    said = {name: value for name, value in request.to_json().items() if name != "model" and value != []}
-    return json.dumps({"anthropic_version": _VERSION, **said}, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def _to_error(response: Any) -> ProviderUnavailable | ProviderRejected:

@@ -10,7 +10,7 @@ goes without an answer for a picture's sake.
 import base64
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Protocol
@@ -64,7 +64,7 @@ class ImageResolver:
             return request
         found, left = dict[str, bytes](), MAX_PROMPT_IMAGE_BYTES
         with suppress(_StoreUnavailable):
-            for digest, key in _keys_newest_first(named).items():
+            for digest, key in {str(source["sha256"]): str(source["key"]) for source in reversed(named)}.items():
                 data = self._fetch(key, digest, left)
                 if data is None:
                     continue
@@ -104,11 +104,6 @@ def replace_with_placeholders(request: ModelRequest) -> ModelRequest:
 def has_images(request: ModelRequest) -> bool:
     """Whether the request shows a picture."""
     return any(block.get("type") == "image" for message in request.messages for block in content_blocks(message))
-
-
-def _keys_newest_first(sources: Sequence[JsonObject]) -> dict[str, str]:
-    """Where each picture is, by its SHA-256."""
-    return {str(source["sha256"]): str(source["key"]) for source in reversed(sources)}
 
 
 def _stored_source(block: JsonObject) -> JsonObject | None:

@@ -63,7 +63,11 @@ def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelCh
     first = routing.get(purpose) if purpose in PURPOSES else None
     fallback = routing.get("fallback")
     wanted = [first or routing["default"], *(fallback if isinstance(fallback, list) else [])]
-    return list(dict.fromkeys(_parse_choice(entry) for entry in wanted if isinstance(entry, dict)))
+    return list(
+        dict.fromkeys(
+            ModelChoice(str(entry["provider"]), str(entry["model"])) for entry in wanted if isinstance(entry, dict)
+        )
+    )
 
 
 def filter_available(choices: list[ModelChoice], providers: Collection[str]) -> list[ModelChoice]:
@@ -113,7 +117,3 @@ def _entry_problems(key: str, entry: Json) -> Iterator[tuple[str, str]]:
         value = entry.get(name)
         if not isinstance(value, str) or not value.strip():
             yield f"{key}.{name}", "must be a name"
-
-
-def _parse_choice(entry: JsonObject) -> ModelChoice:
-    return ModelChoice(str(entry["provider"]), str(entry["model"]))

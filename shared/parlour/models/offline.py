@@ -127,7 +127,9 @@ def _quotes(question: str, documents: list[JsonObject]) -> list[tuple[str, int]]
             own = _families(sentence.text)
             counts.update(own)
             if wanted & own and isinstance(number := entry.get("document"), int):
-                shared[_shortened(sentence.text), number] = wanted & (own | about | _families(sentence.heading))
+                text = sentence.text
+                shortened = text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS].rsplit(None, 1)[0] + " …"
+                shared[shortened, number] = wanted & (own | about | _families(sentence.heading))
     weights = {word: math.log(1 + counts.total() / (1 + counts[word])) for word in wanted}
     scores = {quote: math.fsum(weights[word] for word in words) for quote, words in shared.items()}
     best = sorted(scores, key=lambda quote: -scores[quote])[:_MAX_QUOTES]
@@ -150,10 +152,6 @@ def _documents(results: list[JsonObject]) -> list[JsonObject]:
                 continue
             found += object_items(value.get("documents")) if isinstance(value, dict) else []
     return found
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _MAX_QUOTE_CHARS else text[:_MAX_QUOTE_CHARS].rsplit(None, 1)[0] + " …"
 
 
 def _text(text: str) -> tuple[JsonObject, ...]:

@@ -162,7 +162,14 @@ def _units(lines: list[str]) -> Iterator[tuple[str, str]]:
     heading, unit, columns, wrapped = "", "", list[str](), False
     for line in [*lines, ""]:
         stripped = "" if _MAIL_HEADER.match(line) else line.strip()
-        if unit and wrapped and stripped and not _begins_unit(line):
+        if (
+            unit
+            and wrapped
+            and stripped
+            and not bool(
+                _HEADING.match(line) or _ITEM.match(line) or _FIELD.match(line) or line.lstrip().startswith("|")
+            )
+        ):
             unit, wrapped = f"{unit} {stripped}", len(stripped) >= _WRAPPED
             continue
         if unit:
@@ -175,10 +182,6 @@ def _units(lines: list[str]) -> Iterator[tuple[str, str]]:
         else:
             columns, unit = [], _ITEM.sub("", stripped)
         wrapped = len(stripped) >= _WRAPPED and not stripped.startswith("|")
-
-
-def _begins_unit(line: str) -> bool:
-    return bool(_HEADING.match(line) or _ITEM.match(line) or _FIELD.match(line) or line.lstrip().startswith("|"))
 
 
 def _row(line: str, columns: list[str]) -> tuple[list[str], str]:

@@ -94,7 +94,9 @@ def apply(
     """
     require_role(principal, "admin")
     said, pack = pack.entity_types.keys(), built_in_tools.add_built_in_tools(pack)
-    _check_prompt_budgets(pack, count_tokens)
+    problems = list(budget_check.find_budget_problems(pack, count_tokens)) if count_tokens else []
+    if problems:
+        raise InvalidPack(problems)
     where = space_name(embedder)
     records, texts = drafts.record_drafts(pack), drafts.document_drafts(pack)
     with database.transaction(principal) as tx:
@@ -112,21 +114,11 @@ def apply(
         kinds["document"] = _apply_counts(import_documents(principal, tx, documents, vectors, now), len(left[1]))
         applied = ApplyResult(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
         if applied.has_changes:
-            _add_audit_entry(principal, tx, applied, now)
+            # A handle names what only some may see: whoever reads the trail is told how many were kept.
+            details: JsonObject = {**applied.to_json(), "not_in_pack": len(applied.not_in_pack)}
+            audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now)
     log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.has_changes)
     return applied
-
-
-def _add_audit_entry(principal: Principal, tx: Transaction, applied: ApplyResult, now: datetime) -> None:
-    """A handle names what only some may see: whoever reads the trail is told how many were kept."""
-    details: JsonObject = {**applied.to_json(), "not_in_pack": len(applied.not_in_pack)}
-    audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now)
-
-
-def _check_prompt_budgets(pack: Pack, measure: Callable[[str], int] | None) -> None:
-    problems = list(budget_check.find_budget_problems(pack, measure)) if measure else []
-    if problems:
-        raise InvalidPack(problems)
 
 
 def _check_tenant(principal: Principal, pack: Pack, tenant: tenants.Tenant | None) -> None:
@@ -136,15 +128,6 @@ def _check_tenant(principal: Principal, pack: Pack, tenant: tenants.Tenant | Non
         )
     if tenant is not None and tenant.slug != pack.tenant.slug:
         raise Conflict(f"this pack is for tenant '{pack.tenant.slug}', but you are signed in to '{tenant.slug}'")
-
-
-def _check_clearance(principal: Principal, plans: Sequence[ConfigPlan]) -> None:
-    """Whoever opens a door sees through it: nobody gives a binding more clearance than their own."""
-    for part in (part for one in plans if one.kind == "binding" for part in one.items_to_write):
-        given = part.config["clearance"]
-        if isinstance(given, int) and given > principal.clearance and part.config["is_active"]:
-            levels = f"the clearance {LEVEL_NAMES[given]}, but yours is {LEVEL_NAMES[principal.clearance]}"
-            raise Forbidden(f"binding {part.name} would have {levels}; ask someone with that clearance")
 
 
 def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> ApplyCounts:
@@ -175,13 +158,28 @@ def _write_configuration(
     """`ours`: the kinds of record that the pack does not say itself."""
     known = store.read_configuration(tx)
     plans = plan.plan_configuration(pack, known, now)
-    _check_clearance(principal, plans)
+    # Whoever opens a door sees through it: nobody gives a binding more clearance than their own.
+    for part in (part for one in plans if one.kind == "binding" for part in one.items_to_write):
+        given = part.config["clearance"]
+        if isinstance(given, int) and given > principal.clearance and part.config["is_active"]:
+            levels = f"the clearance {LEVEL_NAMES[given]}, but yours is {LEVEL_NAMES[principal.clearance]}"
+            raise Forbidden(f"binding {part.name} would have {levels}; ask someone with that clearance")
     ids = plan.item_ids(known, plans)
     for one in plans:
         store.upsert_items(tx, one.kind, one.items_to_write, ids, now)
         _record_versions(principal, tx, one, built_in_types, now)
     _schedule_backfills(tx, plans, known, now)
-    _write_routing_keys(tx, pack, ids)
+    wanted = {
+        key: ids["binding", slug]
+        for slug, binding in pack.bindings.items()
+        for key in drafts.binding_routing_keys(binding)
+    }
+    held = {route.key: route.binding_id for route in routing_keys.list_own_keys(tx) if route.binding_id}
+    if held.keys() - wanted.keys():
+        routing_keys.release_keys_except(tx, wanted)
+    for key, binding_id in sorted(wanted.items()):
+        if held.get(key) != binding_id:
+            routing_keys.claim_key(tx, key, binding_id)
     return {one.kind: _apply_counts(one.counts, one.kept_count, one.retired_count) for one in plans}
 
 
@@ -208,21 +206,6 @@ def _record_versions(
             else principal
         )
         config_versions.record_version(by, tx, done.kind, part.id, part.version, part.config, now)
-
-
-def _write_routing_keys(tx: Transaction, pack: Pack, ids: Mapping[tuple[ConfigKind, str], UUID]) -> None:
-    """Give up the keys that the pack does not have, then take those that lead elsewhere or nowhere."""
-    wanted = {
-        key: ids["binding", slug]
-        for slug, binding in pack.bindings.items()
-        for key in drafts.binding_routing_keys(binding)
-    }
-    held = {route.key: route.binding_id for route in routing_keys.list_own_keys(tx) if route.binding_id}
-    if held.keys() - wanted.keys():
-        routing_keys.release_keys_except(tx, wanted)
-    for key, binding_id in sorted(wanted.items()):
-        if held.get(key) != binding_id:
-            routing_keys.claim_key(tx, key, binding_id)
 
 
 def _apply_counts(changes: WriteCounts, kept: int = 0, retired: int = 0) -> ApplyCounts:

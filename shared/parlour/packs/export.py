@@ -1,7 +1,6 @@
 """A tenant's configuration and knowledge as the files of a pack."""
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
 from itertools import groupby
 
 from parlour.documents.pack_import import DocumentDraft, export_documents
@@ -53,8 +52,13 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
         entities, edges = export_records(principal, tx), export_links(principal, tx)
         documents = export_documents(principal, tx)
     shown = {one.key for one in entities}
+    secrets = {one.name: one.config["reference"] for one in configuration if one.kind == "secret"}
+    row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
+    row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
+    if cap is not None:
+        row["daily_cap_usd"] = float(cap)
     files = {
-        TENANT_FILE: _tenant_file(tenant, cap, configuration),
+        TENANT_FILE: _file_text(Tenant, TENANT_FILE, row),
         **_configuration_files(configuration),
         **_record_files(entities, edges),
     }
@@ -64,15 +68,6 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
         if one.record_key is None or one.record_key in shown
     }
     return dict(sorted(files.items()))
-
-
-def _tenant_file(tenant: tenants.Tenant, cap: Decimal | None, configuration: Sequence[ConfigItem]) -> str:
-    secrets = {one.name: one.config["reference"] for one in configuration if one.kind == "secret"}
-    row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
-    row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
-    if cap is not None:
-        row["daily_cap_usd"] = float(cap)
-    return _file_text(Tenant, TENANT_FILE, row)
 
 
 def _configuration_files(configuration: Sequence[ConfigItem]) -> dict[str, str]:

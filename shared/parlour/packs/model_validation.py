@@ -50,12 +50,23 @@ def _to_problem(kind: Any, detail: ErrorDetails, located: ParsedYaml) -> PackPro
 
 def _problem_message(kind: Any, detail: ErrorDetails, place: FieldPath) -> str:
     if detail["type"] == "extra_forbidden":
-        return _unknown_field_message(_model_at(kind, place[:-1]), str(place[-1]))
+        part = _model_at(kind, place[:-1])
+        name = str(place[-1])
+        if name in part.field_hints:
+            return f"is not a field here: {part.field_hints[name]}"
+        names = _field_names(part)
+        return f"is not a field here{did_you_mean(name, names)} (available: {list_options(names, 20)})"
     if detail["type"] == "value_error":
         return str(detail["ctx"]["error"])
     if detail["input"] is None and detail["type"] != "missing":
         return "is empty: leave it out or give it a value"
-    hint = did_you_mean(str(detail["input"]), _literal_options(detail)) if detail["type"] == "literal_error" else ""
+    hint = (
+        did_you_mean(
+            str(detail["input"]), str(detail["ctx"]["expected"]).replace(" or ", ", ").replace("'", "").split(", ")
+        )
+        if detail["type"] == "literal_error"
+        else ""
+    )
     return _MESSAGES.get(detail["type"], detail["msg"]).format(**detail.get("ctx", {})) + hint
 
 
@@ -65,13 +76,6 @@ def _intended_fields(kind: Any, detail: ErrorDetails) -> Iterator[FieldPath]:
         *above, name = detail["loc"]
         part = _model_at(kind, [step for step in above if step != _KEY_STEP])
         yield from ((*above, near) for near in closest_option(str(name), _field_names(part)))
-
-
-def _unknown_field_message(part: type[PackModel], name: str) -> str:
-    if name in part.field_hints:
-        return f"is not a field here: {part.field_hints[name]}"
-    names = _field_names(part)
-    return f"is not a field here{did_you_mean(name, names)} (available: {list_options(names, 20)})"
 
 
 def _model_at(kind: Any, place: Iterable[str | int]) -> type[PackModel]:
@@ -100,7 +104,3 @@ def _model_of(kind: Any) -> type[PackModel] | None:
 
 def _field_names(part: type[PackModel]) -> list[str]:
     return [field.alias or name for name, field in part.model_fields.items()]
-
-
-def _literal_options(detail: ErrorDetails) -> list[str]:
-    return str(detail["ctx"]["expected"]).replace(" or ", ", ").replace("'", "").split(", ")

@@ -99,11 +99,24 @@ def parse_pack(files: Mapping[str, str]) -> ParsedPack:
 
 def _parse_file(reading: ParsedPack, path: str, text: str) -> None:
     folder, _, name = path.partition("/")
-    _check_storable(path, text)
+    for number, line in enumerate(text.split("\n"), start=1):
+        found = next(filter(field_formats.is_unstorable, line), None)
+        if found is not None:
+            problem = PackProblem(path, number, "-", f"contains the character U+{ord(found):04X}, which is not text")
+            raise InvalidPack([problem])
     if path == TENANT_FILE:
         _add_model(reading, Tenant, source_positions.parse_yaml(path, text))
     elif folder == "documents":
-        _parse_document(reading, path, name, text)
+        _check_name(path, name, field_formats.document_key)
+        halves = front_matter.split(text)
+        if halves is None:
+            message = "must begin with a line of ---, the header (`title: ...`), and another line of ---"
+            raise InvalidPack([PackProblem(path, 1, "-", message)])
+        located = reading.yaml_by_file[path] = source_positions.parse_yaml(path, halves[0], first_line=2)
+        header = model_validation.validate_model(DocumentHeader, located)
+        if not halves[1].strip():
+            raise InvalidPack([located.problem_at((), "has a header but no text")])
+        reading.models_by_file[path] = Document(header, halves[1])
     elif folder in _MODELS_BY_FOLDER and name.endswith(".yaml") and "/" not in name:
         kind, spelt = _MODELS_BY_FOLDER[folder]
         _check_name(path, name.removesuffix(".yaml"), spelt)
@@ -115,19 +128,6 @@ def _parse_file(reading: ParsedPack, path: str, text: str) -> None:
 def _add_model(reading: ParsedPack, kind: Any, located: ParsedYaml) -> None:
     reading.yaml_by_file[located.file] = located
     reading.models_by_file[located.file] = model_validation.validate_model(kind, located)
-
-
-def _parse_document(reading: ParsedPack, path: str, key: str, text: str) -> None:
-    _check_name(path, key, field_formats.document_key)
-    halves = front_matter.split(text)
-    if halves is None:
-        message = "must begin with a line of ---, the header (`title: ...`), and another line of ---"
-        raise InvalidPack([PackProblem(path, 1, "-", message)])
-    located = reading.yaml_by_file[path] = source_positions.parse_yaml(path, halves[0], first_line=2)
-    header = model_validation.validate_model(DocumentHeader, located)
-    if not halves[1].strip():
-        raise InvalidPack([located.problem_at((), "has a header but no text")])
-    reading.models_by_file[path] = Document(header, halves[1])
 
 
 def _check_name(path: str, name: str, spelt: Callable[[str], str]) -> None:
@@ -159,14 +159,6 @@ def _size_problems(files: Mapping[str, str]) -> Iterator[PackProblem]:
         yield PackProblem(
             "-", 1, "-", f"a pack has at most {MAX_TOTAL_YAML_BYTES:,} bytes of YAML; this one has {yaml:,}"
         )
-
-
-def _check_storable(path: str, text: str) -> None:
-    for number, line in enumerate(text.split("\n"), start=1):
-        found = next(filter(field_formats.is_unstorable, line), None)
-        if found is not None:
-            problem = PackProblem(path, number, "-", f"contains the character U+{ord(found):04X}, which is not text")
-            raise InvalidPack([problem])
 
 
 def _name_of(path: str) -> str:

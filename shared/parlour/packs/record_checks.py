@@ -1,11 +1,10 @@
 """Whether records fit their types, links lead to records, and documents belong to one."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from parlour.infra.errors import PackProblem
 from parlour.packs import built_in_types
-from parlour.packs.format import EntityType, Property, Record
+from parlour.packs.format import EntityType, Record
 from parlour.packs.pack_parser import ParsedPack
 from parlour.packs.source_positions import FieldPath, ParsedYaml
 from parlour.records.built_in_types import BUILT_IN_TYPES
@@ -120,12 +119,8 @@ def _check_properties(
             yield at.problem_at(
                 (*place, name), f"is not a property of this type{near} (available: {list_options(kind.properties)})"
             )
-        elif message := _value_problem(known, value):
+        elif message := value_problem(known.type, known.choices, value):
             yield at.problem_at((*place, name), message)
     for name, known in kind.properties.items():
         if known.required and name not in record.properties:
             yield at.problem_at((*place, name), "is missing: this type requires it")
-
-
-def _value_problem(known: Property, value: Any) -> str | None:
-    return value_problem(known.type, known.choices, value)

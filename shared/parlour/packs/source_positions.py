@@ -121,7 +121,11 @@ class _NodeReader:
             case yaml.SequenceNode(tag=BaseResolver.DEFAULT_SEQUENCE_TAG):
                 return [self.value(item, (*place, number)) for number, item in enumerate(node.value)]
             case yaml.ScalarNode(tag=BaseResolver.DEFAULT_SCALAR_TAG, value=text):
-                self._check_storable(text, place)
+                # Report a character that no database takes; escapes in quotes can make one.
+                strange = next(filter(is_unstorable, text), None)
+                if strange is not None:
+                    message = f"contains the character U+{ord(strange):04X}, which is not text"
+                    self._add_problem(place, self.lines[place], message)
                 return str(text)
             case yaml.ScalarNode(tag=tag, value=text) if tag == _JSON_TAG and _JSON_SCALAR.match(text):
                 # -0.0 becomes 0.0, as the database has it
@@ -146,13 +150,6 @@ class _NodeReader:
                 self.lines[(*place, name)] = line
                 found[name] = self.value(value, (*place, name))
         return found
-
-    def _check_storable(self, text: str, place: FieldPath) -> None:
-        """Report a character that no database takes; escapes in quotes can make one."""
-        strange = next(filter(is_unstorable, text), None)
-        if strange is not None:
-            message = f"contains the character U+{ord(strange):04X}, which is not text"
-            self._add_problem(place, self.lines[place], message)
 
     def _add_problem(self, place: FieldPath, line: int, message: str) -> None:
         self.problems.append(PackProblem(self.file, line, format_path(place), message))

@@ -128,7 +128,9 @@ def read_focus_record(
     """
     key = _CacheKey(principal.tenant_id, entity_id, principal.clearance, team_id, _sees_all_teams(principal))
     known = cache.find(key, now) if cache else None
-    if known and _last_write(tx, last_write) == LastWrite(known.transaction_id, is_cacheable=True):
+    if known and (
+        store.read_last_write(tx) if last_write is None else LastWrite(last_write, is_cacheable=True)
+    ) == LastWrite(known.transaction_id, is_cacheable=True):
         return known.focus_record
     row = _read(principal, tx, entity_id, team_id, _Page(per_type=MAX_PER_TYPE))
     found = _focus(row)
@@ -186,10 +188,6 @@ def _read(
         scratch=list(SCRATCH_NAMES),
         due=list(DUE_PROPERTIES),
     )
-
-
-def _last_write(tx: Transaction, read: str | None) -> LastWrite | None:
-    return store.read_last_write(tx) if read is None else LastWrite(read, is_cacheable=True)
 
 
 def _sees_all_teams(principal: Principal) -> bool:

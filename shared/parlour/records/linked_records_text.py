@@ -171,16 +171,13 @@ def _render_record(record: LinkedRecord) -> str:
     about = "; ".join(filter(None, (_one_line(record.state), _one_line(record.subtype), due)))
     mark = " (context document: the project in its owner's words)" if record.is_context else ""
     relations = ", ".join(f"{_ARROWS[one.direction]} {one.name}" for one in record.relations)
-    return f"- {_shortened(record.name)} [{record.handle}]{f' ({about})' if about else ''}{mark}: {relations}"
+    flat = _one_line(record.name)
+    shortened = flat if len(flat) <= _LONGEST_NAME else flat[: _LONGEST_NAME - 1].rstrip() + "…"
+    return f"- {shortened} [{record.handle}]{f' ({about})' if about else ''}{mark}: {relations}"
 
 
 def _render_count(kind: LinkedType) -> str:
     return f"{_one_line(kind.name)} {kind.total}"
-
-
-def _shortened(name: str) -> str:
-    flat = _one_line(name)
-    return flat if len(flat) <= _LONGEST_NAME else flat[: _LONGEST_NAME - 1].rstrip() + "…"
 
 
 def _one_line(text: str) -> str:

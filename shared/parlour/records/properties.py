@@ -76,7 +76,10 @@ def _problem(defined: JsonObject, name: str, value: Json) -> str | None:
     if is_reserved(name):
         return "is reserved by Parlour and cannot be written"
     if name == SOURCES_PROPERTY and SOURCES_PROPERTY not in defined:
-        return _sources_problem(value)
+        fine = value is None or (
+            isinstance(value, list) and len(value) <= _MOST_SOURCES and all(map(_is_source, value))
+        )
+        return None if fine else f'must be a list of at most {_MOST_SOURCES} {{"title", "locator", "page"}}'
     known = defined.get(name)
     if not isinstance(known, dict):
         return f"is not a property of this type{did_you_mean(name, defined)} ({_known_names(defined)})"
@@ -95,11 +98,6 @@ def _missing(defined: JsonObject, after: Mapping[str, Json]) -> Iterator[str]:
 
 def _known_names(defined: JsonObject) -> str:
     return f"available: {list_options(defined, 30)}"
-
-
-def _sources_problem(value: Json) -> str | None:
-    fine = value is None or (isinstance(value, list) and len(value) <= _MOST_SOURCES and all(map(_is_source, value)))
-    return None if fine else f'must be a list of at most {_MOST_SOURCES} {{"title", "locator", "page"}}'
 
 
 def _is_source(value: Json) -> bool:

@@ -63,7 +63,9 @@ def link(
         ends = get_record(principal, tx, there.source_id), get_record(principal, tx, there.target_id)
         return _to_link(*ends, there.relation)
     ends = _get_both_ends(principal, tx, source, target)
-    name = _validate_relation(tx, relation, principal.clearance)
+    name = relations.validate_relation(
+        relation, frozenset() if relation in relations.CATALOGUE else store.relations_in_use(tx, principal.clearance)
+    )
     columns = {
         "id": uuid7(now),
         "source_id": ends[0].id,
@@ -123,13 +125,6 @@ def _get_both_ends(
         return found[0], found[1]
     first, second = get_record(principal, tx, source), get_record(principal, tx, target)
     raise InvalidRequest(f"{first.handle} cannot be linked to {'itself' if first.id == second.id else second.handle}")
-
-
-def _validate_relation(tx: Transaction, name: str, clearance: int) -> str:
-    """The relation, when it is one of the catalogue's, one that the writer meets, or a new name unlike all of them."""
-    return relations.validate_relation(
-        name, frozenset() if name in relations.CATALOGUE else store.relations_in_use(tx, clearance)
-    )
 
 
 def _propagate(

@@ -64,7 +64,16 @@ class PositionedResult(SearchResult):
 
 def fuse(rows: Sequence[PositionedResult], query: str, limit: int) -> list[SearchResult]:
     """The `most` best rows, best first; `query` is the question in the reader's own words."""
-    named = _named_speakers({_speaker(row) for row in rows if row.session_id}, query)
+    speakers = {_speaker(row) for row in rows if row.session_id}
+    words = query.casefold()
+    named = {
+        name
+        for name in speakers
+        if name
+        and any(
+            (re.search(rf"\b{re.escape(part.casefold())}\b", words) is not None) for part in (name, name.split()[0])
+        )
+    }
     scores = {row.row_id: row.score * (1 + _SPEAKER_BONUS * (_speaker(row) in named)) for row in rows}
     scores = _rank_records_before_deltas(rows, _add_neighbour_shares(rows, scores))
     ordered = sorted(rows, key=lambda row: (-scores[row.row_id], row.row_id))
@@ -73,16 +82,6 @@ def fuse(rows: Sequence[PositionedResult], query: str, limit: int) -> list[Searc
 
 def _speaker(row: SearchResult) -> str:
     return str(row.metadata.get("sender") or "")
-
-
-def _named_speakers(speakers: set[str], query: str) -> set[str]:
-    """The speakers whom the question names, by their whole name or by their first one."""
-    words = query.casefold()
-    return {name for name in speakers if name and any(_contains_name(part, words) for part in (name, name.split()[0]))}
-
-
-def _contains_name(name: str, words: str) -> bool:
-    return re.search(rf"\b{re.escape(name.casefold())}\b", words) is not None
 
 
 def _add_neighbour_shares(rows: Sequence[PositionedResult], scores: Mapping[UUID, float]) -> dict[UUID, float]:

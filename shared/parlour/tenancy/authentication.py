@@ -91,10 +91,19 @@ class Authenticator:
     def _authenticate_bearer(self, credentials: Credentials, database: Database, now: datetime) -> AuthenticatedCaller:
         bearer = credentials.bearer
         if presented := api_keys.parse_key(bearer):
-            return _authenticate_key(presented, credentials.tenant, database)
+            with database.transaction(presented.tenant_id) as tx:
+                row = store.find_key_credential(tx, presented.key_id)
+            if row is None or row.secret_hash is None or not presented.matches(row.secret_hash):
+                raise Unauthenticated(reason="unknown_key")
+            return _require_same_tenant(_to_caller("key", row), credentials.tenant)
         header = signed_tokens.parse_header(bearer)
         if header is None:
-            return self._authenticate_operator(bearer, credentials.tenant, database)
+            if not self._is_operator_key(bearer):
+                raise Unauthenticated(reason="unknown_bearer")
+            tenant = tenants.find_tenant_by_slug(database, _require_tenant_slug(credentials.tenant))
+            if tenant is None:
+                raise NotFound("tenant not found; apply a pack to create it")
+            return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id), tenant)
         if header.type == visitor_tokens.VISITOR_TOKEN_TYPE:
             whom = visitor_tokens.verify_token(bearer, self._token_secret(), now)
             return _authenticate_visitor(whom, credentials.tenant, database)
@@ -111,26 +120,10 @@ class Authenticator:
             raise Unauthenticated(reason="not_a_member")
         return _to_caller("member", row)
 
-    def _authenticate_operator(self, bearer: str, slug: str, database: Database) -> AuthenticatedCaller:
-        if not self._is_operator_key(bearer):
-            raise Unauthenticated(reason="unknown_bearer")
-        tenant = tenants.find_tenant_by_slug(database, _require_tenant_slug(slug))
-        if tenant is None:
-            raise NotFound("tenant not found; apply a pack to create it")
-        return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id), tenant)
-
     def _is_operator_key(self, bearer: str) -> bool:
         secret = self._operator_secret().strip()
         same = hmac.compare_digest(bearer.encode(errors="replace"), secret.encode())
         return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS
-
-
-def _authenticate_key(presented: api_keys.PresentedKey, slug: str, database: Database) -> AuthenticatedCaller:
-    with database.transaction(presented.tenant_id) as tx:
-        row = store.find_key_credential(tx, presented.key_id)
-    if row is None or row.secret_hash is None or not presented.matches(row.secret_hash):
-        raise Unauthenticated(reason="unknown_key")
-    return _require_same_tenant(_to_caller("key", row), slug)
 
 
 def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) -> AuthenticatedCaller:

@@ -15,7 +15,7 @@ import jwt
 
 from parlour.infra import log
 from parlour.infra.errors import Misconfigured, ProviderUnavailable, Unauthenticated
-from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.tenancy import signed_tokens
 
 #: The key decides the algorithm; the token's header only has to agree.
@@ -67,12 +67,11 @@ class TrustedIssuers:
         with self._lock:
             key = self._keys[issuer].find_key(header, now)
         claims = signed_tokens.verify_signature(text, key, key.algorithm_name)
-        return self._to_identity(claims, issuer, now)
-
-    def _to_identity(self, claims: JsonObject, issuer: str, now: datetime) -> Identity:
         if claims.get("iss") != issuer:
             raise Unauthenticated(reason="issuer")
-        if not _has_audience(claims.get("aud"), self._audience):
+        audience = claims.get("aud")
+        has_audience = audience == self._audience or (isinstance(audience, list) and self._audience in audience)
+        if not has_audience:
             raise Unauthenticated(reason="audience")
         signed_tokens.verify_times(claims, now)
         return Identity(issuer, signed_tokens.get_text_claim(claims, "sub"))
@@ -151,10 +150,6 @@ def _find_key(keys: Sequence[jwt.PyJWK], header: signed_tokens.TokenHeader) -> j
     if header.key_id is None:
         return fitting[0] if len(fitting) == 1 else None
     return next((key for key in fitting if key.key_id == header.key_id), None)
-
-
-def _has_audience(audience: Json, expected: str) -> bool:
-    return audience == expected or (isinstance(audience, list) and expected in audience)
 
 
 def _is_https(url: str) -> bool:

@@ -69,18 +69,18 @@ class _SectionParser:
             self._page = int(page[1]) if page[1] else (self._page or 1) + 1
             self._open_section()
         elif heading := _HEADING.match(line):
-            self._enter_heading(len(heading[1]), re.sub(r"[*_`]", "", heading[2]).strip("# "))
+            level = len(heading[1])
+            self._keep_empty_heading(level)
+            self._heading_path = [(depth, name) for depth, name in self._heading_path if depth < level] + [
+                (level, re.sub(r"[*_`]", "", heading[2]).strip("# "))
+            ]
+            if level <= self._email_level:
+                self._email, self._email_level = self._document_email, _NO_LEVEL
+            self._open_section()
+            self._heading_section = len(self._sections) - 1
         else:
             return False
         return True
-
-    def _enter_heading(self, level: int, title: str) -> None:
-        self._keep_empty_heading(level)
-        self._heading_path = [(depth, name) for depth, name in self._heading_path if depth < level] + [(level, title)]
-        if level <= self._email_level:
-            self._email, self._email_level = self._document_email, _NO_LEVEL
-        self._open_section()
-        self._heading_section = len(self._sections) - 1
 
     def _keep_empty_heading(self, next_level: int) -> None:
         """A heading with nothing under it would vanish: it becomes text of its section."""

@@ -193,7 +193,8 @@ def find_digit_numbers(text: str) -> Iterator[Number]:
         sign = -1 if found["sign"] else 1
         values = frozenset(sign * value for value in _possible_values(found["digits"]))
         scale, is_loose = _parse_scale(found["scale"])
-        unit = _unit(found)
+        word = (found["unit"] or "").casefold()
+        unit = _UNITS.get(word) or _UNITS.get(word.removesuffix("s"), word)
         if found["currency"] and scale == 1 and unit == _AMBIGUOUS_SCALE:  # $5 m
             scale, unit = _SCALES[_AMBIGUOUS_SCALE], ""
         exponent = min(values, key=abs).as_tuple().exponent
@@ -216,11 +217,6 @@ def find_digit_numbers(text: str) -> Iterator[Number]:
 def _currency(found: re.Match[str]) -> str:
     sign = (found["currency"] or "").casefold().rstrip(".")
     return _CURRENCIES.get(sign, sign)
-
-
-def _unit(found: re.Match[str]) -> str:
-    word = (found["unit"] or "").casefold()
-    return _UNITS.get(word) or _UNITS.get(word.removesuffix("s"), word)
 
 
 def _following_word(found: re.Match[str]) -> str:

@@ -58,16 +58,13 @@ def is_sensitive(key: str, value: str) -> bool:
     told = f"{key.replace('_', ' ').replace('.', ' ')} {value}"
     if _SECRET.search(told) or _IDENTITY_CODE.search(value):
         return True
-    if _states_pin(key, value) and any(not _is_postal_code(told, named) for named in _PIN_WORD.finditer(told)):
+    if (any(map(str.isdigit, value)) or _PIN_WORD.search(key.replace("_", " ").replace(".", " ")) is not None) and any(
+        not _is_postal_code(told, named) for named in _PIN_WORD.finditer(told)
+    ):
         return True
     if any(map(iban.is_valid, _IBAN.findall(value))) or (_DOCUMENT_WORD.search(told) and _LONG_NUMBER.search(value)):
         return True
     return any(map(_is_account_or_identity, _long_numbers(_INVISIBLE.sub("", value))))
-
-
-def _states_pin(key: str, value: str) -> bool:
-    """Whether there is a number, or the key is called after one; there are firms with a pin in their name."""
-    return any(map(str.isdigit, value)) or _PIN_WORD.search(key.replace("_", " ").replace(".", " ")) is not None
 
 
 def _is_postal_code(text: str, pin_match: re.Match[str]) -> bool:

@@ -57,11 +57,8 @@ class TokenCounter:
     def truncate(self, text: str, tokens: int) -> str:
         """The longest beginning of `text` that fits `tokens`, without half a character at its end."""
         ids = _encoding().encode_ordinary(text)
-        keep = max(0, int(tokens / self._factor_of(text)))
+        keep = max(0, int(tokens / self.factors.get(script_of(text), DEFAULT_FACTOR)))
         return text if len(ids) <= keep else _encoding().decode(ids[:keep], errors="ignore")
-
-    def _factor_of(self, text: str) -> float:
-        return self.factors.get(script_of(text), DEFAULT_FACTOR)
 
 
 def count_tokens(text: str) -> int:
@@ -87,7 +84,8 @@ def _detect_script(beginning: str) -> str:
     found: dict[str, int] = {}
     for letter in beginning:
         if letter >= "\u0400":
-            name = _script_block(ord(letter))
+            code = ord(letter)
+            name = next((name for name, first, last in _SCRIPTS if first <= code <= last), "latin")
             found[name] = found.get(name, 0) + 1
         elif letter.isalpha():
             found["latin"] = found.get("latin", 0) + 1
@@ -103,10 +101,6 @@ def count_plain_tokens(text: str) -> int:
 def _measure(text: str) -> tuple[int, str]:
     """The plain tokens of a text and its script, together: a prompt asks for both some hundred times."""
     return len(_encoding().encode_ordinary(text)), script_of(text)
-
-
-def _script_block(code: int) -> str:
-    return next((name for name, first, last in _SCRIPTS if first <= code <= last), "latin")
 
 
 @functools.cache

@@ -39,11 +39,7 @@ def _describe_error(error: ValidationError) -> str:
         if keyword in _DESCRIPTIONS
         else f"does not satisfy {keyword} {_shortened(rule)}"
     )
-    return f"{_argument_path(error)}: {said}"
-
-
-def _argument_path(error: ValidationError) -> str:
-    return error.json_path.removeprefix("$").removeprefix(".") or "arguments"
+    return f"{(error.json_path.removeprefix('$').removeprefix('.') or 'arguments')}: {said}"
 
 
 def _describe_missing(value: Any, required: Any) -> str:

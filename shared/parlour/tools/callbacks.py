@@ -7,7 +7,6 @@ this deployment: the type in the header and the issuer differ, and each reader a
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import jwt
@@ -65,7 +64,9 @@ def verify_callback_token(token: str, secret: str, now: datetime) -> Callback:
         claims = json.loads(whole["payload"])
         if str(whole["header"].get("typ", "")).lower() != _TOKEN_TYPE or claims["iss"] != _ISSUER:
             raise Unauthenticated(reason="not_a_callback")
-        return _to_callback(claims, now)
+        if datetime.fromtimestamp(claims["exp"], UTC) <= now:
+            raise Unauthenticated(reason="expired")
+        return Callback(UUID(claims["ten"]), UUID(claims["sub"]), int(claims["run"]))
     except (jwt.PyJWTError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
         raise Unauthenticated(reason="malformed") from error
 
@@ -77,12 +78,6 @@ def parse_result(content: JsonObject) -> ToolResult:
         return success_result(content)
     reason = error if isinstance(error, str) else canonical_json(success_result({"error": error}).content)
     return error_result(ToolRefused(f"the tool could not do it: {reason[:_MAX_REASON_CHARS]}"))
-
-
-def _to_callback(claims: Any, now: datetime) -> Callback:
-    if datetime.fromtimestamp(claims["exp"], UTC) <= now:
-        raise Unauthenticated(reason="expired")
-    return Callback(UUID(claims["ten"]), UUID(claims["sub"]), int(claims["run"]))
 
 
 def _validated_secret(secret: str) -> str:

@@ -104,7 +104,7 @@ def _lease[W](
     until = now + timedelta(seconds=seconds_left())
     run = None if held else store.lease_call(tx, call_id, call.run_token, holder, until, now)
     if run is None:
-        raise LeaseHeld(retry_after=_seconds_until(call.run_until, now))
+        raise LeaseHeld(retry_after=max(1, int((call.run_until - now).total_seconds()) + 1) if call.run_until else 1)
     work_due.schedule(tx, "tool_call", call_id, until + work_due.SWEEP_DELAY)
     return _with_tool(tx, replace(call, run_token=run, run_until=until))
 
@@ -124,7 +124,24 @@ def _run_call[W](
         error = OutcomeUnknown() if in_doubt else UnknownTool(f"there is no tool {call.name} any more")
         book.end("unknown" if in_doubt else "failed", error_result(error))
         return
-    context = _tool_context(dependencies, principal, call, tool, seconds_left)
+    now = dependencies.clock()
+    until = now + timedelta(seconds=tool.max_wait_seconds)
+    callback = Callback(principal.tenant_id, call.id, call.run_token)
+    context = ToolContext(
+        principal=Principal(principal.tenant_id, "user", call.user_id, clearance=call.clearance),
+        database=dependencies.database,
+        session_id=call.session_id,
+        turn_id=call.turn_id,
+        now=now,
+        fencing_token=call.fencing_token,
+        idempotency_key=call.idempotency_key,
+        seconds_left=lambda: seconds_left() - _RESERVED_SECONDS,
+        tool_call_id=call.id,
+        callback_url=dependencies.callback_url(callback, until, now) if tool.heavy else "",
+        connection=CancellableConnection(),
+        team_id=call.team_id,
+        entity_id=call.entity_id,
+    )
     if call.cancelled_at:
         context.connection.cancel()
     watched = {
@@ -163,29 +180,6 @@ def _leave_to_callback[W](
         work_due.send_wakeup(dependencies.wakeups, DueWork(principal.tenant_id, "tool_call", call.id, until), now)
     log.info("tool_call_accepted", tool=tool.name, tool_call_id=call.id, became=became)
     return became != "stopped"
-
-
-def _tool_context[W](
-    dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, tool: Tool, seconds_left: SecondsLeft
-) -> ToolContext:
-    now = dependencies.clock()
-    until = now + timedelta(seconds=tool.max_wait_seconds)
-    callback = Callback(principal.tenant_id, call.id, call.run_token)
-    return ToolContext(
-        principal=Principal(principal.tenant_id, "user", call.user_id, clearance=call.clearance),
-        database=dependencies.database,
-        session_id=call.session_id,
-        turn_id=call.turn_id,
-        now=now,
-        fencing_token=call.fencing_token,
-        idempotency_key=call.idempotency_key,
-        seconds_left=lambda: seconds_left() - _RESERVED_SECONDS,
-        tool_call_id=call.id,
-        callback_url=dependencies.callback_url(callback, until, now) if tool.heavy else "",
-        connection=CancellableConnection(),
-        team_id=call.team_id,
-        entity_id=call.entity_id,
-    )
 
 
 def _cancellable[W](
@@ -245,7 +239,3 @@ class _DispatchedCallRecorder[W]:
 def _send_wakeup[W](dependencies: DispatchDependencies[W], told: W | None) -> None:
     if told is not None:
         dependencies.wake(told)
-
-
-def _seconds_until(end: datetime | None, now: datetime) -> int:
-    return max(1, int((end - now).total_seconds()) + 1) if end else 1

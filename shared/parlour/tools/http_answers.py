@@ -38,7 +38,11 @@ def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
     """
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
-        return _read_success(answer, writes=writes)
+        if (content := _parse_object(answer)) is not None:
+            return content
+        if writes or answer.status != HTTPStatus.OK:
+            return {"ok": True, "message": "It was done; the tool said nothing more that could be read."}
+        raise ToolFailed("the tool's answer is too long or not a JSON object")
     if status in _RETRY_STATUSES:
         raise ToolFailed(f"the tool answered {status}; nothing was done. It may work when tried again a little later.")
     if HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR or status in _NOT_HANDLED_STATUSES:
@@ -55,14 +59,6 @@ def interpret_lookup_answer(answer: HttpAnswer) -> JsonObject | None:
     if answer.status != HTTPStatus.OK or (content := _parse_object(answer)) is None:
         raise OutcomeUnknown
     return content
-
-
-def _read_success(answer: HttpAnswer, *, writes: bool) -> JsonObject:
-    if (content := _parse_object(answer)) is not None:
-        return content
-    if writes or answer.status != HTTPStatus.OK:
-        return {"ok": True, "message": "It was done; the tool said nothing more that could be read."}
-    raise ToolFailed("the tool's answer is too long or not a JSON object")
 
 
 def _error_text(answer: HttpAnswer) -> str:

@@ -111,11 +111,17 @@ class HttpEndpoint:
     ) -> HttpAnswer:
         """One request and its answer. What was surely not sent is a plain ModelError."""
         deadline = time.monotonic() + min(seconds, context.seconds_left())
-        self._check_host_allowed(tool, url)
+        # The pack was checked when it was applied; the list or the deployment may have changed since.
+        may_be_plain = self._private_hosts.is_allowed(tool.tenant_slug, url)
+        if host_of(url) not in tool.allowed_hosts or not (url.startswith("https://") or may_be_plain):
+            log.error("tool_host_refused", tool=tool.name)
+            raise ToolNotAvailable(f"{tool.name} may not be reached from here; answer without it")
         sent = {"accept": "application/json", "user-agent": "Parlour", **headers, **self._authorization_header(tool)}
         target = self._private_hosts.target_url(tool.tenant_slug, url)
         addresses = self._resolve_addresses(target, trusted=self._private_hosts.is_allowed(tool.tenant_slug, url))
-        request = _Request(context, deadline, self._ssl_context(), writes=tool.writes and method == "POST")
+        if self._verify is None:
+            self._verify = httpx2.create_ssl_context(trust_env=False)
+        request = _Request(context, deadline, self._verify, writes=tool.writes and method == "POST")
         for position, address in enumerate(addresses):
             try:
                 return request.send(method, target, address, sent, body)
@@ -129,13 +135,6 @@ class HttpEndpoint:
         if context.connection.is_cancelled:
             raise ToolCancelled
         raise ToolFailed(f"{tool.name} could not be reached; nothing was done. It may work when tried again.")
-
-    def _check_host_allowed(self, tool: Tool, url: str) -> None:
-        """The pack was checked when it was applied; the list or the deployment may have changed since."""
-        may_be_plain = self._private_hosts.is_allowed(tool.tenant_slug, url)
-        if host_of(url) not in tool.allowed_hosts or not (url.startswith("https://") or may_be_plain):
-            log.error("tool_host_refused", tool=tool.name)
-            raise ToolNotAvailable(f"{tool.name} may not be reached from here; answer without it")
 
     def _resolve_addresses(self, url: str, *, trusted: bool) -> Sequence[str]:
         parts = urlsplit(url)
@@ -160,11 +159,6 @@ class HttpEndpoint:
             log.error("tool_secret_missing", error, tool=tool.name)
             raise ToolFailed(f"{tool.name} cannot be used at the moment; nothing was done") from error
         return {"authorization": f"Bearer {secret.strip()}"}
-
-    def _ssl_context(self) -> ssl.SSLContext:
-        if self._verify is None:
-            self._verify = httpx2.create_ssl_context(trust_env=False)
-        return self._verify
 
 
 class _Request:

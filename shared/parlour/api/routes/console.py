@@ -40,7 +40,10 @@ def redirect_to_console() -> RedirectResponse:
 def get_console_settings(request: Request, services: AppDependencies) -> JsonObject:
     """Whom a visitor can talk to at this address, and how replies can be followed."""
     with services.databases.borrow() as database:
-        here = _list_tenants_of_host(database, request.headers.get("host", ""))
+        with database.transaction(None) as tx:
+            route = routing_keys.find_routing_key(tx, routing_keys.web_key(request.headers.get("host", "")))
+        tenant = _get_tenant(database, route.tenant_id) if route else None
+        here = [tenant] if tenant else []
         shown = [slug for slug in services.showcase_tenants if slug not in {tenant.slug for tenant in here}]
         found = [*here, *filter(None, (tenants.find_tenant_by_slug(database, slug) for slug in shown))]
         offered = [
@@ -52,14 +55,6 @@ def get_console_settings(request: Request, services: AppDependencies) -> JsonObj
         "stream": not is_response_buffered(request),
         "bindings": [*offered],
     }
-
-
-def _list_tenants_of_host(database: Database, host: str) -> list[Tenant]:
-    """The tenant that the console's own address leads to, if it leads to one."""
-    with database.transaction(None) as tx:
-        route = routing_keys.find_routing_key(tx, routing_keys.web_key(host))
-    tenant = _get_tenant(database, route.tenant_id) if route else None
-    return [tenant] if tenant else []
 
 
 def _get_tenant(database: Database, tenant_id: UUID) -> Tenant | None:

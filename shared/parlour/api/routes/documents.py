@@ -12,7 +12,6 @@ from parlour.api.schemas import Clearance, PackText, RequestModel, ResponseModel
 from parlour.documents import authored_documents, catalogue
 from parlour.documents.authored_documents import MAX_CONTENT_CHARS, DocumentPatch
 from parlour.documents.catalogue import Document, DocumentTree
-from parlour.infra.postgres import Transaction
 
 router = APIRouter(prefix="/v1", tags=["documents"])
 
@@ -122,14 +121,18 @@ def move_document(ref: Handle, place: DocumentPosition, caller: Editor) -> dict[
     """Move a document, and what stands under it, within its project's tree; the tree as it is then."""
     with caller.transaction() as tx:
         document = authored_documents.move_document(caller.principal, tx, ref, place.parent, place.position)
-        return {"documents": _tree_views(catalogue.read_project_tree(caller.principal, tx, _project_id(document)))}
+        if document.project_id is None:
+            raise LookupError("a document that was moved is in a tree")
+        return {"documents": _tree_views(catalogue.read_project_tree(caller.principal, tx, document.project_id))}
 
 
 @router.get("/documents/{ref:path}")
 def get_document(ref: Handle, caller: Reader) -> DocumentTextView:
     """A document with its whole text."""
     with caller.transaction() as tx:
-        return _document_text_view(tx, catalogue.get_document(caller.principal, tx, ref))
+        document = catalogue.get_document(caller.principal, tx, ref)
+        shown = DocumentView.model_validate(document)
+        return DocumentTextView(**shown.model_dump(), content=catalogue.read_text(tx, document))
 
 
 @router.patch("/documents/{ref:path}")
@@ -148,17 +151,6 @@ def delete_document(ref: Handle, caller: Editor, version: Annotated[int | None, 
     with caller.transaction() as tx:
         authored_documents.delete_document(caller.principal, tx, ref, version, caller.now)
     caller.request_embedding()
-
-
-def _project_id(document: Document) -> UUID:
-    if document.project_id is None:
-        raise LookupError("a document that was moved is in a tree")
-    return document.project_id
-
-
-def _document_text_view(tx: Transaction, document: Document) -> DocumentTextView:
-    shown = DocumentView.model_validate(document)
-    return DocumentTextView(**shown.model_dump(), content=catalogue.read_text(tx, document))
 
 
 def _tree_views(seen: DocumentTree) -> list[TreeDocumentView]:

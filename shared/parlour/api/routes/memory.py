@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
@@ -142,7 +141,7 @@ def _fact_json(one: FactRow) -> JsonObject:
         "last_confirmed_at": one.last_confirmed_at.isoformat(),
         "recall_count": one.recall_count,
         "use_count": one.use_count,
-        "last_used_at": _iso(one.last_used_at),
+        "last_used_at": (one.last_used_at.isoformat() if one.last_used_at else None),
         "session_id": str(one.session_id) if one.session_id else None,
         "binding": one.binding_slug,
         "agent": one.agent_name,
@@ -184,7 +183,3 @@ def _shared_fact_json(one: SharedFactRow) -> JsonObject:
 
 def _as_list(names: Sequence[str] | None) -> list[Json]:
     return [*(names or ())]
-
-
-def _iso(at: datetime | None) -> str | None:
-    return at.isoformat() if at else None

@@ -61,7 +61,14 @@ def refresh_pulse(record: PathRecord, caller: Reader, wanted: PulseRefresh | Non
     question_id = uuid7(caller.now)
     with caller.transaction() as tx:
         asked = refresh_requests.request_refresh(caller.principal, tx, record, question, question_id, caller.now)
-    _enqueue(caller, asked)
+    # A Pulse that nobody hears of now the sweep finds; a question would wait for ever, so its asker is
+    # told.
+    try:
+        caller.dependencies.pulse_queue.send(asked.job.to_json(), 0)
+    except QueueUnavailable as problem:
+        if asked.job.question_id:
+            raise
+        log.error("pulse_wake_failed", problem)
     of = asked.job.question_id
     return {"record": asked.handle, "question_id": str(of) if of else None}
 
@@ -126,13 +133,3 @@ def _statistics_json(caller: Caller, tx: Transaction, days: int) -> JsonObject:
     return pulse_statistics.read_statistics(
         caller.principal, tx, days, caller.dependencies.default_pulse_cap, caller.now
     )
-
-
-def _enqueue(caller: Caller, asked: refresh_requests.PulseRequest) -> None:
-    """A Pulse that nobody hears of now the sweep finds; a question would wait for ever, so its asker is told."""
-    try:
-        caller.dependencies.pulse_queue.send(asked.job.to_json(), 0)
-    except QueueUnavailable as problem:
-        if asked.job.question_id:
-            raise
-        log.error("pulse_wake_failed", problem)

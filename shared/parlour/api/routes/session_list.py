@@ -1,18 +1,15 @@
 """Sessions in a list, and what their users make of them: first, put away, called something else."""
 
-from collections.abc import Sequence
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.authorization import AnyCaller, Caller
+from parlour.api.authorization import AnyCaller
 from parlour.api.schemas import RecordReference
 from parlour.api.session_schemas import SessionListItemView, SessionPatch, SessionView
 from parlour.conversations.sessions import session_lists, session_update
-from parlour.conversations.sessions.session_lists import SessionListItem
 from parlour.infra.errors import InvalidRequest
-from parlour.infra.postgres import Transaction
 from parlour.records.crud import find_records, get_record
 from parlour.tenancy import users
 
@@ -43,7 +40,13 @@ def list_sessions(
             )
         else:
             raise InvalidRequest("give entity (a record) or user")
-        return {"sessions": _session_items(caller, tx, found)}
+        named = {one.entity_id for one in found if one.entity_id}
+        known = {one.id: one for one in find_records(caller.principal, tx, sorted(named))} if named else {}
+        session_items = [
+            SessionListItemView.from_session(caller.principal, one, known.get(one.entity_id) if one.entity_id else None)
+            for one in found
+        ]
+        return {"sessions": session_items}
 
 
 @router.patch("/{session_id}")
@@ -57,13 +60,3 @@ def update_session(session_id: UUID, wanted: SessionPatch, caller: AnyCaller) ->
         found = users.get_session(who, tx, session_id)
         about = find_records(who, tx, [found.entity_id]) if found.entity_id else []
     return SessionView.from_session(who, found, about[0] if about else None)
-
-
-def _session_items(caller: Caller, tx: Transaction, found: Sequence[SessionListItem]) -> list[SessionListItemView]:
-    """With the records that they are about, as far as the reader may see those."""
-    named = {one.entity_id for one in found if one.entity_id}
-    known = {one.id: one for one in find_records(caller.principal, tx, sorted(named))} if named else {}
-    return [
-        SessionListItemView.from_session(caller.principal, one, known.get(one.entity_id) if one.entity_id else None)
-        for one in found
-    ]

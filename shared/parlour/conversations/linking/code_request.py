@@ -112,19 +112,9 @@ def _store_request(asking: _CodeRequest, tx: Transaction) -> RequestedCode:
         raise NotFound("this visitor no longer exists; start a new conversation")
     if user.phone:
         raise Conflict(f"this conversation is already linked to the number ending in {user.phone[-4:]}")
-    _check_rate_limits(asking, tx, user.id)
-    contact = _enqueue_code(asking, tx)
-    store.insert_link(tx, _new_link(asking, user.id, contact), asking.now)
-    if contact is None or contact.session_id is None:
-        return RequestedCode(asking.link_id, asking.expires_at, None)
-    work_due.schedule(tx, "phone_link", asking.link_id, asking.expires_at)
-    return RequestedCode(asking.link_id, asking.expires_at, PendingReply(asking.outbox_id, contact.session_id, 0))
-
-
-def _check_rate_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> None:
-    store.lock_phone_number(tx, user_id, asking.phone)
+    store.lock_phone_number(tx, user.id, asking.phone)
     before = store.count_recent_codes(
-        tx, user_id, asking.phone, asking.binding.id, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
+        tx, user.id, asking.phone, asking.binding.id, asking.link_id, hour=asking.now - _HOUR, day=asking.now - _DAY
     )
     if max(before.user_last_hour, before.phone_last_hour) >= link_codes.MAX_CODES_PER_HOUR:
         raise Conflict("too many codes were requested: wait an hour, then request a new one")
@@ -133,6 +123,12 @@ def _check_rate_limits(asking: _CodeRequest, tx: Transaction, user_id: UUID) -> 
         raise Conflict("too many codes were requested for this agent: wait an hour, then request a new one")
     if before.phone_last_day >= link_codes.MAX_CODES_PER_DAY:
         raise Conflict("too many codes were requested today: try again tomorrow")
+    contact = _enqueue_code(asking, tx)
+    store.insert_link(tx, _new_link(asking, user.id, contact), asking.now)
+    if contact is None or contact.session_id is None:
+        return RequestedCode(asking.link_id, asking.expires_at, None)
+    work_due.schedule(tx, "phone_link", asking.link_id, asking.expires_at)
+    return RequestedCode(asking.link_id, asking.expires_at, PendingReply(asking.outbox_id, contact.session_id, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +141,13 @@ class _Contact:
 def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
     """Put the code on its way to whoever has the number, who is made for it where only a template reaches them."""
     known = store.find_contact(tx, asking.phone, asking.binding.id)
-    if not _is_reachable(known, asking.binding.channels.get(PHONE_CHANNEL), asking.now):
+    settings = asking.binding.channels.get(PHONE_CHANNEL)
+    given: JsonObject = settings if isinstance(settings, dict) else {}
+    has_template = outgoing_message.ChannelAccount("", "", given).template is not None
+    is_reachable = has_template or (
+        known is not None and outgoing_message.is_window_open(known.last_inbound_at, asking.now)
+    )
+    if not is_reachable:
         return None
     if known and known.session_id:
         contact = _Contact(known.user_id, known.session_id, is_new=False)
@@ -164,12 +166,6 @@ def _enqueue_code(asking: _CodeRequest, tx: Transaction) -> _Contact | None:
     )
     outbox.enqueue(tx, reply, asking.now)
     return contact
-
-
-def _is_reachable(known: ContactRow | None, settings: object, now: datetime) -> bool:
-    given: JsonObject = settings if isinstance(settings, dict) else {}
-    has_template = outgoing_message.ChannelAccount("", "", given).template is not None
-    return has_template or (known is not None and outgoing_message.is_window_open(known.last_inbound_at, now))
 
 
 def _create_contact(asking: _CodeRequest, tx: Transaction, known: ContactRow | None) -> _Contact:

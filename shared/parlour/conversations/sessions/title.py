@@ -73,16 +73,11 @@ _COMBINING_CATEGORIES = frozenset({"Mn", "Mc", "Me", "Cf"})
 def make_title(text: str) -> str:
     """The title that a message gives its session, at most 60 characters; empty when it says too little."""
     for part in stripped_sentences(text):
-        said = _without_greeting(_to_plain_line(part))
+        readable = "".join(" " if unicodedata.category(one) in {"Cc", "Cs", "Zl", "Zp"} else one for one in part)
+        said = _without_greeting(" ".join(_MARKUP.sub("", readable.strip()).split()))
         if sum(character.isalnum() for character in said) >= _MIN_TITLE_CHARS:
             return _capitalised(_shortened(said.rstrip(_TRAILING_MARKS)))
     return ""
-
-
-def _to_plain_line(part: str) -> str:
-    """One line of readable characters, without the signs that only set text."""
-    readable = "".join(" " if unicodedata.category(one) in {"Cc", "Cs", "Zl", "Zp"} else one for one in part)
-    return " ".join(_MARKUP.sub("", readable.strip()).split())
 
 
 def _without_greeting(text: str) -> str:

@@ -37,7 +37,15 @@ _LARGEST_OUTPUT = 64 * 1024 * 1024
 def main(arguments: Sequence[str]) -> int:
     """Read one file within the limits given: KIND FILE OUT MEMORY_BYTES SECONDS."""
     kind, source, out, memory, seconds = arguments
-    _set_limits(int(memory), int(seconds))
+    limits = {
+        resource.RLIMIT_AS: int(memory),
+        resource.RLIMIT_CPU: int(seconds),
+        resource.RLIMIT_FSIZE: _LARGEST_OUTPUT,
+        resource.RLIMIT_CORE: 0,
+    }
+    for name, most in limits.items():
+        with suppress(ValueError, OSError):
+            resource.setrlimit(name, (most, most))
     Path(out).write_text(json.dumps(_extract_json(kind, Path(source))), "utf-8")
     return 0
 
@@ -53,19 +61,6 @@ def _extract_json(kind: str, source: Path) -> JsonObject:
         return {"problem": "too_much_memory"}
     except RecursionError:
         return {"problem": "broken"}
-
-
-def _set_limits(memory: int, seconds: int) -> None:
-    """Take from this process what it must not have. A system that does not know a limit does without it."""
-    limits = {
-        resource.RLIMIT_AS: memory,
-        resource.RLIMIT_CPU: seconds,
-        resource.RLIMIT_FSIZE: _LARGEST_OUTPUT,
-        resource.RLIMIT_CORE: 0,
-    }
-    for name, most in limits.items():
-        with suppress(ValueError, OSError):
-            resource.setrlimit(name, (most, most))
 
 
 if __name__ == "__main__":

@@ -29,14 +29,9 @@ def _join_pages(parts: Sequence[Part]) -> Sequence[Part]:
 
 
 def _chunk_part(part: Part) -> Iterator[FileChunk]:
-    for piece in chunk_text(_clean(part.text)):
+    for piece in chunk_text(part.text.replace("\0", "").encode("utf-8", "ignore").decode("utf-8")):
         if any(letter.isalnum() for letter in piece.body):
             yield _to_file_chunk(piece, part)
-
-
-def _clean(text: str) -> str:
-    """Without what PostgreSQL does not take: NUL and lone surrogates."""
-    return text.replace("\0", "").encode("utf-8", "ignore").decode("utf-8")
 
 
 def _to_file_chunk(piece: Chunk, part: Part) -> FileChunk:

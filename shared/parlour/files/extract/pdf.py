@@ -101,18 +101,11 @@ def _text_lines(textpage: Any) -> Iterator[TextLine]:
         words = " ".join(raw.replace("\x02", "").split())
         if words:
             first = at + len(raw) - len(raw.lstrip())
-            yield TextLine(words, _size(textpage, first), _is_bold(textpage, first))
+            # In points as it is set: some programs write every font at one point and scale it.
+            matrix = pdfium.FS_MATRIX()
+            scale = 1.0
+            if pdfium.FPDFText_GetMatrix(textpage, first, matrix):
+                scale = math.hypot(matrix.c, matrix.d) or 1.0
+            size = round(float(pdfium.FPDFText_GetFontSize(textpage, first)) * scale, 1)
+            yield TextLine(words, size, bool(pdfium.FPDFText_GetFontWeight(textpage, first) >= _BOLD))
         at += len(raw) + 1
-
-
-def _size(textpage: Any, index: int) -> float:
-    """In points as it is set: some programs write every font at one point and scale it."""
-    matrix = pdfium.FS_MATRIX()
-    scale = 1.0
-    if pdfium.FPDFText_GetMatrix(textpage, index, matrix):
-        scale = math.hypot(matrix.c, matrix.d) or 1.0
-    return round(float(pdfium.FPDFText_GetFontSize(textpage, index)) * scale, 1)
-
-
-def _is_bold(textpage: Any, index: int) -> bool:
-    return bool(pdfium.FPDFText_GetFontWeight(textpage, index) >= _BOLD)

@@ -8,7 +8,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from typing import IO
 
 from pydantic import TypeAdapter
 
@@ -39,44 +38,36 @@ def extract_in_sandbox(data: bytes, kind: FileType, limits: ProcessLimits = Proc
     with TemporaryDirectory(prefix="parlour-file-") as folder:
         source, out = Path(folder, "file"), Path(folder, "out")
         source.write_bytes(data)
-        _run(kind, source, out, limits)
+        arguments = [
+            sys.executable,
+            "-m",
+            _CHILD,
+            kind,
+            str(source),
+            str(out),
+            str(limits.memory_bytes),
+            str(limits.seconds),
+        ]
+        environment = {**sandbox_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        with TemporaryFile() as said:  # no pipe: what a parser has to say may be more than fits into our memory
+            try:
+                done = subprocess.run(  # noqa: S603 - this interpreter and our own module
+                    arguments,
+                    env=environment,
+                    cwd=source.parent,
+                    timeout=limits.seconds,
+                    check=False,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=said,
+                )
+            except subprocess.TimeoutExpired as late:
+                raise unreadable_file("too_slow") from late
+            if done.returncode:
+                log.warning("extraction_process_failed", kind=kind, code=done.returncode)
+                said.seek(max(0, said.seek(0, os.SEEK_END) - _STDERR_BYTES))
+                raise unreadable_file(_reason(done.returncode, said.read(_STDERR_BYTES)))
         return _read(out)
-
-
-def _run(kind: str, source: Path, out: Path, limits: ProcessLimits) -> None:
-    arguments = [
-        sys.executable,
-        "-m",
-        _CHILD,
-        kind,
-        str(source),
-        str(out),
-        str(limits.memory_bytes),
-        str(limits.seconds),
-    ]
-    environment = {**sandbox_environment(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with TemporaryFile() as said:  # no pipe: what a parser has to say may be more than fits into our memory
-        try:
-            done = subprocess.run(  # noqa: S603 - this interpreter and our own module
-                arguments,
-                env=environment,
-                cwd=source.parent,
-                timeout=limits.seconds,
-                check=False,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=said,
-            )
-        except subprocess.TimeoutExpired as late:
-            raise unreadable_file("too_slow") from late
-        if done.returncode:
-            log.warning("extraction_process_failed", kind=kind, code=done.returncode)
-            raise unreadable_file(_reason(done.returncode, _last_bytes(said)))
-
-
-def _last_bytes(said: IO[bytes]) -> bytes:
-    said.seek(max(0, said.seek(0, os.SEEK_END) - _STDERR_BYTES))
-    return said.read(_STDERR_BYTES)
 
 
 def _reason(code: int, stderr: bytes) -> str:

@@ -44,7 +44,12 @@ class WordNumbering:
         self._abstract_of: dict[str, str] = {}
         self._levels: dict[tuple[str, int], _Level] = {}
         self._counts: dict[str, dict[int, int]] = {}
-        self._by_style = _numbered_styles(document)
+        found = {}
+        for style in document.styles:
+            number = _number_of(style.element.find(qn("w:pPr")))
+            if number:
+                found[style.style_id] = number
+        self._by_style = found
         self._read(document)
 
     def label(self, paragraph: Any, style_id: str) -> str:
@@ -68,7 +73,14 @@ class WordNumbering:
         def number(found: re.Match[str]) -> str:
             depth = int(found[1]) - 1
             of = self._levels.get((abstract, depth))
-            return _format_number(counts.get(depth, of.start if of else 1), of.form if of else "decimal")
+            forms: Mapping[str, Callable[[int], str]] = {
+                "lowerLetter": _letter,
+                "upperLetter": lambda n: _letter(n).upper(),
+                "lowerRoman": _roman,
+                "upperRoman": lambda n: _roman(n).upper(),
+                "none": lambda _: "",
+            }
+            return forms.get(of.form if of else "decimal", str)(counts.get(depth, of.start if of else 1))
 
         return _LEVEL_IN_TEXT.sub(number, level.text).strip()
 
@@ -86,15 +98,6 @@ class WordNumbering:
             self._abstract_of[one.get(qn("w:numId"))] = _value(one, "w:abstractNumId")
 
 
-def _numbered_styles(document: Any) -> dict[str, tuple[str, int]]:
-    found = {}
-    for style in document.styles:
-        number = _number_of(style.element.find(qn("w:pPr")))
-        if number:
-            found[style.style_id] = number
-    return found
-
-
 def _number_of(properties: Any) -> tuple[str, int] | None:
     """The list and the depth that a paragraph's or style's properties name."""
     numbered = properties.find(qn("w:numPr")) if properties is not None else None
@@ -107,17 +110,6 @@ def _number_of(properties: Any) -> tuple[str, int] | None:
 def _value(parent: Any, name: str) -> str:
     child = parent.find(qn(name))
     return str(child.get(_VALUE, "")) if child is not None else ""
-
-
-def _format_number(number: int, form: str) -> str:
-    forms: Mapping[str, Callable[[int], str]] = {
-        "lowerLetter": _letter,
-        "upperLetter": lambda n: _letter(n).upper(),
-        "lowerRoman": _roman,
-        "upperRoman": lambda n: _roman(n).upper(),
-        "none": lambda _: "",
-    }
-    return forms.get(form, str)(number)
 
 
 def _letter(number: int) -> str:

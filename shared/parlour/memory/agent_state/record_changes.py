@@ -4,14 +4,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.memory.agent_state import state_limits
 from parlour.memory.agent_state.agent_state import (
     MAX_NAME_CHARS,
     AgentState,
     Dependency,
     Entity,
-    StateItem,
     clean_line,
     title_words,
 )
@@ -58,25 +57,22 @@ def _apply_operation(state: AgentState, operation: RecordOperation, names: dict[
             )
         case "create":
             known = state_limits.set_entities(state, [_entity(operation.handle, names)])
-            return _promote_item(known, operation.handle, names.get(operation.handle, ""), now)
+            open_items = [one for one in known.items if one.status == "active" and one.kind != "question"]
+            words = set(title_words(names.get(operation.handle, "")))
+            item = max(open_items, key=lambda one: jaccard_similarity(set(title_words(one.title)), words), default=None)
+            if item is None or jaccard_similarity(set(title_words(item.title)), words) < _MIN_TITLE_SIMILARITY:
+                return known
+            related = tuple(dict.fromkeys((*item.related_entity_ids, operation.handle)))
+            made = replace(
+                item,
+                status="resolved",
+                promoted=operation.handle,
+                related_entity_ids=related,
+                updated_at=now.isoformat(),
+            )
+            return replace(known, items=tuple(made if one is item else one for one in known.items))
         case "update":
             return state_limits.set_entities(state, [_entity(operation.handle, names)])
-
-
-def _promote_item(state: AgentState, handle: str, name: str, now: datetime) -> AgentState:
-    """The item that the record was made from, if one is called like it, is settled."""
-    open_items = [one for one in state.items if one.status == "active" and one.kind != "question"]
-    words = set(title_words(name))
-    item = max(open_items, key=lambda one: jaccard_similarity(set(title_words(one.title)), words), default=None)
-    if item is None or jaccard_similarity(set(title_words(item.title)), words) < _MIN_TITLE_SIMILARITY:
-        return state
-    made = _resolved_item(item, handle, now)
-    return replace(state, items=tuple(made if one is item else one for one in state.items))
-
-
-def _resolved_item(item: StateItem, handle: str, now: datetime) -> StateItem:
-    related = tuple(dict.fromkeys((*item.related_entity_ids, handle)))
-    return replace(item, status="resolved", promoted=handle, related_entity_ids=related, updated_at=now.isoformat())
 
 
 def _entity(handle: str, names: dict[str, str]) -> Entity:
@@ -86,9 +82,5 @@ def _entity(handle: str, names: dict[str, str]) -> Entity:
 def _result_names(result: JsonObject) -> Iterator[tuple[str, str]]:
     created = result.get("entities_created")
     for one in (result, *(created if isinstance(created, list) else [])):
-        if isinstance(one, dict) and (name := _record_name(one)):
+        if isinstance(one, dict) and (name := (str(one["name"]) if one.get("entity") and one.get("name") else "")):
             yield str(one["entity"]), name
-
-
-def _record_name(one: dict[str, Json]) -> str:
-    return str(one["name"]) if one.get("entity") and one.get("name") else ""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
-from parlour.memory.agent_state.agent_state import AgentState, Assumption, Dependency, Entity, StateItem
+from parlour.memory.agent_state.agent_state import AgentState, Assumption, Dependency, Entity
 from parlour.prompts.assembly.segment import Item, Source, SourceKind
 
 _STATUS_LABELS = {"active": "open", "resolved": "done", "discarded": "given up"}
@@ -71,19 +71,18 @@ def _prompt_item(line: _StateLine, position: int, source: Source) -> Item:
 def _item_lines(state: AgentState) -> Iterator[_StateLine]:
     for item in sorted(state.items, key=lambda one: one.status != "active"):
         score = _OPEN_SCORE if item.status == "active" else _SETTLED_SCORE
-        yield _StateLine(f"items/{item.id}", _item_text(item), score, _item_handles(item), item.summaries)
-
-
-def _item_text(item: StateItem) -> str:
-    details = f": {item.details}" if item.details else ""
-    became = f" -> {item.promoted}" if item.promoted else ""
-    others = [one for one in item.related_entity_ids if one != item.promoted]
-    named = f" ({', '.join(others)})" if others else ""
-    return f"- {_STATUS_LABELS[item.status]} {item.kind} {item.id}: {item.title}{details}{named}{became}"
-
-
-def _item_handles(item: StateItem) -> list[str]:
-    return list(dict.fromkeys((*item.related_entity_ids, *([item.promoted] if item.promoted else []))))
+        details = f": {item.details}" if item.details else ""
+        became = f" -> {item.promoted}" if item.promoted else ""
+        others = [one for one in item.related_entity_ids if one != item.promoted]
+        named = f" ({', '.join(others)})" if others else ""
+        item_text = f"- {_STATUS_LABELS[item.status]} {item.kind} {item.id}: {item.title}{details}{named}{became}"
+        yield _StateLine(
+            f"items/{item.id}",
+            item_text,
+            score,
+            list(dict.fromkeys((*item.related_entity_ids, *([item.promoted] if item.promoted else [])))),
+            item.summaries,
+        )
 
 
 def _assumption_lines(state: AgentState) -> Iterator[_StateLine]:

@@ -150,7 +150,14 @@ class _StateUpdate:
     def _add_item(self, given: JsonObject) -> None:
         """A new item; one of the same name that is open is that one, told again."""
         title = _parse_title(given)
-        same = next((one for one in self.state.items if one.status == "active" and _has_title(one, title)), None)
+        same = next(
+            (
+                one
+                for one in self.state.items
+                if one.status == "active" and (title_words(one.title) == title_words(title))
+            ),
+            None,
+        )
         if same is not None:
             self._patch_item(same, {**given, "title": same.title})
             return
@@ -304,10 +311,6 @@ def _parse_title(given: JsonObject) -> str:
     if not title:
         raise _UpdateRejected("missing_title")
     return title
-
-
-def _has_title(item: StateItem, title: str) -> bool:
-    return title_words(item.title) == title_words(title)
 
 
 def _parse_id(given: Json) -> str:

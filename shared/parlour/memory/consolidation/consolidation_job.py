@@ -134,7 +134,13 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         batch = fact_merge.FactBatch(found.candidates, found.rejected, draft.fact_ids)
         fact_merge.merge_candidates(tx, scope, self.session_id, None, batch, draft.drafted_at)
         for told in draft.episodes:
-            self._write_episode(tx, loaded, told, draft)
+            about = loaded.conversation
+            messages = tuple(line.id for line in loaded.window.user_lines)
+            whole = replace(told, message_ids=messages, origin="consolidated")
+            row = episode_rows.context_row(told.text, about.title, told.until_at, about.classification)
+            conversations.add_episode(tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at)
+            store.merge_into_episode(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
+            scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
         store.mark_consolidated(tx, self.session_id, loaded.window.until_turn, draft.drafted_at)
         if not loaded.window.is_full:
             self.complete(tx)
@@ -168,17 +174,6 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         )
         asked = ExtractionRequest(prompt.system_prompt(agent, MIN_CONFIDENCE), question, "quality")
         return model_call.request_extraction(self.dependencies, self.principal, routing, asked, seconds_left)
-
-    def _write_episode(
-        self, tx: Transaction, loaded: _ConsolidationInput, episode: NewEpisode, draft: _ConsolidationDraft
-    ) -> None:
-        about = loaded.conversation
-        messages = tuple(line.id for line in loaded.window.user_lines)
-        whole = replace(episode, message_ids=messages, origin="consolidated")
-        row = episode_rows.context_row(episode.text, about.title, episode.until_at, about.classification)
-        conversations.add_episode(tx, about.scope, self.session_id, whole, row, draft.episode_ids, draft.drafted_at)
-        store.merge_into_episode(tx, draft.episode_ids[0], [note.id for note in loaded.interim_episodes])
-        scheduling.schedule_embedding(tx, self.job.tenant_id, draft.drafted_at)
 
 
 def next_window_size(turn_count: int) -> int:

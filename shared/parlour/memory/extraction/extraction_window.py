@@ -56,12 +56,10 @@ def render_transcript(window: ExtractionWindow, agent_name: str) -> str:
     """The stretch as a model reads it: what the user wrote themselves, numbered; what was replied, shortened."""
     numbers = {line.id: number for number, line in window.numbered_user_lines().items()}
     return "\n".join(
-        _render_line(line, numbers.get(line.id), agent_name) for line in window.lines if _is_included(line, numbers)
+        _render_line(line, numbers.get(line.id), agent_name)
+        for line in window.lines
+        if (line.id in numbers or (not line.is_from_user and bool(line.body.strip())))
     )
-
-
-def _is_included(line: MessageLine, numbers: dict[UUID, int]) -> bool:
-    return line.id in numbers or (not line.is_from_user and bool(line.body.strip()))
 
 
 def _render_line(line: MessageLine, number: int | None, agent: str) -> str:

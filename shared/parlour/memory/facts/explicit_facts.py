@@ -174,7 +174,13 @@ def _facts_of_sentence(sentence: str) -> Iterator[tuple[str, str, bool]]:
         asked = _REMEMBER_REQUEST.match(sentence)
         stated = list(_facts_of_clauses(asked[1] if asked else sentence))
         if asked and not stated:
-            stated = _requested_fact(asked[1].rstrip(" .!"))
+            text = asked[1].rstrip(" .!")
+            about = [word for word in informative_words(text) if len(word) > 1 and not any(map(str.isdigit, word))][:3]
+            key = normalize_key(f"about.{' '.join(about)}")
+            is_own = not _FIRST_PERSON.isdisjoint(words(text))
+            stated = (
+                [(key, text)] if key and is_own and len(text) <= MAX_VALUE_CHARS and not is_sensitive("", text) else []
+            )
         yield from ((*one, False) for one in stated)
 
 
@@ -190,11 +196,3 @@ def _facts_of_clauses(text: str) -> Iterator[tuple[str, str]]:
                 if value and not is_none and not is_sensitive(key, value):
                     yield key, value
                 break
-
-
-def _requested_fact(text: str) -> list[tuple[str, str]]:
-    """What the user asks to be remembered of themselves, under its own first words."""
-    about = [word for word in informative_words(text) if len(word) > 1 and not any(map(str.isdigit, word))][:3]
-    key = normalize_key(f"about.{' '.join(about)}")
-    is_own = not _FIRST_PERSON.isdisjoint(words(text))
-    return [(key, text)] if key and is_own and len(text) <= MAX_VALUE_CHARS and not is_sensitive("", text) else []

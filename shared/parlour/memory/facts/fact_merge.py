@@ -106,7 +106,14 @@ class _FactMerge:
         live = [one for one in self.latest_facts.values() if one.is_live and self._can_refer_to(candidate, one)]
         resolved = merge_rules.resolve_keys(candidate, live)[: _max_retractions(candidate)]
         for one in resolved:
-            self._decide_and_record(one)
+            # A person who puts the fact right, or has it forgotten, waits for nobody: where one has done so
+            # since it was read, what is known now decides.
+            decided = self._apply_decision(one)
+            if decided is None:
+                self.latest_facts = store.find_latest_facts(self.tx, self.scope, {*self.latest_facts, one.key})
+                decided = self._apply_decision(one)
+            if decided is not None:
+                self._record_outcome(one, *decided)
         if not resolved:
             self._record_outcome(candidate, "nothing_to_retract", None)
         if candidate.retracts_everything:
@@ -165,16 +172,6 @@ class _FactMerge:
                 for one in gone
             ]
 
-    def _decide_and_record(self, candidate: FactCandidate) -> None:
-        """A person who puts the fact right, or has it forgotten, waits for nobody: where one has done so since it was
-        read, what is known now decides."""
-        decided = self._apply_decision(candidate)
-        if decided is None:
-            self.latest_facts = store.find_latest_facts(self.tx, self.scope, {*self.latest_facts, candidate.key})
-            decided = self._apply_decision(candidate)
-        if decided is not None:
-            self._record_outcome(candidate, *decided)
-
     def _apply_decision(self, candidate: FactCandidate) -> tuple[FactDecision, UUID | None] | None:
         """The decision, carried out, and the fact that it is about; None when that one is live no more."""
         latest = self.latest_facts.get(candidate.key)
@@ -185,7 +182,15 @@ class _FactMerge:
             case "new":
                 fact_id = self._insert(next(self.ids), candidate, verdict, candidate.message_ids)
             case "same" if latest:
-                is_done = self._confirm(candidate, verdict, latest)
+                messages = merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids)
+                self.latest_facts[latest.key] = replace(
+                    latest,
+                    confidence=verdict.confidence,
+                    valid_from=min(latest.valid_from, candidate.stated_at),
+                    last_confirmed_at=max(latest.last_confirmed_at, candidate.stated_at),
+                    message_ids=tuple(messages),
+                )
+                is_done = store.confirm_fact(self.tx, latest.id, verdict.confidence, messages, candidate.stated_at)
             case "refines" | "contradicts" if latest:
                 fact_id = self._replace(candidate, verdict, latest)
                 is_done = fact_id is not None
@@ -210,17 +215,6 @@ class _FactMerge:
         store.add_fact(self.tx, self.scope, fact, self.turn_id, self.now)
         self.latest_facts[fact.key] = fact
         return fact.id
-
-    def _confirm(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> bool:
-        messages = merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids)
-        self.latest_facts[latest.key] = replace(
-            latest,
-            confidence=verdict.confidence,
-            valid_from=min(latest.valid_from, candidate.stated_at),
-            last_confirmed_at=max(latest.last_confirmed_at, candidate.stated_at),
-            message_ids=tuple(messages),
-        )
-        return store.confirm_fact(self.tx, latest.id, verdict.confidence, messages, candidate.stated_at)
 
     def _replace(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> UUID | None:
         """The old row ends first: there is never more than one that is live. What says both was taken from both."""

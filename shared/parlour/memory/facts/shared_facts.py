@@ -52,10 +52,7 @@ def set(  # noqa: A001 - called as shared_facts.set
     whose = store.find_owner(tx, new_fact.scope, new_fact.slug)
     if whose is None:
         raise NotFound(f"{new_fact.scope} {new_fact.slug} not found; use its slug from the pack")
-    return _write(principal, tx, store.SharedFactValue(new_fact.scope, whose, key, value), now)
-
-
-def _write(principal: Principal, tx: Transaction, fact: store.SharedFactValue, now: datetime) -> UUID:
+    fact = store.SharedFactValue(new_fact.scope, whose, key, value)
     before, fact_id = store.lock_shared_fact(tx, fact.scope, fact.owner, fact.key), uuid7(now)
     if before is not None and before.value == fact.value:
         return before.id

@@ -209,7 +209,16 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             return _WriteResult(None)
         written = draft.summary
         store.add_key_details(tx, self.session_id, draft.key_details, draft.drafted_at)
-        self._update_missing_details(tx, written.text)
+        # Which lines the new summary says itself: those of the stretch, and those that an older one said.
+        said = parse_text(written.text)
+        kept = store.list_newest_details(tx, self.session_id, _MAX_CHECKED_DETAILS)
+        wrong = [
+            row.id
+            for row in kept
+            if row.missing_from_summary == is_in_text(turn_rows.stored_key_detail(row.kind, row.value), said)
+        ]
+        if wrong:
+            store.toggle_missing(tx, wrong)
         applied = state_writer.apply_summary_updates(
             tx,
             self.session_id,
@@ -283,18 +292,6 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             for message in turn.messages
             for one in key_details(message.text)
         ]
-
-    def _update_missing_details(self, tx: Transaction, summary_text: str) -> None:
-        """Which lines the new summary says itself: those of the stretch, and those that an older one said."""
-        said = parse_text(summary_text)
-        kept = store.list_newest_details(tx, self.session_id, _MAX_CHECKED_DETAILS)
-        wrong = [
-            row.id
-            for row in kept
-            if row.missing_from_summary == is_in_text(turn_rows.stored_key_detail(row.kind, row.value), said)
-        ]
-        if wrong:
-            store.toggle_missing(tx, wrong)
 
     def _write_anchor(self, tx: Transaction, loaded: _SummaryInput, draft: _SummaryDraft) -> bool:
         """Write the anchor of what no anchor covers, where that is enough."""

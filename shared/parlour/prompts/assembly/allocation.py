@@ -14,7 +14,7 @@ from parlour.prompts.assembly.history import HistorySelection
 from parlour.prompts.assembly.ledger_entries import LedgerEntry, OmissionReason
 from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
 from parlour.prompts.assembly.past_turn import Message
-from parlour.prompts.assembly.segment import Block, Item, Layer, Segment, SourceKind, escape_untrusted
+from parlour.prompts.assembly.segment import Item, Layer, Segment, SourceKind, escape_untrusted
 from parlour.prompts.assembly.selection import (
     Selection,
     deduplicate,
@@ -133,7 +133,12 @@ def allocate(
         *required_segments.floating_instructions_block(meter, materials),
         *required_segments.user_blocks(meter, materials),
     )
-    required = _required_tokens(meter, materials, plan, fixed, said)
+    notes = sum(history.refused_attachment_block(meter, one).tokens for one in materials.attachments)
+    tokens = {segment.layer: segment.tokens for segment in fixed}
+    tokens[Layer.SUMMARY] = compaction.compacted_tokens(meter, plan.compacted_history)
+    tokens[Layer.MESSAGE] = sum(block.tokens for block in said) + notes
+    tokens[Layer.REMINDER] += required_segments.repeated_reminder_tokens(meter, materials)
+    required = tokens
     changes = [one for one in shown if one.kind is SourceKind.DELTAS]
     causes = find_refresh_causes(meter, materials, cache_state, context, changes, is_compacted=bool(plan.cut_turns))
     if not causes and (plan.is_briefing_at_floor or plan.dropped_items):
@@ -145,7 +150,7 @@ def allocate(
         meter,
         profile,
         purse,
-        _tail_candidates(shown, causes),
+        [_escape_item(one) for one in shown if not causes or one.kind is not SourceKind.DELTAS],
         pulse_text="\n".join(one.text for one in about if one.kind is SourceKind.PULSE),
         verbatim_messages=_verbatim_messages(materials, plan),
         history_selection=HistorySelection(plan.compacted_history),
@@ -166,22 +171,6 @@ def allocate(
     entries = (*withheld, *filling.entries, *history_entries(meter, cache_state.compacted_history, plan, told))
     following = _next_plan(filling, materials, plan, told, causes)
     return AllocationResult(segments, entries, kept, told.compacted_history, pinned, causes, following)
-
-
-def _required_tokens(
-    counter: TokenCounter,
-    materials: PromptMaterials,
-    plan: AllocationPlan,
-    fixed: Sequence[Segment],
-    said: Sequence[Block],
-) -> dict[Layer, int]:
-    """The tokens of everything that is in whatever happens, but the briefing."""
-    notes = sum(history.refused_attachment_block(counter, one).tokens for one in materials.attachments)
-    tokens = {segment.layer: segment.tokens for segment in fixed}
-    tokens[Layer.SUMMARY] = compaction.compacted_tokens(counter, plan.compacted_history)
-    tokens[Layer.MESSAGE] = sum(block.tokens for block in said) + notes
-    tokens[Layer.REMINDER] += required_segments.repeated_reminder_tokens(counter, materials)
-    return tokens
 
 
 def _check_briefing_budget(
@@ -385,11 +374,6 @@ def _next_plan(
         omitted_entries=told.omitted_entries,
         is_briefing_at_floor=False,
     )
-
-
-def _tail_candidates(shown: Sequence[Item], refresh_causes: Sequence[RefreshCause]) -> list[Item]:
-    """Candidates of the tail: no changes beside a briefing that is rendered anew and tells of them."""
-    return [_escape_item(one) for one in shown if not refresh_causes or one.kind is not SourceKind.DELTAS]
 
 
 def _escape_item(item: Item) -> Item:

@@ -69,7 +69,9 @@ class PreparedTurn:
         """The prompt of step `number`, after these rounds of calls. PromptOverflow when not even one line of each
         result fits any more."""
         meter = TokenCounter(self.cache_state.token_factors)
-        again = self._repeated_reminder(meter, rounds)
+        searched = any(key in result for one in rounds for _, result in one.results for key in _CITABLE_KEYS)
+        said = self._reminder_texts(searched=searched) if rounds else ()
+        again = tail.tail_segment(meter, Layer.REMINDER, said, "last")
         most = (
             tail.tail_segment(meter, Layer.REMINDER, self._reminder_texts(searched=True), "last").tokens
             if rounds
@@ -90,8 +92,19 @@ class PreparedTurn:
         marked = choose_cache_breakpoints(
             ordered, self.cache_state.turn_pauses, self.cache_state.steps_per_turn, number, self.context.model, cached
         )
+        blocks = [block for block in fitted.segment.blocks if block.role == "user"]
+        keys = [(number, call) for number, one in enumerate(rounds) for call, _ in one.results]
+        result_entries = tuple(
+            LedgerEntry(
+                Item(SourceKind.CALLS, block.pieces[0], Source("tool_calls", key[1])),
+                block.tokens,
+                None,
+                key in fitted.shortened,
+            )
+            for key, block in zip(keys, blocks, strict=True)
+        )
         ledger = PromptLedger(
-            (*self.entries, *_result_entries(rounds, fitted)),
+            (*self.entries, *result_entries),
             ordered,
             marked,
             next(iter(self.refresh_causes), None),
@@ -115,11 +128,6 @@ class PreparedTurn:
         if fitted.segment.tokens > max_tokens:
             raise PromptOverflow("calls", fitted.segment.tokens, max_tokens)
         return fitted
-
-    def _repeated_reminder(self, counter: TokenCounter, rounds: Sequence[ToolRound]) -> Segment:
-        searched = any(key in result for one in rounds for _, result in one.results for key in _CITABLE_KEYS)
-        said = self._reminder_texts(searched=searched) if rounds else ()
-        return tail.tail_segment(counter, Layer.REMINDER, said, "last")
 
     def _reminder_texts(self, *, searched: bool) -> tuple[str, ...]:
         return reminder.repeated_reminders(self.turn, self.reminders, has_searched=searched)
@@ -145,7 +153,23 @@ def prepare_turn(
             plan = plan.shrink()
             continue
         if filled.next_plan is None:
-            return _prepared_turn(materials, cache_state, context, filled)
+            withheld = tuple(sorted(history.withheld_ids(materials.past_turns)))
+            fixed = replace(
+                cache_state,
+                compacted_history=filled.compacted_history,
+                cached_briefing=filled.cached_briefing,
+                withheld_ids=withheld,
+            )
+            return PreparedTurn(
+                materials.turn_number,
+                filled.segments,
+                filled.entries,
+                filled.calls_tokens,
+                tuple(materials.reminders),
+                fixed,
+                context,
+                filled.refresh_causes,
+            )
         plan = filled.next_plan
 
 
@@ -158,44 +182,4 @@ def is_briefing_due(materials: PromptMaterials, cache_state: PromptCacheState, c
         allocation.find_refresh_causes(
             TokenCounter(cache_state.token_factors), materials, cache_state, context, changes, is_compacted=False
         )
-    )
-
-
-def _prepared_turn(
-    materials: PromptMaterials,
-    cache_state: PromptCacheState,
-    context: AssemblyContext,
-    filled: allocation.AllocationResult,
-) -> PreparedTurn:
-    withheld = tuple(sorted(history.withheld_ids(materials.past_turns)))
-    fixed = replace(
-        cache_state,
-        compacted_history=filled.compacted_history,
-        cached_briefing=filled.cached_briefing,
-        withheld_ids=withheld,
-    )
-    return PreparedTurn(
-        materials.turn_number,
-        filled.segments,
-        filled.entries,
-        filled.calls_tokens,
-        tuple(materials.reminders),
-        fixed,
-        context,
-        filled.refresh_causes,
-    )
-
-
-def _result_entries(rounds: Sequence[ToolRound], fitted: FittedRounds) -> tuple[LedgerEntry, ...]:
-    """An entry for every result, by the model's own id of the call."""
-    blocks = [block for block in fitted.segment.blocks if block.role == "user"]
-    keys = [(number, call) for number, one in enumerate(rounds) for call, _ in one.results]
-    return tuple(
-        LedgerEntry(
-            Item(SourceKind.CALLS, block.pieces[0], Source("tool_calls", key[1])),
-            block.tokens,
-            None,
-            key in fitted.shortened,
-        )
-        for key, block in zip(keys, blocks, strict=True)
     )

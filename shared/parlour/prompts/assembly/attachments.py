@@ -52,7 +52,7 @@ def image_reference_block(key: str, sha256: str, media_type: str, name: str, siz
 
 def _item(row: JsonObject, clearance: int) -> Item:
     name, source = neutralise_forged_tool_result(str(row["name"])), Source("attachments", str(row["id"]))
-    if not _is_readable_by(row, clearance):
+    if not (not row["is_file_deleted"] and _level(row) <= clearance):
         return Item(SourceKind.ATTACHMENTS, "", Source(WITHHELD_TABLE, str(row["id"])), (_WITHHELD_NOTE,))
     if row["kind"] == "image":
         block = image_reference_block(
@@ -82,10 +82,6 @@ def _unreadable_item(row: JsonObject) -> Item:
         return item
     line = _UNREADABLE_NOTE if problem in _UNREADABLE_PROBLEMS else _UNAVAILABLE_NOTE
     return Item(item.kind, "", item.source, (line.format(name),), title=name)
-
-
-def _is_readable_by(row: JsonObject, clearance: int) -> bool:
-    return not row["is_file_deleted"] and _level(row) <= clearance
 
 
 def _level(row: JsonObject) -> int:

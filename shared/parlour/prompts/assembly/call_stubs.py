@@ -30,7 +30,15 @@ def result_stub(name: str, result: JsonObject, *, is_write: bool) -> str:
         return _truncate(f"done: {canonical_json(result)}")
     documents = result.get("documents")
     if isinstance(documents, list):
-        return _truncate(_search_stub(documents, result.get("searched_for")))
+        query = result.get("searched_for")
+        titles = [
+            f"[{one['document']}] {one.get('title', '')}"
+            for one in documents
+            if isinstance(one, dict) and "document" in one
+        ]
+        searched = f" (searched for: {' '.join(str(query).split())})" if query else ""
+        search_stub = ("found " + "; ".join(titles) if titles else "found nothing") + searched
+        return _truncate(search_stub)
     named = [handle for value in result.values() if isinstance(value, list) for handle in _record_handles(value)]
     listed = f": {', '.join(named[:_MAX_LISTED])}" + (" ..." if len(named) > _MAX_LISTED else "") if named else ""
     return _truncate(f"answered then{listed}; call {name} again to read it")
@@ -51,16 +59,6 @@ def _round_messages(one: ToolRound, writes: Collection[str]) -> tuple[JsonObject
         for call, result in one.results
     ]
     return {"role": "assistant", "content": asked}, {"role": "user", "content": results}
-
-
-def _search_stub(documents: Sequence[Json], query: Json) -> str:
-    titles = [
-        f"[{one['document']}] {one.get('title', '')}"
-        for one in documents
-        if isinstance(one, dict) and "document" in one
-    ]
-    searched = f" (searched for: {' '.join(str(query).split())})" if query else ""
-    return ("found " + "; ".join(titles) if titles else "found nothing") + searched
 
 
 def _record_handles(values: Sequence[Json]) -> list[str]:

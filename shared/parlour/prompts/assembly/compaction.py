@@ -140,7 +140,10 @@ def compact(
     """The lead once these turns are `cut` and the one with number `since` is the first that is told; `talk` is what was
     said from there on."""
     summary = _choose_summary(counter, compacted_history.summary, compaction_input)
-    told = _recap_lines(compacted_history, cut_turns, summary.covered_until_turn if summary else -1)
+    covers = summary.covered_until_turn if summary else -1
+    old = zip(compacted_history.recap_turns, compacted_history.recap, strict=True)
+    anew = ((turn.number, escape_untrusted(line)) for turn in cut_turns for line in _recap_turn(turn))
+    told = [(number, line) for number, line in (*old, *anew) if number > covers]
     kept, out = _select_key_details(counter, summary, since_turn, [line for _, line in told]) if summary else ((), ())
     left = MAX_BESIDE_SUMMARY_TOKENS - _lines_tokens(counter, [one.text for one in kept])
     lines = list(told)
@@ -271,13 +274,6 @@ def _truncate(counter: TokenCounter, text: str, room: int) -> str:
     return (
         text if counter.count(text) <= room else counter.truncate(text, room - counter.count(" ...")).rstrip() + " ..."
     )
-
-
-def _recap_lines(compacted_history: CompactedHistory, cut: Sequence[PastTurn], covers: int) -> list[tuple[int, str]]:
-    """The recap of what no summary covers, old lines and new ones, with the numbers of their turns."""
-    old = zip(compacted_history.recap_turns, compacted_history.recap, strict=True)
-    anew = ((turn.number, escape_untrusted(line)) for turn in cut for line in _recap_turn(turn))
-    return [(number, line) for number, line in (*old, *anew) if number > covers]
 
 
 def _covers_omitted(compacted_history: CompactedHistory, summary: Summary | None) -> bool:

@@ -93,7 +93,10 @@ def select_history(
         compacted_history,
         since,
         cut,
-        [*_message_texts(stays), *(one.text for one in new_messages)],
+        [
+            *[one.text for turn in stays for one in (*turn.user_messages, *turn.replies)],
+            *(one.text for one in new_messages),
+        ],
         compaction_input,
     )
     return HistorySelection(led.compacted_history, stays, _turns_blocks(counter, stays), cut, led.omitted_entries)
@@ -208,10 +211,6 @@ def _newest_turns(
             break
         kept = longer
     return tuple(kept)
-
-
-def _message_texts(turns: Sequence[PastTurn]) -> list[str]:
-    return [one.text for turn in turns for one in (*turn.user_messages, *turn.replies)]
 
 
 def _turn_blocks(counter: TokenCounter, turn: PastTurn) -> tuple[Block, ...]:

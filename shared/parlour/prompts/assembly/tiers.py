@@ -123,8 +123,9 @@ def render_tier_texts(
         ("Language", _language_lines(human)),
         ("Rules of this persona", _rule_lines(human.guardrails)),
     ]
+    place = f"{team.display_name} ({team.department})" if team.department else team.display_name
     job = [
-        ("Role", [_role_line(team)]),
+        ("Role", [f"{place}. {team.role}".strip()]),
         ("How the work is done", _numbered_lines(_rule_texts(team.sops))),
         ("Handing over", _setting_lines(team.escalation)),
         ("Rules of the team", _rule_lines(team.guardrails)),
@@ -157,11 +158,6 @@ def _render_sections(titled: Iterable[tuple[str, Iterable[str]]]) -> str:
 def _render_section(title: str, lines: Iterable[str]) -> str:
     said = [line for line in lines if line.strip()]
     return f"# {title}\n" + "\n".join(said) if said else ""
-
-
-def _role_line(team: TeamTier) -> str:
-    place = f"{team.display_name} ({team.department})" if team.department else team.display_name
-    return f"{place}. {team.role}".strip()
 
 
 def _language_lines(human: HumanTier) -> list[str]:

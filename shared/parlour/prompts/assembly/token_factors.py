@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from parlour.prompts.assembly.segment import Block, Segment
+from parlour.prompts.assembly.segment import Segment
 from parlour.text.token_counter import DEFAULT_FACTOR, MESSAGE_OVERHEAD_TOKENS, count_plain_tokens, script_of
 
 _MIN_SCRIPT_SHARE = 0.9
@@ -18,7 +18,7 @@ def learn_token_factor(
     """The script that the prompt is written in and its tokens per plain token, by `reported` input tokens in all; None
     when that says nothing. What little is in other scripts counts by the `factors` known of them."""
     blocks = [block for segment in segments for block in segment.blocks]
-    if any(_is_image(block) for block in blocks):
+    if any((block.is_json and block.to_json().get("type") == "image") for block in blocks):
         return None
     counted: dict[str, int] = {}
     for piece in (piece for block in blocks for piece in block.pieces):
@@ -30,7 +30,3 @@ def learn_token_factor(
     overhead = MESSAGE_OVERHEAD_TOKENS * sum(1 for block in blocks if block.role)
     factor = (reported_tokens - overhead - rest) / counted[main]
     return (main, factor) if _MIN_FACTOR <= factor <= _MAX_FACTOR else None
-
-
-def _is_image(block: Block) -> bool:
-    return block.is_json and block.to_json().get("type") == "image"

@@ -30,13 +30,11 @@ def render_turn_metadata(
     hinted, plain = _CHANNEL_HINTS.get(channel, (channel, channel))
     spoken, words = (locale or "")[:_MAX_LOCALE_CHARS], (name or "").split()
     names = [" ".join(words[:count]) for count in range(len(words), -1, -1)]
-    tries = [_join_parts(moment, shown, spoken, one) for one in names for shown in (hinted, plain)]
-    return next((told for told in tries if _layer_tokens(counter, told) <= MAX_TOKENS), tries[-1])
-
-
-def _join_parts(moment: str, channel: str, locale: str, name: str) -> str:
-    return ", ".join(filter(None, (moment, channel, locale, f"user {name}" if name else "")))
-
-
-def _layer_tokens(counter: TokenCounter, told: str) -> int:
-    return tail.tail_segment(counter, Layer.HEARTBEAT, [told]).tokens
+    tries = [
+        ", ".join(filter(None, (moment, shown, spoken, f"user {one}" if one else "")))
+        for one in names
+        for shown in (hinted, plain)
+    ]
+    return next(
+        (told for told in tries if tail.tail_segment(counter, Layer.HEARTBEAT, [told]).tokens <= MAX_TOKENS), tries[-1]
+    )

@@ -127,7 +127,8 @@ def _layer_json(layer: Layer, tokens: int, total: int, profile: BudgetProfile) -
 
 
 def _segment_json(segment: Segment, asked: RecordedPrompt, recorded: RecordedTurn) -> JsonObject:
-    before = _blocks_before(asked.segments, segment)
+    place = next(number for number, one in enumerate(asked.segments) if one is segment)
+    before = sum(len(one.blocks) for one in asked.segments[:place])
     return {
         "layer": segment.layer.name.lower(),
         "stability": segment.stability,
@@ -206,12 +207,6 @@ def breakpoints_json(segments: Sequence[Segment], marked: Sequence[int]) -> list
 def _tokens_of_first_blocks(segments: Sequence[Segment], blocks: int) -> int:
     """The tokens of the first so many blocks."""
     return sum([block.tokens for one in segments for block in one.blocks][:blocks])
-
-
-def _blocks_before(segments: Sequence[Segment], segment: Segment) -> int:
-    """The blocks that stand before a segment."""
-    place = next(number for number, one in enumerate(segments) if one is segment)
-    return sum(len(one.blocks) for one in segments[:place])
 
 
 def _cache_miss_json(miss: CacheMiss | None, reported: ReportedUsage | None) -> JsonObject | None:

@@ -71,17 +71,21 @@ def compare_turn_prompts(
     else:
         after = later.prompt_of_step(step or later.prompts[0].step)
         one = _ComparedPrompt(earlier, earlier.prompt_of_step(before_step))
-    return _comparison(one, _ComparedPrompt(later, after))
-
-
-def _comparison(one: _ComparedPrompt, other: _ComparedPrompt) -> JsonObject:
+    other = _ComparedPrompt(later, after)
     words = {**one.recorded.visible_texts, **other.recorded.visible_texts}
     words |= dict.fromkeys(
         one.recorded.withheld_hashes | other.recorded.withheld_hashes, source_status.WITHHELD_PLACEHOLDER
     )
     first = _first_change(one.blocks, other.blocks, {**one.recorded.stored_texts, **other.recorded.stored_texts})
     if first is not None:
-        first = _redact_first_change(first, one, other)
+        place = int(str(first["block"])) - 1
+        told = [(name, side, side.blocks[place : place + 1]) for name, side in (("before", one), ("after", other))]
+        hidden = {
+            name: source_status.WITHHELD_PLACEHOLDER
+            for name, side, blocks in told
+            if any(piece in side.recorded.withheld_hashes for _, block in blocks for piece in block.pieces)
+        }
+        first = {**first, **hidden}
     return {
         "before": one.to_json(),
         "after": other.to_json(),
@@ -153,18 +157,6 @@ def _first_change(
         "before": before[alike : alike + _EXCERPT_CHARS],
         "after": after[alike : alike + _EXCERPT_CHARS],
     }
-
-
-def _redact_first_change(first: JsonObject, one: _ComparedPrompt, other: _ComparedPrompt) -> JsonObject:
-    """Where the bytes part, without words that the reader may not see."""
-    place = int(str(first["block"])) - 1
-    told = [(name, side, side.blocks[place : place + 1]) for name, side in (("before", one), ("after", other))]
-    hidden = {
-        name: source_status.WITHHELD_PLACEHOLDER
-        for name, side, blocks in told
-        if any(piece in side.recorded.withheld_hashes for _, block in blocks for piece in block.pieces)
-    }
-    return {**first, **hidden}
 
 
 def _block_text(block: Block, words: Mapping[str, str]) -> str:

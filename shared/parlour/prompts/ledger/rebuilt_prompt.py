@@ -8,7 +8,7 @@ from parlour.infra.errors import InvalidRequest, PromptOverflow
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from parlour.prompts.assembly.assembler import AssembledPrompt, prepare_turn
+from parlour.prompts.assembly.assembler import prepare_turn
 from parlour.prompts.assembly.ledger_entries import LedgerEntry
 from parlour.prompts.assembly.rendering import Prompt
 from parlour.prompts.assembly.segment import Item
@@ -68,9 +68,23 @@ def _missing_text_json(asked: RecordedPrompt, gone: str) -> Json:
 def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> JsonObject:
     if recorded.withheld_hashes:
         raise TextsErased(recorded.withheld_hashes)
-    again = _assemble_with_budget(recorded, asked, budget)
+    # The prompt as it would have been under another total: every step before it is made again, too.
+    inputs = restore_part(PromptInputs, asked.ledger_rows[0].prompt_inputs or b"", recorded.stored_texts)
+    profile = replace(inputs.profile, total_tokens=budget)
+    try:
+        begun = prepare_turn(inputs.materials, inputs.cache_state, profile, inputs.prepared_turn.context)
+        for row in asked.ledger_rows:
+            assembled = begun.assemble_step(
+                row.step, restore_part(PromptStepRecord, row.step_record, recorded.stored_texts).rounds
+            )
+            begun = begun.after_sending(assembled.cache_state)
+    except PromptOverflow as problem:
+        raise InvalidRequest(f"budget: {budget} tokens cannot hold this prompt: {problem}") from problem
+    again = assembled
     entries = [_hash_entry_texts(one) for one in again.ledger.entries]
-    words = {**recorded.visible_texts, **_texts_by_hash(again)}
+    items: list[Item] = [one.item for one in again.ledger.entries]
+    texts_by_hash = {text_hash(text): text for item in items for text in (item.text, item.title)}
+    words = {**recorded.visible_texts, **texts_by_hash}
     dropped, added = _entries_missing_in(asked.entries, entries), _entries_missing_in(entries, asked.entries)
     whole = {_entry_key(one) for one in asked.entries if not one.reason and not one.is_shortened}
     return {
@@ -92,22 +106,6 @@ def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> J
         ],
         "added": [explanation.candidate_json(one, words) for one in added],
     }
-
-
-def _assemble_with_budget(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> AssembledPrompt:
-    """The prompt as it would have been under another total: every step before it is made again, too."""
-    inputs = restore_part(PromptInputs, asked.ledger_rows[0].prompt_inputs or b"", recorded.stored_texts)
-    profile = replace(inputs.profile, total_tokens=budget)
-    try:
-        begun = prepare_turn(inputs.materials, inputs.cache_state, profile, inputs.prepared_turn.context)
-        for row in asked.ledger_rows:
-            assembled = begun.assemble_step(
-                row.step, restore_part(PromptStepRecord, row.step_record, recorded.stored_texts).rounds
-            )
-            begun = begun.after_sending(assembled.cache_state)
-    except PromptOverflow as problem:
-        raise InvalidRequest(f"budget: {budget} tokens cannot hold this prompt: {problem}") from problem
-    return assembled
 
 
 def _entries_missing_in(
@@ -137,11 +135,6 @@ def _hash_entry_texts(entry: LedgerEntry) -> LedgerEntry:
     """An entry as records have it: its words by their hash."""
     item = entry.item
     return replace(entry, item=replace(item, text=text_hash(item.text), title=text_hash(item.title)))
-
-
-def _texts_by_hash(again: AssembledPrompt) -> dict[str, str]:
-    items: list[Item] = [one.item for one in again.ledger.entries]
-    return {text_hash(text): text for item in items for text in (item.text, item.title)}
 
 
 def _canonical_text(prompt: Prompt) -> str:

@@ -114,7 +114,16 @@ def read_recorded_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> 
     )
     if place is None or not asked:
         raise NotFound(_NOT_FOUND)
-    became = _find_restrictions(principal, tx, place, asked, kept)
+    items = [entry.item for one in asked for entry in one.entries]
+    given = [
+        item
+        for one in asked
+        for item in (*one.inputs.materials.briefing_candidates, *one.inputs.materials.tail_candidates)
+    ]
+    leads = [one.inputs.prepared_turn.cache_state.compacted_history for one in asked]
+    recap = [pair for lead in leads for pair in zip(lead.recap, lead.recap_turns, strict=False)]
+    segments = [segment for one in asked for segment in one.segments]
+    became = source_status.find_restrictions(principal, tx, place.session_id, [*items, *given], segments, recap, kept)
     words = {**kept, **dict.fromkeys(became.withheld_hashes, source_status.WITHHELD_PLACEHOLDER)}
     return RecordedTurn(
         turn_id,
@@ -143,21 +152,6 @@ def _read_prompts(
         kept.update(words)
         asked += _recorded_prompts(inputs, rows, [one for one, _ in records], words, is_anew=number > 0)
     return tuple(asked), kept
-
-
-def _find_restrictions(
-    principal: Principal, tx: Transaction, place: TurnPosition, asked: Sequence[RecordedPrompt], kept: Mapping[str, str]
-) -> source_status.ViewerRestrictions:
-    items = [entry.item for one in asked for entry in one.entries]
-    given = [
-        item
-        for one in asked
-        for item in (*one.inputs.materials.briefing_candidates, *one.inputs.materials.tail_candidates)
-    ]
-    leads = [one.inputs.prepared_turn.cache_state.compacted_history for one in asked]
-    recap = [pair for lead in leads for pair in zip(lead.recap, lead.recap_turns, strict=False)]
-    segments = [segment for one in asked for segment in one.segments]
-    return source_status.find_restrictions(principal, tx, place.session_id, [*items, *given], segments, recap, kept)
 
 
 def _recorded_prompts(

@@ -56,7 +56,18 @@ def find_restrictions(
 
     Nobody is shown what is above their clearance by now; what was deleted is shown to administrators alone.
     """
-    rests = _sources_by_text(items, segments, recap_lines, texts_by_hash)
+    found: dict[str, set[_SourceKey]] = {}
+    for item in items:
+        keys = {_source_key(one) for one in (item.source, *item.further_sources)}
+        if item.kind in {SourceKind.HISTORY, SourceKind.CALLS}:
+            keys |= _sources_in_call(texts_by_hash.get(item.text, ""))
+        for text in (item.text, item.title, *item.shorter_texts):
+            found.setdefault(text, set()).update(key for key in keys if key[0] in _TABLES_WITH_STATUS)
+    for block in (block for one in segments if one.layer in _CALL_LAYERS for block in one.blocks if block.is_json):
+        found.setdefault(block.pieces[0], set()).update(_sources_in_call(texts_by_hash.get(block.pieces[0], "")))
+    for line, number in recap_lines:
+        found.setdefault(line, set()).add(("turns", str(number)))
+    rests = {text: keys for text, keys in found.items() if keys and texts_by_hash.get(text)}
     asked: dict[str, set[str]] = {}
     for table, one in {key for keys in rests.values() for key in keys}:
         asked.setdefault(table, set()).add(one)
@@ -101,24 +112,6 @@ def _is_deleted(status: SourceStatus | None, key: _SourceKey, mentioned: set[_So
     if status is not None:
         return status.is_deleted
     return key[0] in _DELETED_IF_MISSING and key not in mentioned
-
-
-def _sources_by_text(
-    items: Iterable[Item], segments: Iterable[Segment], recap: Sequence[tuple[str, int]], words: Mapping[str, str]
-) -> dict[str, set[_SourceKey]]:
-    """Which sources each text rests on."""
-    found: dict[str, set[_SourceKey]] = {}
-    for item in items:
-        keys = {_source_key(one) for one in (item.source, *item.further_sources)}
-        if item.kind in {SourceKind.HISTORY, SourceKind.CALLS}:
-            keys |= _sources_in_call(words.get(item.text, ""))
-        for text in (item.text, item.title, *item.shorter_texts):
-            found.setdefault(text, set()).update(key for key in keys if key[0] in _TABLES_WITH_STATUS)
-    for block in (block for one in segments if one.layer in _CALL_LAYERS for block in one.blocks if block.is_json):
-        found.setdefault(block.pieces[0], set()).update(_sources_in_call(words.get(block.pieces[0], "")))
-    for line, number in recap:
-        found.setdefault(line, set()).add(("turns", str(number)))
-    return {text: keys for text, keys in found.items() if keys and words.get(text)}
 
 
 def _source_key(source: Source) -> _SourceKey:

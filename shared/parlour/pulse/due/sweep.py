@@ -16,7 +16,7 @@ from parlour.infra.errors import RetryError
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.infra.queues import DelayedQueue
 from parlour.pulse.due import budget, scheduling_rules, store
-from parlour.pulse.due.scheduling_rules import DuePulse, PulseBudget, SweepSelection
+from parlour.pulse.due.scheduling_rules import DuePulse, SweepSelection
 from parlour.pulse.due.store import DuePulseRow
 from parlour.pulse.pulse import PulseJob
 from parlour.records import staleness
@@ -112,7 +112,18 @@ def sweep_tenant(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: i
         today = budget.read_budget(tx, dependencies.default_pulse_cap, now, dependencies.default_cap)
         room = max(min(limit, MAX_IN_FLIGHT - store.count_in_flight(tx, now)), 0)
         chosen = scheduling_rules.select_pulses([_due_pulse(row) for row in due], today, room, now)
-        return _reschedule_selected(tx, chosen, today, now), chosen
+        # Put off what is sent and what waits, each unless another sweep did so; what is to be sent, in its
+        # order.
+        again = scheduling_rules.next_attempt_with_budget(today, now)
+        rows = [(one.id, one.due_at, now + scheduling_rules.WRITER_TIMEOUT) for one in chosen.send]
+        rows += [(one.id, one.due_at, again) for one in chosen.wait_for_budget]
+        taken = store.reschedule_unchanged(tx, rows, now) if rows else set()
+        send = [one for one in chosen.send if one.id in taken]
+        if send:
+            store.record_requests(tx, [(one.id, one.expected_usd) for one in send], now)
+        if wait := [one.id for one in chosen.wait_for_budget if one.id in taken]:
+            store.set_waiting(tx, wait, "budget")
+        return [one.id for one in send], chosen
 
     taken, chosen = dependencies.database.run(tenant_id, decide) if rows else ([], SweepSelection((), (), ()))
     for record_id in taken:
@@ -131,22 +142,6 @@ def _sweep_tenant_safely(dependencies: PulseSweepDependencies, tenant_id: UUID, 
         log.error("pulse_sweep_tenant_failed", problem, tenant_id=tenant_id)
         log.count("Poison")
         return PulseSweepResult(has_more=True)
-
-
-def _reschedule_selected(
-    tx: Transaction, selection: SweepSelection, pulse_budget: PulseBudget, now: datetime
-) -> list[UUID]:
-    """Put off what is sent and what waits, each unless another sweep did so; what is to be sent, in its order."""
-    again = scheduling_rules.next_attempt_with_budget(pulse_budget, now)
-    rows = [(one.id, one.due_at, now + scheduling_rules.WRITER_TIMEOUT) for one in selection.send]
-    rows += [(one.id, one.due_at, again) for one in selection.wait_for_budget]
-    taken = store.reschedule_unchanged(tx, rows, now) if rows else set()
-    send = [one for one in selection.send if one.id in taken]
-    if send:
-        store.record_requests(tx, [(one.id, one.expected_usd) for one in send], now)
-    if wait := [one.id for one in selection.wait_for_budget if one.id in taken]:
-        store.set_waiting(tx, wait, "budget")
-    return [one.id for one in send]
 
 
 def _due_pulse(row: DuePulseRow) -> DuePulse:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from parlour.prompts.assembly import assembler
-from parlour.prompts.assembly.assembler import AssembledPrompt, PreparedTurn
+from parlour.prompts.assembly.assembler import AssembledPrompt
 from parlour.prompts.assembly.budget import BudgetProfile, TokenLimits
 from parlour.prompts.assembly.cache_state import PromptCacheState
 from parlour.prompts.assembly.materials import AssemblyContext, PromptMaterials
@@ -70,16 +70,10 @@ def assemble_prompt(
     standing = PromptCacheState(turn_pauses=(86_400.0, 86_400.0), steps_per_turn=(1,))
     begun = assembler.prepare_turn(materials, standing, PULSE_PROFILE, AssemblyContext(now, level, model, {}))
     assembled = begun.assemble_step(1, ())
-    return PulsePrompt(
-        assembled, _included_documents(begun, candidates), PromptInputs(materials, standing, PULSE_PROFILE, begun)
-    )
-
-
-def _included_documents(begun: PreparedTurn, candidates: Sequence[NumberedSource]) -> tuple[NumberedSource, ...]:
-    """The documents that got in, in the order of their numbers."""
     texts = {one.item.source: one.item.text for one in begun.entries if one.reason is None}
-    return tuple(
+    included_documents = tuple(
         replace(one, text=one.without_number(texts[one.source]), shorter_texts=())
         for one in candidates
         if one.source in texts
     )
+    return PulsePrompt(assembled, included_documents, PromptInputs(materials, standing, PULSE_PROFILE, begun))

@@ -33,13 +33,12 @@ def diff_statements(older: Sequence[Statement], newer: Sequence[Statement]) -> T
     gone, come = [text for text in old if text not in kept], [text for text in new if text not in kept]
     changed = []
     for text in list(come):
-        likeness, nearest = max(((_similarity(one, text), one) for one in gone), default=(0.0, ""))
+        likeness, nearest = max(
+            ((SequenceMatcher(None, one.split(), text.split(), autojunk=False).ratio(), one) for one in gone),
+            default=(0.0, ""),
+        )
         if likeness >= _MIN_SIMILARITY:
             changed.append((nearest, text))
             gone.remove(nearest)
             come.remove(text)
     return TextDiff(tuple(come), tuple(gone), tuple(changed), tuple(kept))
-
-
-def _similarity(first: str, second: str) -> float:
-    return SequenceMatcher(None, first.split(), second.split(), autojunk=False).ratio()

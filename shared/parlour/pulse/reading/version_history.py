@@ -1,6 +1,5 @@
 """What a record's Pulse said before, and what changed between two of its texts."""
 
-from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import NotFound
@@ -107,8 +106,4 @@ def _version_json(row: VersionRow, clearance: int) -> JsonObject:
 
 
 def _version_reference(row: VersionRow) -> JsonObject:
-    return {"version": row.version, "generated_at": _iso_time(row.generated_at)}
-
-
-def _iso_time(moment: datetime) -> str:
-    return moment.isoformat()
+    return {"version": row.version, "generated_at": row.generated_at.isoformat()}

@@ -197,7 +197,11 @@ def _check_answer(
     except InvalidModelAnswer as problem:
         return LevelOutcome(level_draft, ended_at, model_choice=model_choice, cost_usd=cost_usd, problem=problem.code)
     if checked.rejected:
-        log.info("pulse_statements_rejected", entity_id=level_draft.subject.id, **_integer_counts(checked.rejected))
+        log.info(
+            "pulse_statements_rejected",
+            entity_id=level_draft.subject.id,
+            **{reason: count for reason, count in checked.rejected.items() if isinstance(count, int)},
+        )
     return LevelOutcome(
         level_draft,
         ended_at,
@@ -206,10 +210,6 @@ def _check_answer(
         model_choice,
         cost_usd,
     )
-
-
-def _integer_counts(dropped: JsonObject) -> dict[str, int]:
-    return {reason: count for reason, count in dropped.items() if isinstance(count, int)}
 
 
 def _check_budget(

@@ -1,7 +1,5 @@
 """Why a Pulse says what it says: its prompt taken apart, and made again byte for byte from what was kept of it."""
 
-from collections.abc import Mapping
-
 from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject, canonical_json
 from parlour.infra.postgres import Transaction
@@ -39,10 +37,6 @@ def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, versio
     if row is None:
         raise NotFound(f"no stored prompt for the Pulse of {entity.handle}: none was made, or it expired")
     texts = store.read_ledger_texts(tx, row.month, sorted(deserialize_part(PromptInputs, row.prompt_inputs)[1]))
-    return {"record": entity.handle, **_explanation_json(row, texts)}
-
-
-def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObject:
     named: JsonObject = {
         "level": row.level,
         "version": row.version,
@@ -52,12 +46,14 @@ def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObje
         "prompt_hash": row.prompt_hash,
     }
     inputs, missing = deserialize_part(PromptInputs, row.prompt_inputs, texts)
-    candidates: list[Json] = [_candidate_json(one) for one in inputs.prepared_turn.entries if _is_pulse_source(one)]
+    candidates: list[Json] = [
+        _candidate_json(one) for one in inputs.prepared_turn.entries if (one.item.kind.layer is Layer.BRIEFING)
+    ]
     layers: dict[Layer, int] = {}
     for segment in inputs.prepared_turn.segments:
         layers[segment.layer] = layers.get(segment.layer, 0) + segment.tokens
     listed: list[Json] = [{"layer": one.name.lower(), "tokens": layers[one]} for one in sorted(layers) if layers[one]]
-    return {
+    explanation_json = {
         **named,
         "tokens": sum(layers.values()),
         "budget": inputs.profile.total_tokens,
@@ -66,6 +62,7 @@ def _explanation_json(row: PulseLedgerRow, texts: Mapping[str, str]) -> JsonObje
         "is_erased": bool(missing),
         **_rebuild_prompt(row, inputs, has_erased_text=bool(missing)),
     }
+    return {"record": entity.handle, **explanation_json}
 
 
 def _rebuild_prompt(row: PulseLedgerRow, inputs: PromptInputs, *, has_erased_text: bool) -> JsonObject:
@@ -74,10 +71,6 @@ def _rebuild_prompt(row: PulseLedgerRow, inputs: PromptInputs, *, has_erased_tex
     prompt = inputs.prepared_turn.assemble_step(1, ()).prompt
     sent = canonical_json([list(prompt.tools), list(prompt.system), list(prompt.messages)])
     return {"is_identical": prompt.hash == row.prompt_hash, "prompt": sent}
-
-
-def _is_pulse_source(entry: LedgerEntry) -> bool:
-    return entry.item.kind.layer is Layer.BRIEFING
 
 
 def _candidate_json(entry: LedgerEntry) -> Json:

@@ -92,11 +92,7 @@ def _parse_statement(entry: Json) -> Statement | None:
     if any(isinstance(number, bool) or not isinstance(number, int) for number in sources):
         return None
     said = clean_statement(text)
-    return Statement(said, tuple(dict.fromkeys(_integers(sources)))) if said else None
-
-
-def _integers(sources: list[Json]) -> list[int]:
-    return [one for one in sources if isinstance(one, int)]
+    return Statement(said, tuple(dict.fromkeys([one for one in sources if isinstance(one, int)]))) if said else None
 
 
 def clean_statement(text: str) -> str:

@@ -156,7 +156,15 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
         self._write_texts(tx, loaded, result)
         if not result.problem:
             store.delete_other_levels(tx, record_id, result.levels)
-            store.add_to_day(tx, record_id, _success_day(loaded, result))
+            answered = loaded.pending_changes.mark_count - loaded.pending_changes.reflected_mark_count
+            success_day = PulseDayDelta(
+                _utc_day(result.ended_at),
+                regenerated=int(bool(result.outcomes)),
+                skipped=int(not result.outcomes),
+                coalesced=max(answered - 1, 0),
+                cost_usd=result.cost_usd,
+            )
+            store.add_to_day(tx, record_id, success_day)
             window = timedelta(seconds=loaded.subject.record_type.settings.coalesce_seconds)
             attempts.record_success(
                 tx,
@@ -169,7 +177,9 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
                 window=window,
                 max_age=services.max_age,
             )
-            self._expedite(tx, now)
+            left = staleness.read_pending_changes(tx, self.job.entity_id)
+            if left is not None and "manual" in left.causes:
+                work_due.schedule(tx, attempts.WORK_KIND, self.job.entity_id, now)
         elif result.is_over_budget:
             store.add_to_day(tx, record_id, PulseDayDelta(_utc_day(now), cost_usd=result.cost_usd))
             attempts.wait_for_budget(tx, record_id, self.leased_until, services.default_pulse_cap, now)
@@ -205,12 +215,6 @@ class PulseWritingJob(LeasedJob[_WritingInput, _WritingResult, int]):
 
     def _log_ids(self) -> dict[str, UUID]:
         return {"tenant_id": self.job.tenant_id, "entity_id": self.job.entity_id}
-
-    def _expedite(self, tx: Transaction, now: datetime) -> None:
-        """Have the record written again at once when somebody wanted that while it was being written."""
-        left = staleness.read_pending_changes(tx, self.job.entity_id)
-        if left is not None and "manual" in left.causes:
-            work_due.schedule(tx, attempts.WORK_KIND, self.job.entity_id, now)
 
     def _write_texts(self, tx: Transaction, loaded: _WritingInput, result: _WritingResult) -> None:
         record_id = self.job.entity_id
@@ -265,18 +269,6 @@ def _pulse_text(loaded: _WritingInput, outcome: LevelOutcome) -> NewPulseText | 
         mark_count=seen.mark_count - seen.reflected_mark_count,
         sources_read_at=loaded.loaded_at,
         generated_at=outcome.ended_at,
-    )
-
-
-def _success_day(loaded: _WritingInput, result: _WritingResult) -> PulseDayDelta:
-    """Marks beyond the first needed no writing of their own."""
-    answered = loaded.pending_changes.mark_count - loaded.pending_changes.reflected_mark_count
-    return PulseDayDelta(
-        _utc_day(result.ended_at),
-        regenerated=int(bool(result.outcomes)),
-        skipped=int(not result.outcomes),
-        coalesced=max(answered - 1, 0),
-        cost_usd=result.cost_usd,
     )
 
 

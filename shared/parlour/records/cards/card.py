@@ -145,23 +145,19 @@ def make_preview(body: str, query: str, max_chars: int = PREVIEW_CHARS) -> str:
     line = " ".join(body.split())
     if len(line) <= max_chars:
         return line
-    start = max(0, min(_first_match(line, query) - _BEFORE, len(line) - max_chars))
+    # Where the first word of the question stands in the text; 0 when none does.
+    places = [
+        match.start()
+        for word in key_terms(" ".join(content_words(query)))
+        if (match := re.search(rf"\b{re.escape(word)}", line, re.IGNORECASE))
+    ]
+    start = max(0, min(min(places, default=0) - _BEFORE, len(line) - max_chars))
     if start:
         start = line.find(" ", start) + 1 or start
     end = start + max_chars
     if end < len(line):
         end = max(line.rfind(" ", start, end), start + max_chars // 2)
     return f"{'… ' if start else ''}{line[start:end]}{' …' if end < len(line) else ''}"
-
-
-def _first_match(line: str, query: str) -> int:
-    """Where the first word of the question stands in the text; 0 when none does."""
-    places = [
-        match.start()
-        for word in key_terms(" ".join(content_words(query)))
-        if (match := re.search(rf"\b{re.escape(word)}", line, re.IGNORECASE))
-    ]
-    return min(places, default=0)
 
 
 def _deep_link(found: SearchResult, origin: ResultOrigin) -> str | None:

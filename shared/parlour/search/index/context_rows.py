@@ -83,7 +83,8 @@ def chunk_row(piece: Chunk, ordinal: int, title: str, kind: str, classification:
     A first heading that only says the title again, in more or in other words, is left out of `heading`.
     """
     first, below = piece.heading[:1], piece.heading[1:]
-    heading = " > ".join(below if _repeats_title(title, first) else piece.heading)[-_LONGEST_PATH:]
+    wanted, there = (set(word_parts(text.casefold())) for text in (title, "".join(first)))
+    heading = " > ".join(below if (2 * len(wanted & there) >= len(wanted) > 0) else piece.heading)[-_LONGEST_PATH:]
     named = first if title.casefold() in "".join(first).casefold() else (title, *first)
     where = " > ".join([*(name[:_LONGEST_NAME] for name in named), *below])[:_LONGEST_PATH]
     when = f"[{piece.email.date}] " if piece.email.date else ""
@@ -93,12 +94,6 @@ def chunk_row(piece: Chunk, ordinal: int, title: str, kind: str, classification:
     known = {"heading": heading, "page": piece.page, "date": piece.email.date, "sender": piece.email.sender}
     metadata.update({name: value for name, value in known.items() if value})
     return RowDraft("document_chunk", ordinal, title, lead + piece.body, classification, metadata)
-
-
-def _repeats_title(title: str, heading: Sequence[str]) -> bool:
-    """Whether the heading has at least half of the title's words."""
-    wanted, there = (set(word_parts(text.casefold())) for text in (title, "".join(heading)))
-    return 2 * len(wanted & there) >= len(wanted) > 0
 
 
 def vector_literal(vector: Sequence[float]) -> str:

@@ -120,15 +120,21 @@ class OpenAiCompatibleEmbedder:
     def _ask(self, batch: Sequence[str]) -> list[list[float]]:
         body = {"model": self.model, "input": [text[:_MAX_CHARS] for text in batch], "encoding_format": "float"}
         try:
-            response = self._client.post(self._url, json=body, headers=self._headers(), timeout=_timeout(len(batch)))
+            key = self._key()
+            response = self._client.post(
+                self._url,
+                json=body,
+                headers={"Authorization": f"Bearer {key}"} if key else {},
+                timeout=httpx2.Timeout(_SECONDS + len(batch) - 1, connect=2.0),
+            )
         except httpx2.TransportError as error:
             raise ProviderUnavailable("the embedding service did not answer; it will be tried again") from error
-        _check_status(response.status_code)
+        status = response.status_code
+        if status == 429 or status >= 500:
+            raise ProviderUnavailable(f"the embedding service answered {status}; it will be tried again")
+        if status >= 300:
+            raise ProviderRejected(f"the embedding service answered {status}; check its URL, key and model name")
         return _checked(_read(response), len(batch), self.dimensions)
-
-    def _headers(self) -> dict[str, str]:
-        key = self._key()
-        return {"Authorization": f"Bearer {key}"} if key else {}
 
 
 class BedrockRuntime(Protocol):
@@ -164,17 +170,6 @@ class BedrockEmbedder:
         return _checked([vector], 1, self.dimensions)[0]
 
 
-def _timeout(texts: int) -> httpx2.Timeout:
-    return httpx2.Timeout(_SECONDS + texts - 1, connect=2.0)
-
-
-def _check_status(status: int) -> None:
-    if status == 429 or status >= 500:
-        raise ProviderUnavailable(f"the embedding service answered {status}; it will be tried again")
-    if status >= 300:
-        raise ProviderRejected(f"the embedding service answered {status}; check its URL, key and model name")
-
-
 def _read(response: httpx2.Response) -> list[list[float]]:
     try:
         data = sorted(response.json()["data"], key=lambda item: item["index"])
@@ -188,14 +183,9 @@ def _checked(vectors: list[list[float]], count: int, dimensions: int) -> list[li
         raise ProviderRejected(f"the embedding service gave {len(vectors)} vectors for {count} texts")
     if wrong := {len(vector) for vector in vectors} - {dimensions}:
         raise ProviderRejected(f"the model gives {wrong.pop()} dimensions; set EMBEDDING_DIMENSIONS to that")
-    if not all(_is_storable(value) for vector in vectors for value in vector):
+    if not all((isinstance(value, int | float) and abs(value) <= _MAX_VALUE) for vector in vectors for value in vector):
         raise ProviderRejected("the embedding service gave what is no number; its model cannot embed this text")
     return vectors
-
-
-def _is_storable(value: object) -> bool:
-    """Some servers answer NaN or null for a text that makes their model overflow; no database keeps that."""
-    return isinstance(value, int | float) and abs(value) <= _MAX_VALUE
 
 
 def _bedrock_error(error: ClientError) -> ProviderUnavailable | ProviderRejected:

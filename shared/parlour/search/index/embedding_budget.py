@@ -110,15 +110,11 @@ def _embed_rows(embedder: Embedder, rows: Sequence[RowText]) -> tuple[dict[UUID,
         return dict(zip([row.id for row in rows], embedder.embed([row.content for row in rows]), strict=True)), []
     except ProviderRejected:
         embedder.embed([_PROBE_TEXT])
-        return _embed_one_by_one(embedder, rows)
-
-
-def _embed_one_by_one(embedder: Embedder, rows: Sequence[RowText]) -> tuple[dict[UUID, Sequence[float]], list[UUID]]:
-    vectors: dict[UUID, Sequence[float]] = {}
-    refused: list[UUID] = []
-    for row in rows:
-        try:
-            vectors[row.id] = embedder.embed([row.content])[0]
-        except ProviderRejected:
-            refused.append(row.id)
-    return vectors, refused
+        vectors: dict[UUID, Sequence[float]] = {}
+        refused: list[UUID] = []
+        for row in rows:
+            try:
+                vectors[row.id] = embedder.embed([row.content])[0]
+            except ProviderRejected:
+                refused.append(row.id)
+        return vectors, refused

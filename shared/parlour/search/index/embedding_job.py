@@ -92,7 +92,16 @@ class EmbeddingJob(LeasedJob[PendingWork, datetime | None, bool]):
         if later is not None and later > self.dependencies.clock():
             return later
         try:
-            _run_batch(self, waiting)
+            if waiting.has_messages:
+                _index_messages(self)
+            elif waiting.has_rows:
+                _embed_rows(self)
+            elif waiting.has_types:
+                services, tenant_id = self.dependencies, self.principal.tenant_id
+                for type_id in services.database.run(self.principal, store.find_types_to_backfill):
+                    services.backfill(services.database, tenant_id, type_id, services.clock(), self.seconds_left)
+            elif waiting.is_reembedding or waiting.old_vectors_since is not None:
+                reembedding.run_batch(_reembedding_run(self))
         except SpendRefused as problem:
             raise JobFailed(problem.code) from problem
         return None
@@ -149,18 +158,6 @@ def embed_tenant(services: EmbeddingDependencies, tenant_id: UUID, seconds_left:
     runner.run(job, services.database, job.principal, seconds_left, _SECONDS_KEPT)
 
 
-def _run_batch(work: EmbeddingJob, waiting: PendingWork) -> None:
-    """One batch of the most urgent."""
-    if waiting.has_messages:
-        _index_messages(work)
-    elif waiting.has_rows:
-        _embed_rows(work)
-    elif waiting.has_types:
-        _backfill_types(work)
-    elif waiting.is_reembedding or waiting.old_vectors_since is not None:
-        reembedding.run_batch(_reembedding_run(work))
-
-
 def _index_messages(work: EmbeddingJob) -> None:
     """Messages become rows, which are embedded with all others."""
     now = work.dependencies.clock()
@@ -205,13 +202,6 @@ def _embed_batch(work: EmbeddingJob, name: str | None, rows: list[RowText]) -> e
         if moving is None or moving.finished_at is not None:
             raise
         return embedding_budget.embed_within_cap(_budget(work), spaces.priced_embedder(moving.space), rows)
-
-
-def _backfill_types(work: EmbeddingJob) -> None:
-    """Records whose type is described in other words now get their rows anew."""
-    services, tenant_id = work.dependencies, work.principal.tenant_id
-    for type_id in services.database.run(work.principal, store.find_types_to_backfill):
-        services.backfill(services.database, tenant_id, type_id, services.clock(), work.seconds_left)
 
 
 def _budget(work: EmbeddingJob) -> embedding_budget.EmbeddingBudget:

@@ -58,7 +58,19 @@ def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObje
         raise InvalidArguments(
             f"page: there {'is one page' if page.page_count == 1 else f'are {page.page_count} pages'}"
         )
-    return _page_json(page, kind)
+    about = page.linked
+    records: list[Json] = [_with_short_description(record.to_json()) for record in about.records]
+    told: JsonObject = {
+        "entity": about.handle,
+        "name": about.name,
+        "linked": records,
+        "kinds": {one.key: one.total for one in about.types},
+    }
+    if page.page_number < page.page_count:
+        told["next_page"] = page.page_number + 1
+    if not records:
+        told["hint"] = f"It is linked to nothing{f' of kind {kind}' if about.types else ''}."
+    return told
 
 
 def _read(arguments: JsonObject) -> tuple[str | None, int]:
@@ -80,22 +92,6 @@ def _check_kind(tx: Transaction, page: LinkedPage, kind: str) -> None:
     """A kind that there is simply has no links; InvalidRequest for any other."""
     if kind not in [one.key for one in page.linked.types]:
         type_registry.get_record_type(tx, kind)
-
-
-def _page_json(page: LinkedPage, kind: str | None) -> JsonObject:
-    about = page.linked
-    records: list[Json] = [_with_short_description(record.to_json()) for record in about.records]
-    told: JsonObject = {
-        "entity": about.handle,
-        "name": about.name,
-        "linked": records,
-        "kinds": {one.key: one.total for one in about.types},
-    }
-    if page.page_number < page.page_count:
-        told["next_page"] = page.page_number + 1
-    if not records:
-        told["hint"] = f"It is linked to nothing{f' of kind {kind}' if about.types else ''}."
-    return told
 
 
 def _with_short_description(record: JsonObject) -> JsonObject:

@@ -63,8 +63,8 @@ def _where(arguments: JsonObject) -> dict[str, str]:
     """The values looked for, as records' texts compare to them."""
     where = arguments.get("where")
     given = where if isinstance(where, dict) else {}
-    return {name: _text(value) for name, value in given.items() if value is not None}
-
-
-def _text(value: Json) -> str:
-    return str(value).lower() if isinstance(value, bool) else format_value(value)
+    return {
+        name: (str(value).lower() if isinstance(value, bool) else format_value(value))
+        for name, value in given.items()
+        if value is not None
+    }

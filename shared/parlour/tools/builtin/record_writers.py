@@ -4,7 +4,7 @@ They act as the turn's principal, who can change what they can see. What they ma
 sources' titles, clauses and pages, a link to each record that these were read in, and their level of secrecy.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from parlour.documents import authored_documents, projects
@@ -100,7 +100,22 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
                 context.principal, lambda tx: _update(context, tx, handle, patch, text)
             )
         request_embedding(context, embedding)
-        return _update_json(before, after, changed_text=bool(text))
+        # What a change came to, so that the reply can say it.
+        changed_text = bool(text)
+        if after is None:
+            return {"entity": before.handle, "name": before.name, "version": before.version, "note": ALREADY_DONE_NOTE}
+        names = sorted({**before.properties, **after.properties})
+        changed: JsonObject = {
+            name: {"was": before.properties.get(name), "is": after.properties.get(name)}
+            for name in names
+            if before.properties.get(name) != after.properties.get(name)
+        }
+        if before.name != after.name:
+            changed["name"] = {"was": before.name, "is": after.name}
+        told: JsonObject = {"entity": after.handle, "name": after.name, "version": after.version, "changed": changed}
+        if changed_text:
+            told["text"] = "written"
+        return told if changed or changed_text else {**told, "note": "It was so already."}
 
     return run
 
@@ -145,7 +160,11 @@ def _create_all(context: ToolContext, tx: Transaction, drafts: Sequence[CreateRe
             for link in draft.links
         ]
         targets += [(REFERENCES_RELATION, handle) for handle in sources[at].handles]
-        _link_to_targets(context, tx, made, at, targets)
+        source = made.requested[at]
+        for relation, target in targets:
+            if target != source.handle:
+                edge = record_links.link(context.principal, tx, source.id, target, relation, context.now)
+                made.link(edge.source, edge.relation, edge.target)
     return made
 
 
@@ -199,17 +218,6 @@ def _create_one(
     made.requested.append(entity)
 
 
-def _link_to_targets(
-    context: ToolContext, tx: Transaction, made: _CreatedRecords, at: int, targets: Iterable[tuple[str, str]]
-) -> None:
-    """Link a new record to what its call says, and to where it was read."""
-    source = made.requested[at]
-    for relation, target in targets:
-        if target != source.handle:
-            edge = record_links.link(context.principal, tx, source.id, target, relation, context.now)
-            made.link(edge.source, edge.relation, edge.target)
-
-
 def _update(
     context: ToolContext, tx: Transaction, handle: str, patch: RecordPatch, text: str
 ) -> tuple[Record, Record | None]:
@@ -224,7 +232,9 @@ def _update(
         return before, None
     rest = patch
     if before.type == authored_documents.DOCUMENT_TYPE:
-        description, state = (_patched_text(patch.properties, name) for name in _DOCUMENT_FIELDS)
+        description, state = (
+            (text_argument(patch.properties, name) if name in patch.properties else None) for name in _DOCUMENT_FIELDS
+        )
         revision = authored_documents.DocumentPatch(
             title=patch.name, description=description, content=text or None, state=state
         )
@@ -291,24 +301,6 @@ def _classification_for(
     return max(own, above, sources.classification)
 
 
-def _update_json(before: Record, after: Record | None, *, changed_text: bool) -> JsonObject:
-    """What a change came to, so that the reply can say it."""
-    if after is None:
-        return {"entity": before.handle, "name": before.name, "version": before.version, "note": ALREADY_DONE_NOTE}
-    names = sorted({**before.properties, **after.properties})
-    changed: JsonObject = {
-        name: {"was": before.properties.get(name), "is": after.properties.get(name)}
-        for name in names
-        if before.properties.get(name) != after.properties.get(name)
-    }
-    if before.name != after.name:
-        changed["name"] = {"was": before.name, "is": after.name}
-    told: JsonObject = {"entity": after.handle, "name": after.name, "version": after.version, "changed": changed}
-    if changed_text:
-        told["text"] = "written"
-    return told if changed or changed_text else {**told, "note": "It was so already."}
-
-
 def _parse_link(link: JsonObject, at: int) -> tuple[str, str, str]:
     """Source, relation and target of one link."""
     reject_unknown_fields(link, ("from", "relation", "to"), f"links[{at}]")
@@ -317,11 +309,6 @@ def _parse_link(link: JsonObject, at: int) -> tuple[str, str, str]:
             f"links[{at}]: {text_argument(link, 'from')} cannot be linked to itself; name another record"
         )
     return text_argument(link, "from"), text_argument(link, "relation"), text_argument(link, "to")
-
-
-def _patched_text(properties: JsonObject, name: str) -> str | None:
-    """What a patch says of a document: None for nothing, "" to take it away."""
-    return text_argument(properties, name) if name in properties else None
 
 
 def _origin(context: ToolContext, at: int) -> str | None:
