@@ -10,7 +10,7 @@ from parlour.infra.errors import SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
 from parlour.models import spend
-from parlour.models.store import Reservation
+from parlour.models.spend import Reservation
 from parlour.principal import system_principal
 from parlour.pulse.due import attempts, budget
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep

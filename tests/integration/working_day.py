@@ -27,7 +27,7 @@ from parlour.infra.errors import (
 )
 from parlour.infra.ids import uuid7
 from parlour.models import cost_report, spend
-from parlour.models.store import Reservation
+from parlour.models.spend import Reservation
 from parlour.packs import folder
 from parlour.packs.apply import apply
 from parlour.packs.export import export

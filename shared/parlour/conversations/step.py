@@ -20,7 +20,7 @@ from parlour.models import fallback, images, model_routing, prices, spend
 from parlour.models.fallback import RetryTiming
 from parlour.models.model import Completion, ModelAttempt, ModelRequest, StreamReset, TextDelta, TokenUsage
 from parlour.models.model_routing import ModelChoice
-from parlour.models.store import Reservation
+from parlour.models.spend import Reservation
 from parlour.prompts.assembly.assembler import AssembledPrompt
 from parlour.prompts.ledger import store as prompts
 from parlour.prompts.ledger.prompt_builder import PromptBuilder, model_key

@@ -22,6 +22,7 @@ from parlour.models.store import Reservation, SettledDay, SpendToday
 from parlour.principal import Principal
 
 __all__ = [
+    "Reservation",
     "SpendToday",
     "read_own_cap",
     "read_today",

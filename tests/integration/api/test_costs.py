@@ -11,7 +11,7 @@ from parlour.infra.errors import SpendRefused
 from parlour.infra.ids import uuid7
 from parlour.infra.queries import Query
 from parlour.models import spend
-from parlour.models.store import Reservation
+from parlour.models.spend import Reservation
 from tests.integration.api.conftest import (
     EventFeed,
     ManualClock,

@@ -19,8 +19,7 @@ from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queries import Query
 from parlour.models import spend
 from parlour.models.cost_report import MAX_DAYS
-from parlour.models.spend import SpendToday
-from parlour.models.store import Reservation
+from parlour.models.spend import Reservation, SpendToday
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import roles, tenants
 

@@ -12,7 +12,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import background_calls, prices, spend
 from parlour.models.model import TokenUsage
-from parlour.models.store import Reservation
+from parlour.models.spend import Reservation
 from parlour.principal import Principal
 from parlour.search.index.embedders import Embedder, space_name
 from parlour.search.index.embedding_spaces import PricedEmbedder
