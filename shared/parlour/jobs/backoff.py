@@ -10,5 +10,5 @@ _MAX_DOUBLINGS = 16
 
 
 def backoff(failures: int, first_wait: timedelta, max_wait: timedelta = MAX_WAIT) -> timedelta:
-    """Return the wait after so many failures in a row: `first`, twice that, four times that, up to `longest`."""
+    """Return the wait after so many failures in a row: `first_wait`, doubled each time, up to `max_wait`."""
     return min(first_wait * (1 << min(max(failures - 1, 0), _MAX_DOUBLINGS)), max_wait)

@@ -63,10 +63,10 @@ def process_batch(
 
 
 def retry_delay_seconds(error: BaseException | None, receive_count: int) -> int:
-    """Seconds until a failed message is worth another try, on its `receives`-th delivery.
+    """Return the seconds until a failed message is delivered again, for its `receive_count`-th delivery.
 
-    Nothing for what never succeeds, so that it is out of the way; else 5, 10, 20 ... 300, or longer if the error
-    knows better: a provider that says "at once" does not get to use up the tries.
+    An error that never succeeds gets 0, so that it leaves the queue soon. Other errors get 5, 10, 20 ... 300 seconds,
+    or the error's own `retry_after` if that is longer.
     """
     if isinstance(error, CallerError):
         return 0

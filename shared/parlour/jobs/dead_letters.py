@@ -1,8 +1,7 @@
-"""A FIFO queue's dead letters: how many there are, moving them back to where they came from, or throwing some away.
+"""The dead letters of a FIFO queue: count them, move them back to their queue, or delete some.
 
-A message is sent before it is deleted. Whoever is killed in between leaves it in both places, and everything behind
-a queue bears a message twice. It is then sent again under the same de-duplication id, which for five minutes the
-queue swallows.
+A message is sent before it is deleted. If the process dies in between, the message is in both places. The next redrive
+sends it again with the same deduplication id, which the queue ignores for five minutes. All workers are idempotent.
 """
 
 import json
@@ -33,7 +32,7 @@ _WAIT_SECONDS = 1
 
 @dataclass(frozen=True, slots=True)
 class RedriveResult:
-    """What became of a redrive: how many messages are back on their queue, and about how many dead ones are left."""
+    """How many messages are back on their queue, and about how many dead letters remain."""
 
     moved_count: int
     remaining_count: int
@@ -41,8 +40,10 @@ class RedriveResult:
 
 @dataclass(frozen=True, slots=True)
 class DiscardResult:
-    """What became of throwing some away: how many went, and about how many could not be looked at, since SQS hands out
-    no more than the first ten of a group."""
+    """How many dead letters were deleted, and about how many were not examined.
+
+    SQS returns only the first ten messages of a group.
+    """
 
     discarded_count: int
     unexamined_count: int
@@ -52,21 +53,23 @@ class DeadLetters(Protocol):
     """The dead letters of one queue."""
 
     def count(self) -> int:
-        """About how many there are, those in the hands of another redrive included."""
+        """Return about how many there are, including those that another redrive holds."""
         ...
 
     def redrive(self, limit: int, /) -> RedriveResult:
-        """Move up to `most` of them back, oldest first; QueueUnavailable says how far it got."""
+        """Move up to `limit` of them back, oldest first. Raises QueueUnavailable, which says how many were moved."""
         ...
 
     def discard(self, matches: Callable[[JsonObject], bool], limit: int, /) -> DiscardResult:
-        """Throw those away whose bodies `is_about` says yes to, looking at up to `most`; the others stay where they
-        are. QueueUnavailable says how far it got."""
+        """Delete those whose body `matches`, after examining up to `limit`; the others stay.
+
+        Raises QueueUnavailable, which says how many were deleted.
+        """
         ...
 
 
 class SqsDeadLetters:
-    """The FIFO queue at `url` with what is dead, and the one at `home` that it came from."""
+    """The dead-letter FIFO queue at `url`, and the queue that its messages came from."""
 
     def __init__(self, client: "SQSClient", url: str, source_queue_url: str) -> None:
         self._client = client
@@ -130,8 +133,11 @@ class SqsDeadLetters:
         return answer.get("Messages", [])
 
     def _move_to_source(self, letter: "MessageTypeDef") -> None:
-        """The group is hashed already and stays as it is. The id is this letter's own: the one it died under may be
-        known to the queue yet, and a letter that dies again is another message with another id."""
+        """Send the letter to its source queue, then delete it.
+
+        The group id is hashed already. The deduplication id belongs to this letter: the queue may still know the
+        original one, and a message that dies again is a new letter with a new id.
+        """
         self._client.send_message(
             QueueUrl=self._source_queue_url,
             MessageBody=letter["Body"],
@@ -142,7 +148,7 @@ class SqsDeadLetters:
 
 
 def _parse_body(letter: "MessageTypeDef") -> JsonObject:
-    """What the letter says; nothing where that is no object."""
+    """Return the letter's JSON object; {} when the body is anything else."""
     with suppress(ValueError):
         said = json.loads(letter["Body"])
         if isinstance(said, dict):

@@ -20,7 +20,7 @@ from parlour.principal import Principal
 
 
 class JobFailed(Exception):
-    """An attempt gave nothing. `code` names the error; the work is rescheduled, and the message is done."""
+    """A failed attempt. `code` names the error; the work is rescheduled, and the message counts as handled."""
 
     def __init__(self, code: str) -> None:
         super().__init__(code)
@@ -28,7 +28,7 @@ class JobFailed(Exception):
 
 
 class LeasedJob[Loaded, Answer, Result](ABC):
-    """What one kind of job does. A method with `tx` is one transaction, and may be run twice (`Database.run`)."""
+    """One kind of job. Each method with `tx` is one transaction, which may run twice (`Database.run`)."""
 
     @abstractmethod
     def begin(self, tx: Transaction) -> bool:
@@ -62,7 +62,7 @@ class LeasedJob[Loaded, Answer, Result](ABC):
         """End the lease before the work is done: it is due again soon."""
 
     def resend(self) -> None:  # noqa: B027
-        """Send the message that has the next invocation go on, for jobs of several rounds."""
+        """Send the message that makes the next invocation continue, for jobs of several rounds."""
 
 
 def run[Loaded, Answer, Result](
@@ -74,8 +74,8 @@ def run[Loaded, Answer, Result](
 ) -> bool:
     """Run the job as far as the time allows; return whether it was begun.
 
-    With less than `round_seconds` left no round is begun. Raises RetryError when the database is away, and
-    any error that nobody expected.
+    No round begins with less than `round_seconds` left. Raises RetryError when the database is away, and any unexpected
+    error.
     """
     if not database.run(principal, job.begin):
         return False

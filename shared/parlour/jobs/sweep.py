@@ -40,11 +40,11 @@ type SweepOutcome = Literal["woken", "settled", "busy", "changed_meanwhile", "fa
 class StaleWork:
     """Work that is not done, as a finder sees it.
 
-    since         it waits; the longer, the later it is looked at again.
-    wake          sends the message that wakes its worker; called after the commit.
-    leased_until  a worker has it until then, and a minute later it is looked at again.
-    not_before    it is not time for it yet.
-    is_planned    nobody else wakes it: that it is found is no sign of a lost message.
+    waiting_since  when the work began to wait; the longer ago, the later the sweep looks again.
+    send_wakeup    sends the message that wakes the worker; called after the commit.
+    leased_until   the end of a worker's lease; the sweep looks again a minute later.
+    not_before     the time before which nothing is to be done.
+    is_planned     only the sweep wakes this work, so finding it is no sign of a lost message.
     """
 
     waiting_since: datetime
@@ -54,7 +54,7 @@ class StaleWork:
     is_planned: bool = False
 
     def wait_until(self, now: datetime) -> datetime | None:
-        """Return when to look again at work that is not to be woken; None for work that is."""
+        """Return when to look again at work that must not be woken now; None for work that must be."""
         if self.not_before and self.not_before > now:
             return self.not_before
         return self.leased_until + _DELAY_AFTER_LEASE if self.leased_until and self.leased_until > now else None
@@ -64,13 +64,13 @@ class Finder(Protocol):
     """Looks at one piece of due work."""
 
     def __call__(self, tx: Transaction, work: DueWork, now: datetime, /) -> StaleWork | None:
-        """Lock the work and say what wakes it. Return None when nothing is left to do: its row is deleted."""
+        """Lock the work and return it if it needs a worker. Return None when it is done: its row is deleted."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class SweepDependencies:
-    """What a sweep runs with. wakeups: the sweep's own queue, for work that is due later."""
+    """Everything that a sweep uses. `wakeup_queue` is the sweep's own queue, for work that is due later."""
 
     database: Database
     finders: Mapping[WorkKind, Finder]
@@ -80,7 +80,7 @@ class SweepDependencies:
 
 @dataclass(frozen=True, slots=True)
 class SweepResult:
-    """How many pieces of work were woken, were settled or had a worker; `left` when there was more than fitted."""
+    """The numbers of woken, settled and busy work, and whether more was due than one sweep handles."""
 
     woken_count: int
     settled_count: int
@@ -90,7 +90,7 @@ class SweepResult:
 
 @dataclass(frozen=True, slots=True)
 class _ItemResult:
-    """What became of one piece of work, and when it is looked at again."""
+    """The outcome for one piece of work, and when the sweep looks at it again."""
 
     outcome: SweepOutcome
     next_due_at: datetime | None = None
@@ -136,12 +136,12 @@ def handle_wakeup(dependencies: SweepDependencies, body: JsonObject) -> None:
 
 
 def message_sender(queue: FifoQueue, message: QueueMessage) -> Callable[[], None]:
-    """Return what sends the message: for a StaleWork's `wake`."""
+    """Return a function that sends the message, for `StaleWork.send_wakeup`."""
     return lambda: queue.send([message])
 
 
 def _sweep_item_safely(dependencies: SweepDependencies, work: DueWork) -> SweepOutcome:
-    """Look at the work; when its finder raises, look again later, so that the others do not wait for it."""
+    """Sweep one item. When its finder raises, look at it again later, so that other items do not wait."""
     try:
         return _sweep_item(dependencies, work).outcome
     except RetryError:
@@ -155,7 +155,10 @@ def _sweep_item_safely(dependencies: SweepDependencies, work: DueWork) -> SweepO
 
 
 def _sweep_item(dependencies: SweepDependencies, work: DueWork) -> _ItemResult:
-    """Wake, reschedule or settle. Committed before the message is sent: if that fails, the work is due again later."""
+    """Wake, reschedule or settle the work.
+
+    The wake-up is sent after the commit. If sending fails, the work is due again later.
+    """
     now = dependencies.clock()
 
     def decide(tx: Transaction) -> _ItemResult:

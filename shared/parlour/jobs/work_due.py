@@ -83,29 +83,29 @@ class Attempts:
 
 
 def schedule(tx: Transaction, kind: WorkKind, work_id: UUID, due_at: datetime) -> None:
-    """Make the work due at `due_at`, whatever time was set before."""
+    """Make the work due at `due_at`; this replaces an earlier time."""
     tx.run(SQL["schedule_work"], kind=kind, id=work_id, due_at=due_at)
 
 
 def lease(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: datetime, now: datetime) -> bool:
-    """Lease the work until `until`, which identifies the lease: no two workers choose the same instant.
+    """Lease the work until `leased_until`, which identifies the lease: no two workers choose the same instant.
 
-    Return False while another worker has it, or when the tenant is gone. When the worker dies the work is due again
-    at `until`.
+    Return False while another worker has it, or when the tenant is gone. If the worker dies, the work is due again at
+    `leased_until`.
     """
     return tx.run(SQL["lease_work"], kind=kind, id=work_id, until=leased_until, now=now) > 0
 
 
 def lock_leased(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: datetime) -> Attempts | None:
-    """Return the work's failed attempts if the lease is still held, and lock the row until the transaction ends.
+    """Return the work's failed attempts if the lease still holds, and lock the row until the transaction ends.
 
-    Transactions that add work wait for the lock. What they added before is visible to the next statement.
+    Transactions that add work wait for the lock. The next statement sees what they added before.
     """
     return tx.first(SQL["lock_work"], Attempts, kind=kind, id=work_id, until=leased_until)
 
 
 def record_attempts(tx: Transaction, kind: WorkKind, work_id: UUID, attempts: Attempts) -> None:
-    """Write down how the attempts so far ended; for whoever has locked the work."""
+    """Store how the attempts so far ended. The caller must have locked the work."""
     tx.run(SQL["record_attempts"], kind=kind, id=work_id, failures=attempts.failures, problem=attempts.problem)
 
 
@@ -115,7 +115,7 @@ def release(tx: Transaction, kind: WorkKind, work_id: UUID, leased_until: dateti
 
 
 def find_lease_end(tx: Transaction, kind: WorkKind, work_id: UUID) -> datetime | None:
-    """Return until when a worker has the work; None when none has."""
+    """Return the time until which a worker has the work; None when no worker has it."""
     until: datetime | None = tx.value(SQL["find_lease_end"], kind=kind, id=work_id)
     return until
 
@@ -144,5 +144,5 @@ def list_overdue(tx: Transaction, now: datetime, limit: int) -> list[DueWork]:
 
 
 def send_wakeup(wakeup_queue: DelayedQueue, work: DueWork, now: datetime) -> None:
-    """Send a message that comes when the work is due, to the second. The row must exist besides."""
+    """Send a message that arrives when the work is due, to the second. The work's row must exist as well."""
     wakeup_queue.send(work.to_json(), (work.due_at - now).total_seconds())

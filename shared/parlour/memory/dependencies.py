@@ -1,4 +1,4 @@
-"""What the work of memory runs with, whichever it is."""
+"""The dependencies of all memory jobs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _DAILY_CAP_SHARE = Decimal("0.8")
 
 @dataclass(frozen=True, slots=True)
 class MemoryDependencies:
-    """The ports, and the sources of time, ids and chance.
+    """The ports of memory jobs, and their sources of time, ids and random numbers.
 
-    models       asked for anew each time, for keys change.
-    default_cap  US dollars a day for a tenant without a cap of its own.
-    memory       the queue of this very work, for what is to be done later.
-    embedding    the embedder's, since what is written gets its vectors later.
+    models          returns the models by provider; called for each use, because keys change.
+    default_cap     US dollars a day for a tenant without its own cap.
+    memory_queue    the queue of memory jobs, for delayed ones.
+    embedder_queue  the queue of the embedder, which embeds new rows.
     """
 
     database: Database
@@ -36,11 +36,11 @@ class MemoryDependencies:
     jitter: Callable[[float, float], float]
 
     def check_reservation(self, tx: Transaction, amount: Decimal, _reservation: UUID, now: datetime) -> None:
-        """As `models.aside.Admit`: memory leaves the rest of a day's cap to turns."""
+        """Refuse a reservation that would use the share of a day's cap that is left to turns."""
         if amount:
             spend.require_free_share(tx, _DAILY_CAP_SHARE, default_cap=self.default_cap, now=now)
 
     @property
     def background_completion(self) -> BackgroundCompletion:
-        """How a model is asked."""
+        """The way in which jobs call a model."""
         return BackgroundCompletion(self.database, self.default_cap, self.clock, self.sleep, self.jitter)

@@ -1,4 +1,4 @@
-"""What the jobs of memory have in common: lease and attempts of a work_due row, backoff, when to give up."""
+"""The base of all memory jobs: lease and attempts of a work_due row, backoff, and when to give up."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,16 +42,16 @@ def is_failing_on_own_errors(attempts: Attempts) -> bool:
 
 
 def should_skip(code: str, failures: int) -> bool:
-    """Return whether to skip a text after an error: nobody will read it, or waiting did not mend it often enough."""
+    """Return whether to skip a window after an error: the model refused it, or retries failed too often."""
     return code == MODEL_REFUSED or (failures >= MAX_FAILURES and code in {*_OWN_ERRORS, ProviderRejected.code})
 
 
 @dataclass(frozen=True, slots=True)
 class LeasedMemoryJob[Loaded, Answer, Result](LeasedJob[Loaded, Answer, Result]):
-    """One work_due row of a memory job. `until` identifies its lease.
+    """One work_due row of a memory job. `leased_until` identifies its lease.
 
-    first_wait      after the first failure; doubled after each further one.
-    failure_action  of the log line.
+    first_retry_delay  the wait after the first failure, doubled after each further one.
+    failure_action     the action of the log line.
     """
 
     dependencies: MemoryDependencies
@@ -63,12 +63,12 @@ class LeasedMemoryJob[Loaded, Answer, Result](LeasedJob[Loaded, Answer, Result])
 
     @property
     def principal(self) -> Principal:
-        """The system, acting in the order's tenant."""
+        """The system principal of the job's tenant."""
         return system_principal(self.job.tenant_id)
 
     @property
     def session_id(self) -> UUID:
-        """The session that the order is about."""
+        """The job's session."""
         return self.job.target_id
 
     @property
@@ -102,7 +102,7 @@ class LeasedMemoryJob[Loaded, Answer, Result](LeasedJob[Loaded, Answer, Result])
         return True
 
     def complete(self, tx: Transaction) -> None:
-        """The work, which is locked, is done."""
+        """Delete the work, which the caller has locked."""
         work_due.complete(tx, self.job.kind, self.job.target_id)
 
     def reschedule(self, tx: Transaction, due_at: datetime) -> None:

@@ -1,4 +1,4 @@
-"""What the memory queue carries: which work of memory is to be done, and for whom. Pure."""
+"""The messages of the memory queue: a kind of memory job, its tenant and its target. Pure."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args

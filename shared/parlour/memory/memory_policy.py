@@ -1,4 +1,4 @@
-"""What an agent's `memory_policy` says. Pure."""
+"""The memory limits of an agent's `memory_policy`. Pure."""
 
 from dataclasses import dataclass
 
@@ -10,14 +10,14 @@ MAX_FACTS, MAX_EPISODES = 100, 50
 
 @dataclass(frozen=True, slots=True)
 class MemoryPolicy:
-    """How much a turn is told of what is remembered. Where no facts are told, none are looked for either."""
+    """The most facts and episodes that a turn recalls. With 0 facts, extraction is off, too."""
 
     max_facts: int = 30
     max_episodes: int = 5
 
 
 def parse_memory_policy(settings: JsonObject) -> MemoryPolicy:
-    """The policy as written, its own values where it names none or what is no number; `false` is none."""
+    """Return the policy of these settings; defaults replace missing or invalid numbers, and `false` means 0."""
     own = MemoryPolicy()
     return MemoryPolicy(
         _parse_limit(settings.get("facts"), own.max_facts, MAX_FACTS),

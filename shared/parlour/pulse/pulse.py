@@ -103,18 +103,18 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Pulse:
-    """What is kept of one record for one classification level.
+    """The stored Pulse of one record for one classification level.
 
-    version       counts its texts, from 1.
-    markdown      the statements with `[n]` behind them.
-    told_of       every row that was in its prompt or was counted there, cited or not, as `table/id` (context_rows,
-                  entities, documents, files, handles): when one of them comes to stand above `level` the Pulse is
-                  withheld, whichever of them the model says that it took its words from. The file that a row was read
-                  from is named besides: rows are written anew.
-    fingerprint   of what it was written from.
-    cost_usd      what it cost to write, all tries together.
-    read_at       when everything it was made of was read; generated_at: when a model had written it.
-    checked_at    when all that was last found to be the same: what changed later it does not know.
+    version          counts its texts, from 1.
+    markdown         the statements, each followed by its `[n]`.
+    source_ids       every row that was in its prompt or was counted there, cited or not, as `table/id` (context_rows,
+                     entities, documents, files, handles). The Pulse is withheld when one of them rises above `level`.
+                     The file of a row is listed too, because its rows are replaced.
+    fingerprint      the hash of what it was written from.
+    cost_usd         the cost of writing it, all attempts together.
+    sources_read_at  when its sources were read.
+    generated_at     when a model wrote it.
+    checked_at       when its sources were last found to be unchanged; later changes are not reflected.
     """
 
     entity_id: UUID

@@ -122,10 +122,10 @@ class LinkedType:
 
 @dataclass(frozen=True, slots=True)
 class LinkedRecords:
-    """A record, and what is linked to it by one edge.
+    """A record and the records that are linked to it.
 
-    kinds    every kind with its whole number, in the order of `KINDS`, then by key.
-    records  those that were asked for, in the order of their kinds; active ones first, then the newest.
+    types    every type with its total.
+    records  the records that were asked for, in the order of their types; active ones first, then the newest.
     """
 
     handle: str

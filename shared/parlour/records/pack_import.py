@@ -1,7 +1,7 @@
 """Records as a pack has them, each searchable by a snapshot of what it says.
 
-Writing takes two steps, as for documents: `prepare_entities` says which snapshots need a vector,
-`write_entities` writes with the vectors at hand.
+Writing takes two steps, as for documents: `prepare_record_import` returns the snapshots that need a vector,
+`import_records` writes the records with these vectors.
 """
 
 from collections.abc import Mapping, Sequence

@@ -16,18 +16,18 @@ DEFAULT_COALESCE_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class RecordTypeSettings:
-    """The `rag` settings of a kind, with what holds when one is not said.
+    """The `rag` settings of a type, with the defaults of those that are missing.
 
-    context             whether its records have searchable rows
-    children            whether a change of what belongs to a record makes the record's Pulse stale too
-    pulse               whether its records have Pulses
-    coalesce_seconds    how long changes are gathered before a Pulse is written anew, 10 to 120
-    chat_agent          the agent that talks about its records in the console; "" is whoever is there
-    chat_visibility     who else reads a conversation about one of them, see `tenancy.records.Visibility`
-    tracked_properties  which changes make a Pulse stale; none named: every change
-    status_properties   whose values are counted for a Pulse
-    classification      what a new record has when nobody says
-    budget              of prompts about a record, where it is not its agent's: {"tokens", "layers", ...}
+    is_searchable           whether its records have searchable rows.
+    is_stale_with_children  whether a change of a child makes the record's Pulse stale too.
+    has_pulses              whether its records have Pulses.
+    coalesce_seconds        how long changes are gathered before a Pulse is written again, 10 to 120.
+    chat_agent              the agent of conversations about its records in the console; "" for any.
+    chat_visibility         who else reads a conversation about one of them, see `SessionVisibility`.
+    tracked_properties      the properties whose changes make a Pulse stale; empty: all of them.
+    status_properties       the properties whose values are counted for a Pulse.
+    classification          the default of a new record.
+    budget                  of prompts about a record, where it differs from its agent's: {"tokens", "layers", ...}.
     """
 
     semantic: str = ""
@@ -73,10 +73,10 @@ class RecordTypeSettings:
 
 @dataclass(frozen=True, slots=True)
 class RecordType:
-    """A kind of record as a tenant has it; `id` is None while it is one of Parlour's own that nobody used yet.
+    """A type of record of a tenant; `id` is None for a built-in type that is not stored yet.
 
-    ours    what its row says was put there by Parlour, not by a pack.
-    behind  its row still says what an older Parlour said.
+    is_built_in  whether Parlour provisioned its row, not a pack.
+    is_outdated  whether its row is of an older version of Parlour.
     """
 
     key: str

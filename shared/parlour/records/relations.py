@@ -22,10 +22,11 @@ type ParentEnd = Literal["source", "target", "neither"]
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One relation.
+    """A type of connection between two records.
 
-    outgoing  how it reads from its source; incoming: from its target.
-    whole     which end is made of the other: a change of the part is a change of the whole.
+    outgoing    its text as read from the source.
+    incoming    its text as read from the target.
+    parent_end  the end that is the parent: a change of the child is a change of the parent.
     """
 
     name: str

@@ -40,11 +40,12 @@ RETRY_AFTER_GIVING_UP = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class PendingChanges:
-    """What a record's Pulses do not tell of.
+    """The changes that a record's Pulses do not reflect.
 
-    marks   how many there ever were that are counted; told: how many of them the last writing had read.
-    since   the first that it had not; None when there is none.
-    causes  why, in the order in which they came up, and when each first did since then.
+    mark_count            the number of all stale marks so far.
+    reflected_mark_count  how many of them the last writing had read.
+    since                 the time of the first that it had not read; None without one.
+    causes                the causes, in order of appearance, each with its first time since then.
     """
 
     mark_count: int

@@ -53,9 +53,9 @@ class _Block:
 
 
 def chunk_text(content: str, date: str = "", author: str = "") -> list[Chunk]:
-    """The pieces of a Markdown or plain text, in order; the same text always gives the same pieces.
+    """Return the chunks of a Markdown or plain text, in order; the same text always gives the same chunks.
 
-    `date` and `author` are the document's own; e-mail headers found inside override them from there on.
+    `date` and `author` describe the document. E-mail headers in the text override them from there on.
     """
     return [
         Chunk(body, section.heading, section.page, section.email)
@@ -91,7 +91,7 @@ def _even_chunk_size(total: int) -> int:
 
 
 def _split_block(block: _Block) -> Iterator[str]:
-    """The block as it is when it fits, otherwise cut between its parts."""
+    """Yield the block unchanged when it fits, otherwise cut between its parts."""
     if len(block.text.strip()) <= MAX_CHUNK_CHARS:
         yield block.text.strip()
         return
@@ -106,7 +106,7 @@ def _split_block(block: _Block) -> Iterator[str]:
 
 
 def _split_part(part: str, max_chars: int) -> list[str]:
-    """A part that is too long by itself, cut between words, and inside a word only when it is too long too."""
+    """Return the pieces of a part, cut between words, and inside a word only when it is too long itself."""
     if len(part.rstrip()) <= max_chars:
         return [part]
     words = re.findall(r"\S++\s*|\s+", part)
@@ -114,7 +114,7 @@ def _split_part(part: str, max_chars: int) -> list[str]:
 
 
 def _parse_blocks(lines: Sequence[str]) -> list[_Block]:
-    """The paragraphs, lists, tables and code of a section; a line ending in a colon joins what it introduces."""
+    """Return the paragraphs, lists, tables and code of a section; a line that ends in a colon joins the next block."""
     blocks: list[_Block] = []
     for group in _group_lines(lines):
         for block in _parse_group(group):
@@ -168,7 +168,7 @@ def _paragraph(lines: Sequence[str]) -> list[_Block]:
 
 
 def _table(header: Sequence[str], rows: Sequence[str]) -> _Block:
-    """A header too long to be repeated is the table's first part instead."""
+    """Return a table that repeats its header in each chunk; a long header becomes the first part instead."""
     if len("".join(header)) > MAX_CHUNK_CHARS // 2:
         return _Block("", (*header, *rows), accepts_introduction=True)
     return _Block("".join(header), tuple(rows), accepts_introduction=True)

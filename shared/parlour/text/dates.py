@@ -137,7 +137,7 @@ def _parse_written_date(found: re.Match[str]) -> Date | None:
 
 
 def _parse_numeric_date(found: re.Match[str]) -> Date | None:
-    """A date in figures: which of the first two is the month is not always to be told."""
+    """Return a date written in figures, in which day and month may be ambiguous; None when it is invalid."""
     first, second = int(found["first"]), int(found["second"])
     year = int(found["year"]) if len(found["year"]) == 4 else 2000 + int(found["year"])
     readings = [

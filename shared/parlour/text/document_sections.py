@@ -32,7 +32,7 @@ class Section:
 
 
 def split_sections(content: str, email: EmailOrigin) -> list[Section]:
-    """The sections of a Markdown or plain text, in order. `mail` is what is known of the document as a whole."""
+    """Return the sections of a Markdown or plain text, in order. `email` describes the whole document."""
     return _SectionParser(email).parse(content)
 
 
@@ -83,7 +83,7 @@ class _SectionParser:
         return True
 
     def _keep_empty_heading(self, next_level: int) -> None:
-        """A heading with nothing under it would vanish: it becomes text of its section."""
+        """Add a heading without text to its section's text, so that it is not lost."""
         bare = all(section.is_blank for section in self._sections[self._heading_section :])
         if self._heading_path and bare and self._heading_path[-1][0] >= next_level:
             self._sections[-1].lines.append(self._heading_path[-1][1])

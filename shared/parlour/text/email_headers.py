@@ -39,7 +39,7 @@ def parse_header(lines: Sequence[str]) -> EmailOrigin:
 
 
 def to_iso_day(text: str) -> str:
-    """The calendar day of a date as written, YYYY-MM-DD; text that cannot be read as a date stays as it is."""
+    """Return the calendar day of a written date as YYYY-MM-DD; text that is no date is returned unchanged."""
     text = text.strip()
     for parse in (datetime.fromisoformat, parsedate_to_datetime):
         try:

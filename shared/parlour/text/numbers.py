@@ -91,14 +91,15 @@ _SEPARATORS = re.compile(r"[,'\u2019\u00a0\u202f]")
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One number with everything that its spelling may mean: 1,234 and 1.234 are read both ways.
+    """One number with all values that its spelling may mean: 1,234 and 1.234 are read both ways.
 
-    scale    by what it is multiplied (2.4M), 1 for a number that is said in full; is_loose: or by nothing (12m).
-    places   behind the point, which say how exact a number with a scale is.
-    is_day   6th: of a month, or the sixth of something.
-    unit     what it is of, in one spelling (inr, %, hour, kg), or the word behind it; "" where nothing says so.
-    is_amount  whether a currency, a unit or a word like lakh says that it is one.
-    start, end  its characters in the text, with currency and unit.
+    scale                the factor (2.4M), 1 for a number without one.
+    has_uncertain_scale  the factor may also be 1 (12m).
+    decimal_places       the places after the point, which say how exact a number with a scale is.
+    is_ordinal           6th: a day of a month, or a rank.
+    unit                 its unit in one spelling (inr, %, hour, kg), or the next word; "" when there is none.
+    is_amount            whether a currency, a unit or a word like lakh marks it as an amount.
+    start, end           its characters in the text, with currency and unit.
     """
 
     values: frozenset[Decimal]
@@ -220,7 +221,7 @@ def _currency(found: re.Match[str]) -> str:
 
 
 def _following_word(found: re.Match[str]) -> str:
-    """The word behind a short number, which says what it counts: 45 folks are no 45 euros."""
+    """Return the word after a short number, which names its unit: "45 people" is not "45 euros"."""
     if sum(map(str.isdigit, found["digits"])) >= _LONG_NUMBER_DIGITS:
         return ""
     word = _NEXT_WORD.match(found.string, found.end())
@@ -241,8 +242,11 @@ def _parse_scale(scale_text: str | None) -> tuple[int, bool]:
 
 
 def _possible_values(digits: str) -> Iterator[Decimal]:
-    """What a run of digits may mean. A point or a single comma before other than three digits is decimal; before three
-    it may be either; everything else parts thousands."""
+    """Yield the possible values of a run of digits.
+
+    A point or a single comma is decimal, unless three digits follow: then it may also separate thousands. All other
+    separators separate thousands.
+    """
     plain = _SEPARATORS.sub("", digits)
     head, comma, tail = digits.rpartition(",")
     whole = head.replace(".", "")

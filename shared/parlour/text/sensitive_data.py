@@ -1,4 +1,4 @@
-"""What is never kept as a fact, whoever said it: secrets, and numbers that open accounts or prove identity. Pure."""
+"""Data that is never stored as a fact: secrets, and numbers that open accounts or prove identity. Pure."""
 
 import re
 from collections.abc import Iterator

@@ -50,29 +50,29 @@ class TokenCounter:
     factors: Mapping[str, float] = field(default_factory=dict)
 
     def count(self, text: str) -> int:
-        """The tokens that `text` is budgeted at; text that spells a special token counts as plain text."""
+        """Return the budgeted tokens of the text; the spelling of a special token counts as plain text."""
         tokens, written = _measure(text)
         return math.ceil(tokens * self.factors.get(written, DEFAULT_FACTOR))
 
     def truncate(self, text: str, tokens: int) -> str:
-        """The longest beginning of `text` that fits `tokens`, without half a character at its end."""
+        """Return the longest beginning of the text that fits, without half a character at its end."""
         ids = _encoding().encode_ordinary(text)
         keep = max(0, int(tokens / self.factors.get(script_of(text), DEFAULT_FACTOR)))
         return text if len(ids) <= keep else _encoding().decode(ids[:keep], errors="ignore")
 
 
 def count_tokens(text: str) -> int:
-    """The tokens of `text` by the factor that holds until one is learned."""
+    """Return the tokens of the text by the default factor."""
     return TokenCounter().count(text)
 
 
 def truncate_to_tokens(text: str, tokens: int) -> str:
-    """The longest beginning of `text` that fits `tokens`, by the factor that holds until one is learned."""
+    """Return the longest beginning of the text that fits, by the default factor."""
     return TokenCounter().truncate(text, tokens)
 
 
 def script_of(text: str) -> str:
-    """The script that most letters at the beginning of `text` are written in; latin where none is known."""
+    """Return the script of most letters at the beginning of the text; `latin` when unknown."""
     beginning = text[:_SCRIPT_SAMPLE_CHARS]
     return "latin" if beginning.isascii() else _detect_script(beginning)
 
@@ -93,13 +93,13 @@ def _detect_script(beginning: str) -> str:
 
 
 def count_plain_tokens(text: str) -> int:
-    """The tokens of `text` in cl100k_base, before any factor."""
+    """Return the tokens of the text in cl100k_base, without a factor."""
     return _measure(text)[0]
 
 
 @functools.lru_cache(maxsize=1_024)
 def _measure(text: str) -> tuple[int, str]:
-    """The plain tokens of a text and its script, together: a prompt asks for both some hundred times."""
+    """Return the plain tokens and the script of a text, cached: a prompt asks for both some hundred times."""
     return len(_encoding().encode_ordinary(text)), script_of(text)
 
 

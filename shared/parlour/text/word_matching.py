@@ -30,13 +30,13 @@ _MIN_SHARED_LETTERS = 3
 
 
 def informative_words(text: str) -> list[str]:
-    """The words that tell something; all of them where none does by itself."""
+    """Return the words without filler words and negations; all words when nothing else is left."""
     found = words(text)
     return [word for word in found if word not in _UNINFORMATIVE_WORDS and word not in _NEGATIONS] or found
 
 
 def is_negated(text: str) -> bool:
-    """Whether the words say of something that it is not so, or not wanted."""
+    """Return whether the words contain a negation."""
     return any(word in _NEGATIONS for word in words(text))
 
 
@@ -52,7 +52,7 @@ def contains_word(text_words: frozenset[str], word: str) -> bool:
 
 
 def contains_value(text: str, value: str) -> bool:
-    """Whether every telling word of the value stands in the text."""
+    """Return whether the text contains every informative word of the value."""
     if _UNSPACED_SCRIPTS.search(value):
         return normalize(value).replace(" ", "") in normalize(text).replace(" ", "")
     there = frozenset(words(text))
@@ -61,7 +61,7 @@ def contains_value(text: str, value: str) -> bool:
 
 
 def singular(word: str) -> str:
-    """A word without its plural; enough to compare values."""
+    """Return the word without a plural ending; enough to compare values."""
     return word[:-1] if len(word) > _MIN_SHARED_LETTERS and word.endswith("s") and not word.endswith("ss") else word
 
 
@@ -74,8 +74,10 @@ def _is_inflection(word: str, other: str) -> bool:
 
 
 def _normalize_number(word: str) -> str:
-    """A figure without what stands around it. The marks in a telephone number or a date count for nothing; those in a
-    shorter figure say how much it is."""
+    """Return a figure without surrounding marks.
+
+    In a phone number or a date all marks are dropped; in a shorter figure they are part of the value.
+    """
     if sum(map(str.isdigit, word)) >= _LONG_NUMBER_DIGITS:
         return "".join(letter for letter in word if letter.isalnum())
     return _THOUSANDS_POINT.sub("", word.strip("+-./\u20b9$\u20ac\u00a3#'"))

@@ -131,29 +131,29 @@ _FIELDS_WITH_SUMMARIES = tuple(one.name for one in fields(AgentState) if one.nam
 
 
 def to_json(state: AgentState) -> JsonObject:
-    """As it is kept; what says nothing is left out."""
+    """Return the state as stored JSON, without empty fields."""
     return json_values.to_json(state)
 
 
 def from_json(stored: JsonObject) -> AgentState:
-    """The notes back."""
+    """Return the state that `to_json` stored."""
     return json_values.from_json(AgentState, stored)
 
 
 def clean_line(text: object, max_chars: int) -> str:
-    """A text in one line of at most so many characters, without what a database cannot keep; "" for what is no text."""
+    """Return the text as one line of at most `max_chars`, without NUL; "" for anything but a text."""
     plain = text.replace("\0", " ").encode("utf-8", "ignore").decode() if isinstance(text, str) else ""
     line = " ".join(plain.split())
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def title_words(text: str) -> tuple[str, ...]:
-    """What two titles are compared by."""
+    """Return the folded words by which two titles are compared."""
     return tuple(word.casefold() for word in word_parts(text))
 
 
 def without_summaries(state: AgentState, summary_versions: set[int]) -> AgentState:
-    """The notes without those that came with one of these summaries."""
+    """Return the state without the notes that came with one of these summary versions."""
     kept: dict[str, Any] = {
         name: tuple(note for note in getattr(state, name) if summary_versions.isdisjoint(note.summaries))
         for name in _FIELDS_WITH_SUMMARIES
@@ -162,7 +162,7 @@ def without_summaries(state: AgentState, summary_versions: set[int]) -> AgentSta
 
 
 def without_provenance(state: AgentState) -> AgentState:
-    """The notes without what they rest on: as they read."""
+    """Return the state without the summary versions of its notes, as models read it."""
     kept: dict[str, Any] = {
         name: tuple(replace(note, summaries=()) for note in getattr(state, name)) for name in _FIELDS_WITH_SUMMARIES
     }
@@ -170,7 +170,7 @@ def without_provenance(state: AgentState) -> AgentState:
 
 
 def restrict_to_records(state: AgentState, visible_handles: set[str]) -> AgentState:
-    """The notes as far as they name only these records; an item stays without the names of the others."""
+    """Return the state without mentions of records that are not in `visible_handles`; its items stay."""
     known = state.current_understanding
     entities = tuple(one for one in known.entities if one.id in visible_handles)
     links = tuple(one for one in known.dependencies if {one.source, one.target} <= visible_handles)

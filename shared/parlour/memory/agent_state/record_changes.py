@@ -1,4 +1,4 @@
-"""What the tools of a turn did to records, as it enters the notes at once: no model is asked. Pure."""
+"""Changes of records by a turn's tools, applied to the agent's notes at once and without a model. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,21 +24,23 @@ _MIN_TITLE_SIMILARITY = 0.66
 
 @dataclass(frozen=True, slots=True)
 class RecordChanges:
-    """What one call did, in order, and how the records are called that its result names, by handle."""
+    """The record operations of one call, in order, and the names of the records in its result, by handle."""
 
     operations: tuple[RecordOperation, ...]
     names_by_handle: dict[str, str]
 
 
 def record_changes_of_call(tool: Tool, result: JsonObject) -> RecordChanges | None:
-    """What a call that ended well did; None when that was nothing to records."""
+    """Return the record operations of a successful call; None when there are none."""
     found = tuple(read_operations(tool, result)) if result.get("ok") is not False else ()
     return RecordChanges(found, dict(_result_names(result))) if found else None
 
 
 def apply_record_changes(state: AgentState, calls: Sequence[RecordChanges], now: datetime) -> AgentState:
-    """The notes once a turn's calls are over: the records that were made, changed and linked are what it deals with,
-    and an item that became a record is settled and says which."""
+    """Return the state after a turn's calls.
+
+    Created, changed and linked records join its understanding. An item that became a record is resolved and names it.
+    """
     for call in calls:
         for one in call.operations:
             state = _apply_operation(state, one, call.names_by_handle, now)

@@ -95,7 +95,7 @@ def add_item(state: AgentState, item: StateItem) -> AgentState | None:
 
 
 def next_item_id(state: AgentState) -> str:
-    """An id that no item has."""
+    """Return an id that no item has."""
     taken = {one.id for one in state.items}
     return next(name for number in range(1, len(taken) + 2) if (name := f"i{number}") not in taken)
 

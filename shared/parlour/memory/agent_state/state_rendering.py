@@ -40,8 +40,10 @@ class _StateLine:
 
 
 def render_items(state: AgentState, session_id: UUID, version: int) -> list[Item]:
-    """The notes, each an item of layer 8; with the summaries that it came with and the records that it names, since it
-    is to be withheld with them."""
+    """Return the notes as items of layer 8.
+
+    Each names its summary versions and its records, so that it is withheld together with them.
+    """
     told = [
         *_item_lines(state),
         *_assumption_lines(state),

@@ -60,15 +60,15 @@ class UpdateResult:
 
 
 class _UpdateRejected(Exception):
-    """One update is not taken; the message is a code."""
+    """An update that is rejected alone; the message is a code."""
 
 
 @dataclass(slots=True)
 class _StateUpdate:
-    """Notes while an answer is applied to them.
+    """A state to which the updates of one answer are applied.
 
-    known    handles that may be named: those of records which the conversation's user may see.
-    version  of the summary that was written with the answer.
+    known_handles    records that an update may name: those that the session's user may see.
+    summary_version  the version of the summary that came with the answer.
     """
 
     state: AgentState
@@ -79,7 +79,7 @@ class _StateUpdate:
     rejected: list[RejectedUpdate] = field(default_factory=list)
 
     def apply_each(self, path: str, updates: Json, apply_one: Callable[[JsonObject], None]) -> None:
-        """Take the objects of a list one by one."""
+        """Apply each object of a list; an invalid one is rejected alone."""
         for number, one in enumerate(_parse_list(updates)[:_MAX_UPDATES]):
             try:
                 apply_one(_parse_object(one))
@@ -109,7 +109,7 @@ class _StateUpdate:
         self.state = state_limits.add_dependencies(self.state, [link])
 
     def update_assumption(self, given: JsonObject) -> None:
-        """One that says nothing any more, or is not likely at all, stays and counts for nothing."""
+        """Add or change an assumption. One without text or confidence stays and counts for nothing."""
         name = _parse_id(given.get("id"))
         before = next((one for one in self.state.assumptions if one.id == name), None)
         said, evidence = clean_line(given.get("hypothesis"), MAX_TEXT_CHARS), _parse_texts(given.get("evidence"))
@@ -148,7 +148,7 @@ class _StateUpdate:
         self.state = state_limits.set_hypothesis(self.state, one)
 
     def _add_item(self, given: JsonObject) -> None:
-        """A new item; one of the same name that is open is that one, told again."""
+        """Add an item, or update the open item that has the same title."""
         title = _parse_title(given)
         same = next(
             (
@@ -178,7 +178,7 @@ class _StateUpdate:
         self.state = state_limits.add_item(self.state, item) or self._reject_full()
 
     def _patch_item(self, item: StateItem, patch: JsonObject) -> None:
-        """What a patch says of an item; what came of it is never a model's to say."""
+        """Change an item's texts and records. A model never decides what became of an item."""
         title = _parse_title(patch) if "title" in patch else item.title
         details = clean_line(patch["details"], MAX_DETAILS_CHARS) if "details" in patch else item.details
         is_same = (title, details) == (item.title, item.details)
@@ -218,7 +218,7 @@ class _StateUpdate:
         return given
 
     def _summaries_with_current(self, previous: Sequence[int]) -> tuple[int, ...]:
-        """What a note rests on once it says more."""
+        """Return the summary versions of a note after this answer extends it."""
         found = tuple(dict.fromkeys((*previous, self.summary_version)))
         if len(found) > MAX_SUMMARIES:
             raise _UpdateRejected("too_many_sources")
@@ -237,11 +237,12 @@ def apply_updates(
     summary_version: int,
     now: datetime,
 ) -> UpdateResult:
-    """The notes after a summariser's `agent_state_item_updates` and `agent_state_updates` (an object or a list of
-    them), as it gave them; what makes no sense is refused alone.
+    """Apply a summary answer's `agent_state_item_updates` and `agent_state_updates` (an object or a list of them).
 
-    known    handles of records that may be named (`proposed` says which ones the answer names).
-    version  of the summary that was written with the answer; the same answer again changes nothing.
+    An invalid update is rejected alone. Applying the same answer again changes nothing.
+
+    known_handles    records that may be named (`proposed` returns those that the answer names).
+    summary_version  the version of the summary that came with the answer.
     """
     applying = _StateUpdate(state, known_handles, summary_version, now.isoformat())
     applying.apply_each("items", item_updates, applying.update_item)

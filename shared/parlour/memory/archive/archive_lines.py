@@ -41,10 +41,10 @@ class ArchivedMessage:
 
 
 def to_json_lines(messages: Sequence[ArchivedMessage]) -> bytes:
-    """The archive's bytes: a line each."""
+    """Return the archive file: one JSON line per message."""
     return b"".join(canonical_json(one.to_json()).encode() + b"\n" for one in messages)
 
 
 def object_key(tenant_id: UUID, session_id: UUID, archive_id: UUID) -> str:
-    """Where an archive lies, in the bucket of media."""
+    """Return the archive's key in the media bucket."""
     return f"tenant/{tenant_id}/archive/{session_id}/{archive_id}.jsonl"

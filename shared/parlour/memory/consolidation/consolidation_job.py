@@ -1,9 +1,8 @@
-"""A long conversation that fell silent, gone through once more by the better model: what lasts of it becomes facts, and
-what happened one episode, in the place of those that were noted on the way.
+"""Consolidation of a long conversation that fell silent: a better model reads it once more.
 
-The rules are the extractor's: only the user's own words are evidence, and forgotten facts are not found again. After an
-error everything stays as it is for the next night. A stretch that a model refuses is skipped; after some nights in vain
-the session is left alone until it talks again.
+Lasting statements become facts. One episode replaces the interim episodes. The rules are those of extraction: only the
+user's own words are evidence, and erased facts are not found again. After an error nothing changes until the next
+night. A window that a model refuses is skipped. After several failed nights the session waits until it gets new turns.
 """
 
 import math
@@ -57,7 +56,7 @@ def run_consolidation(dependencies: MemoryDependencies, memory_job: MemoryJob, s
 
 @dataclass(frozen=True, slots=True)
 class _ConsolidationInput:
-    """One stretch of turns, what is known of its user, and what was noted of it on the way."""
+    """One window of turns, the known facts of its user, and the interim episodes of the window."""
 
     conversation: ExtractionSession
     window: ExtractionWindow
@@ -67,7 +66,7 @@ class _ConsolidationInput:
 
 @dataclass(frozen=True, slots=True)
 class _ConsolidationDraft:
-    """What is to be written, with its ids: a commit may run twice. episodes: one, or none."""
+    """The rows to write, with their ids, because a commit may run twice. It has at most one episode."""
 
     checked_answer: CheckedAnswer
     episodes: Sequence[NewEpisode]
@@ -95,8 +94,11 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         return False
 
     def load(self, tx: Transaction) -> _ConsolidationInput | None:
-        """Read the next stretch. Complete the work when too little is left, the session is gone or read by others, its
-        agent remembers nothing, or too many nights were in vain."""
+        """Read the next window.
+
+        Complete the work when too few turns are left, the session is gone or shared, the agent has no memory, or too
+        many attempts failed.
+        """
         attempts = self.start_attempt(tx)
         if attempts is None:
             return None
@@ -127,7 +129,7 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         return _ConsolidationDraft(found, found.episodes[:1], fact_ids, (uuid7(now), uuid7(now)), now)
 
     def commit(self, tx: Transaction, loaded: _ConsolidationInput, draft: _ConsolidationDraft) -> bool | None:
-        """Write facts and the episode; return whether there is more to go through."""
+        """Write the facts and the episode; return whether another window follows."""
         if not self.end_attempt(tx):
             return None
         found, scope = draft.checked_answer, loaded.conversation.scope
@@ -155,7 +157,7 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         return has_more
 
     def counts_as_failure(self, code: str) -> bool:
-        """Return whether another night is no better."""
+        """Return whether the error would come again the next night."""
         return code in _PERMANENT_ERRORS
 
     def retry_delay(self, _code: str, _failures: int) -> timedelta:
@@ -163,7 +165,7 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
         return _RETRY_DELAY
 
     def _request_consolidation(self, loaded: _ConsolidationInput, seconds_left: SecondsLeft) -> ExtractionResponse:
-        """What a model says of the stretch; nothing is asked where the user said nothing or there is no model."""
+        """Ask a model about the window. Without user messages or a model the response is empty."""
         if not loaded.window.user_lines:
             return EMPTY_RESPONSE
         agent, routing = loaded.conversation.agent_name, loaded.conversation.model_routing
@@ -177,5 +179,5 @@ class ConsolidationJob(LeasedMemoryJob[_ConsolidationInput, _ConsolidationDraft,
 
 
 def next_window_size(turn_count: int) -> int:
-    """Return how many of so many turns are gone through next: all, or one of a few stretches of the same length."""
+    """Return how many of the turns the next window has: all, or an equal share of a long conversation."""
     return math.ceil(turn_count / math.ceil(turn_count / MAX_WINDOW_TURNS)) if turn_count else 0

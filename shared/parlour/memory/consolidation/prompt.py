@@ -1,4 +1,4 @@
-"""What a model is told that goes once more through a conversation that is over. Pure."""
+"""The prompts of consolidation. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -18,11 +18,11 @@ _MAX_EPISODES = 20
 
 
 def system_prompt(agent_name: str, min_confidence: float) -> str:
-    """The system prompt; the same for every conversation of an agent."""
+    """Return the system prompt, which is the same for all conversations of an agent."""
     return prompt.system_prompt(agent_name, min_confidence) + _CONSOLIDATION_RULES
 
 
 def user_prompt(transcript: str, known_facts: Iterable[KnownFact], episode_texts: Sequence[str]) -> str:
-    """The user's part: what is known, what was noted on the way, and the conversation."""
+    """Return the user prompt: interim episodes, known facts and the conversation."""
     noted = "\n".join(f"- {one}" for one in episode_texts[-_MAX_EPISODES:]) or "- nothing"
     return f"# Noted on the way\n{noted}\n\n{prompt.user_prompt(transcript, known_facts)}"

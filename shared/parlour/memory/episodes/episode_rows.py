@@ -16,14 +16,14 @@ _MIN_SIMILARITY = 0.75
 
 @dataclass(frozen=True, slots=True)
 class StoredEpisode:
-    """An episode that there is."""
+    """An episode in the database."""
 
     id: UUID
     text: str
 
 
 def context_row(text: str, title: str, until_at: datetime, classification: int) -> RowDraft:
-    """`[date] text`, with the day on which it ended, in UTC."""
+    """Return the episode's context row: `[date] text`, with the UTC day on which it ended."""
     date = until_at.astimezone(UTC).date().isoformat()
     lead = f"[{date}] "
     metadata: JsonObject = {"kind": "episode", "prefix_length": len(lead), "date": date}
@@ -31,14 +31,16 @@ def context_row(text: str, title: str, until_at: datetime, classification: int) 
 
 
 def find_similar(text: str, stored_episodes: Sequence[StoredEpisode]) -> UUID | None:
-    """The episode that says nearly the same in nearly the same words, if there is one. Different figures make different
-    episodes."""
+    """Return the episode that says nearly the same in nearly the same words, if any.
+
+    Episodes with different figures are different.
+    """
     best = max(stored_episodes, key=lambda one: _similarity(text, one.text), default=None)
     return best.id if best is not None and _similarity(text, best.text) >= _MIN_SIMILARITY else None
 
 
 def has_same_figures(first: str, second: str) -> bool:
-    """Whether two episodes name the same figures: who paid 500 has not paid 900, however alike that sounds."""
+    """Return whether two episodes name the same figures: "paid 500" is not "paid 900"."""
     return _figure_stems(first) == _figure_stems(second)
 
 

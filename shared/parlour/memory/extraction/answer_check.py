@@ -1,5 +1,4 @@
-"""What a model took from a conversation, held against the user's own messages: what may be a fact, what may not, and
-why. Pure."""
+"""Checks of a model's answer against the user's own messages: accepted facts and episodes, and rejections. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ _MIN_USER_WORD_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class NewEpisode:
-    """An episode that holds: its text, the user's messages that it is of, and from when to when they are."""
+    """An episode that passed the checks: its text, the user's messages behind it, and their first and last time."""
 
     text: str
     message_ids: tuple[UUID, ...]
@@ -32,7 +31,7 @@ class NewEpisode:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """What holds, and what does not and why."""
+    """The accepted facts and episodes of an answer, and the rejected proposals with their reasons."""
 
     candidates: tuple[FactCandidate, ...]
     rejected: tuple[RejectedFact, ...]
@@ -40,8 +39,10 @@ class CheckedAnswer:
 
 
 def check_answer(answer: ExtractionAnswer, window: ExtractionWindow, origin: Origin = "extracted") -> CheckedAnswer:
-    """Check an answer against the stretch that it was given for, together with what the user obviously takes back
-    there: a fact that only a model finds may have been taken back before anybody had found it."""
+    """Check an answer against its window.
+
+    The candidates include the user's explicit retractions: the user may have retracted a fact before a model found it.
+    """
     by_number = window.numbered_user_lines()
     candidates: list[FactCandidate] = [
         one for one in explicit_facts.find_explicit_facts(window.user_messages) if one.is_retraction
@@ -82,15 +83,18 @@ def _check_fact(
 
 
 def _lines_stating(named: Sequence[MessageLine], value: str) -> Sequence[MessageLine]:
-    """Of the named messages, those that say the value; all, where it takes them together."""
+    """Return the named messages that contain the value; all of them when none contains it alone."""
     return [line for line in named if contains_value(own_text(line.body), value)] or named
 
 
 def _check_episode(
     item: ProposedEpisode, by_number: Mapping[int, MessageLine], window: ExtractionWindow
 ) -> NewEpisode | RejectedFact:
-    """An episode may put things in its own words; what has a digit, and most of what tells anything, is the user's. It
-    is of every turn whose reply has words of it, named or not: what that was drawn from may be closed one day."""
+    """Check that most informative words of an episode, and all with a digit, are the user's.
+
+    The episode's messages include those of each turn whose reply it quotes. If that reply's sources are restricted
+    later, the episode is withheld, too.
+    """
     named = [by_number[number] for number in item.line_numbers if number in by_number]
     ids = tuple(line.id for line in named)
     if not named or len(named) < len(item.line_numbers):
@@ -110,7 +114,7 @@ def _check_episode(
 def _messages_of_quoted_replies(
     episode_words: Sequence[str], named: Sequence[MessageLine], window: ExtractionWindow
 ) -> list[UUID]:
-    """The user's messages in further turns, whose replies say what those named do not."""
+    """Return the user's messages of other turns whose replies contain words that the named messages lack."""
     said = frozenset(words("\n".join(own_text(line.body) for line in named)))
     foreign = [word for word in episode_words if not contains_word(said, word)]
     turns = {
@@ -123,6 +127,5 @@ def _messages_of_quoted_replies(
 
 
 def rejected_window(problem: str = "") -> RejectedFact:
-    """What is written down of a stretch that is gone past: for this problem, or since the answer could not be read a
-    second time either."""
+    """Return the row for a skipped window: with this problem, or "answer" for an answer that was unreadable twice."""
     return RejectedFact("", "malformed", problem or "answer")

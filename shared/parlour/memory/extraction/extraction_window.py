@@ -48,12 +48,12 @@ class ExtractionWindow:
         return [UserMessage(line.id, line.body, line.received_at) for line in self.user_lines]
 
     def numbered_user_lines(self) -> dict[int, MessageLine]:
-        """The user's messages by the numbers that a prompt gives them, from 1."""
+        """Return the user's messages by their number in the prompt, from 1."""
         return dict(enumerate(self.user_lines, 1))
 
 
 def render_transcript(window: ExtractionWindow, agent_name: str) -> str:
-    """The stretch as a model reads it: what the user wrote themselves, numbered; what was replied, shortened."""
+    """Return the window as a model reads it: the user's own messages with numbers, the replies shortened."""
     numbers = {line.id: number for number, line in window.numbered_user_lines().items()}
     return "\n".join(
         _render_line(line, numbers.get(line.id), agent_name)

@@ -1,4 +1,4 @@
-"""What a model answered, read strictly. Pure."""
+"""A model's extraction answer, parsed strictly. Pure."""
 
 import json
 import re
@@ -48,8 +48,10 @@ class ExtractionAnswer:
 
 
 def parse_answer(answer: str) -> ExtractionAnswer:
-    """The facts and episodes of an answer. Unusable when it is no such object; a fence around it is let pass, words are
-    not."""
+    """Return the facts and episodes of an answer.
+
+    A code fence around the JSON is allowed, other text is not. Raises InvalidModelAnswer for anything else.
+    """
     found = _parse_object(answer)
     facts, episodes = _list_field(found, "facts"), _list_field(found, "episodes", optional=True)
     read_facts = [_parse_fact(one) for one in facts]
@@ -109,7 +111,7 @@ def _parse_confidence(sure: Json) -> float | None:
 
 
 def _parse_line_numbers(numbers_json: Json) -> tuple[int, ...] | None:
-    """The numbers of lines; None for anything else."""
+    """Return the line numbers; None for anything but a list of integers."""
     if not isinstance(numbers_json, list):
         return None
     numbers = [one for one in numbers_json if isinstance(one, int) and not isinstance(one, bool)]

@@ -83,7 +83,7 @@ def request_extraction(
 
 
 def system_prompt(agent: str) -> str:
-    """What the model is told, the same for every conversation of an agent."""
+    """Return the system prompt, which is the same for all conversations of an agent."""
     return prompt.system_prompt(agent, MIN_CONFIDENCE)
 
 

@@ -1,4 +1,4 @@
-"""What a model is told that looks through a conversation for facts. Pure."""
+"""The prompts of extraction. Pure."""
 
 from collections.abc import Iterable
 
@@ -44,14 +44,14 @@ _MAX_KNOWN_FACTS = 60
 
 
 def system_prompt(agent_name: str, min_confidence: float) -> str:
-    """The system prompt; the same for every conversation of an agent."""
+    """Return the system prompt, which is the same for all conversations of an agent."""
     keys = "\n".join(f"  {key}: {meaning}" for key, meaning in VOCABULARY.items())
     rooms = "\n".join(f"  {room}: {meaning}" for room, meaning in KEY_NAMESPACES.items())
     return _SYSTEM_PROMPT.format(agent=agent_name, keys=keys, rooms=rooms, floor=min_confidence)
 
 
 def user_prompt(transcript: str, known_facts: Iterable[KnownFact]) -> str:
-    """The user's part: what is known already, and the conversation."""
+    """Return the user prompt: the known facts and the conversation."""
     live = sorted((one for one in known_facts if one.is_live), key=lambda one: one.last_confirmed_at, reverse=True)[
         :_MAX_KNOWN_FACTS
     ]
@@ -60,5 +60,5 @@ def user_prompt(transcript: str, known_facts: Iterable[KnownFact]) -> str:
 
 
 def retry_prompt(problem: str) -> str:
-    """What is said to an answer that could not be read."""
+    """Return the message that follows an unreadable answer."""
     return _RETRY_PROMPT.format(problem=problem)

@@ -1,4 +1,4 @@
-"""Conversations in the database, as they are looked through."""
+"""Queries of extraction: sessions, their unread turns, and episodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,8 +19,7 @@ SQL = Queries.for_module(__file__)
 
 @dataclass(frozen=True, slots=True)
 class TurnBacklog:
-    """What a turn that is over means for a session: whether it is the first that nobody looked through, and how many
-    there are of them."""
+    """A session's unread turns after a turn ended: whether this turn is the first of them, and how many there are."""
 
     is_first: bool
     unread_turns: int
@@ -28,7 +27,7 @@ class TurnBacklog:
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """How many turns of a session nobody looked through, and how many attempts at them failed in a row."""
+    """How many turns of a session extraction has not read, and how many attempts failed in a row."""
 
     turn_count: int
     failures: int
@@ -36,7 +35,7 @@ class Backlog:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionSession:
-    """A session that is to be looked through. agent: how who answers there is called; title: of its rows."""
+    """A session to extract from. `agent_name` is the agent's display name; `title` is for its rows."""
 
     user_id: UUID
     binding_id: UUID
@@ -50,13 +49,13 @@ class ExtractionSession:
 
     @property
     def scope(self) -> MemoryScope:
-        """Whose memory it writes to."""
+        """The user and the binding whose memory the session writes."""
         return MemoryScope(self.user_id, self.binding_id)
 
 
 @dataclass(frozen=True, slots=True)
 class NextTurns:
-    """Turns that nobody looked through: how many, and the number of the last of them."""
+    """Unread turns: how many, and the number of the last one."""
 
     turn_count: int
     last_turn: int
@@ -64,7 +63,7 @@ class NextTurns:
 
 @dataclass(frozen=True, slots=True)
 class SimilarEpisodes:
-    """Two episodes that are alike, and what they tell."""
+    """Two similar episodes with their texts."""
 
     newer_id: UUID
     older_id: UUID
@@ -74,34 +73,34 @@ class SimilarEpisodes:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSourceRow:
-    """What an episode was told of."""
+    """The messages behind an episode, and the time of the last one."""
 
     message_ids: list[UUID]
     until_at: datetime
 
 
 def schedule_extraction(tx: Transaction, session_id: UUID, turn_number: int, due_at: datetime) -> TurnBacklog | None:
-    """None where others read the session along."""
+    """Make extraction due; return None when the session has other readers."""
     return tx.first(SQL["schedule_extraction"], TurnBacklog, session_id=session_id, number=turn_number, due_at=due_at)
 
 
 def read_backlog(tx: Transaction, session_id: UUID) -> Backlog:
-    """Return what is to be looked through of a session with due work."""
+    """Return the backlog of a session that has due work."""
     return tx.one(SQL["read_backlog"], Backlog, session_id=session_id)
 
 
 def find_session(tx: Transaction, session_id: UUID) -> ExtractionSession | None:
-    """None when it is gone, or others read it along."""
+    """Return the session; None when it is gone or has other readers."""
     return tx.first(SQL["find_session"], ExtractionSession, session_id=session_id)
 
 
 def find_next_turns(tx: Transaction, session_id: UUID, until_turn: int, limit: int) -> NextTurns | None:
-    """The turns after `until_turn`, up to so many; None when there are none."""
+    """Return the turns after `until_turn`, at most `limit`; None when there are none."""
     return tx.first(SQL["find_next_turns"], NextTurns, session_id=session_id, until_turn=until_turn, most=limit)
 
 
 def read_lines(tx: Transaction, session_id: UUID, until_turn: int, last: int, clearance: int) -> list[MessageLine]:
-    """The messages of the turns after `until_turn`, up to `last`, as far as the clearance reads them."""
+    """Return the messages of the turns after `until_turn`, up to `last`, that the clearance may read."""
     return tx.all(
         SQL["read_lines"], MessageLine, session_id=session_id, until_turn=until_turn, last=last, clearance=clearance
     )
@@ -155,7 +154,7 @@ def merge_into_episode(tx: Transaction, episode_id: UUID, message_ids: Sequence[
 def find_similar_episodes(
     tx: Transaction, scope: MemoryScope, since: datetime, max_distance: float, limit: int
 ) -> list[SimilarEpisodes]:
-    """Pairs among the newest `most`, by vectors that are nearer than `near`."""
+    """Return pairs among the newest `limit` episodes whose vectors are nearer than `max_distance`."""
     return tx.all(
         SQL["find_similar_episodes"],
         SimilarEpisodes,
@@ -168,7 +167,7 @@ def find_similar_episodes(
 
 
 def merge_episodes(tx: Transaction, newer_id: UUID, older_id: UUID) -> None:
-    """What the younger one was told of is the older one's from now on."""
+    """Move the newer episode's messages to the older one, and delete the newer one."""
     of = tx.first(SQL["find_episode_sources"], EpisodeSourceRow, id=newer_id)
     if of is not None:
         merge_into_episode(tx, older_id, of.message_ids, of.until_at)

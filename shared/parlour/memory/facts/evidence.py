@@ -99,13 +99,13 @@ def find_problem(key: str, value: str, bodies: Sequence[str], *, is_retraction: 
 
 
 def _keep_short_quotation(quoted: re.Match[str]) -> str:
-    """A quotation that is a name or a term stays; whole sentences, and what a speaker says of themselves, do not."""
+    """Return a quoted name or term unchanged; replace quoted sentences and first-person speech by a space."""
     inside = quoted[1] or quoted[2]
     return quoted[0] if len(inside.split()) <= _MAX_QUOTED_TERM_WORDS and not _FIRST_PERSON.match(inside) else " "
 
 
 def _assertive_clauses(sentence: str) -> Iterator[str]:
-    """The sentence; of a question what stands before the clause that asks: "I live in Pune, do you deliver?"."""
+    """Yield the sentence; of a question, only the clauses before the asking one ("I live in Pune, do you deliver?")."""
     if sentence.rstrip(" \"')").endswith(_QUESTION_MARKS):
         yield from _CLAUSE_BOUNDARY.split(sentence)[:-1]
     else:

@@ -1,4 +1,4 @@
-"""A fact, what may become one, and what became of it. Pure; whoever writes facts and whoever reads them means this."""
+"""Facts, fact candidates, and the decisions about them. Pure; all writers and readers of facts use these types."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -56,7 +56,7 @@ MAX_VALUE_CHARS = 300
 
 @dataclass(frozen=True, slots=True)
 class UserMessage:
-    """A message of a user's: its text as it came, and when we received it."""
+    """A message of a user: its original text, and when it was received."""
 
     id: UUID
     text: str
@@ -65,12 +65,12 @@ class UserMessage:
 
 @dataclass(frozen=True, slots=True)
 class FactCandidate:
-    """Something that may be a fact.
+    """A statement that may become a fact.
 
-    at          when the user said it.
-    messages    the user's own, of one session, that it is taken from.
-    ends        it is so no longer; `value` are the words for what, "" where the key says it.
-    everything  with `ends`: whatever is known.
+    stated_at            when the user said it.
+    message_ids          the user's messages, of one session, that say it.
+    is_retraction        the fact no longer holds; `value` has the user's words for it, "" when the key says it.
+    retracts_everything  a retraction of all known facts.
     """
 
     key: str
@@ -85,10 +85,11 @@ class FactCandidate:
 
 @dataclass(frozen=True, slots=True)
 class RejectedFact:
-    """Something that was proposed and did not get as far as being held against what is known; what it said is not kept.
+    """A proposal that was rejected before it was compared with known facts. Its value is not stored.
 
-    key         "" where not even that could be read, `episode` for one of those.
-    confidence  as it was proposed; reason: more on the decision.
+    key         "" when the key was unreadable, `episode` for an episode.
+    confidence  as proposed.
+    reason      more about the decision.
     """
 
     key: str
@@ -103,9 +104,10 @@ class RejectedFact:
 class KnownFact:
     """The newest fact of a key, live or ended.
 
-    valid_from   when it was first said; sure_at: when it was last.
-    valid_until  when it ended, None while it is live.
-    messages     the user's own, of `session_id`, that say so.
+    valid_from         when the user first said it.
+    last_confirmed_at  when the user last said it.
+    valid_until        when it ended; None while it is live.
+    message_ids        the user's messages, of `session_id`, that say it.
     """
 
     id: UUID
@@ -126,7 +128,7 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class MemoryScope:
-    """Whose facts: one user's in one binding, as the session itself says."""
+    """The owner of facts: one user with one binding, both taken from the session."""
 
     user_id: UUID
     binding_id: UUID

@@ -118,7 +118,7 @@ def key_words(key: str) -> frozenset[str]:
 
 
 def _namespaced_key(namespace: str, topic: str) -> str | None:
-    """A preference or a fact about the user for which there is a key stands under that one."""
+    """Return the key for a topic in a namespace; the vocabulary's key, if it has one for the topic."""
     if not topic:
         return None
     known = topic if topic in VOCABULARY else _KEY_BY_SYNONYM.get(topic)

@@ -1,4 +1,4 @@
-"""Candidates become facts, or do not; either way it is written down: in one transaction, one at a time for a user."""
+"""Merging of fact candidates into known facts: one transaction, one at a time per user, every decision recorded."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ _MAX_RETRACTIONS = 60
 
 @dataclass(frozen=True, slots=True)
 class MergeOutcome:
-    """What became of a candidate, and the fact that it became or was held against."""
+    """The decision about a candidate, and the fact that it became or was compared with."""
 
     candidate: FactCandidate
     decision: FactDecision
@@ -38,7 +38,7 @@ class FactBatch:
 
 
 def allocate_ids(candidates: Sequence[FactCandidate], rejected: Sequence[RejectedFact], now: datetime) -> list[UUID]:
-    """As many ids as keeping these may take; made outside of the transaction, which may run twice."""
+    """Return as many ids as merging may need. Call it outside the transaction, which may run twice."""
     ended = sum(_max_retractions(one) for one in candidates if one.is_retraction)
     count = 3 * len(candidates) + ended + len(rejected) + _max_evictions(candidates)
     return [uuid7(now) for _ in range(count)]
@@ -78,13 +78,13 @@ def _max_retractions(candidate: FactCandidate) -> int:
 
 
 def _max_evictions(candidates: Sequence[FactCandidate]) -> int:
-    """More than are added: where two users turned out to be one, there is room again after a while."""
+    """Return more than are added, so that merging two users into one makes room again over time."""
     return 2 * len(candidates)
 
 
 @dataclass(slots=True)
 class _FactMerge:
-    """One user's facts while they change."""
+    """The facts of one user during a merge."""
 
     tx: Transaction
     scope: MemoryScope
@@ -131,7 +131,7 @@ class _FactMerge:
             )
 
     def _erasure_reason(self, candidate: FactCandidate) -> str:
-        """Why what somebody had forgotten is not made anew by words from before; "" where nothing is against it."""
+        """Return why an erased or retracted fact must not come back from older words; "" when nothing forbids it."""
         if candidate.is_retraction:
             return ""
         all_at = self.constraints.all_retracted_at
@@ -144,8 +144,10 @@ class _FactMerge:
         )
 
     def _can_refer_to(self, candidate: FactCandidate, known: KnownFact) -> bool:
-        """Whether "forget that" may mean a fact: what was said just now, and not what was told before a task of which
-        somebody thinks better."""
+        """Return whether a retraction may mean this fact.
+
+        A bare "forget that" means only facts from its own turn or the turn before.
+        """
         is_bare = candidate.is_retraction and not (candidate.key or candidate.value or candidate.retracts_everything)
         return not is_bare or not {*candidate.message_ids, *self.constraints.previous_turn_message_ids}.isdisjoint(
             known.message_ids
@@ -160,8 +162,7 @@ class _FactMerge:
         ]
 
     def evict(self, limit: int) -> None:
-        """Where too many are live, those of the least use end; what has a key of the vocabulary stays, and what a
-        person put right."""
+        """End the least used facts above the limit. Facts that a person edited and vocabulary keys stay."""
         over = sum(one.is_live for one in self.latest_facts.values()) - MAX_LIVE_FACTS
         if over > 0:
             gone = store.evict_facts(self.tx, self.scope, fact_keys.VOCABULARY, min(over, limit), self.now)
@@ -173,7 +174,7 @@ class _FactMerge:
             ]
 
     def _apply_decision(self, candidate: FactCandidate) -> tuple[FactDecision, UUID | None] | None:
-        """The decision, carried out, and the fact that it is about; None when that one is live no more."""
+        """Carry out the decision; return it with its fact, or None when that fact is no longer live."""
         latest = self.latest_facts.get(candidate.key)
         verdict = merge_rules.decide(candidate, latest)
         fact_id: UUID | None = latest.id if latest else None
@@ -217,7 +218,10 @@ class _FactMerge:
         return fact.id
 
     def _replace(self, candidate: FactCandidate, verdict: MergeVerdict, latest: KnownFact) -> UUID | None:
-        """The old row ends first: there is never more than one that is live. What says both was taken from both."""
+        """End the live fact, then insert the new one, so that never two are live.
+
+        If the new value says both, it has the messages of both.
+        """
         both = verdict.value != candidate.value
         messages = (
             merge_rules.merge_message_ids(latest.message_ids, candidate.message_ids) if both else candidate.message_ids

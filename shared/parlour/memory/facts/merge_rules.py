@@ -146,8 +146,11 @@ def _is_retraction_text_of(text: str, fact: KnownFact) -> bool:
 
 
 def _facts_named_by(text: str, live_facts: Sequence[KnownFact]) -> list[KnownFact]:
-    """The facts that the words name: by what their key is called, else by their value. Of several whose value they may
-    be, those whose key they name too, and whose whole value they are: the Studio plan is not the Shaikh Studio."""
+    """Return the facts that the words name: by their key, otherwise by their value.
+
+    Of several matching values, prefer those whose key is named, too, and whose whole value matches: "the Studio plan"
+    is not "Shaikh Studio".
+    """
     spoken = frozenset(words(text)) - _ARTICLES
     by_key = [fact for fact in live_facts if spoken <= fact_keys.key_words(fact.key)]
     exact = [fact for fact in by_key if spoken == frozenset(fact.key.rpartition(".")[2].split("_"))]

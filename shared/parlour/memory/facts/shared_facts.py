@@ -1,4 +1,4 @@
-"""What is known to a whole persona or team, and told to everybody whom it talks to: an editor of the tenant says it."""
+"""Facts about a persona or a team that all its users may hear. Editors of the tenant set them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ type SharedScope = Literal["human", "team"]
 
 @dataclass(frozen=True, slots=True)
 class NewSharedFact:
-    """Something to be known to a persona or team, by its slug."""
+    """A value to set for a persona or a team, which `slug` names."""
 
     scope: SharedScope
     slug: str
@@ -36,10 +36,10 @@ def set(  # noqa: A001 - called as shared_facts.set
     new_fact: NewSharedFact,
     now: datetime,
 ) -> UUID:
-    """Have it known from now on; what was known under the key ends. The fact's id, the same where nothing differs.
+    """Set a shared fact, end the fact that the key had before, and return the id of the live fact.
 
-    Raises Forbidden without the role editor, NotFound for a persona or team that is not there, InvalidRequest for what
-    nobody could read or is never kept, Conflict when somebody else says something of it at the same moment.
+    Raises Forbidden without the role editor and NotFound for an unknown persona or team. Raises InvalidRequest for an
+    unreadable or sensitive value, and Conflict when another editor changes the fact at the same moment.
     """
     roles.require_role(principal, "editor")
     key, value = normalize_key(new_fact.key), " ".join(new_fact.value.split())

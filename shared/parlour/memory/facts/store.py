@@ -1,4 +1,4 @@
-"""Facts in the database, as they are written."""
+"""Queries that write facts."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SQL = Queries.for_module(__file__)
 
 @dataclass(frozen=True, slots=True)
 class SessionScopeRow:
-    """Whose memory a session writes to."""
+    """The user and the binding whose memory a session writes."""
 
     user_id: UUID
     binding_id: UUID
@@ -54,11 +54,11 @@ class _FactRow:
 
 @dataclass(frozen=True, slots=True)
 class MergeConstraints:
-    """What keeps messages from making facts.
+    """Limits on the facts that messages may make.
 
-    forgotten         those of them whose facts somebody had forgotten.
-    all_forgotten_at  when everything said until then was to be forgotten; None when never.
-    before            what the user said in the turn before.
+    erased_message_ids         messages whose facts were erased.
+    all_retracted_at           when the user last retracted everything; None when never.
+    previous_turn_message_ids  the user's messages of the turn before.
     """
 
     erased_message_ids: list[UUID]
@@ -68,7 +68,7 @@ class MergeConstraints:
 
 @dataclass(frozen=True, slots=True)
 class SharedFactRow:
-    """What is known under a key to a whole persona or team."""
+    """The live fact that a persona or a team has under a key."""
 
     id: UUID
     value: str
@@ -76,7 +76,11 @@ class SharedFactRow:
 
 @dataclass(frozen=True, slots=True)
 class NewFactDecision:
-    """What became of a candidate; `fact_id`: the fact that it became, or was held against; `at`: when, None for now."""
+    """The decision about a candidate.
+
+    fact_id     the fact that it became, or was compared with.
+    decided_at  when; None for now.
+    """
 
     id: UUID
     key: str
@@ -90,18 +94,18 @@ class NewFactDecision:
 
 
 def find_scope(tx: Transaction, session_id: UUID, turn_number: int) -> SessionScopeRow | None:
-    """None where others read the session along, or could when the turn of this number began."""
+    """Return the session's scope; None when it has other readers, or could have had when the turn began."""
     return tx.first(SQL["find_scope"], SessionScopeRow, session_id=session_id, turn=turn_number)
 
 
 def lock_facts(tx: Transaction, scope: MemoryScope) -> bool:
-    """False when the user or the binding is gone."""
+    """Lock the user's facts; return False when the user or the binding is gone."""
     found = tx.value(SQL["lock_facts"], user_id=scope.user_id, binding_id=scope.binding_id)
     return found is not None
 
 
 def find_latest_facts(tx: Transaction, scope: MemoryScope, keys: Collection[str] = ()) -> dict[str, KnownFact]:
-    """The newest fact by key: every live one, and of `keys` the one that ended last where none is live."""
+    """Return the newest fact by key: each live one, and for `keys` without one the fact that ended last."""
     whose = {"user_id": scope.user_id, "binding_id": scope.binding_id}
     rows = tx.all(SQL["find_latest_facts"], _FactRow, **whose, keys=sorted(keys))
     return {row.key: row.to_fact() for row in rows}
@@ -110,7 +114,7 @@ def find_latest_facts(tx: Transaction, scope: MemoryScope, keys: Collection[str]
 def read_merge_constraints(
     tx: Transaction, scope: MemoryScope, session_id: UUID, message_ids: Collection[UUID]
 ) -> MergeConstraints:
-    """What bounds the facts that these messages may make."""
+    """Return the limits on the facts that these messages may make."""
     found = tx.first(
         SQL["read_merge_constraints"],
         MergeConstraints,
@@ -143,19 +147,19 @@ def add_fact(tx: Transaction, scope: MemoryScope, fact: KnownFact, turn_id: UUID
 def confirm_fact(
     tx: Transaction, fact_id: UUID, confidence: float, message_ids: Sequence[UUID], stated_at: datetime
 ) -> bool:
-    """False when it is live no more."""
+    """Update a fact that was stated again; return False when it is no longer live."""
     return tx.run(SQL["confirm_fact"], id=fact_id, confidence=confidence, messages=list(message_ids), at=stated_at) > 0
 
 
 def end_fact(tx: Transaction, fact_id: UUID, end_reason: str, superseded_by: UUID | None, ended_at: datetime) -> bool:
-    """False when it is live no more."""
+    """End a fact; return False when it is no longer live."""
     return tx.run(SQL["end_fact"], id=fact_id, ended=end_reason, superseded_by=superseded_by, at=ended_at) > 0
 
 
 def evict_facts(
     tx: Transaction, scope: MemoryScope, protected_keys: Collection[str], limit: int, now: datetime
 ) -> list[KnownFact]:
-    """The facts that ended, those of the least use; none of the keys that are `kept`."""
+    """End up to `limit` facts of the least use, except `protected_keys`, and return them."""
     rows = tx.all(
         SQL["evict_facts"],
         _FactRow,
@@ -198,7 +202,7 @@ def add_decisions(
 
 
 def find_owner(tx: Transaction, scope: str, slug: str) -> UUID | None:
-    """The persona or team of that slug."""
+    """Return the persona or the team with this slug."""
     found: UUID | None = tx.value(SQL["find_owner"], scope=scope, slug=slug)
     return found
 

@@ -45,8 +45,10 @@ def edit_fact(
 
 
 def fact_with_history(principal: Principal, tx: Transaction, fact_id: UUID, binding_id: UUID | None) -> list[UUID]:
-    """The fact and the values that its key had before, if they are the principal's to have forgotten: a user's own, and
-    for an administrator any. Raises as `edit` does."""
+    """Return the ids of the fact and of its key's earlier values, if the principal may erase them.
+
+    Users may erase their own facts, administrators any. Raises as `edit` does.
+    """
     if principal.kind != "user":
         roles.require_role(principal, "admin")
     held = lock_editable_fact(principal, tx, fact_id, binding_id)
@@ -56,7 +58,7 @@ def fact_with_history(principal: Principal, tx: Transaction, fact_id: UUID, bind
 def lock_editable_fact(
     principal: Principal, tx: Transaction, fact_id: UUID, binding_id: UUID | None
 ) -> EditableFactRow:
-    """The live fact, kept as it is until the transaction ends, if it is the principal's to change; else as `edit`."""
+    """Lock and return the live fact, if the principal may change it; raises as `edit` does."""
     is_user = principal.kind == "user"
     if not is_user:
         roles.require_role(principal, "editor")

@@ -30,7 +30,7 @@ class UserSummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """A user by themselves."""
+    """A user without their memory."""
 
     id: UUID
     display_name: str | None
@@ -43,8 +43,8 @@ class UserRow:
 class FactRow:
     """A live fact of a user.
 
-    said     the user's own words that it was taken from: {id, session_id, at, channel, text, is_archived}.
-    earlier  what it said before, the latest first: {id, value, from, until, ended}.
+    evidence_messages  the user's messages that say it: {id, session_id, sent_at, channel, text, is_archived}.
+    previous_values    earlier values of its key, latest first: {id, value, from, until, end_reason}.
     """
 
     id: UUID
@@ -154,7 +154,7 @@ def lock_fact(
 
 
 def find_previous_value_ids(tx: Transaction, fact_id: UUID) -> list[UUID]:
-    """What stood under the fact's key before it."""
+    """Return the ids of the earlier values of the fact's key."""
     return [row.id for row in tx.all(SQL["find_previous_value_ids"], IdRow, fact_id=fact_id)]
 
 

@@ -42,15 +42,19 @@ class UserMemory:
 
 
 def list_users(principal: Principal, tx: Transaction, text: str = "", limit: int = MAX_USERS) -> list[UserSummaryRow]:
-    """The tenant's users and how much is known of each, those heard of last first. Needs the role viewer.
+    """Return the tenant's users with the number of their facts, latest active first. Needs the role viewer.
 
-    `text`: part of a name, or the end of a number."""
+    `text` is a part of a name or the end of a number.
+    """
     roles.require_role(principal, "viewer")
     return store.list_users(tx, text.strip(), principal.clearance, min(limit, MAX_USERS))
 
 
 def read_user_memory(principal: Principal, tx: Transaction, user_id: UUID) -> UserMemory:
-    """What is remembered of a user by all agents. Needs the role viewer; NotFound for one who is not theirs to see."""
+    """Return what all agents remember of a user. Needs the role viewer.
+
+    Raises NotFound for a user whom the principal may not see.
+    """
     roles.require_role(principal, "viewer")
     found = store.find_user(tx, user_id, principal.clearance)
     if found is None:
@@ -59,14 +63,14 @@ def read_user_memory(principal: Principal, tx: Transaction, user_id: UUID) -> Us
 
 
 def read_own_memory(principal: Principal, tx: Transaction, binding_id: UUID) -> UserMemory:
-    """What an agent remembers of the user who asks; NotFound for anybody else."""
+    """Return what an agent remembers of the principal. Raises NotFound for anybody but a user."""
     if principal.kind != "user" or principal.id is None:
         raise NotFound("only users have a memory of their own; see /v1/users")
     return _read_memory(tx, None, principal.id, binding_id, is_own=True, clearance=principal.clearance)
 
 
 def list_shared_facts(principal: Principal, tx: Transaction) -> list[SharedFactRow]:
-    """What is known to whole personas and teams, and told to everybody whom they talk to. Needs the role viewer."""
+    """Return the shared facts of all personas and teams. Needs the role viewer."""
     roles.require_role(principal, "viewer")
     return store.list_shared_facts(tx, _MAX_FACTS)
 

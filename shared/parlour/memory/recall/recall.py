@@ -1,6 +1,6 @@
-"""What a turn is told of what is remembered, and what became of that once it had answered.
+"""Recall of memory for a turn, and the record of what its reply used.
 
-Whose memory it is the session says: its user with its binding, the binding's team and persona. No argument names them.
+The session decides whose memory it is: its user with its binding, and the binding's team and persona. No argument does.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,10 @@ from parlour.prompts.assembly.segment import Item
 
 @dataclass(frozen=True, slots=True)
 class RecalledMemory:
-    """Candidates for a turn's prompts: facts and the agent's notes. `episodes`: how many may be told, 0 where there are
-    none; which of them are to the point is asked once the question has its vector."""
+    """Candidates for a turn's prompts: facts and the agent's notes.
+
+    `max_episodes` is 0 when the user has none. Episodes are searched once the question has a vector.
+    """
 
     items: tuple[Item, ...] = ()
     max_episodes: int = 0
@@ -33,8 +35,10 @@ class RecalledMemory:
 def recall_memory(
     tx: Transaction, session_id: UUID, user_texts: Sequence[str], policy: MemoryPolicy, now: datetime
 ) -> RecalledMemory:
-    """What the session's next turn may be told of at once, in one statement; `asked`: what the user wrote last, oldest
-    first. In a session that others may read, nothing that its user said in confidence."""
+    """Return the facts and notes for the session's next turn, read in one statement.
+
+    `user_texts` are the user's latest messages, oldest first. A session with other readers gets no private facts.
+    """
     found = store.recall_memory(tx, session_id, "\n".join(user_texts), policy.max_facts, now)
     if found is None:
         return RecalledMemory()
@@ -44,8 +48,7 @@ def recall_memory(
 
 
 def read_agent_state(tx: Transaction, session_id: UUID, now: datetime) -> JsonObject:
-    """The agent's notes as its summariser may be told of them: what the session's user may see by now, and without
-    what the notes rest on. {} where there are none."""
+    """Return the agent's notes for its summary model: what the user may see now, without provenance; {} for none."""
     found = store.recall_memory(tx, session_id, "", 0, now)
     return agent_state.to_json(agent_state.without_provenance(_visible_state(found))) if found else {}
 
@@ -63,13 +66,13 @@ def recall_episodes(
 
 
 def record_recalls(tx: Transaction, turn_id: UUID, recalled: Sequence[RecallUsage], now: datetime) -> None:
-    """Write down what a turn's prompts were told and whether its reply used it, with the reply."""
+    """Record what a turn's prompts recalled and whether the reply used it, in the reply's transaction."""
     if recalled:
         store.add_recalls(tx, turn_id, recalled, now)
 
 
 def _visible_state(row: store.RecalledMemoryRow) -> AgentState:
-    """The notes as their reader may be told of them now."""
+    """Return the notes that their reader may see now."""
     if not row.agent_state:
         return agent_state.EMPTY_STATE
     state, gone = agent_state.from_json(row.agent_state), set(row.withheld_summary_versions or ())

@@ -1,4 +1,4 @@
-"""What is remembered as candidates for a prompt. Pure."""
+"""Facts and episodes as candidates for a prompt. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -89,6 +89,6 @@ def render_episodes(episodes: Sequence[RecalledEpisode]) -> list[Item]:
 
 
 def item_content(item: Item) -> str:
-    """What a candidate says, without what it is called: the value of a fact, the text of an episode."""
+    """Return an item's text without its label: the value of a fact, the text of an episode."""
     lead = f"{item.title}: " if item.source.table == FACT_TABLE else "] "
     return item.text.partition(lead)[2] or item.text

@@ -1,4 +1,4 @@
-"""What is remembered in the database, as turns read it and count its use."""
+"""Queries of recall: read memory for turns, and count its use."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,13 +38,13 @@ _BASE_WEIGHT, _AGE_WEIGHT, _USE_WEIGHT = 0.7, 0.15, 0.15
 
 @dataclass(frozen=True, slots=True)
 class RecalledMemoryRow:
-    """What a turn may be told of at once.
+    """Memory for a turn.
 
-    facts         each {id, scope, key, value, confidence, relevance, score}, the best first.
-    has_episodes  there are some to look through.
-    state         the agent's notes, `version` their version; None where there are none.
-    closed        versions of summaries that the notes came with and that are not to be told any more.
-    seen          the records that the notes may still name, by handle.
+    facts                      `{id, scope, key, value, confidence, relevance, score}` each, best first.
+    has_episodes               whether there are episodes to search.
+    agent_state                the agent's notes, with `state_version`; None when there are none.
+    withheld_summary_versions  summaries whose notes must be withheld now.
+    visible_handles            records that the notes may still name.
     """
 
     facts: list[JsonObject] | None

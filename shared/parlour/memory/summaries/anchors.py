@@ -43,8 +43,10 @@ def build_anchor(
     agent_name: str,
     classification: int,
 ) -> RowDraft | None:
-    """The anchor of these turns, the `number`th of its session; `first` is the place of its first message. None where
-    nothing of it can be told."""
+    """Return the anchor of these turns, number `number` of its session; None when no message may be shown.
+
+    `first_message_number` is the number of its first message in the session.
+    """
     spoken = [(turn, one) for turn in turns for one in turn.messages if not (one.from_agent and turn.has_reply_sources)]
     if not spoken:
         return None
@@ -69,14 +71,14 @@ def _date_range(times: Sequence[datetime]) -> str:
 
 
 def _find_topics(texts: Sequence[str]) -> list[str]:
-    """The words that most of these texts have, and more than one."""
+    """Return the most frequent long words, those that occur more than once."""
     words = Counter(word for text in texts for word in {one.casefold() for one in word_parts(text)})
     long = [(word, times) for word, times in words.most_common() if times > 1 and len(word) >= _MIN_TOPIC_LETTERS]
     return [word for word, _ in long[:_MAX_TOPICS]]
 
 
 def _select_lines(messages: Sequence[WindowMessage], agent_name: str, max_tokens: int) -> list[str]:
-    """The lines that tell most, in their order, as many as have room."""
+    """Return the lines with the highest score that fit the tokens, in their original order."""
     ranked = sorted(range(len(messages)), key=lambda place: -_score(messages[place]))
     chosen: list[int] = []
     for place in ranked:
@@ -87,7 +89,7 @@ def _select_lines(messages: Sequence[WindowMessage], agent_name: str, max_tokens
 
 
 def _score(message: WindowMessage) -> float:
-    """What the user says leads; what has figures, names or decisions tells more."""
+    """Return how much a message says: user messages, figures, names and decisions count more."""
     return len(key_details(message.text)) + (0.5 if not message.from_agent else 0.0) + min(len(message.text), 200) / 400
 
 

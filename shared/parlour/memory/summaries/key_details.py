@@ -104,7 +104,7 @@ class SearchableText:
 
 
 def key_details(text: str) -> list[KeyDetail]:
-    """What of a text must survive, each value once, in the order of the text."""
+    """Return the details of a text that must survive, each value once, in the order of the text."""
     found: dict[tuple[str, str], KeyDetail] = {}
     for sentence in stripped_sentences(text):
         for one in _sentence_details(" ".join(sentence.split())):
@@ -115,7 +115,7 @@ def key_details(text: str) -> list[KeyDetail]:
 
 
 def parse_text(text: str) -> SearchableText:
-    """A text to look things up in."""
+    """Return the text in a form in which details can be looked up."""
     plain = ascii_digits(text).casefold()
     words = frozenset(word_parts(plain))
     known = find_figures(text)
@@ -125,7 +125,7 @@ def parse_text(text: str) -> SearchableText:
 
 
 def is_in_text(detail: KeyDetail, searchable: SearchableText) -> bool:
-    """Whether a text says this, in these words or in other ones that mean the same to anybody."""
+    """Return whether a text contains the detail, in these words or in an equivalent form."""
     if detail.kind == "amount":
         return any(
             wanted.is_same_amount(there)
@@ -151,7 +151,7 @@ def _contains_sentence(sentence: str, searchable: SearchableText) -> bool:
 
 
 def _sentence_details(sentence: str) -> Iterator[KeyDetail]:
-    """What one sentence tells. What was found is not looked at again: a date is no amount, an amount no code."""
+    """Yield the details of one sentence. A match is masked for later patterns: a date is no amount."""
     rest = ascii_digits(sentence)
     yield from _pattern_details("identifier", (_ADDRESSES,), sentence, rest)
     days, rest = dates.extract_dates(_mask_matches((_ADDRESSES,), rest))
@@ -177,7 +177,7 @@ def _sentence_details(sentence: str) -> Iterator[KeyDetail]:
 
 
 def _commitments(sentence: str) -> Iterator[KeyDetail]:
-    """What a sentence decides, approves or promises; a question does nothing of it."""
+    """Yield the decisions, approvals and promises of a sentence that is not a question."""
     for kind, pattern in _SENTENCE_PATTERNS:
         if found := pattern.search(sentence):
             value = " ".join(word_parts(sentence.casefold()))[:_MAX_VALUE_CHARS]
@@ -187,7 +187,7 @@ def _commitments(sentence: str) -> Iterator[KeyDetail]:
 def _pattern_details(
     kind: KeyDetailKind, patterns: Sequence[re.Pattern[str]], sentence: str, rest: str
 ) -> Iterator[KeyDetail]:
-    """What the patterns find in what is left of the sentence, each pattern in what those before it left."""
+    """Yield the matches of the patterns; each match is masked for the patterns after it."""
     for pattern in patterns:
         for found in pattern.finditer(rest):
             if value := _detail_value(kind, found[0].strip().casefold(), sentence):
@@ -202,7 +202,7 @@ def _mask_matches(patterns: Sequence[re.Pattern[str]], text: str) -> str:
 
 
 def _detail_value(kind: KeyDetailKind, match_text: str, sentence: str) -> str:
-    """What identifies it; "" for what only looks like one."""
+    """Return the value that identifies a detail; "" when it only looks like one."""
     if kind == "date":
         return f"{match_text}{_CONTEXT_SEPARATOR}{' '.join(word_parts(sentence.casefold()))}"[:_MAX_VALUE_CHARS]
     if _NOT_A_CODE.fullmatch(match_text) or len(_alphanumerics(match_text)) < 3:
@@ -211,7 +211,7 @@ def _detail_value(kind: KeyDetailKind, match_text: str, sentence: str) -> str:
 
 
 def _surrounding_text(sentence: str, start: int, end: int) -> str:
-    """The sentence, or what stands around a place of it where it is long; clipped where words are endless."""
+    """Return the sentence, or the words around a match in a long one; very long words are clipped."""
     words = sentence.split(" ")
     if len(words) > MAX_CONTEXT_WORDS:
         first, last = sentence[:start].count(" "), sentence[:end].count(" ")

@@ -17,10 +17,11 @@ SQL = Queries.for_module(__file__)
 
 @dataclass(frozen=True, slots=True)
 class SummarySessionRow:
-    """A session as its summary is written.
+    """A session whose summary is written.
 
-    speaker   what the agent is called; classification: what its user may see at most.
-    anchored  messages that its `anchors` cover.
+    agent_name              the agent's display name.
+    classification          the highest level that its user may see.
+    anchored_message_count  messages that its `anchor_count` anchors cover.
     """
 
     user_id: UUID
@@ -34,7 +35,7 @@ class SummarySessionRow:
 
 @dataclass(frozen=True, slots=True)
 class BaseSummaryRow:
-    """The summary that the next one goes on from. messages: how many it stands for."""
+    """The summary that the next one continues. `message_count` is the number of messages that it covers."""
 
     version: int
     until_turn: int
@@ -47,7 +48,7 @@ NO_BASE_SUMMARY = BaseSummaryRow(0, 0, "", 0)
 
 @dataclass(frozen=True, slots=True)
 class TurnRow:
-    """A turn with what was said in it: {"id", "ours", "body", "sent_at"}."""
+    """A turn with its messages: {"id", "from_agent", "body", "sent_at"} each."""
 
     id: UUID
     number: int
@@ -58,8 +59,13 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class NewSummary:
-    """A version to be kept. base: the version that it goes on from; turns: those that it takes in; told: those of them
-    whose replies it was written from; is_passed: nobody would tell of them."""
+    """A summary version to insert.
+
+    base_version    the version that it continues.
+    turn_ids        the turns that it adds.
+    reply_turn_ids  those of them whose replies it was written from.
+    is_skipped      no model could summarise these turns.
+    """
 
     base_version: int
     until_turn: int
@@ -77,7 +83,7 @@ class NewSummary:
 
 @dataclass(frozen=True, slots=True)
 class NewKeyDetail:
-    """Something that must survive, and where it was said."""
+    """A key detail to insert, and the message that says it."""
 
     id: UUID
     message_id: UUID
@@ -88,7 +94,7 @@ class NewKeyDetail:
 
 @dataclass(frozen=True, slots=True)
 class KeyDetailRow:
-    """Something that must survive, as it is kept."""
+    """A stored key detail."""
 
     id: UUID
     kind: str
@@ -104,7 +110,7 @@ class LostDetailRow:
 
 
 def schedule_summary(tx: Transaction, session_id: UUID, due_at: datetime) -> bool:
-    """False when it is wanted already."""
+    """Make a summary due; return False when one is due already."""
     return tx.run(SQL["schedule_summary"], session_id=session_id, due_at=due_at) > 0
 
 
@@ -126,7 +132,7 @@ def list_turns_after(tx: Transaction, session_id: UUID, after_turn: int, clearan
 
 
 def add_summary(tx: Transaction, session_id: UUID, summary: NewSummary, now: datetime) -> int | None:
-    """The version that it is; None where something that it tells of was deleted meanwhile."""
+    """Insert the summary and return its version; None when one of its sources was deleted meanwhile."""
     version: int | None = tx.value(
         SQL["add_summary"],
         session_id=session_id,
@@ -176,7 +182,7 @@ def list_lost_details(tx: Transaction, session_id: UUID, limit: int) -> list[str
 
 
 def toggle_missing(tx: Transaction, ids: Sequence[UUID]) -> None:
-    """These lines are told now, where they were not, and the other way round."""
+    """Flip whether these details count as missing from the summary."""
     tx.run(SQL["toggle_missing"], ids=list(ids))
 
 

@@ -65,9 +65,9 @@ class InvalidModelAnswer(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What a model is asked: the system's words and the user's, and which message stands under which number.
+    """The prompts of a summary call, and the messages by their number in them.
 
-    given: what is said in all that it is to tell of, without the numbers and days of its lines.
+    `source_text` is the text of all messages, without the numbers and dates of the lines.
     """
 
     system_prompt: str
@@ -78,11 +78,11 @@ class SummaryRequest:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSummary:
-    """What holds of an answer.
+    """The valid parts of an answer.
 
-    made_up  sentences that were left out.
-    strange  numbers that stand for no message.
-    items, updates  what changes in the notes, as it was given: whoever keeps those judges it.
+    unsupported_sentences      the number of sentences that were dropped.
+    unknown_numbers            the number of references to messages that do not exist.
+    agent_state_item_updates, agent_state_updates  updates of the notes, which are checked when they are applied.
     """
 
     text: str
@@ -97,8 +97,10 @@ class CheckedSummary:
 def build_request(
     previous_summary: str, agent_state: JsonObject, turns: Sequence[WindowTurn], lost_details: Sequence[str] = ()
 ) -> SummaryRequest:
-    """The question for the summary that tells of these turns, too. `lost`: what the user said that the summary so far
-    does not say, though it must survive."""
+    """Return the request for a summary that includes these turns.
+
+    `lost_details` are statements of the user that must survive and that the previous summary lacks.
+    """
     spoken = [one for turn in turns for one in turn.messages]
     lines = [
         f"[{number}] {one.sent_at.date().isoformat()} {'agent' if one.from_agent else 'user'}: "
@@ -126,7 +128,7 @@ def build_request(
 
 
 def check_answer(answer: str, request: SummaryRequest) -> CheckedSummary:
-    """What holds of the answer. Unusable: `bad_json`, or `nothing_supported`."""
+    """Return the valid parts of the answer. Raises InvalidModelAnswer: `bad_json` or `nothing_supported`."""
     given = _parse_object(answer)
     said = given.get("summary")
     if not isinstance(said, str):
@@ -148,7 +150,7 @@ def check_answer(answer: str, request: SummaryRequest) -> CheckedSummary:
 
 
 def _parse_object(answer: str) -> JsonObject:
-    """The answer as an object; a fence around the JSON is let pass, words around it are not."""
+    """Return the answer's JSON object; a code fence around it is allowed, other text is not."""
     text = answer.strip()
     fenced = _CODE_FENCE.match(text)
     try:
@@ -161,7 +163,7 @@ def _parse_object(answer: str) -> JsonObject:
 
 
 def _supported_sentences(summary: str, source_text: str) -> tuple[str, int]:
-    """The summary without the sentences that have a figure of nobody's, as long as one may be; how many went."""
+    """Return the summary without sentences whose figures have no source, shortened, and how many were dropped."""
     known = parse_text(source_text)
     plain = summary.replace("\0", "").encode("utf-8", "ignore").decode()
     kept: list[str] = []
@@ -176,12 +178,12 @@ def _supported_sentences(summary: str, source_text: str) -> tuple[str, int]:
 
 
 def _is_supported(sentence: str, source: SearchableText) -> bool:
-    """Whether its codes and amounts stand in what was given. A date may be one that the messages only hint at."""
+    """Return whether the source has the sentence's codes and amounts. Dates may only be implied there."""
     return all(is_in_text(one, source) for one in key_details(sentence) if one.kind in {"identifier", "amount"})
 
 
 def _shorten(text: str) -> str:
-    """The text in as many tokens as there may be, up to the end of a sentence where there is one."""
+    """Return the text cut to the maximum number of tokens, at the end of a sentence if possible."""
     if count_tokens(text) <= MAX_SUMMARY_TOKENS:
         return text
     short = truncate_to_tokens(text, MAX_SUMMARY_TOKENS)
@@ -190,7 +192,7 @@ def _shorten(text: str) -> str:
 
 
 def _parse_message_ids(given: Json, message_ids_by_number: Mapping[int, UUID]) -> tuple[tuple[UUID, ...], int]:
-    """The messages of a list, by numbers, in brackets or not, or by ids; and how many there are none for."""
+    """Return the listed messages, named by number or id, and how many names were unknown."""
     listed = given if isinstance(given, list) else []
     names = {
         **{str(number): one for number, one in message_ids_by_number.items()},

@@ -249,8 +249,10 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
     def _request_summary(
         self, loaded: _SummaryInput, summary_request: SummaryRequest, seconds_left: SecondsLeft
     ) -> _ModelOutcome:
-        """What holds of the model's answer; without a model there are no words, and what must survive is kept alone. A
-        stretch in which nobody said anything leaves the summary as it is."""
+        """Ask a model for the summary and check its answer.
+
+        Without a model the text is empty and only key details remain. Without messages the summary stays unchanged.
+        """
         by = loaded.model_choices[0]
         if loaded.is_offline or not summary_request.message_ids_by_number:
             return _ModelOutcome(CheckedSummary("" if loaded.is_offline else loaded.base_summary.text), by)
@@ -285,7 +287,7 @@ class SummaryJob(LeasedMemoryJob[_SummaryInput, _SummaryDraft, _WriteResult]):
             return _ModelOutcome(None, given.choice, given.cost_usd, problem.code)
 
     def _new_key_details(self, taken: Sequence[WindowTurn], now: datetime) -> list[NewKeyDetail]:
-        """What must survive of these turns."""
+        """Return the rows of the key details of these turns."""
         return [
             NewKeyDetail(uuid7(now), message.id, turn.number, message.from_agent, one)
             for turn in taken
@@ -324,7 +326,7 @@ def _turn_from_row(row: TurnRow) -> WindowTurn:
 
 
 def _max_history_tokens(persona: Persona) -> int:
-    """What the agent's history may take."""
+    """Return the most tokens that the agent's history layer may have."""
     profile: BudgetProfile = MESSAGING_PROFILE
     with suppress(Misconfigured):
         profile = budget.resolve_profile(persona.agent.budget)

@@ -9,7 +9,9 @@ from parlour.memory.summaries import store
 
 
 def request_summary(tx: Transaction, session_id: UUID, now: datetime) -> bool:
-    """The session's older turns want a summary, or what is left of them another one. The message that has it written is
-    sent once this is committed; should it be lost, the sweep looks after it. False when it was wanted already: of tries
-    that gave nothing the next one has its time."""
+    """Schedule a summary of the session's older turns; return False when one is due already.
+
+    The caller sends the job's message after the commit; if it is lost, the sweep repeats it. A job that waits after a
+    failure keeps its time.
+    """
     return store.schedule_summary(tx, session_id, now + SWEEP_DELAY)

@@ -39,7 +39,7 @@ MAX_TURNS = 60
 
 @dataclass(frozen=True, slots=True)
 class WindowMessage:
-    """One message that is taken in; `ours`: the agent said it."""
+    """A message that a summary adds; `from_agent` says that the agent wrote it."""
 
     id: UUID
     text: str
@@ -49,8 +49,11 @@ class WindowMessage:
 
 @dataclass(frozen=True, slots=True)
 class WindowTurn:
-    """One turn that is taken in. is_closed: what it replied may not be told any more, and is not among its messages.
-    drawn: what it replied was drawn from something."""
+    """A turn that a summary adds.
+
+    is_reply_withheld  its reply must be withheld now, and is not among the messages.
+    has_reply_sources  its reply was written from sources.
+    """
 
     id: UUID
     number: int
@@ -86,8 +89,11 @@ def next_window(
     *,
     has_later_turns: bool = False,
 ) -> list[WindowTurn]:
-    """The turns that a summary takes in now, of those that it does not tell of yet, oldest first; `more` when later
-    ones are not even among them. The newest are left out: at least one, and of more those that a cut leaves."""
+    """Return the turns that the next summary adds, from the turns without a summary, oldest first.
+
+    The newest turns stay out: at least one, and as many as compaction keeps. `has_later_turns` says that `turns` is
+    only the beginning, so that none has to stay out.
+    """
     left = 0 if has_later_turns else _excluded_turns(turns, max_history_tokens, count_tokens)
     taken: list[WindowTurn] = []
     tokens = 0

@@ -13,14 +13,14 @@ from parlour.prompts.assembly.compaction import KeyDetailKind
 def turn_from_row(
     turn_id: UUID, number: int, messages: list[JsonObject], *, is_reply_withheld: bool, has_reply_sources: bool
 ) -> WindowTurn:
-    """A turn with what was said in it, without replies that may not be told any more."""
+    """Return a turn with its messages, without replies that must be withheld."""
     spoken = [_message_from_json(one) for one in messages]
     told = tuple(one for one in spoken if one.text.strip() and not (one.from_agent and is_reply_withheld))
     return WindowTurn(turn_id, number, told, len(spoken), is_reply_withheld, has_reply_sources)
 
 
 def stored_key_detail(kind: str, value: str) -> KeyDetail:
-    """What must survive, as it is looked up."""
+    """Return a stored key detail in the form in which it is looked up."""
     return KeyDetail(cast("KeyDetailKind", kind), value, "")
 
 

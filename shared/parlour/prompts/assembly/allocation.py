@@ -35,9 +35,10 @@ _TAIL_LAYERS = (Layer.RECALL, Layer.MEMORY, Layer.DELTAS, Layer.STATE)
 
 @dataclass(frozen=True, slots=True)
 class AllocationResult:
-    """A budget spent. `next_plan` says that something gave way, and another attempt is due.
+    """The result of one attempt to share the budget. `next_plan` is set when something gave way and another attempt is
+    due.
 
-    calls  tokens left for layer 12 and for saying the reminder again.
+    calls_tokens  tokens left for layer 12 and for repeating the reminder.
     """
 
     segments: tuple[Segment, ...]
@@ -51,12 +52,13 @@ class AllocationResult:
 
 @dataclass(slots=True)
 class Allocation:
-    """A budget being spent: the purse, and what was put in or left out so far.
+    """A budget in use: the tokens that remain, and the candidates that are in or out so far.
 
-    told    messages that stand in the prompt word for word.
-    counts  there is room for a line that counts the changes that are left out.
-    shown   what was sent with this turn's words and is in the prompt.
-    calls   what was set aside for the turn's calls; history: what is told of it, its lead alone until it had its turn.
+    verbatim_messages  messages that the prompt holds word for word.
+    history_selection  the history; only the compacted history until turns are selected.
+    has_omission_line  there is room for a line that counts the omitted changes.
+    shown_attachments  attachments of this turn's message that are in the prompt.
+    calls_tokens       tokens reserved for the turn's tool calls.
     """
 
     counter: TokenCounter
@@ -73,7 +75,7 @@ class Allocation:
     calls_tokens: int = 0
 
     def allocate_kind(self, lot: SourceKind, cap: int) -> None:
-        """The best items of a lot, in what its layer may still take of `cap`."""
+        """Select the best items of a source kind, in the tokens that its layer may still use of `cap`."""
         mine = [item for item in self.items if item.kind is lot]
         if not mine:
             return
@@ -89,7 +91,7 @@ class Allocation:
             self.budget.spend(layer, picked.tokens + frame + counted)
 
     def retry_kind(self, lot: SourceKind) -> None:
-        """Give a lot what nobody else wanted: those of its items that had no room get another chance."""
+        """Offer the unused tokens to those items of a source kind that had no room."""
         out = [
             one
             for one in self.entries
@@ -120,8 +122,12 @@ def allocate(
     context: AssemblyContext,
     plan: AllocationPlan,
 ) -> AllocationResult:
-    """Allocate the budget: first what is required, then each lot's share in the profile's order; what is left over goes
-    to what was recalled. Raises PromptOverflow when what is required exceeds the budget."""
+    """Allocate the budget: first the required parts, then each source kind in the profile's order.
+
+    Recalled items get the tokens that are left over.
+
+    Raises PromptOverflow when the required parts exceed the budget.
+    """
     meter = TokenCounter(cache_state.token_factors)
     about, hidden = filter_by_clearance(materials.briefing_candidates, context.clearance)
     shown, unseen = filter_by_clearance(materials.tail_candidates, context.clearance)
@@ -209,7 +215,7 @@ def find_refresh_causes(
     *,
     is_compacted: bool,
 ) -> tuple[RefreshCause, ...]:
-    """Why the briefing is rendered anew, as far as that is known before the budget is spent."""
+    """Return why the briefing must be rendered again, as far as the causes do not depend on the budget."""
     now = BriefingConditions(
         context.at,
         materials.record_handle,
@@ -227,7 +233,10 @@ def find_refresh_causes(
 def _with_reachable_floors(
     budget: RemainingBudget, plan: AllocationPlan, required: dict[Layer, int]
 ) -> RemainingBudget:
-    """The purse with promises that can be kept. Before any is broken, a long text that the talk is about gives way."""
+    """Return the budget with floors that fit.
+
+    Raises PromptOverflow when floors do not fit and a pasted text can be dropped first.
+    """
     if budget.is_below_floors and plan.compacted_history.pasted_text:
         raise PromptOverflow(Layer.SUMMARY.name.lower(), required[Layer.SUMMARY], budget.tokens_left)
     return shrink_floors(budget)
@@ -242,7 +251,7 @@ def _render_or_reuse_briefing(
     refresh_causes: Sequence[RefreshCause],
     about: Sequence[Item],
 ) -> CachedBriefing:
-    """The briefing: the pinned one, or a new one with as much around the record as there is room for."""
+    """Return the cached briefing, or where there is a cause a new one with as many optional items as have room."""
     if not refresh_causes and cache_state.cached_briefing is not None:
         filling.entries += briefing.entries_of_cached(cache_state.cached_briefing)
         return cache_state.cached_briefing
@@ -275,10 +284,9 @@ def _render_or_reuse_briefing(
 
 
 def _message_segment(filling: Allocation, materials: PromptMaterials) -> Segment:
-    """Layer 11: the user's words after what was sent with them, as far as it fits; what does not is refused by name.
+    """Render layer 11: the attachments and then the user's message. An attachment without room is refused by name.
 
-    All of it stays as it is in the next turn's history, so that the cache may keep it: unless something that will not
-    be there stands before it.
+    The next turn's history repeats these bytes, so the cache can keep them, unless floating instructions precede them.
     """
     blocks = list(required_segments.floating_instructions_block(filling.counter, materials))
     for item in materials.attachments:
@@ -302,14 +310,14 @@ def _message_segment(filling: Allocation, materials: PromptMaterials) -> Segment
 
 
 def _attachment_omission(item: Item, *, fits: bool) -> OmissionReason | None:
-    """Why an attachment is told by its name alone."""
+    """Return why only the name of an attachment is in the prompt."""
     if not item.text:
         return "unreadable"
     return None if fits else "too_large"
 
 
 def _allocate_kinds(filling: Allocation, materials: PromptMaterials, plan: AllocationPlan) -> None:
-    """Give every lot its room, in the profile's order."""
+    """Allocate tokens to each source kind, in the profile's order."""
     for lot in filling.profile.allocation_order:
         cap = filling.profile.limits_of(lot.layer).cap
         if lot is SourceKind.CALLS and materials.tools:
@@ -335,7 +343,7 @@ def _allocate_kinds(filling: Allocation, materials: PromptMaterials, plan: Alloc
 
 
 def _tail_segments(filling: Allocation) -> list[Segment]:
-    """Layers 5 to 8, each in the order in which its candidates were given."""
+    """Render layers 5 to 8, each in the order of its candidates."""
     place = {item.source: number for number, item in enumerate(filling.items)}
     ordered = sorted(filling.selected_items, key=lambda one: place.get(one.source, 0))
     out = sum(
@@ -354,8 +362,11 @@ def _next_plan(
     told: HistorySelection,
     refresh_causes: Sequence[RefreshCause],
 ) -> AllocationPlan | None:
-    """Another attempt where history was cut: first with a smaller briefing, if room was all that it lacked and the
-    briefing is rendered anew in any case. One that the cache has is worth more than the words of a few turns."""
+    """Plan another attempt where history was cut.
+
+    If only room was missing and the briefing is rendered again anyway, a smaller briefing is tried first. A cached
+    briefing is kept: its cache is worth more than the text of a few turns.
+    """
     if not told.cut_turns:
         return None
     all_told = (*told.cut_turns, *told.verbatim_turns)
@@ -383,6 +394,6 @@ def _escape_item(item: Item) -> Item:
 
 
 def _verbatim_messages(materials: PromptMaterials, plan: AllocationPlan) -> list[Message]:
-    """What is said word for word: nothing of it is recalled besides."""
+    """Return the messages that the prompt holds word for word, so that recall does not repeat them."""
     kept = [turn for turn in materials.past_turns if turn.number >= plan.compacted_history.since_turn]
     return [*materials.user_messages, *(one for turn in kept for one in (*turn.user_messages, *turn.replies))]

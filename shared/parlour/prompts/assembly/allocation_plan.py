@@ -1,4 +1,4 @@
-"""What one attempt at a turn's budget takes as given of its history, and what becomes of that in the ledger. Pure."""
+"""The given history of one attempt at a turn's budget, and its ledger entries. Pure."""
 
 from dataclasses import dataclass, replace
 
@@ -19,12 +19,13 @@ _COMPACTED_DIVISOR = 5
 
 @dataclass(frozen=True, slots=True)
 class AllocationPlan:
-    """What one attempt at a turn's budget takes as given.
+    """The given history of one attempt at a turn's budget.
 
-    lead   what stands for the turns that history does not tell.
-    cut    turns that were cut in an attempt before this one, and `out` what their lead had no room for.
-    tight  the briefing holds itself to its floor, so that the history need not be cut for its sake.
-    lost   what led the history and has no room any more: a long text that the talk was about, then the summary.
+    compacted_history     what replaces the turns before the history.
+    cut_turns             turns that earlier attempts cut.
+    omitted_entries       candidates of the compacted history without room in it.
+    is_briefing_at_floor  the briefing uses only its floor, so that the history may stay.
+    dropped_items         parts of the compacted history that were dropped: a pasted text, then the summary.
     """
 
     compacted_history: CompactedHistory
@@ -35,14 +36,14 @@ class AllocationPlan:
 
     @property
     def can_shrink(self) -> bool:
-        """Whether the lead can be told shorter."""
+        """Whether a part of the compacted history can be dropped."""
         return (
             self.compacted_history.pasted_text is not None
             or compaction.summary_item(self.compacted_history) is not None
         )
 
     def shrink(self) -> "AllocationPlan":
-        """The plan without the long text that the talk is about, or where there is none without the summary."""
+        """Return the plan without the pasted text, or without the summary where there is no pasted text."""
         if self.compacted_history.pasted_text is not None:
             return replace(
                 self,
@@ -57,7 +58,7 @@ class AllocationPlan:
         )
 
     def compaction_input(self, materials: PromptMaterials, profile: BudgetProfile) -> CompactionInput:
-        """What may stand for turns that are cut. A small budget is no place for a long summary."""
+        """Return what may replace cut turns. A small budget has no room for a long summary."""
         if any(one.kind is SourceKind.SUMMARY for one in self.dropped_items):
             return history.NO_COMPACTION_INPUT
         most = min(
@@ -69,7 +70,7 @@ class AllocationPlan:
 def history_entries(
     counter: TokenCounter, compacted_before: CompactedHistory, plan: AllocationPlan, selection: HistorySelection
 ) -> list[LedgerEntry]:
-    """Entries for the history: what is verbatim, what a cut took, and what leads it now or did `before`."""
+    """Return ledger entries for verbatim and cut turns, and for the compacted history before and after the cut."""
     kept = [LedgerEntry(one, counter.count(one.text)) for turn in selection.verbatim_turns for one in _turn_items(turn)]
     cut = [
         LedgerEntry(one, counter.count(one.text), "compacted") for turn in plan.cut_turns for one in _turn_items(turn)

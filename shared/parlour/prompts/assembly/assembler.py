@@ -1,7 +1,7 @@
-"""From candidates to prompts: what must be in is measured, the rest gets its share, and what cannot fit is refused.
+"""Prompt assembly: measure the required parts, share the rest of the budget, refuse what cannot fit.
 
-A turn begins once: `begin` decides what all of its prompts have in common, down to the byte. Every step then adds the
-tool calls so far, fitted anew (`Begun.step`). Pure: the same arguments give the same bytes.
+`prepare_turn` decides once what all prompts of a turn share, down to the byte. `PreparedTurn.assemble_step` then adds
+the tool calls so far. Pure: the same arguments give the same bytes.
 """
 
 from collections.abc import Sequence
@@ -28,9 +28,9 @@ _CITABLE_KEYS = ("documents",)
 
 @dataclass(frozen=True, slots=True)
 class AssembledPrompt:
-    """A prompt, where its tokens went, and what the session's next prompt stands on once it was sent.
+    """A prompt, its ledger, and the cache state for the session's next prompt.
 
-    cached  tokens that the provider should still have of the prompt before.
+    cached_tokens  tokens of the previous prompt that the provider should still have.
     """
 
     prompt: Prompt
@@ -46,14 +46,14 @@ class AssembledPrompt:
 
 @dataclass(frozen=True, slots=True)
 class PreparedTurn:
-    """What all prompts of a turn have in common.
+    """What all prompts of a turn share.
 
-    segments   everything but the turn's calls.
-    entries    every candidate.
-    calls      tokens that are left for layer 12 and the repeated reminder.
-    reminders  the pack's.
-    standing   the session's, with this turn's cut and briefing.
-    causes     what had the briefing rendered anew, and may have changed what follows it; what is told is the first.
+    segments        everything except the turn's tool calls.
+    entries         every candidate.
+    calls_tokens    tokens left for layer 12 and the repeated reminder.
+    reminders       the reminders of the pack.
+    cache_state     the session's, with this turn's compaction and briefing.
+    refresh_causes  why the briefing was rendered again; the ledger shows the first.
     """
 
     turn: int
@@ -66,8 +66,10 @@ class PreparedTurn:
     refresh_causes: tuple[RefreshCause, ...] = ()
 
     def assemble_step(self, number: int, rounds: Sequence[ToolRound]) -> AssembledPrompt:
-        """The prompt of step `number`, after these rounds of calls. PromptOverflow when not even one line of each
-        result fits any more."""
+        """Assemble the prompt of step `number`, after these rounds of tool calls.
+
+        Raises PromptOverflow when not even one line per result fits.
+        """
         meter = TokenCounter(self.cache_state.token_factors)
         searched = any(key in result for one in rounds for _, result in one.results for key in _CITABLE_KEYS)
         said = self._reminder_texts(searched=searched) if rounds else ()
@@ -115,11 +117,11 @@ class PreparedTurn:
         return AssembledPrompt(render_prompt(ordered, marked), ledger, standing, kept)
 
     def after_sending(self, cache_state: PromptCacheState) -> "PreparedTurn":
-        """The turn after one of its prompts was sent: the next is held against that one."""
+        """Return the turn after one of its prompts was sent: the next prompt is compared with that one."""
         return replace(self, cache_state=cache_state, refresh_causes=())
 
     def _fit_rounds(self, counter: TokenCounter, rounds: Sequence[ToolRound], max_tokens: int) -> FittedRounds:
-        """The rounds in their room; where not even the asking fits, the oldest as history would tell them."""
+        """Fit the rounds into their tokens; where the calls alone are too long, replace older results by stubs."""
         fitted = tool_rounds.fit_rounds(counter, rounds, max_tokens)
         if fitted.segment.tokens > max_tokens:
             fitted = tool_rounds.fit_rounds(counter, call_stubs.stub_older_rounds(rounds), max_tokens)
@@ -136,11 +138,13 @@ class PreparedTurn:
 def prepare_turn(
     materials: PromptMaterials, cache_state: PromptCacheState, profile: BudgetProfile, context: AssemblyContext
 ) -> PreparedTurn:
-    """Decide what the turn's prompts have in common.
+    """Decide what the turn's prompts share.
 
-    Tools, tiers, Pulse and record, the recap, heartbeat, reminder and the user's words are required: PromptOverflow
-    names the layer when they alone exceed the budget. Everything else gets its floor, then its cap, in the profile's
-    order; the history is cut where the rules say so, and the briefing is rendered anew where it is due.
+    Tools, tiers, Pulse and record, the recap, turn metadata, reminder and the user's message are required. Everything
+    else gets its floor, then its cap, in the profile's order. History is cut and the briefing is rendered again where
+    that is due.
+
+    Raises PromptOverflow, with the largest layer, when the required parts exceed the budget.
     """
     cache_state = cache_state.at_turn_start(context.at)
     plan = AllocationPlan(compacted_history=cache_state.compacted_history)
@@ -174,7 +178,7 @@ def prepare_turn(
 
 
 def is_briefing_due(materials: PromptMaterials, cache_state: PromptCacheState, context: AssemblyContext) -> bool:
-    """Whether the briefing is rendered anew, whatever the budget says: what it may tell of is to be known then."""
+    """Return whether the briefing must be rendered again whatever the budget, so that its candidates must be loaded."""
     shown, _ = selection.filter_by_clearance(materials.tail_candidates, context.clearance)
     changes = [one for one in shown if one.kind is SourceKind.DELTAS]
     cache_state = cache_state.at_turn_start(context.at)

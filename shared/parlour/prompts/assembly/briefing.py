@@ -1,6 +1,6 @@
-"""Layer 2: what the conversation is about. Pulse and record stay in any case; what surrounds them gives way.
+"""Layer 2: the briefing about the conversation's record. Pulse and record are required, optional items may be left out.
 
-Its bytes are pinned (see `pins`): the prompt cache keeps them from turn to turn.
+Its bytes are cached (see `briefing_cache`): the prompt cache serves them from turn to turn.
 """
 
 from collections import Counter
@@ -75,24 +75,23 @@ _SEPARATOR = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class RenderedBriefing:
-    """A rendered briefing and what became of its candidates."""
+    """A rendered briefing and the ledger entries of its candidates."""
 
     segment: Segment
     entries: tuple[LedgerEntry, ...]
 
 
 def required_tokens(counter: TokenCounter, record_handle: str, items: Sequence[Item]) -> int:
-    """The tokens of what a briefing holds in any case."""
+    """Return the tokens of the required part of a briefing."""
     return _render_segment(counter, record_handle, _required_items(counter, items)).tokens
 
 
 def render_briefing(
     counter: TokenCounter, record_handle: str, items: Sequence[Item], max_tokens: int, max_nearest_tokens: int, cap: int
 ) -> RenderedBriefing:
-    """The briefing with as much of its surroundings as `room` tokens take besides what it needs.
+    """Render the briefing with as many optional items as `max_tokens` holds beside the required ones.
 
-    Rows that are merely near get `nearest_room` at most: the history must not be cut for their sake. `cap` is the
-    layer's.
+    Rows that are merely near get `max_nearest_tokens`, so that they cause no cut of the history. `cap` is the layer's.
     """
     always = _required_items(counter, items)
     pulse = "\n".join(item.text for item in always if item.kind is SourceKind.PULSE)
@@ -130,8 +129,11 @@ def render_briefing(
 def keep_if_equivalent(
     counter: TokenCounter, rendered: RenderedBriefing, cached_segment: Segment, max_tokens: int
 ) -> RenderedBriefing:
-    """The pinned briefing in `most` tokens, where all that it says is still so, and nothing is new but what gives way
-    first: what had no room then may have some now, and is not worth the cache's bytes."""
+    """Return the cached briefing if it fits, everything in it is still true, and only items that are evicted first are
+    new.
+
+    Such items are not worth new bytes in the prompt cache. Otherwise return the rendered briefing.
+    """
     left = Counter(piece for block in cached_segment.blocks for piece in block.pieces)
     # The entries in a briefing of these pieces: each takes one that says it, out of what is `left`.
     # What is in by itself comes first.
@@ -152,7 +154,7 @@ def keep_if_equivalent(
 
 
 def _entry_in_cached(counter: TokenCounter, entry: LedgerEntry, left: Mapping[str, int]) -> LedgerEntry:
-    """An entry in those of its words that stand in a briefing and are nobody's yet, or out."""
+    """Return the entry with the text that the cached briefing has of it, or marked as out."""
     item = entry.item
     if left.get(item.text):
         return replace(entry, reason=None)
@@ -163,7 +165,7 @@ def _entry_in_cached(counter: TokenCounter, entry: LedgerEntry, left: Mapping[st
 
 
 def cached_entries(rendered: RenderedBriefing) -> tuple[BriefingEntry, ...]:
-    """What of its candidates stands in a briefing, and where."""
+    """Return the candidates in a rendered briefing, with the index of their piece."""
     pieces = [piece for block in rendered.segment.blocks for piece in block.pieces]
     places = {piece: place for place, piece in reversed([*enumerate(pieces)])}
     found: list[BriefingEntry] = []
@@ -175,7 +177,7 @@ def cached_entries(rendered: RenderedBriefing) -> tuple[BriefingEntry, ...]:
 
 
 def entries_of_cached(cached_briefing: CachedBriefing) -> list[LedgerEntry]:
-    """Entries for what a pinned briefing holds: it is in every prompt until it is rendered anew."""
+    """Return ledger entries of a cached briefing's candidates."""
     pieces = [piece for block in cached_briefing.segment.blocks for piece in block.pieces]
     return [
         LedgerEntry(replace(one.item, text=pieces[one.piece_index]), one.tokens, is_shortened=one.is_shortened)
@@ -186,7 +188,7 @@ def entries_of_cached(cached_briefing: CachedBriefing) -> list[LedgerEntry]:
 def _select_items(
     counter: TokenCounter, lot: SourceKind, items: Sequence[Item], room: int, cap: int, pulse: str, told: Sequence[str]
 ) -> Selection:
-    """Project files stay together: some of them would look like all of them."""
+    """Select items of one kind. Project files are all in or all out: a part of them would look complete."""
     between = counter.count(_SEPARATOR)
     if lot is SourceKind.PROJECT_FILES:
         together = sum(counter.count(one.text) + between for one in items)
@@ -209,8 +211,9 @@ def _required_items(counter: TokenCounter, items: Sequence[Item]) -> tuple[Item,
 
 
 def _render_segment(counter: TokenCounter, about: str, items: Sequence[Item]) -> Segment:
-    """Nothing at all for a conversation that has nothing to begin with. A Pulse and what comes before it are a block of
-    their own: the record changes more often, and the cache may keep what stands before it."""
+    """Render the briefing; no block without items. The Pulse is a block of its own, because the record changes more
+    often.
+    """
     if not items:
         return Segment(Layer.BRIEFING, "briefing", "system", ())
     said = {lot: mine for lot in _RENDER_ORDER if (mine := [one.text for one in items if one.kind is lot])}

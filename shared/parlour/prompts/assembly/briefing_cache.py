@@ -1,8 +1,8 @@
-"""The pinned briefing: its bytes stay the same from turn to turn until a named cause changes them. Pure.
+"""The cached briefing: its bytes stay the same from turn to turn until a named cause changes them. Pure.
 
-Everything before the tail is read from the prompt cache at a tenth of its price as long as not one byte changes. So a
-briefing that was rendered once stays, although the record goes on changing; what changed since stands in the tail
-(layer 7), until a cause on this page has it rendered anew.
+The prompt cache serves everything before the tail at a tenth of its price while no byte changes. A rendered briefing
+therefore stays although its record changes. The tail (layer 7) shows the changes until a cause on this page has the
+briefing rendered again.
 """
 
 from dataclasses import dataclass, replace
@@ -43,7 +43,7 @@ _MAX_DELTA_TOKENS = 300
 
 @dataclass(frozen=True, slots=True)
 class BriefingEntry:
-    """What a briefing holds of one candidate: the item without its words, which stand in the piece of that place."""
+    """A candidate in a cached briefing: the item without its text, which is the piece at `piece_index`."""
 
     item: Item
     tokens: int
@@ -55,14 +55,14 @@ class BriefingEntry:
 class CachedBriefing:
     """A rendered briefing.
 
-    segment     its bytes.
-    sources     what it was made of.
-    about       the record, or "" for none.
-    versions    the persona's parts, as they were.
-    clearance   its reader's.
-    at          when it was rendered: what changed later is not in it.
-    held        the candidates that are in it.
-    forgotten   something that it was made of was forgotten since, and its words are gone.
+    segment           its bytes.
+    sources           the rows that it was rendered from.
+    record_handle     the handle of its record, or "" for none.
+    persona_versions  the versions of the persona's parts.
+    clearance         the clearance of its reader.
+    rendered_at       when it was rendered; later changes are not in it.
+    entries           the candidates in it.
+    is_erased         a source of it was erased since, and its text is deleted.
     """
 
     segment: Segment
@@ -75,19 +75,19 @@ class CachedBriefing:
     is_erased: bool = False
 
     def tombstone(self) -> "CachedBriefing":
-        """Return the briefing without its text and what it was made of; the next prompt renders a new one."""
+        """Return the briefing without text and sources; the next prompt renders a new one."""
         return replace(self, segment=replace(self.segment, blocks=()), entries=(), sources=(), is_erased=True)
 
 
 @dataclass(frozen=True, slots=True)
 class BriefingConditions:
-    """What a pin is held against.
+    """The conditions of a turn that decide whether the cached briefing is still valid.
 
-    last_asked      when the last turn began in which the session's model was asked, None when it never was.
-    reclassified    whether a source of the pin was deleted since, or is above the reader's clearance by now.
-    forgotten       whether a source of the pin was forgotten.
-    was_cut         whether the history is cut in this turn.
-    delta_tokens    what changed since, in tokens.
+    last_asked_at          when the last turn began that asked a model, None without one.
+    is_compacted           whether the history is cut in this turn.
+    has_restricted_source  whether a source was deleted, or is above the reader's clearance now.
+    has_erased_source      whether a source was erased.
+    delta_tokens           tokens of the changes since the briefing was rendered.
     """
 
     at: datetime
@@ -102,12 +102,12 @@ class BriefingConditions:
 
 
 def is_cache_warm(last_asked_at: datetime | None, now: datetime) -> bool:
-    """Whether the provider still has the session's last prompt."""
+    """Return whether the provider still has the session's last prompt."""
     return last_asked_at is not None and now - last_asked_at <= CACHE_LIFETIME
 
 
 def refresh_causes(cached_briefing: CachedBriefing | None, conditions: BriefingConditions) -> tuple[RefreshCause, ...]:
-    """Every reason why the briefing is rendered anew, the one that is told first; none when the pinned one stays."""
+    """Return every reason to render the briefing again, the most important first; none when the cached one stays."""
     if cached_briefing is None:
         return ("first",)
     known: list[tuple[RefreshCause, bool]] = [

@@ -1,4 +1,4 @@
-"""What of a prompt the provider still had, and who is to blame where it had less than it could. Pure."""
+"""How much of the previous prompt the provider's cache serves, and why it serves less than it could. Pure."""
 
 import itertools
 from collections.abc import Sequence
@@ -21,10 +21,9 @@ CACHE_MISS_CAUSES: tuple[str, ...] = (*(one for one in REFRESH_CAUSES if one != 
 
 @dataclass(frozen=True, slots=True)
 class BlockFingerprint:
-    """A block's bytes, hashed, and its tokens.
+    """The hash and the tokens of a block.
 
-    stays  whether the session's next turn begins with it, too: not so what is said for one turn alone, and not its
-           calls, which history tells in fewer words.
+    is_in_next_turn  whether the next turn's prompt repeats it; not so for the tail and for tool calls.
     """
 
     layer: Layer
@@ -35,11 +34,11 @@ class BlockFingerprint:
 
 @dataclass(frozen=True, slots=True)
 class CacheMiss:
-    """Bytes that might have been cached and had to be read anew.
+    """Bytes that the cache could have served and that changed.
 
-    layer   the first whose bytes changed; the prompt's first layer when everything was lost.
-    tokens  of the old prompt that its cache no longer serves, as the budget counts them. What they cost is what the
-            model's price list says of so many input tokens, less the same read from the cache.
+    layer   the first layer whose bytes changed; the prompt's first layer when everything was lost.
+    tokens  of the old prompt that the cache does not serve any more, as the budget counts them. Their cost is the
+            model's price of uncached input, less the price of reading them from the cache.
     """
 
     layer: Layer
@@ -49,14 +48,14 @@ class CacheMiss:
 
 @dataclass(frozen=True, slots=True)
 class CacheHit:
-    """What of the last prompt is good for this one: so many of its blocks from the first on, and what was lost."""
+    """The number of first blocks that are the same as in the last prompt, and what was lost."""
 
     block_count: int
     miss: CacheMiss | None = None
 
 
 def fingerprint_blocks(segments: Sequence[Segment]) -> tuple[BlockFingerprint, ...]:
-    """The prints of all blocks, in the order of the bytes, but a repeated reminder's: nothing follows that."""
+    """Return the fingerprints of all blocks in order, except those of a repeated reminder, which nothing follows."""
     found: list[BlockFingerprint] = []
     stays = True
     for segment in segments:
@@ -79,14 +78,13 @@ def compare_prompts(
     is_same_model: bool,
     refresh_causes: Sequence[RefreshCause],
 ) -> CacheHit:
-    """What the last prompt's cache serves of this one; nothing, and nothing lost, when there was none.
+    """Compare a prompt with the last one; a first prompt has no hit and no miss.
 
-    before      the prints of the last prompt; after a turn is over only those that stay (`Standing.after_turn`).
-    same_model  whether that prompt went to the same model: providers cache for each of their models.
-    causes      why the briefing was rendered anew since, all of them that hold.
+    before          the fingerprints of the last prompt; after a turn only those that the next turn repeats.
+    is_same_model   whether the last prompt went to the same model: each model has its own cache.
+    refresh_causes  every cause why the briefing was rendered again since.
 
-    A prompt that only grew is no miss: the last one is a beginning of it. Words that the user wrote then stand in the
-    history now; their bytes are the same.
+    A prompt that only grew is no miss, because it begins with the last one.
     """
     if not before or last_asked_at is None:
         return CacheHit(0)
@@ -115,7 +113,7 @@ history's by now."""
 
 
 def _miss_cause(layer: Layer, refresh_causes: Sequence[RefreshCause]) -> CacheMissCause:
-    """The first of the causes that has to do with the layer; bytes that changed for no such cause changed unnamed."""
+    """Return the first cause that can change this layer, else "unnamed"."""
     if layer is Layer.CALLS:
         return "results_truncated"
     able = _CAUSES_BY_LAYER.get(layer, refresh_causes)

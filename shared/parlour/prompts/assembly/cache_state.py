@@ -1,4 +1,4 @@
-"""What a session's next prompt stands on: what its earlier ones fixed. Pure; kept as JSON from turn to turn."""
+"""What a session's next prompt continues from: what its earlier prompts fixed. Pure; stored as JSON between turns."""
 
 import itertools
 from collections.abc import Mapping
@@ -15,14 +15,16 @@ from parlour.prompts.assembly.compaction import CompactedHistory
 class PromptCacheState:
     """What the prompts of a session so far have fixed.
 
-    pinned   the briefing as it was rendered, until a cause has it rendered anew.
-    lead     what stands for the turns that history no longer tells.
-    factors  tokens per plain token, by script, as they were when the session began.
-    asked    when the last turn began in which a model was asked, and which one that was (provider/model); the cache
-             is warm for a little longer than that tells, by what the turn took.
-    prints   the blocks of that prompt, and `marked` after how many of them it was marked for the cache.
-    pauses   seconds between its newest turns, and `steps` how many steps each of them took, oldest first.
-    withheld what was sent with earlier messages and was not told any more.
+    cached_briefing    the briefing as it was rendered.
+    compacted_history  what replaces the turns before the history.
+    token_factors      real tokens per estimated token, by script, fixed when the session began.
+    last_asked_at      when the last turn began that asked a model. The cache stays warm a little longer than this says.
+    model              the model that it asked (provider/model).
+    fingerprints       the blocks of that prompt.
+    breakpoints        after how many of those blocks it had cache breakpoints.
+    turn_pauses        seconds between the newest turns, oldest first.
+    steps_per_turn     how many steps each of the newest turns took, oldest first.
+    withheld_ids       past turns and attachments whose text was withheld.
     """
 
     cached_briefing: CachedBriefing | None = None
@@ -39,11 +41,11 @@ class PromptCacheState:
     def after_prompt(
         self, at: datetime, model: str, fingerprints: tuple[BlockFingerprint, ...], breakpoints: tuple[int, ...]
     ) -> "PromptCacheState":
-        """The standing once this prompt was sent."""
+        """Return the state after this prompt was sent."""
         return replace(self, last_asked_at=at, model=model, fingerprints=fingerprints, breakpoints=breakpoints)
 
     def after_turn(self, steps: int) -> "PromptCacheState":
-        """The standing once a turn of so many steps is over: its tail and its calls are no part of the next prompt."""
+        """Return the state after a turn of `steps` steps: the next prompt repeats neither its tail nor its calls."""
         kept = tuple(itertools.takewhile(lambda one: one.is_in_next_turn, self.fingerprints))
         marked = tuple(place for place in self.breakpoints if place <= len(kept))
         return replace(
@@ -51,8 +53,11 @@ class PromptCacheState:
         )
 
     def without_text(self, *, is_history_erased: bool) -> "PromptCacheState":
-        """Return the standing without the text of its briefing; with `history`, also without what leads the history,
-        which is told and cut anew from the turns that are left."""
+        """Return the state without the text of its briefing, and with `is_history_erased` without its compacted
+        history.
+
+        The next turn compacts the remaining turns again.
+        """
         pinned = self.cached_briefing.tombstone() if self.cached_briefing else None
         return replace(
             self,
@@ -61,7 +66,7 @@ class PromptCacheState:
         )
 
     def at_turn_start(self, now: datetime) -> "PromptCacheState":
-        """The standing as a new turn begins: one pause more."""
+        """Return the state as a new turn begins: with the pause since the last turn."""
         if self.last_asked_at is None:
             return self
         pauses = (*self.turn_pauses, (now - self.last_asked_at).total_seconds())

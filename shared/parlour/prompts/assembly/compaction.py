@@ -1,8 +1,7 @@
-"""Layer 3: what stands for the turns that history tells no more. Pure.
+"""Layer 3: the compacted history, which replaces older turns. Pure.
 
-A summary where a model wrote one, with the lines that it lost and that must survive word for word; a recap, line by
-line, of what no summary covers; and a long text that the talk is about. All of it is fixed at a cut and stays, byte for
-byte, until the next one.
+It holds a summary where a model wrote one, the key details that the summary lost, a recap of turns without a summary,
+and a pasted text that the conversation is about. A cut fixes all of it, byte for byte, until the next cut.
 """
 
 from collections.abc import Collection, Sequence
@@ -62,8 +61,7 @@ _AGENT_PREFIX, _USER_PREFIX, _ATTACHMENT_PREFIX, _UNNAMED_FILE = "- you: ", "- u
 
 @dataclass(frozen=True, slots=True)
 class KeyDetailLine:
-    """A line that is told word for word once its turn is not; `ours` where the agent said it. `source` names the
-    message."""
+    """A key detail that stays word for word after its turn was cut; `source` names its message."""
 
     text: StoredText
     turn_number: int
@@ -73,9 +71,9 @@ class KeyDetailLine:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What was said up to turn number `until`, in a few sentences; without text where no model was there to write it.
+    """A summary of the turns up to number `until_turn`; without text where no model could write it.
 
-    kept  what must survive in its own words and is not in the text, what matters most first.
+    key_details  what must survive word for word and is not in the text, the most important first.
     """
 
     version: int
@@ -85,17 +83,17 @@ class Summary:
 
     @property
     def covered_until_turn(self) -> int:
-        """The number of the last turn that needs no recap; below all of them where there is no text."""
+        """The number of the last turn that needs no recap; -1 where there is no text."""
         return self.until_turn if self.text else -1
 
 
 @dataclass(frozen=True, slots=True)
 class CompactionInput:
-    """What may lead a history that is cut.
+    """What may replace turns that are cut.
 
-    summary  the newest.
-    awaited  a newer one is under way: a cut may wait for it.
-    most     tokens that a lead may take, a pasted text aside.
+    summary             the newest summary.
+    is_summary_pending  a newer one is being written: a cut may wait for it.
+    max_tokens          tokens of the compacted history, without a pasted text.
     """
 
     summary: Summary | None = None
@@ -105,12 +103,12 @@ class CompactionInput:
 
 @dataclass(frozen=True, slots=True)
 class CompactedHistory:
-    """What stands before the history since its last cut.
+    """What replaces the turns before the history's last cut.
 
-    since     the number of the first turn that is still verbatim.
-    turns     of which turn each line of the recap tells, by number.
-    forgone   messages that the recap has no room for.
-    summary   the summary as it is told, with those of its lines that are.
+    since_turn     the number of the first turn that is verbatim.
+    recap_turns    the turn number of each recap line.
+    omitted_count  messages without room in the recap.
+    summary        the summary as prompts show it, with the key details that had room.
     """
 
     since_turn: int = 0
@@ -123,7 +121,7 @@ class CompactedHistory:
 
 @dataclass(frozen=True, slots=True)
 class CompactionResult:
-    """A new lead, and what of its candidates it has no room for."""
+    """A new compacted history, and the candidates without room in it."""
 
     compacted_history: CompactedHistory
     omitted_entries: tuple[LedgerEntry, ...] = ()
@@ -137,8 +135,10 @@ def compact(
     recent_texts: Sequence[str],
     compaction_input: CompactionInput,
 ) -> CompactionResult:
-    """The lead once these turns are `cut` and the one with number `since` is the first that is told; `talk` is what was
-    said from there on."""
+    """Compact `cut_turns`; the turn with number `since_turn` is the first that stays verbatim.
+
+    `recent_texts` are the messages from there on. They decide whether a pasted text is still the topic.
+    """
     summary = _choose_summary(counter, compacted_history.summary, compaction_input)
     covers = summary.covered_until_turn if summary else -1
     old = zip(compacted_history.recap_turns, compacted_history.recap, strict=True)
@@ -169,8 +169,10 @@ def compact(
 def withhold_turns(
     compacted_history: CompactedHistory, restricted_turns: Collection[int], *, is_summary_restricted: bool = False
 ) -> CompactedHistory:
-    """The lead without what was replied in the closed turns, and without the names of what was sent with them; with
-    `summary`, also without a summary that rests on what was closed."""
+    """Withhold the replies of restricted turns and the names of their attachments.
+
+    With `is_summary_restricted`, also withhold the summary, because a source of it is restricted.
+    """
     pairs = zip(compacted_history.recap, compacted_history.recap_turns, strict=True)
     lines = tuple(_withhold_line(line) if of in restricted_turns else line for line, of in pairs)
     told = compacted_history.summary and _withhold_in_summary(
@@ -180,19 +182,19 @@ def withhold_turns(
 
 
 def without_restricted_details(summary: Summary, restricted_turns: Collection[int]) -> Summary:
-    """The summary without the lines that were replied in the closed turns."""
+    """Return the summary without the key details from replies of restricted turns."""
     return _withhold_in_summary(summary, restricted_turns, withdrawn=False)
 
 
 def is_summary_withheld(compacted_history: CompactedHistory) -> bool:
-    """Whether a summary that stood here is not told any more: another one is wanted."""
+    """Return whether the summary was withheld, so that another one is needed."""
     return compacted_history.summary is not None and compacted_history.summary.text == WITHHELD_TEXT
 
 
 def with_newest_summary(
     counter: TokenCounter, compacted_history: CompactedHistory, compaction_input: CompactionInput
 ) -> CompactedHistory:
-    """The lead with the newest summary in the place of one that is not told any more."""
+    """Replace a withheld summary by the newest one."""
     summary = _choose_summary(counter, compacted_history.summary, compaction_input)
     if summary is None or summary.text == WITHHELD_TEXT:
         return compacted_history
@@ -201,7 +203,7 @@ def with_newest_summary(
 
 
 def without_summary(compacted_history: CompactedHistory) -> CompactedHistory:
-    """The lead without its summary, for which there is no room; what no recap tells is found by a search alone."""
+    """Return the compacted history without its summary, for which there is no room."""
     return replace(
         compacted_history,
         summary=compacted_history.summary and replace(compacted_history.summary, text="", key_details=()),
@@ -209,7 +211,7 @@ def without_summary(compacted_history: CompactedHistory) -> CompactedHistory:
 
 
 def compacted_items(compacted_history: CompactedHistory) -> list[Item]:
-    """What the lead tells, piece by piece."""
+    """Return the parts of the compacted history as ledger items."""
     summary = compacted_history.summary
     text = [_summary_item(summary)] if summary and summary.text else []
     kept = [_key_detail_item(one, place) for place, one in enumerate(_details_by_turn(summary))]
@@ -221,7 +223,7 @@ def compacted_items(compacted_history: CompactedHistory) -> list[Item]:
 
 
 def summary_item(compacted_history: CompactedHistory) -> Item | None:
-    """The summary as a candidate; None where there is none."""
+    """Return the summary as an item; None without a summary."""
     return (
         _summary_item(compacted_history.summary)
         if compacted_history.summary and compacted_history.summary.text
@@ -230,7 +232,7 @@ def summary_item(compacted_history: CompactedHistory) -> Item | None:
 
 
 def compacted_block(counter: TokenCounter, compacted_history: CompactedHistory) -> tuple[Block, ...]:
-    """The lead as it is sent; nothing for one that tells nothing."""
+    """Render the compacted history; no block for an empty one."""
     parts: list[list[str]] = []
     summary = compacted_history.summary
     if summary and summary.text:
@@ -251,12 +253,12 @@ def compacted_block(counter: TokenCounter, compacted_history: CompactedHistory) 
 
 
 def compacted_tokens(counter: TokenCounter, compacted_history: CompactedHistory) -> int:
-    """The tokens of layer 3."""
+    """Return the tokens of layer 3."""
     return sum(one.tokens for one in compacted_block(counter, compacted_history))
 
 
 def _choose_summary(counter: TokenCounter, pinned: Summary | None, compaction_input: CompactionInput) -> Summary | None:
-    """The one to be told: the newest, or the one that is told where that is newer still; as much of it as may be."""
+    """Return the newest summary that may be shown, truncated to its room."""
     newest = compaction_input.summary
     if newest is None or (pinned and pinned.until_turn > newest.until_turn and pinned.text not in {"", WITHHELD_TEXT}):
         newest = replace(pinned, key_details=newest.key_details if newest else pinned.key_details) if pinned else None
@@ -268,7 +270,7 @@ def _choose_summary(counter: TokenCounter, pinned: Summary | None, compaction_in
 
 
 def _truncate(counter: TokenCounter, text: str, room: int) -> str:
-    """The text in `room` tokens; nothing of it where there is none."""
+    """Truncate the text to `room` tokens."""
     if room <= 0:
         return ""
     return (
@@ -277,7 +279,7 @@ def _truncate(counter: TokenCounter, text: str, room: int) -> str:
 
 
 def _covers_omitted(compacted_history: CompactedHistory, summary: Summary | None) -> bool:
-    """Whether the summary tells of what an earlier recap had no room for."""
+    """Return whether the summary covers the messages that an earlier recap had no room for."""
     first = min([*compacted_history.recap_turns, compacted_history.since_turn])
     return summary is not None and summary.covered_until_turn >= first - 1
 
@@ -285,7 +287,7 @@ def _covers_omitted(compacted_history: CompactedHistory, summary: Summary | None
 def _select_key_details(
     counter: TokenCounter, summary: Summary, since: int, told: Sequence[str]
 ) -> tuple[tuple[KeyDetailLine, ...], tuple[LedgerEntry, ...]]:
-    """The lines that are kept word for word, of turns that are told no more; and those that are not, and why."""
+    """Select the key details of turns that are cut; also return the others, with the reason."""
     chosen: list[KeyDetailLine] = []
     out: list[tuple[KeyDetailLine, OmissionReason]] = []
     left = MAX_KEY_DETAIL_TOKENS
@@ -334,7 +336,7 @@ def _withhold_line(line: str) -> str:
 
 
 def _lines_tokens(counter: TokenCounter, lines: Sequence[str]) -> int:
-    """The tokens of lines, each with what stands before it."""
+    """Return the tokens of lines with their separators."""
     return sum(counter.count(line) for line in join_pieces([*lines], "\n"))
 
 
@@ -349,7 +351,7 @@ def _recap_turn(turn: PastTurn) -> list[str]:
 
 
 def _find_pasted_text(counter: TokenCounter, cut: Sequence[PastTurn], talk: Sequence[str]) -> Item | None:
-    """The newest long text among what is cut that the talk is about."""
+    """Return the newest pasted text in the cut turns that the conversation is about."""
     for turn in reversed(cut):
         for message in reversed(turn.user_messages):
             if counter.count(message.text) >= MIN_PASTED_TOKENS and _is_on_topic(talk, message.text):
@@ -362,7 +364,6 @@ def _keep_if_on_topic(pasted: Item | None, talk: Sequence[str]) -> Item | None:
 
 
 def _is_on_topic(talk: Sequence[str], text: str) -> bool:
-    """Whether what was said since has enough of the text's own words. A talk that said nothing telling is still about
-    it."""
+    """Return whether the text contains enough key terms of the recent messages, or they have none."""
     spoken = key_terms("\n".join(talk), _TOPIC_WORD_CHARS)
     return not spoken or containment(spoken, key_terms(text, _TOPIC_WORD_CHARS)) >= _TOPIC_SHARE

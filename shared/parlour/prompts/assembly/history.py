@@ -1,9 +1,8 @@
-"""Layer 4: what was said before, verbatim while it is short; then it is cut, and its lead (`lead`) stands for the rest.
+"""Layer 4: the turns since the last cut, verbatim; the compacted history replaces the turns before.
 
-History only grows at its end until it is cut: at more than 20 messages, or when it outgrows its room, or its pictures
-theirs. A cut leaves the newest 10 messages (fewer where they do not fit), so that the next ones find room and the
-prompt's bytes stay the same for a while. Where a summary of what it takes away is under way, it waits for that as long
-as there is room.
+History only grows at its end until it is cut: at more than 20 messages, or when its tokens or image bytes exceed their
+room. A cut leaves the newest 10 messages, or fewer where they do not fit, so the bytes then stay the same for a while.
+While a summary of the cut turns is being written, a cut waits for it as long as there is room.
 """
 
 import json
@@ -50,9 +49,9 @@ WITHHELD_TABLE = "withheld"
 
 @dataclass(frozen=True, slots=True)
 class HistorySelection:
-    """History as it is sent: what leads it, the turns that are verbatim, their blocks, and those that were just cut.
+    """The history as it is sent: compacted history, verbatim turns and their blocks, and the turns that were just cut.
 
-    out  what a cut's lead has no room for, or no need of.
+    omitted_entries  candidates that the compacted history has no room for, or does not need.
     """
 
     compacted_history: CompactedHistory
@@ -63,7 +62,7 @@ class HistorySelection:
 
     @property
     def tokens(self) -> int:
-        """What the turns that are verbatim take."""
+        """The tokens of the verbatim turns."""
         return sum(block.tokens for block in self.blocks)
 
 
@@ -76,8 +75,10 @@ def select_history(
     max_image_bytes: int = MAX_IMAGE_BYTES,
     compaction_input: CompactionInput = NO_COMPACTION_INPUT,
 ) -> HistorySelection:
-    """What of the turns since the lead is told verbatim in `room` tokens and `room_pictured` bytes of pictures, cutting
-    where the rules say so; `now` is what the user says in this turn, `given` what may stand for what is cut."""
+    """Select the turns that stay verbatim in `max_tokens` and `max_image_bytes`, and cut the others where that is due.
+
+    `new_messages` are the user's in this turn; `compaction_input` may replace what is cut.
+    """
     kept = tuple(turn for turn in turns if turn.number >= compacted_history.since_turn)
     whole = HistorySelection(compacted_history, kept, _turns_blocks(counter, kept))
     fits = whole.tokens <= max_tokens and image_bytes(kept) <= max_image_bytes
@@ -105,13 +106,13 @@ def select_history(
 def has_too_many_messages(
     counter: TokenCounter, turns: Sequence[PastTurn], max_tokens: int, compaction_input: CompactionInput
 ) -> bool:
-    """Whether so many messages are cut although they fit `room`."""
+    """Return whether the number of messages alone causes a cut."""
     stays = _newest_turns(counter, turns, max_tokens, MAX_IMAGE_BYTES)
     return _is_cut_due(turns, turns[: len(turns) - len(stays)], compaction_input)
 
 
 def _is_cut_due(turns: Sequence[PastTurn], cut: Sequence[PastTurn], compaction_input: CompactionInput) -> bool:
-    """Whether there are too many messages; while the summary of those that would be `cut` is awaited, more may be."""
+    """Return whether there are too many messages; the limit is higher while a summary of the cut turns is pending."""
     is_covered = compaction_input.summary is not None and (
         not cut or cut[-1].number <= compaction_input.summary.covered_until_turn
     )
@@ -125,19 +126,19 @@ def _message_count(turns: Sequence[PastTurn]) -> int:
 
 
 def history_segments(counter: TokenCounter, selection: HistorySelection) -> tuple[Segment, ...]:
-    """Layers 3 and 4; the first only where something was cut."""
+    """Return layers 3 and 4; layer 3 only where something was cut."""
     history = Segment(Layer.HISTORY, "append_only", "messages", selection.blocks)
     lead = leading.compacted_block(counter, selection.compacted_history)
     return (Segment(Layer.SUMMARY, "until_compaction", "messages", lead), history) if lead else (history,)
 
 
 def history_tokens(counter: TokenCounter, turns: Sequence[PastTurn]) -> int:
-    """The tokens of turns as they are sent."""
+    """Return the tokens of turns as they are sent."""
     return sum(block.tokens for block in _turns_blocks(counter, turns))
 
 
 def image_bytes(turns: Sequence[PastTurn], *sent: Item) -> int:
-    """The bytes of the pictures in these turns, and of those that are `sent` now."""
+    """Return the bytes of the images in these turns and of the images `sent` now."""
     items = (*sent, *(one for turn in turns for one in turn.attachments))
     return sum(json.loads(one.text)["source"].get("bytes", 0) for one in items if one.is_json and one.text)
 
@@ -145,14 +146,13 @@ def image_bytes(turns: Sequence[PastTurn], *sent: Item) -> int:
 def user_message_blocks(
     counter: TokenCounter, messages: Sequence[Message], attachments: Sequence[Item] = ()
 ) -> tuple[Block, ...]:
-    """What a user wrote, as blocks. A turn begins with its user, even one who sent nothing that can be read: the API
-    wants it so."""
+    """Render a user's messages. The API requires a user block, so an unreadable message gets a placeholder."""
     blocks = tuple(text_block(counter, escape_untrusted(one.text), role="user") for one in messages if one.text.strip())
     return blocks if blocks or attachments else (text_block(counter, _EMPTY_MESSAGE, role="user"),)
 
 
 def attachment_block(counter: TokenCounter, item: Item) -> Block:
-    """A file or an image that the user sent, as the model reads it; one without words is a name alone."""
+    """Render an attachment for the model; one without text is only a name."""
     if not item.text:
         return refused_attachment_block(counter, item)
     if item.is_json:
@@ -163,13 +163,12 @@ def attachment_block(counter: TokenCounter, item: Item) -> Block:
 
 
 def refused_attachment_block(counter: TokenCounter, item: Item) -> Block:
-    """What stands in the place of an attachment that is not told, now and later: its shorter form, where it has one;
-    else that it is too large."""
+    """Render the note that replaces an omitted attachment: its shorter text, else that it is too large."""
     return text_block(counter, _refusal_text(item), role="user")
 
 
 def as_recorded_attachment(item: Item) -> Item:
-    """An attachment by the very pieces that may stand for it, so that a record can withhold them with its source."""
+    """Return the attachment with exactly the texts that a prompt may show, so that a record can withhold them."""
     text = item.text if item.is_json else escape_untrusted(item.text)
     return replace(item, text=text, title=escape_untrusted(item.title), shorter_texts=(_refusal_text(item),))
 
@@ -181,13 +180,13 @@ def _refusal_text(item: Item) -> str:
 
 
 def withheld_ids(turns: Sequence[PastTurn]) -> set[str]:
-    """What of these turns, or of what was sent with them, is not told any more: its reader may not see it now."""
+    """Return the ids of turns and attachments whose text is withheld from this reader."""
     sent = {one.source.id for turn in turns for one in turn.attachments if one.source.table == WITHHELD_TABLE}
     return sent.union(*(turn.withheld_ids for turn in turns))
 
 
 def has_withholding_changed(turns: Sequence[PastTurn], withheld_before: Collection[str]) -> bool:
-    """Whether anything of these turns was closed or opened since `before` was what was withheld of history."""
+    """Return whether a text of these turns was withheld or released since `withheld_before`."""
     known = {turn.id for turn in turns}.union(one.source.id for turn in turns for one in turn.attachments)
     return any(one.partition("/")[0] in known for one in withheld_ids(turns).symmetric_difference(withheld_before))
 
@@ -199,7 +198,7 @@ def _turns_blocks(counter: TokenCounter, turns: Sequence[PastTurn]) -> tuple[Blo
 def _newest_turns(
     counter: TokenCounter, turns: Sequence[PastTurn], room: int, room_pictured: int
 ) -> tuple[PastTurn, ...]:
-    """The newest turns that a cut leaves; the last one whatever it holds, as long as it fits at all."""
+    """Return the newest turns that a cut leaves; the last one always stays if it fits."""
     kept = (
         turns[-1:] if history_tokens(counter, turns[-1:]) <= room and image_bytes(turns[-1:]) <= room_pictured else ()
     )

@@ -1,4 +1,4 @@
-"""One prompt accounted for: every candidate, in or out and why, and the blocks that were sent."""
+"""The ledger of one prompt: every candidate with the reason why it is in or out, and the blocks that were sent."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -19,9 +19,9 @@ OMISSION_REASONS: tuple[str, ...] = get_args(OmissionReason.__value__)
 
 @dataclass(frozen=True, slots=True)
 class LedgerEntry:
-    """A candidate and what became of it. `tokens` is what it takes, or would have; `reason` is None when it is in.
+    """A candidate with its tokens. `reason` says why it is out; None when it is in.
 
-    shortened  it is in with fewer words than it has.
+    is_shortened  it is in with a shorter text.
     """
 
     item: Item
@@ -32,14 +32,14 @@ class LedgerEntry:
 
 @dataclass(frozen=True, slots=True)
 class PromptLedger:
-    """One prompt, accounted for.
+    """The ledger of one prompt.
 
-    entries   every candidate of the turn, and the results of its calls; of a pinned briefing those that are in it. What
-              had no place in it was accounted for when it was rendered.
-    segments  the prompt's blocks.
-    marked    after how many of its blocks it was marked for the cache.
-    cause     why the briefing was rendered anew; None when the pinned one stayed.
-    miss      what of the last prompt was lost, None when nothing was.
+    entries        every candidate of the turn and the results of its calls. Of a cached briefing only the items in it:
+                   the others were recorded when it was rendered.
+    segments       the prompt's blocks.
+    breakpoints    after how many blocks it has cache breakpoints.
+    refresh_cause  why the briefing was rendered again; None when the cached one stayed.
+    cache_miss     what of the last prompt was lost; None when nothing was.
     """
 
     entries: tuple[LedgerEntry, ...]
@@ -50,7 +50,7 @@ class PromptLedger:
 
     @property
     def tokens_by_layer(self) -> dict[str, int]:
-        """The tokens of each layer, in the order of the layers; layers without any are left out."""
+        """The tokens of each layer that has any, in the order of the layers."""
         found: dict[Layer, int] = {}
         for segment in self.segments:
             found[segment.layer] = found.get(segment.layer, 0) + segment.tokens

@@ -1,4 +1,4 @@
-"""What a turn's prompts are made of: every candidate, and the moment that they are assembled for. Pure."""
+"""What a turn's prompts are assembled from: every candidate, and the time and reader. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,23 +13,23 @@ from parlour.prompts.assembly.stored_text import StoredText
 
 @dataclass(frozen=True, slots=True)
 class PromptMaterials:
-    """Everything that might go into the prompts of one turn.
+    """Everything that may go into the prompts of one turn.
 
-    turn         its number in the session.
-    tools        tool definitions as the model sees them, each as JSON; the same every turn of a binding.
-    tiers        layer 1: who speaks, the job, the machinery.
-    floating     the machinery's instructions where the agent wants them before the user's words, else "".
-    about        how the record is called that the conversation is about, "" for none.
-    briefing     candidates for layer 2, in case it is rendered anew.
-    past         turns since the session's history was cut last, oldest first.
-    summary      the newest of what was said before; it is told from the next cut on.
-    awaited      a newer one is under way.
-    tail         candidates for layers 5 to 8; changes are those since the pinned briefing was rendered.
-    heartbeat    layer 9 as text.
-    reminders    what the pack wants the model reminded of.
-    words        what the user wrote now.
-    attachments  what the user sent with it, as text or as a block of an image (canonical JSON, which names the image's
-                 bytes and does not hold them); without text one of which there is only a name.
+    turn_number            the turn's number in the session.
+    tools                  tool definitions as JSON; the same in every turn of a binding.
+    tiers                  layer 1: persona, instructions and product rules.
+    turn_metadata          layer 9 as text.
+    user_messages          what the user wrote in this turn.
+    floating_instructions  instructions that this agent has before the user's message, else "".
+    record_handle          the handle of the conversation's record, "" for none.
+    briefing_candidates    candidates for layer 2, in case it is rendered again.
+    past_turns             turns since the session's history was cut last, oldest first.
+    summary                the newest summary; the prompt uses it from the next cut on.
+    is_summary_pending     a newer summary is being written.
+    tail_candidates        candidates for layers 5 to 8; changes are those since the cached briefing was rendered.
+    reminders              the reminders of the pack.
+    attachments            the user's attachments, as text or as an image block (canonical JSON with the image's key,
+                           not its bytes). An attachment without text has only a name.
     """
 
     turn_number: int
@@ -52,10 +52,10 @@ class PromptMaterials:
 class AssemblyContext:
     """When and for whom a turn begins.
 
-    model         provider/model that is about to be asked.
-    versions      of the persona's parts.
-    reclassified  a source of the pinned briefing was deleted or lifted above the reader's clearance.
-    forgotten     a source of the pinned briefing was forgotten.
+    model                  provider/model that will be asked.
+    persona_versions       versions of the persona's parts.
+    has_restricted_source  a source of the cached briefing was deleted, or is above the reader's clearance now.
+    has_erased_source      a source of the cached briefing was erased.
     """
 
     at: datetime

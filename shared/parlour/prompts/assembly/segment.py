@@ -136,13 +136,13 @@ class Source:
 class Item:
     """One candidate for a prompt.
 
-    text      its words, as they would stand in the prompt.
-    shorter   the same in fewer words, fullest first; taken where the whole does not fit.
-    score     what decides inside its lot: higher comes first, oldest-first lots ignore it.
-    level     its classification: above the reader's clearance it never gets in.
-    title     what people call it, for the ledger; never part of a prompt.
-    is_json   its text is a whole content block (an image) as canonical JSON.
-    also      further rows that it tells of: with the source, what it must be forgotten or hidden with.
+    text             its text, as the prompt would show it.
+    shorter_texts    shorter versions, longest first; used where the text does not fit.
+    score            its rank inside its source kind: higher comes first.
+    classification   items above the reader's clearance are never in a prompt.
+    title            its name for the ledger; never part of a prompt.
+    is_json          its text is a whole content block (an image) as canonical JSON.
+    further_sources  further rows that it shows: it is erased or withheld with any of them.
     """
 
     kind: SourceKind

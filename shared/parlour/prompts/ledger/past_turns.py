@@ -1,4 +1,4 @@
-"""The session's turns that are over, as a prompt's history tells them. Pure."""
+"""The session's finished turns, as history shows them. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -15,17 +15,17 @@ MAX_PAST_TURNS = 34
 
 
 def past_turns_from_rows(rows: Sequence[JsonObject], clearance: int) -> list[PastTurn]:
-    """Turns from their rows: id, number, what was called, and the messages in order, for a reader of that clearance.
+    """Return past turns from their rows, for a reader of this clearance.
 
-    A turn that `is_closed` (a reply of it cites, or a call of it names, what that reader may not see, or what is gone)
-    is told without the words that may come from there: its calls are named alone, and its replies withdrawn. What the
-    user wrote stays. A search whose sources are partly `dead`, closed or written anew, does not say what it found.
+    A restricted turn has a reply or a call with a source that was deleted or that the reader may not see. Its calls
+    keep only their names, and its replies are withheld; the user's messages stay. Results with dead citation numbers
+    are withheld.
     """
     return [_past_turn(row, clearance) for row in rows]
 
 
 def summary_from_row(row: JsonObject) -> Summary:
-    """A summary from its row, with what is told word for word beside it."""
+    """Return a summary from its row, with its key details."""
     lines = tuple(_key_detail_line(one) for one in _json_objects(row["key_details"]))
     return Summary(int(str(row["version"])), int(str(row["until_turn"])), str(row["text"]), lines)
 
@@ -54,7 +54,7 @@ def _past_turn(row: JsonObject, clearance: int) -> PastTurn:
 
 
 def _withhold_turn(turn: PastTurn) -> PastTurn:
-    """The turn without the words that may come from what was closed."""
+    """Withhold the replies, arguments and results of a restricted turn."""
     replied = tuple(replace(one, text=WITHHELD_TEXT) for one in turn.replies)
     return replace(
         turn, tool_messages=_map_tool_blocks(turn, _withhold_block), replies=replied, withheld_ids=(turn.id,)
@@ -62,7 +62,7 @@ def _withhold_turn(turn: PastTurn) -> PastTurn:
 
 
 def _map_tool_blocks(turn: PastTurn, render_block: Callable[[JsonObject], JsonObject]) -> tuple[JsonObject, ...]:
-    """What was called, each block as it is told now."""
+    """Return the turn's tool messages with each block rendered by `render_block`."""
     return tuple(
         {**one, "content": [render_block(block) for block in _json_objects(one["content"])]}
         for one in turn.tool_messages
@@ -70,12 +70,12 @@ def _map_tool_blocks(turn: PastTurn, render_block: Callable[[JsonObject], JsonOb
 
 
 def _withhold_block(block: JsonObject) -> JsonObject:
-    """A call without its arguments, or a result without its words."""
+    """Return a call without its arguments, or a result without its text."""
     return {**block, "input": {}} if block["type"] == "tool_use" else {**block, "content": WITHHELD_TEXT}
 
 
 def _withhold_results(turn: PastTurn, dead: Sequence[int]) -> PastTurn:
-    """The turn without the lines that name sources by numbers which mean nothing any more."""
+    """Withhold the results that name sources by dead citation numbers."""
     called = _map_tool_blocks(turn, lambda block: _withhold_result(block, dead))
     return replace(turn, tool_messages=called, withheld_ids=tuple(f"{turn.id}/{number}" for number in dead))
 
@@ -94,7 +94,7 @@ def _json_list(value: Json) -> list[Json]:
 
 
 def _prompt_message(row: JsonObject) -> Message:
-    """A message as the model reads it: what nobody wrote is told apart from what the user wrote."""
+    """Return a message as the model reads it."""
     body, kind = str(row["body"]), str(row["kind"])
     source = Source("messages", str(row["id"]))
     if row["direction"] == "outbound":

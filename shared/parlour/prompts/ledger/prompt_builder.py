@@ -1,4 +1,4 @@
-"""The prompts of one turn as they are made, and what is kept of each: its record, and what the next stands on."""
+"""Building the prompts of one turn, and what is stored of each: its record and the next cache state."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -39,16 +39,16 @@ MAX_CLEARANCE = 3
 
 @dataclass(slots=True)
 class PromptBuilder:
-    """What a turn's prompts are made of, and what they have in common once that was decided.
+    """Builds a turn's prompts from its materials.
 
-    standing  the session's as the turn began.
-    begun     None where it was not decided yet; it is with the first prompt.
-    writes    tools that change something: history keeps what they changed.
-    rounds    the turn's calls so far, and `steps` its prompts.
-    recorded  the first was sent, and what they have in common is kept with its record.
-    episodes  how many of the user's earlier conversations may be told, if any of them is to the point.
-    wanted    a summary of the session is wanted already.
-    further   reads what else a briefing may tell of that is rendered anew; None where that is known already.
+    cache_state           the session's as the turn began.
+    prepared_turn         what the turn's prompts share; None before the first prompt.
+    writing_tools         tools that change something: history keeps what they changed.
+    tool_rounds           the turn's calls so far, and `last_step` its newest prompt.
+    is_recorded           the first prompt was sent, and the prompt inputs are stored.
+    max_episodes          how many of the user's earlier conversations recall may add.
+    is_summary_requested  a summary of the session is already requested.
+    read_surrounding      reads further candidates of a new briefing; None once they were read.
     """
 
     materials: PromptMaterials
@@ -72,7 +72,10 @@ class PromptBuilder:
         return any(block["name"] in self.writing_tools and block["id"] in done for block in asked)
 
     def next_prompt(self, step: int, rounds: Sequence[ToolRound], model: str) -> AssembledPrompt:
-        """The prompt of `step` for `model` (provider/model). PromptOverflow when it cannot be made to fit."""
+        """Return the prompt of `step` for `model` (provider/model).
+
+        Raises PromptOverflow when it cannot fit.
+        """
         self.context = replace(self.context, model=model)
         begun = replace(self.prepared_turn or self._prepare(), context=self.context)
         self.prepared_turn = begun
@@ -80,8 +83,9 @@ class PromptBuilder:
         return begun.assemble_step(step, self.tool_rounds)
 
     def _prepare(self) -> PreparedTurn:
-        """Decide what the prompts have in common. Once more, with what stands further around, where that has the
-        briefing rendered anew."""
+        """Decide what the prompts share. If the briefing is rendered again, read the surrounding rows and decide once
+        more.
+        """
         begun = prepare_turn(self.materials, self.cache_state, self.profile, self.context)
         if not (begun.refresh_causes and self.read_surrounding):
             return begun
@@ -96,8 +100,10 @@ class PromptBuilder:
         self.materials = replace(self.materials, tail_candidates=(*self.materials.tail_candidates, *found))
 
     def set_tool_rounds(self, rounds: Sequence[ToolRound]) -> None:
-        """The turn's calls so far. What was told of before is told again with its keys in the order they had then: a
-        result that was read back from the database has them in another."""
+        """Set the turn's calls so far.
+
+        A result that was read back from the database has another key order, so known results keep their first order.
+        """
         told = {call: result for one in self.tool_rounds for call, result in one.results}
         self.tool_rounds = tuple(
             replace(
@@ -108,13 +114,16 @@ class PromptBuilder:
         )
 
     def mark_sent(self, step: int, assembled: AssembledPrompt) -> None:
-        """The prompt is on its way, and its record is kept: the next one is held against it."""
+        """Mark a recorded prompt as sent: the next one is compared with it."""
         self.is_recorded, self.last_step = True, max(step, self.last_step)
         if self.prepared_turn is not None:
             self.prepared_turn = self.prepared_turn.after_sending(assembled.cache_state)
 
     def to_prompt_inputs(self) -> PromptInputs:
-        """What the turn's prompts are made of; only once the first was made."""
+        """Return the inputs of the turn's prompts.
+
+        Raises LookupError before the first prompt.
+        """
         if self.prepared_turn is None:
             raise LookupError("no prompt of this turn was made yet")
         return PromptInputs(self.materials, self.cache_state, self.profile, self.prepared_turn)
@@ -135,8 +144,7 @@ class PromptBuilder:
         )
 
     def _known_text_hashes(self, assembled: AssembledPrompt) -> set[str]:
-        """Texts that were kept with the session's last prompt and are there since, be it without words: those of
-        blocks that stood in it. Each month keeps its own."""
+        """Return the hashes of texts that the session's last prompt stored this month, even if erased since."""
         before = self.cache_state
         if before.last_asked_at is None or month_of(before.last_asked_at) != month_of(self.context.at):
             return set()
@@ -147,13 +155,13 @@ class PromptBuilder:
         return {one for one in pieces if len(one) >= MIN_IDENTIFYING_CHARS}
 
     def _omitted_attachment_ids(self) -> tuple[UUID, ...]:
-        """What came with the turn's messages and had no room in its prompts: later ones do without it, too."""
+        """Return the turn's attachments that were too large; later prompts omit them too."""
         entries = self.prepared_turn.entries if self.prepared_turn else ()
         out = [one.item for one in entries if one.item.kind is SourceKind.ATTACHMENTS and one.reason == "too_large"]
         return tuple(UUID(item.source.id) for item in out)
 
     def usage_json(self, step: int, assembled: AssembledPrompt) -> JsonObject:
-        """What the web is told of a prompt: its tokens by layer, and which share of it is likely to be cached."""
+        """Return what the event stream shows of a prompt: its tokens by layer and its likely cached share."""
         total = sum(assembled.tokens_by_layer.values())
         return {
             "step": step,
@@ -173,13 +181,13 @@ class PromptBuilder:
         return token_factors.learn_token_factor(assembled.ledger.segments, reported, self.cache_state.token_factors)
 
     def history_messages(self) -> tuple[JsonObject, ...]:
-        """How the turn's calls enter history: each as it was asked, with one line for what came of it."""
+        """Return the turn's calls as history shows them: each with one line for its result."""
         return call_stubs.history_messages(self.tool_rounds, self.writing_tools)
 
     def next_cache_state(self) -> JsonObject | None:
-        """Return what the session's next prompt continues from once the turn is over; None where nothing was sent.
+        """Return what the session's next prompt continues from after the turn; None where nothing was sent.
 
-        A cut and a briefing that no model was told are no beginning of what comes next.
+        A compaction and a briefing that no model received are not continued.
         """
         standing = self.prepared_turn.cache_state if self.prepared_turn and self.is_recorded else self.cache_state
         if all(one.is_in_next_turn for one in standing.fingerprints):
@@ -190,18 +198,18 @@ class PromptBuilder:
 
 
 def model_key(provider: str, model: str) -> str:
-    """A model as prompts are accounted for by it."""
+    """Return the name under which a model's prompts are recorded."""
     return f"{provider}/{model}"
 
 
 @dataclass(frozen=True, slots=True)
 class PreviousPrompts:
-    """What a turn's prompts come after, as their reader may be told of it.
+    """What a turn's prompts continue from, as their reader may see it.
 
-    past        the turns since the last cut that are over.
-    summary     the newest, told from the next cut on; wanted: one that is newer still is wanted already, and awaited:
-                it is under way.
-    is_changed  it is told otherwise than in the last prompt, since sources of it were closed or opened.
+    past_turns               the finished turns since the last cut.
+    summary                  the newest, used from the next cut on.
+    is_summary_requested     a newer summary is requested, and `is_summary_pending`: it is being written.
+    has_withholding_changed  other texts are withheld than in the last prompt.
     """
 
     cache_state: PromptCacheState
@@ -215,10 +223,10 @@ class PreviousPrompts:
 def load_previous_prompts(
     tx: Transaction, session_id: UUID, turn_number: int, model_key: str, clearance: int, now: datetime
 ) -> PreviousPrompts:
-    """What the prompts of turn `before` stand on, for a reader of that clearance.
+    """Load what the prompts of turn `turn_number` continue from, for a reader of this clearance.
 
-    A session that begins takes what was learned so far of how `model` counts, and keeps to it. The offline model writes
-    no summaries that a cut would wait for.
+    A new session takes the model's learned token factors and keeps them. A cut does not wait for the offline model,
+    which writes no summaries.
     """
     found = store.read_previous_prompts(
         tx, session_id, model=model_key, before_turn=turn_number, limit=MAX_PAST_TURNS, clearance=clearance, now=now
@@ -256,8 +264,10 @@ def _with_previous_key_order(before: JsonObject | None, result: JsonObject) -> J
 def load_recorded_prompts(
     tx: Transaction, session_id: UUID, turn_id: UUID
 ) -> tuple[PromptInputs, tuple[ToolRound, ...], int] | None:
-    """What the prompts of a turn that goes on are made of, the calls that its last one told of, and that one's step;
-    None when none was asked yet, or when words of them were forgotten or their retention is over."""
+    """Load the recorded inputs, tool rounds and last step of a turn that continues.
+
+    Returns None when no model was asked yet, when a text was erased, or when the retention is over.
+    """
     begun = store.group_by_inputs(store.list_ledger_rows(tx, turn_id, MAX_CLEARANCE))
     if not begun or (rows := begun[-1])[0].prompt_inputs is None:
         return None

@@ -21,28 +21,28 @@ _KEY_DETAILS_PER_KIND = 4
 
 @dataclass(frozen=True, slots=True)
 class StoredCacheState:
-    """What was kept of a session's prompts: the standing without its briefing, and the briefing."""
+    """A session's cache state as it is stored: the state without its briefing, and the briefing."""
 
     cache_state: JsonObject
     briefing: JsonObject | None
 
     @classmethod
     def from_cache_state(cls, cache_state: PromptCacheState) -> "StoredCacheState":
-        """Return a standing as it is stored."""
+        """Return a cache state as it is stored."""
         return cls(
             to_json(replace(cache_state, cached_briefing=None)),
             to_json(cache_state.cached_briefing) if cache_state.cached_briefing else None,
         )
 
     def to_cache_state(self) -> PromptCacheState:
-        """Return the standing with its briefing."""
+        """Return the cache state with its briefing."""
         pinned = from_json(CachedBriefing, self.briefing) if self.briefing else None
         return replace(from_json(PromptCacheState, self.cache_state), cached_briefing=pinned)
 
 
 @dataclass(frozen=True, slots=True)
 class _SessionPromptsRow:
-    """A session, and what was kept of its prompts."""
+    """A session with its stored cache state."""
 
     session_id: UUID
     cache_state: JsonObject
@@ -58,17 +58,17 @@ class _SessionIdRow:
 
 @dataclass(frozen=True, slots=True)
 class PreviousPromptsRow:
-    """What a session's next prompt comes after.
+    """What a session's next prompt continues from.
 
-    standing, briefing  what was kept of its prompts; None before the first.
-    past                its turns that are over, oldest first: {id, number, tool_messages, messages,
-                        is_restricted, dead_citation_numbers}.
-    closed              the numbers of its turns, also of those in the recap, that tell of what the reader may not see.
-    factors             before the first prompt: what was learned of the model's tokens, by script.
-    summary             the newest that the reader may be told: {version, until_turn, text, key_details:
-                        [{turn_number, text, message_id, from_agent}]}.
-    is_summary_closed   the one that leads the prompts is not to be told any more; None where none does.
-    awaited             whether a newer one is under way, or waits for a later try; None where none is wanted.
+    cache_state, briefing  its stored cache state; None before the first prompt.
+    past_turns             its finished turns, oldest first: {id, number, tool_messages, messages, is_restricted,
+                           dead_citation_numbers}.
+    restricted_turns       numbers of turns, also of those in the recap, with sources that the reader may not see.
+    token_factors          before the first prompt: the model's learned token factors, by script.
+    summary                the newest that the reader may see: {version, until_turn, text, key_details: [{turn_number,
+                           text, message_id, from_agent}]}.
+    is_summary_restricted  whether the prompts' current summary must be withheld; None without one.
+    is_summary_pending     whether a newer summary is being written or will be retried; None where none is requested.
     """
 
     cache_state: JsonObject | None
@@ -83,7 +83,7 @@ class PreviousPromptsRow:
 
 @dataclass(frozen=True, slots=True)
 class StepRequest:
-    """Whose prompt it is, which model is asked, and when."""
+    """A prompt's session and turn, the model that is asked, and when."""
 
     session_id: UUID
     turn_id: UUID
@@ -94,9 +94,9 @@ class StepRequest:
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """The record of one prompt; `basis` and `made` are packed.
+    """The record of one prompt, with compressed `prompt_inputs` and `step_record`.
 
-    basis  of a turn's first prompt, and of the first after it was begun anew.
+    prompt_inputs  of a turn's first prompt, and of the first after a restart.
     """
 
     step: int
@@ -142,7 +142,7 @@ class TurnPosition:
 
 @dataclass(frozen=True, slots=True)
 class ReportedUsage:
-    """What a model reported of one prompt; `miss` as the turn kept it, `cost_usd` a decimal as text."""
+    """A model's report on one prompt; `cache_miss` as the turn stored it, `cost_usd` a decimal as text."""
 
     step: int
     input_tokens: int
@@ -155,7 +155,7 @@ class ReportedUsage:
 
 @dataclass(frozen=True, slots=True)
 class SourceStatus:
-    """What became of a source: the level that it is of by now, and whether it was deleted."""
+    """The current classification of a source, and whether it was deleted."""
 
     table: str
     id: str
@@ -165,7 +165,7 @@ class SourceStatus:
 
 @dataclass(frozen=True, slots=True)
 class LedgerText:
-    """A text by its hash; `words` is None once it was forgotten."""
+    """A text by its hash; `text` is None once it was erased."""
 
     hash: str
     text: str | None
@@ -177,8 +177,7 @@ NO_PREVIOUS_PROMPTS = PreviousPromptsRow(None, None, None, None, None, None, Non
 def read_previous_prompts(
     tx: Transaction, session_id: UUID, *, model: str, before_turn: int, limit: int, clearance: int, now: datetime
 ) -> PreviousPromptsRow:
-    """What the session's next prompt comes after: up to `most` turns with numbers below `before`, the newest, for a
-    reader of that clearance, as of `at`."""
+    """Read what the session's next prompt continues from: the newest `limit` turns before `before_turn`."""
     found = tx.first(
         SQL["read_previous_prompts"],
         PreviousPromptsRow,
@@ -196,11 +195,10 @@ def read_previous_prompts(
 
 
 def insert_prompt_record(tx: Transaction, writes: PromptWrites) -> None:
-    """Store that a model is about to be asked: the step's request, the record of its prompt and what the next continues
-    from.
+    """Store that a model is about to be asked: the request, the prompt's record and the cache state.
 
-    Two turns that store the same texts for the first time wait for each other: always in the order of the hashes, which
-    is jsonb's own, so that neither waits for ever.
+    Two turns that store the same new texts wait for each other. Both insert in the order of the hashes, which is
+    jsonb's own, so they cannot deadlock.
     """
     asking, row, stored = writes.asking, writes.row, writes.cache_state
     tx.run(
@@ -226,18 +224,19 @@ def insert_prompt_record(tx: Transaction, writes: PromptWrites) -> None:
 
 
 def mark_omitted_attachments(tx: Transaction, turn_id: UUID, omitted_ids: Sequence[UUID]) -> None:
-    """Write down which of what came with a turn's messages had no room in its prompts."""
+    """Mark the attachments of a turn that had no room in its prompts."""
     tx.run(SQL["mark_omitted_attachments"], turn_id=turn_id, refused=list(omitted_ids))
 
 
 def list_ledger_rows(tx: Transaction, turn_id: UUID, clearance: int) -> list[LedgerRow]:
-    """The records of a turn's prompts, by step, as far as a reader of that clearance may see them."""
+    """Return the records of a turn's prompts, by step, that a reader of this clearance may see."""
     return tx.all(SQL["list_ledger_rows"], LedgerRow, turn_id=turn_id, clearance=clearance)
 
 
 def group_by_inputs(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
-    """The records of a turn apart by what they have in common: one list each time that it was begun, whose first has a
-    basis. Records from before the first basis that is left say nothing."""
+    """Group a turn's records by restart: each group begins with prompt inputs. Records before the first inputs are
+    dropped.
+    """
     found: list[list[LedgerRow]] = []
     for row in rows:
         if row.prompt_inputs is not None:
@@ -250,9 +249,11 @@ def group_by_inputs(rows: Sequence[LedgerRow]) -> list[list[LedgerRow]]:
 def read_source_status(
     tx: Transaction, session_id: UUID, ids_by_table: Mapping[str, Collection[str]]
 ) -> list[SourceStatus]:
-    """What became of the sources `asked` for, ids by table: entities, documents, files, context_rows, messages, facts,
-    episodes, turns, summaries and sources (numbers of the session), handles. Those that are not told of are not there,
-    or have no level."""
+    """Return the status of these sources, given as ids by table.
+
+    Tables: entities, documents, files, context_rows, messages, facts, episodes, turns, summaries, citation_numbers,
+    handles. A deleted source has no row, or is marked as deleted.
+    """
     tables = ("entities", "documents", "files", "messages", "facts", "episodes")
     uuids = {name: [*ids_by_table.get(name, ())] for name in tables}
     return tx.all(
@@ -269,41 +270,40 @@ def read_source_status(
 
 
 def find_turn_position(tx: Transaction, turn_id: UUID) -> TurnPosition | None:
-    """Where the turn stands in its session."""
+    """Return the turn's position in its session; None for an unknown turn."""
     return tx.first(SQL["find_turn_position"], TurnPosition, turn_id=turn_id)
 
 
 def read_reported_usage(tx: Transaction, turn_id: UUID) -> dict[int, ReportedUsage]:
-    """What the models reported of the turn's prompts, by step."""
+    """Return what the models reported on the turn's prompts, by step."""
     return {one.step: one for one in tx.all(SQL["read_reported_usage"], ReportedUsage, turn_id=turn_id)}
 
 
 def read_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
-    """The texts of those hashes; those that were forgotten are missing."""
+    """Return the texts with these hashes; erased ones are missing."""
     found = tx.all(SQL["read_texts"], LedgerText, month=month, hashes=list(hashes))
     return {one.hash: one.text for one in found if one.text is not None}
 
 
 def delete_before(tx: Transaction, before: date, limit: int) -> int:
-    """Remove up to `most` ledgers and texts of months before `before`; says how many went."""
+    """Delete up to `limit` ledgers and texts of each kind from months before `before`; return how many."""
     dropping = ("delete_expired_ledgers", "delete_expired_pulse_ledgers", "delete_expired_texts")
     return sum(tx.run(SQL[name], before=before, most=limit) for name in dropping)
 
 
 def find_oldest_month(tx: Transaction) -> date | None:
-    """The first month of which something is kept; None when nothing is."""
+    """Return the oldest month with a prompt record; None without any."""
     found: date | None = tx.value(SQL["find_oldest_month"])
     return found
 
 
 def find_sessions_briefed_from(tx: Transaction, sources: Sequence[str]) -> list[UUID]:
-    """Return the sessions whose pinned briefing was made of one of these sources (table/id)."""
+    """Return the sessions whose cached briefing has one of these sources (table/id)."""
     return [one.id for one in tx.all(SQL["find_sessions_briefed_from"], _SessionIdRow, sources=list(sources))]
 
 
 def erase_cache_states(tx: Transaction, sessions: Collection[UUID], erased_histories: Collection[UUID]) -> None:
-    """Take the text of their pinned briefings away from what the next prompts of these sessions stand on; of those in
-    `histories` also what leads their history."""
+    """Erase the briefing texts in these sessions' cache states; in `erased_histories` also the compacted history."""
     for row in tx.all(SQL["read_cache_states"], _SessionPromptsRow, ids=[*sessions]):
         kept = StoredCacheState.from_cache_state(
             StoredCacheState(row.cache_state, row.briefing)
@@ -314,5 +314,5 @@ def erase_cache_states(tx: Transaction, sessions: Collection[UUID], erased_histo
 
 
 def update_token_factor(tx: Transaction, model: str, script: str, factor: float) -> None:
-    """Take in a further report of how many tokens a model counts."""
+    """Store a further measurement of how many tokens a model counts."""
     tx.run(SQL["update_token_factor"], model=model, script=script, factor=factor)

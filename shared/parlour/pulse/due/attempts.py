@@ -70,9 +70,11 @@ def record_success(
 def record_failure(
     tx: Transaction, record_id: UUID, problem: str, leased_until: datetime, now: datetime, level: int | None = None
 ) -> int:
-    """A try came to nothing, `problem` says why: what there is stays, and the next try waits. With `level` it was that
-    level's text, and those below it were written. How many in a row that were; give them to `tell_given_up` once it is
-    committed."""
+    """Record a failed attempt, reschedule the next one and return the number of failures in a row.
+
+    `problem` is the code of the cause; `level` is the level that failed, None when the whole attempt failed.
+    Call `report_given_up` with the result after the commit.
+    """
     failures = store.record_failure(tx, record_id, problem, level, now)
     work_due.release(tx, WORK_KIND, record_id, leased_until, now + scheduling_rules.back_off(failures, problem))
     return failures

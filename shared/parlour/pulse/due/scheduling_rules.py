@@ -31,9 +31,9 @@ _MIN_COST_USD = 0.0001
 class DuePulse:
     """A record whose Pulses are due.
 
-    since     the first change that they do not tell of; None when they are merely old.
-    reads     how often they were looked at, as of `read_at`.
-    cost_usd  of the last writing; None before there was one.
+    stale_since    the first change that its Pulses do not reflect; None when they are only old.
+    decayed_reads  how often they were read, decayed up to `reads_counted_at`.
+    last_cost_usd  the cost of the last writing; None before the first.
     """
 
     id: UUID
@@ -51,10 +51,10 @@ class DuePulse:
 
 @dataclass(frozen=True, slots=True)
 class PulseBudget:
-    """What Pulses may cost a tenant today, and what of it is gone; US dollars.
+    """What Pulses may cost a tenant today and what is already spent, in US dollars.
 
-    expected  of writings that were sent and have not ended.
-    stopped   whether model calls are switched off.
+    expected_usd  the cost of writings that are in flight.
+    is_stopped    whether model calls are switched off.
     """
 
     cap_usd: Decimal
@@ -117,8 +117,10 @@ def decayed_reads(reads: float, read_at: datetime | None, now: datetime) -> floa
 def next_check_at(
     unreflected_since: datetime | None, coalesce_window: timedelta, checked_at: datetime, max_age: timedelta
 ) -> datetime:
-    """When to look at a Pulse again that was written, or found to be as it should, at `written_at`: when the window
-    after the first change that it does not tell of is over, or when it is old."""
+    """Return when to check a Pulse again that was written or confirmed at `checked_at`.
+
+    That is the end of the coalesce window of the first change it does not reflect, otherwise when it is too old.
+    """
     return checked_at + max_age if unreflected_since is None else unreflected_since + coalesce_window
 
 

@@ -38,9 +38,10 @@ _MIN_SECONDS_LEFT = 10.0
 
 @dataclass(frozen=True, slots=True)
 class PulseSweepDependencies:
-    """What a sweep reaches. pulses: the writers' queue.
+    """The dependencies of a sweep; `pulse_queue` is the queue of the writers.
 
-    default_cap, pulse_cap  what model calls, and those for Pulses, may cost a tenant in a day that has no own caps.
+    default_cap        the daily cap of model calls for a tenant without its own.
+    default_pulse_cap  the daily cap of Pulses for a tenant without its own.
     """
 
     database: Database

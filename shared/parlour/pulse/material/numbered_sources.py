@@ -22,13 +22,15 @@ _ERASABLE_TABLES = frozenset({"entities", "documents", "files"})
 
 @dataclass(frozen=True, slots=True)
 class NumberedSource:
-    """One thing that a Pulse may be written from.
+    """A source that a Pulse may be written from.
 
-    text     as it stands in a prompt, behind its number; shorter: in fewer words, fullest first.
-    title    of the record, document or file; locator: where in it, "" for the whole.
-    level    the highest of anything that it tells.
-    told_of  everything that it tells of, as table/id.
-    score    what decides inside its lot: higher comes first.
+    text           the text in the prompt, after its number.
+    shorter_texts  the same in fewer words, the fullest first.
+    title          the title of the record, document or file.
+    locator        the position in it; "" for all of it.
+    level          the highest classification of its contents.
+    source_ids     the rows that it is made from, as table/id.
+    score          the rank inside its source kind; higher comes first.
     """
 
     number: int

@@ -46,8 +46,8 @@ _SCRATCH_DOCUMENTS: dict[str, object] = {"scratch": list(SCRATCH_NAMES)}
 class PulseSubject:
     """The record that a Pulse is about.
 
-    text      what it says, as it is searched.
-    routing   which models are asked; None for a tenant without agents.
+    text           its text for search.
+    model_routing  which models are asked; None for a tenant without agents.
     """
 
     id: UUID

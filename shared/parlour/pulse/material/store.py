@@ -69,9 +69,11 @@ class ChangeRow:
 class NearbyRow:
     """A searchable row near the record.
 
-    score       how near, 1 at most; place: in that order, from 1; before it what has no vector yet.
-    file_place  of its file among the newest, from 1; 0 for none of these. is_short: it tells of the whole file.
-    owners      what it belongs to, as table/id.
+    score            the similarity, 1 at most.
+    rank             the position in the order of similarity, from 1.
+    file_rank        the position of its file among the newest, from 1; 0 for none of these.
+    is_file_summary  whether it describes its complete file.
+    owner_ids        its row owners, as table/id.
     """
 
     id: UUID

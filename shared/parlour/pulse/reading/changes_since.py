@@ -37,13 +37,14 @@ _PUBLIC_CAUSES = {
 
 @dataclass(frozen=True, slots=True)
 class ChangeSincePulse:
-    """Something that happened after a Pulse was written, as its reader may see it.
+    """A change after a Pulse was written, as its reader may see it.
 
-    cause     what mark it leaves.
-    title     of the record, file or document.
-    content   of a change of a record: its row, `[when] name (kind): what, by whom`; else "".
-    total     how many of its cause there are; `first_at`: when the first of them was.
-    rows      what it is told from and is still there, as `table/id`; level: what one has to be cleared for to see it.
+    cause       the cause in its stale mark.
+    title       the title of the record, file or document.
+    content     for a change of a record its row, `[when] name (kind): what, by whom`; else "".
+    total       the number of changes of this cause; `first_at` is the time of the first.
+    source_ids  the rows behind it that still exist, as `table/id`.
+    level       the clearance that a reader needs to see it.
     """
 
     cause: str

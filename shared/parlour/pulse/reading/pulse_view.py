@@ -46,15 +46,16 @@ _FILE_PREFIX = "files/"
 class PulseView:
     """What a reader gets of a record's Pulse.
 
-    pulse       the fullest that they may see; None before the first, or while it is withheld.
-    withheld    it was written from something that stands above its level by now, and waits to be written anew. closed:
-                so was one of those that there are, also where the reader gets another.
-    marks       why it is stale and since when, as far as the reader may know; none while it is fresh.
-    changes     what came after it, a few of each cause, the newest first.
-    due_at      when somebody looks at it again; None when nobody is to.
-    problem     the code of why the last writing came to nothing; None when it did not. `failures` of them in a row;
-                dead: people were told, and it is tried once a day until it is asked for.
-    links       the console's addresses of what it cites, by `table/id`; only for who reads it.
+    pulse                 the fullest that they may see; None before the first, or while it is withheld.
+    is_withheld           whether a source has risen above the level of the Pulse, which waits to be written again.
+    has_restricted_level  whether this holds for any level, also where the reader gets another.
+    stale_marks           why it is stale and since when, as far as the reader may know; none while it is fresh.
+    changes               the changes after it, a few of each cause, the newest first.
+    due_at                when it is checked again; None when no check is planned.
+    problem               the code of the last failure; None when the last writing succeeded.
+    failures              the number of failures in a row.
+    is_given_up           whether the failure was raised as an alarm; it is tried once a day until someone requests it.
+    links                 the console's addresses of its citations, by `table/id`; only for readers of the Pulse.
     """
 
     entity_id: UUID

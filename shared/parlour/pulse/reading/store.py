@@ -20,13 +20,13 @@ SQL = Queries.for_module(__file__)
 
 @dataclass(frozen=True, slots=True)
 class PulseViewRow:
-    """A record and the Pulse that its reader may see: `pulse` as a row of the table in JSON, None without one.
+    """A record and the Pulse that its reader may see: `pulse` is a row of the table in JSON, None without one.
 
-    is_kept   whether its kind has Pulses; None and False: no.
-    withheld  there are some, and none of them for this reader now; closed: one of them was written from something that
-              stands above its level by now.
-    due_at    when somebody looks at it again.
-    failed_level  whose text it was that nothing came of; those of lower levels were written. None: nobody's was.
+    has_pulses            whether its type has Pulses; None and False: no.
+    is_withheld           whether there are Pulses, but none that this reader may see now.
+    has_restricted_level  whether a source of one of them has risen above its level.
+    due_at                when it is checked again.
+    failed_level          the level that failed, after the lower ones were written; None when all levels failed.
     """
 
     id: UUID
@@ -111,7 +111,7 @@ class RecordCostRow:
 
 @dataclass(frozen=True, slots=True)
 class CurrentStatisticsRow:
-    """How a tenant's Pulses stand; `own_cap`: None where the deployment's budget holds."""
+    """The state of a tenant's Pulses; `own_cap_usd` is None where the deployment's budget applies."""
 
     own_cap_usd: Decimal | None
     spent_usd: Decimal

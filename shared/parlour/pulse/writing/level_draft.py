@@ -33,10 +33,11 @@ _COMMIT_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class PulseDependencies:
-    """What writing runs with; `models` is asked for anew each time, for keys change.
+    """The dependencies of writing; `models` is called each time, because keys change.
 
-    pulse_cap  of a tenant without a Pulse budget of its own; age: after which a Pulse is compared anew.
-    ended      called with the tenant once a writing has ended: somebody has to look at what is due next.
+    default_pulse_cap  the cap of a tenant without a Pulse budget of its own.
+    max_age            the age after which a Pulse is compared again.
+    on_written         called with the tenant after a writing has ended, to check what is due next.
     """
 
     database: Database

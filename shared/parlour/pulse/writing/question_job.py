@@ -59,9 +59,10 @@ class _AnswerResult:
 
 @dataclass(slots=True)
 class QuestionJob(LeasedJob[_QuestionInput, _AnswerResult, bool]):
-    """The job of one question. `until` identifies the lease of its record's Pulses.
+    """The job of one question. `leased_until` identifies the lease of the Pulses of its record.
 
-    due_before  when these were due before the lease; was_stale: whether for a change.
+    previous_due_at  when these were due before the lease.
+    was_stale        whether they were due because of a change.
     """
 
     dependencies: PulseDependencies

@@ -13,14 +13,14 @@ SQL = Queries.for_module(__file__)
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """Something that stands around a record.
+    """A row or record around a record.
 
-    part        file_summary, file_text, project_delta, nearest, delta, project; visible and hidden: nothing but what is
-                there, and what is not for its reader any more, as owners.
+    category    file_summary, file_text, project_delta, nearest, delta or project; `visible` and `hidden` only list,
+                as owners, what exists and what this reader may not see any more.
     id          of the context row; of the file or the record for `file_text` and `project`.
-    score       what orders those of one part.
-    created_at  when it was written, None for a file.
-    owners      what a context row belongs to, as table/id: it goes with them, and is written anew with them.
+    score       the order inside a category.
+    created_at  when it was written; None for a file.
+    owners      the row owners of a context row, as table/id; it is deleted and replaced with them.
     """
 
     category: str
