@@ -191,9 +191,9 @@ def delete_document(
     now: datetime,
     team_id: UUID | None = None,
 ) -> None:
-    """Take a document away: it is not found any more from now on, and what stood under it takes its place.
+    """Delete a document with its record. Its children in the tree take its place.
 
-    Conflict and InvalidRequest as for `revise`.
+    Conflict and InvalidRequest as `revise_document`.
     """
     document, record_id = _lock_document(principal, tx, ref, version, team_id)
     delete_record_and_document(principal, tx, record_id, None, now)
@@ -249,7 +249,7 @@ def delete_record_and_document(
 
 
 def _insert(tx: Transaction, record: Record, columns: Mapping[str, object]) -> None:
-    """A new document; the key of one that was deleted is free."""
+    """Insert a document. The key of a deleted one is free."""
     row = {**columns, "record_id": record.id, "key": record.key}
     if not store.add_document(tx, row) and not (
         store.free_deleted_keys(tx, [record.key]) and store.add_document(tx, row)
@@ -260,8 +260,7 @@ def _insert(tx: Transaction, record: Record, columns: Mapping[str, object]) -> N
 def _lock_document(
     principal: Principal, tx: Transaction, ref: RecordRef, version: int | None, team_id: UUID | None
 ) -> tuple[Document, UUID]:
-    """A document that may be changed here, with its record, at the version that its reader saw; nobody else changes
-    it until the transaction ends."""
+    """Lock a document that was written here, at the version its reader saw, and return it with its record's id."""
     there = catalogue.get_document(principal, tx, ref, team_id)
     if there.own_entity_id is None:
         raise InvalidRequest(f"{there.handle} belongs to the tenant's pack; change it in the pack")
@@ -310,8 +309,11 @@ def _storable(text: str) -> str:
 
 
 def _properties(tx: Transaction, description: str, state: str) -> JsonObject:
-    """What the document's record says of it, as far as the tenant's kind of documents has such properties; a state of
-    ours that a kind of its own does not know is left out."""
+    """Return the properties that the document's record has from it.
+
+    Only properties that the tenant's document type has; a state that a type of the tenant's own does not know is left
+    out.
+    """
     known = type_registry.get_record_type(tx, DOCUMENT_TYPE).properties
     choices = choices_of(known.get("state"))
     foreign = bool(choices) and state in _DEFAULT_STATES and state not in choices

@@ -40,10 +40,10 @@ class DocumentPage:
 class DocumentTree:
     """A project's documents as a reader sees them.
 
-    placed   the tree, every parent before what stands under it.
-    others   documents about the project, or about what belongs to it, that have no place in the tree.
-    by_id    all of these.
-    nodes    every place, also of documents that the reader may not see.
+    entries   the tree, every parent before its children.
+    unplaced  documents about the project, or about what belongs to it, that have no place in the tree.
+    by_id     all of these.
+    nodes     every place, also of documents that the reader may not see.
     """
 
     project: Record
@@ -53,18 +53,20 @@ class DocumentTree:
     nodes: Mapping[UUID, TreeNode]
 
     def outline_lines(self) -> list[OutlineLine]:
-        """What an outline says of each, in order."""
+        """Return an outline line for each document, in order."""
         return _outline_lines(self.entries, self.unplaced, self.by_id)
 
 
 def reader_access(principal: Principal, team_id: UUID | None = None) -> ReaderAccess:
-    """What the principal may see, in a conversation of that team's: whoever works for the tenant sees every team's
-    documents, its users those of the team that they talk to."""
+    """Return what the principal may see in a conversation of that team's.
+
+    Who works for the tenant sees every team's documents, a user only those of the team that they talk to.
+    """
     return ReaderAccess(principal.clearance, team_id, principal.kind != "user")
 
 
 def get_document(principal: Principal, tx: Transaction, ref: RecordRef, team_id: UUID | None = None) -> Document:
-    """A document by its handle, key or id; NotFound also when the reader may not see it."""
+    """Return a document by its handle, key or id; NotFound also when the reader may not see it."""
     found, missing = find_documents(principal, tx, [ref], team_id)
     if missing:
         raise NotFound(f"document {printable_reference(ref)} not found; list the documents for their handles")
@@ -74,7 +76,7 @@ def get_document(principal: Principal, tx: Transaction, ref: RecordRef, team_id:
 def find_documents(
     principal: Principal, tx: Transaction, refs: Sequence[RecordRef], team_id: UUID | None = None
 ) -> tuple[list[Document], list[str]]:
-    """The documents so named, in order, and the names of which there is none (for this reader)."""
+    """Return the named documents, in order, and the names of which the reader has none."""
     keys = {ref: _parse_reference(ref) for ref in refs}
     ids = [key for key in keys.values() if isinstance(key, UUID)]
     names = [key for key in keys.values() if isinstance(key, str)]
@@ -94,7 +96,7 @@ def list_newest_documents(
 
 
 def get_project(principal: Principal, tx: Transaction, ref: RecordRef) -> Record:
-    """A project; NotFound when there is none that the principal may see, InvalidRequest for another kind of record."""
+    """Return a project; NotFound when the principal may not see one of that name, InvalidRequest for another type."""
     found = crud.get_record(principal, tx, ref)
     if found.type != PROJECT_TYPE:
         raise InvalidRequest(f"project: {found.handle} is a {found.type}; only a project has a tree of documents")
@@ -104,12 +106,12 @@ def get_project(principal: Principal, tx: Transaction, ref: RecordRef) -> Record
 def read_project_tree(
     principal: Principal, tx: Transaction, ref: RecordRef, team_id: UUID | None = None
 ) -> DocumentTree:
-    """A project's documents with their places. Errors as for `project`."""
+    """Return a project's documents with their places. Raises as `get_project`."""
     return read_tree(principal, tx, get_project(principal, tx, ref), team_id)
 
 
 def read_tree(principal: Principal, tx: Transaction, project: Record, team_id: UUID | None = None) -> DocumentTree:
-    """The documents of a project that was read already: one query, and no text."""
+    """Return the documents of a project that was read already, without their texts; one query."""
     rows = store.list_tree_documents(tx, reader_access(principal, team_id), project.id)
     placed, others, known, nodes = _build_tree(rows)
     return DocumentTree(project, placed, others, known, nodes)
@@ -118,7 +120,7 @@ def read_tree(principal: Principal, tx: Transaction, project: Record, team_id: U
 def read_outline_lines(
     principal: Principal, tx: Transaction, project_id: UUID, team_id: UUID | None = None
 ) -> list[OutlineLine]:
-    """What an outline says of each document of a project that the principal is known to see, in order: one query."""
+    """Return the outline lines of a project that the principal is known to see, in order; one query."""
     placed, others, known, _ = _build_tree(store.list_tree_documents(tx, reader_access(principal, team_id), project_id))
     return _outline_lines(placed, others, known)
 
@@ -126,7 +128,7 @@ def read_outline_lines(
 def _build_tree(
     rows: Sequence[TreeDocument],
 ) -> tuple[Sequence[VisibleNode], Sequence[Document], dict[UUID, Document], dict[UUID, TreeNode]]:
-    """The tree as its reader sees it, what has no place in it, all of these by id, and every place."""
+    """Return the tree as its reader sees it, the documents without a place, all of these by id, and every place."""
     nodes = _nodes(rows)
     known: dict[UUID, Document] = {row.id: row for row in rows if row.is_visible}
     return tree.visible_nodes(nodes, known), _newest_first([row for row in rows if row.position is None]), known, nodes
@@ -145,13 +147,12 @@ def read_tree_nodes(principal: Principal, tx: Transaction, project_id: UUID) -> 
 
 
 def read_text(tx: Transaction, document: Document) -> str:
-    """The whole text of a document that was found."""
+    """Return the whole text of a document that was found."""
     return store.read_text(tx, document.id)
 
 
 def find_row_on_page(principal: Principal, tx: Transaction, document: Document, page: TextPage) -> SearchResult | None:
-    """The first searchable piece of a document that stands on a page, to cite the page by; its very first piece when
-    none is told from the others."""
+    """Return the first searchable row whose text is on a page; the first row when none is certain."""
     pieces = store.list_document_rows(tx, document.id, principal.clearance)
     names = {*page.heading[-1:], *(heading.text for heading in pages.find_headings(page.text))}
     there = [piece for piece in pieces if _last_line(piece) and _last_line(piece) in page.text]
@@ -160,12 +161,12 @@ def find_row_on_page(principal: Principal, tx: Transaction, document: Document, 
 
 
 def _last_line(piece: SearchResult) -> str:
-    """What a piece is known by in its text: how it ends. It may begin with a header or a line that is repeated."""
+    """Return how a row's text ends, which identifies it: it may begin with a repeated header or line."""
     return piece.body.strip().rpartition("\n")[2][-_IDENTIFYING_CHARS:]
 
 
 def _parse_reference(ref: RecordRef) -> UUID | str:
-    """An id, or the key that the document has."""
+    """Return an id, or the document's key."""
     if isinstance(ref, UUID):
         return ref
     try:
@@ -183,7 +184,7 @@ def _newest_first(rows: Sequence[TreeDocument]) -> list[Document]:
 
 
 def _encode_cursor(document: Document) -> str:
-    """The cursor behind a document; read with `place`, as those of records."""
+    """Return the cursor after a document, in the form of records' cursors."""
     told = canonical_json([document.updated_at.isoformat(), document.key])
     return base64.urlsafe_b64encode(told.encode()).decode().rstrip("=")
 

@@ -1,7 +1,7 @@
-"""Documents: text that is kept whole and made searchable piece by piece.
+"""Documents of packs: text that is stored whole and searched row by row.
 
-Writing takes two steps, so that no transaction waits for the embedding service: `prepare_documents` says which
-texts need a vector, `write_documents` writes with the vectors at hand.
+Writing takes two steps, so that no transaction waits for the embedding service: `prepare_document_import` finds the texts that
+need a vector, `import_documents` writes them with their vectors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ _CHUNKING_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A document as it should be.
+    """A document as the pack has it.
 
-    key       names it within the tenant.
-    kind      what readers call it: contract, email, site_report, ...
-    entity    the record it is about; its rows are searched with that record.
-    metadata  `date` (ISO 8601) and `author` go into every piece; the rest is kept as it is.
+    key         names it within the tenant.
+    kind        what readers call it: contract, email, site_report, ...
+    record_key  the record it is about; its rows are searched with that record.
+    metadata    `date` (ISO 8601) and `author` go into every row; the rest is stored as it is.
     """
 
     key: str
@@ -56,7 +56,7 @@ class DocumentDraft:
         return canonical_digest(parts)
 
     def rows(self) -> list[RowDraft]:
-        """The searchable pieces, in order."""
+        """Return the searchable rows, in order."""
         written = {name: str(self.metadata.get(name) or "") for name in ("date", "author")}
         pieces = chunk_text(self.content, **written)
         return [
@@ -125,7 +125,7 @@ def import_documents(
 
 
 def list_documents_not_in_pack(tx: Transaction, drafts: Sequence[DocumentDraft]) -> list[str]:
-    """The handles of what packs brought and is not among these."""
+    """Return the handles of documents that packs brought and that are not among these."""
     drafted = {draft.key for draft in drafts}
     return [f"document/{document.key}" for document in store.list_pack_documents(tx) if document.key not in drafted]
 
@@ -153,7 +153,7 @@ def _stored(tx: Transaction, drafts: Sequence[DocumentDraft]) -> dict[str, Store
 
 
 def _check_not_authored(there: StoredDocument | None) -> StoredDocument | None:
-    """What is stored, unless people wrote it: a pack does not take their text away."""
+    """Return the stored document; Conflict when people wrote it: a pack does not replace their text."""
     if there is not None and there.is_authored:
         raise InvalidRequest(f"document/{there.key} exists and does not come from a pack; rename the pack's document")
     return there

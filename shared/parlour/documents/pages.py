@@ -76,7 +76,7 @@ def cut_page(content: str, start: int, max_chars: int, end: int | None = None) -
 
 
 def format_changed_sections(before: str, after: str) -> str:
-    """The headings of the sections whose own text changed, came or went: " in Payment, Liability"."""
+    """Return the headings of the sections whose own text changed, came or went: " in Payment, Liability"."""
     old, new = _texts_by_heading(before), _texts_by_heading(after)
     changed = [name for name in {**new, **old} if old.get(name) != new.get(name) and name]
     more = [f"{len(changed) - _MOST_SECTIONS} more"] if len(changed) > _MOST_SECTIONS else []

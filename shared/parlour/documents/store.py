@@ -57,12 +57,12 @@ class ReaderAccess:
 class Document:
     """What is known of a document apart from its text.
 
-    length          characters of its text.
-    version         counts the changes of its text, title and description, from 1.
-    team_id         the team whose own it is; None is everybody's.
-    record_id       its own record, when it was written as one; a pack's documents have none.
-    record_version  that record's version.
-    project         the handle of the project whose tree it is in; None also when the reader may not see that one.
+    length              characters of its text.
+    version             counts the changes of its text, title and description, from 1.
+    team_id             the team that owns it; None is every team's.
+    own_entity_id       its own record, when it was written as one; a pack's documents have none.
+    own_entity_version  that record's version.
+    project             the handle of the project whose tree it is in; None also when the reader may not see that one.
     """
 
     id: UUID
@@ -100,7 +100,7 @@ class TreeDocument(Document):
 
 @dataclass(frozen=True, slots=True)
 class RecordDocument:
-    """A record's own document: whose tree it is in, and `home_id`, the project that the record is in."""
+    """A record's own document: the project whose tree it is in, and the project that its record is in."""
 
     id: UUID
     project_id: UUID | None

@@ -61,10 +61,10 @@ def insert_node(
     position: int | None = None,
     visible_ids: Collection[UUID] | None = None,
 ) -> dict[UUID, TreeNode]:
-    """The tree with one document more, at `position` under `parent_id` (None: at the top); None is behind the last.
+    """Return the tree with one document more, at `position` under `parent_id` (None: at the top); None is the last.
 
-    `visible`: the documents that whoever says the position can see, and counts; None is all of them.
-    InvalidRequest when the parent is not in the tree or the tree would become too deep.
+    `visible_ids` are the documents that the caller can see and counts; None is all. InvalidRequest when the parent is
+    not in the tree or the tree would become too deep.
     """
     if parent_id is not None and parent_id not in nodes:
         raise InvalidRequest("parent: that document is not in this project's tree; list its documents first")
@@ -78,7 +78,7 @@ def insert_node(
 
 
 def remove_node(nodes: Nodes, document_id: UUID) -> dict[UUID, TreeNode]:
-    """The tree without that document; what stood under it takes its place, in order."""
+    """Return the tree without that document; its children take its place, in order."""
     gone = nodes[document_id]
     children = _children(nodes)
     order: list[UUID] = []
@@ -96,9 +96,9 @@ def move_node(
     position: int | None = None,
     visible_ids: Collection[UUID] | None = None,
 ) -> dict[UUID, TreeNode]:
-    """The tree with a document, and all that stands under it, elsewhere. `position` counts without the document.
+    """Return the tree with a document and all its children moved. `position` does not count the document itself.
 
-    InvalidRequest when it would stand under itself, and as for `insert`.
+    InvalidRequest when it would be under itself, and as `insert_node`.
     """
     if document_id in _ancestors(nodes, parent_id):
         raise InvalidRequest("parent: a document cannot be moved under itself or one of its descendants")
@@ -111,12 +111,12 @@ def move_node(
 
 
 def find_moved_nodes(before: Nodes, after: Nodes) -> list[TreeNode]:
-    """The nodes of `after` that stand elsewhere than before; not those that are new."""
+    """Return the nodes of `after` whose place differs from before; not those that are new."""
     return [node for one, node in after.items() if one in before and before[one] != node]
 
 
 def visible_nodes(nodes: Nodes, visible_ids: Collection[UUID]) -> list[VisibleNode]:
-    """The tree as a reader of the `visible` documents sees it, every parent before its children."""
+    """Return the tree as a reader of the visible documents sees it, every parent before its children."""
     children = _children(nodes)
 
     def shown(parent_id: UUID | None) -> Iterator[UUID]:
@@ -136,9 +136,9 @@ def visible_nodes(nodes: Nodes, visible_ids: Collection[UUID]) -> list[VisibleNo
 
 
 def render_outline(lines: Sequence[OutlineLine], max_tokens: int, count_tokens: Callable[[str], int]) -> str:
-    """The tree for a briefing, in at most `tokens` as `measure` counts them; "" when not even a line fits.
+    """Render the tree for a briefing in at most `max_tokens`; "" when not even a line fits.
 
-    What does not fit goes in this order: descriptions, the deepest levels, the last lines (with their number).
+    What does not fit is left out in this order: descriptions, the deepest levels, the last lines (with their number).
     """
     if not lines:
         return ""
@@ -192,7 +192,7 @@ def _children(nodes: Nodes) -> dict[UUID | None, list[TreeNode]]:
 
 
 def _ancestors(nodes: Nodes, document_id: UUID | None) -> list[UUID]:
-    """A document and all that it stands under."""
+    """Return a document and all its ancestors."""
     found: list[UUID] = []
     while document_id is not None:
         found.append(document_id)
@@ -208,6 +208,6 @@ def _subtree_height(nodes: Nodes, document_id: UUID) -> int:
 
 
 def _renumber(nodes: Nodes, parent_id: UUID | None, order: Sequence[UUID]) -> dict[UUID, TreeNode]:
-    """The nodes with these as the parent's children, in this order."""
+    """Return the nodes with these as the parent's children, in this order."""
     places = {one: replace(nodes[one], parent_id=parent_id, position=at) for at, one in enumerate(order)}
     return {**nodes, **places}

@@ -13,7 +13,7 @@ CHUNK_KIND, SUMMARY_KIND = "file_chunk", "file_summary"
 
 
 def file_rows(name: str, read: ExtractedFile, summary: str, classification: int) -> list[RowDraft]:
-    """What is searched of a file: its summary, if there is one, and every piece in order."""
+    """Return the searchable rows of a file: its summary, if there is one, and its chunks in order."""
     return [*_summary_row(name, summary, classification), *_chunk_rows(name, read, classification)]
 
 
@@ -36,7 +36,7 @@ def _chunk_rows(name: str, read: ExtractedFile, classification: int) -> Iterator
 
 
 def _place_heading(piece: FileChunk) -> tuple[str, ...]:
-    """A slide or a sheet as a heading above all others: a citation names it, and its name is searched."""
+    """Return a slide or a sheet as a heading above all others: citations name it, and its name is searched."""
     if piece.slide:
         return (f"slide {piece.slide}",)
     return (f"sheet {piece.sheet}",) if piece.sheet else ()

@@ -59,7 +59,7 @@ class FileSummariser:
         pieces: Sequence[FileChunk],
         seconds_left: SecondsLeft,
     ) -> str:
-        """The file in a few sentences. Raises a RetryError only for the database."""
+        """Summarise the file in a few sentences. Raises a RetryError only for the database."""
         models = self.models()
         try:
             choices = self._choices(principal, team_id, models)
@@ -91,7 +91,7 @@ class FileSummariser:
 
 
 def fallback_summary(pieces: Sequence[FileChunk]) -> str:
-    """What stands in for a summary: the first sentences, and the headings in their order."""
+    """Return the first sentences and the headings, for when no model can summarise."""
     headings = list(dict.fromkeys(piece.heading[-1] for piece in pieces if piece.heading))[:_MOST_HEADINGS]
     told = f"Contents: {'; '.join(headings)}." if len(headings) > 1 else ""
     said = ""

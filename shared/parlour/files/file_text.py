@@ -25,8 +25,11 @@ class FileText:
 
 
 def read_file_text(principal: Principal, tx: Transaction, file_id: UUID, team_id: UUID | None) -> FileText:
-    """The file as whoever talks to `team_id` may read it. NotFound also when it is above their clearance or another
-    team's own; Conflict while it is being read, and when it could not be."""
+    """Return the file as a reader in a conversation of `team_id` may read it.
+
+    NotFound also when it is above their clearance or another team's own; Conflict while it is being read, and when it
+    could not be.
+    """
     found = store.find_file_text(tx, file_id, principal.clearance)
     if found is None or (found.team_id is not None and found.team_id != team_id):
         raise NotFound(f"attachments: file {file_id} not found")

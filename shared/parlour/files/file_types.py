@@ -53,7 +53,7 @@ _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 
 
 def file_type_of_name(name: str) -> FileType:
-    """The kind that a file's name says; UnreadableFile for one that is not taken."""
+    """Return the file type that a name's ending says; UnreadableFile for one that is not supported."""
     ending = PurePosixPath(name).suffix.lower()
     if ending in _OLD_OFFICE:
         raise unreadable_file("old_office")

@@ -86,7 +86,7 @@ class FileVersion:
 
 
 def parse_message(body: JsonObject) -> FileVersion:
-    """What a message of the queue asks for; MalformedPayload for anything else."""
+    """Return the version that a message of the queue asks for; MalformedPayload for anything else."""
     try:
         return FileVersion(UUID(str(body["tenant_id"])), UUID(str(body["file_id"])), int(str(body["version"])))
     except (KeyError, ValueError):
@@ -132,8 +132,7 @@ class _ObsoleteVersions:
 def _begin(
     tx: Transaction, asked: FileVersion, has_arrived: bool, now: datetime
 ) -> StoredFile | _ObsoleteVersions | None:
-    """The file, if this version of it is still to be read; what is left of others; or nothing, when nothing has to be
-    done about it any more."""
+    """Return the file, if this version of it is still to be read, or the obsolete versions to delete, or None."""
     held = store.lock_file(tx, asked.file_id)
     if held is None:
         work_due.complete(tx, "file", asked.file_id)
@@ -151,8 +150,10 @@ def _begin(
 
 
 def _obsolete_versions(tx: Transaction, held: StoredFile, now: datetime) -> _ObsoleteVersions | None:
-    """What may be left of a file that is deleted or read, when no form for it is good any more. While the last version
-    could not be read, the one before is what is found, and stays."""
+    """Return the versions to delete of a file that is deleted or read, once no upload form for it is valid.
+
+    While the last version could not be read, the one before is what is found, and stays.
+    """
     if now < held.updated_at + CLEANUP_DELAY:
         return None
     if held.is_deleted:
@@ -207,7 +208,7 @@ def _ingest_version(
 
 
 def _delete_earlier_versions(services: IngestDependencies, asked: FileVersion) -> None:
-    """The bytes of the versions before; should the store be away, the later look takes them."""
+    """Delete the bytes of earlier versions; if the store is unavailable, the later cleanup deletes them."""
     try:
         earlier = range(1, asked.version)
         services.uploads.delete([file_object_key(asked.tenant_id, asked.file_id, number) for number in earlier])

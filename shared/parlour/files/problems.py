@@ -40,11 +40,11 @@ _WAITING = "waiting: a service is unavailable; the file is read when it is back"
 
 
 def unreadable_file(reason: str) -> UnreadableFile:
-    """The error for one of SENTENCES; any other reason is told as `broken`."""
+    """Return the error for a reason in SENTENCES; any other reason is reported as `broken`."""
     known = reason if reason in PROBLEM_TEXTS else "broken"
     return UnreadableFile(PROBLEM_TEXTS[known], reason=known)
 
 
 def waiting_text(problem: RetryError) -> str:
-    """The sentence for whoever uploaded it."""
+    """Return the sentence for the person who uploaded it."""
     return WAITING_TEXTS.get(problem.code, _WAITING)

@@ -131,7 +131,7 @@ def get_file(principal: Principal, tx: Transaction, file_id: UUID) -> File:
 def list_files(
     principal: Principal, tx: Transaction, about: RecordRef | None = None, team: str | None = None, limit: int = 100
 ) -> list[File]:
-    """The files about a record, of a team, or all that the principal may see; the last changed first."""
+    """Return the files about a record, of a team, or all that the principal may see, the last changed first."""
     entity_id = crud.get_record(principal, tx, about).id if about else None
     return store.list_files(tx, principal.clearance, entity_id=entity_id, team_id=_team_id(tx, team), limit=limit)
 
@@ -206,7 +206,7 @@ def ingest_message(tenant_id: UUID, file_id: UUID, version: int, deduplication: 
 
 
 def find_unfinished_file(tx: Transaction, file_id: UUID) -> StoredFile | None:
-    """The file that has to be read or to arrive, or of which something may be left; None when it is not there."""
+    """Return the file that is to be read, to arrive or to be cleaned up; None when it is gone."""
     return store.lock_file(tx, file_id)
 
 
@@ -224,7 +224,7 @@ def finder(ingest: FifoQueue) -> Finder:
 
 
 def _validated_name(name: str, size_bytes: int) -> tuple[str, str]:
-    """A file's name as it is kept, and its media type."""
+    """Return a file's name as it is stored, and its media type."""
     plain = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].replace("\0", "").split())
     if not plain or len(plain) > _LONGEST_NAME:
         raise InvalidRequest(f"name: use a file's name of at most {_LONGEST_NAME} characters")
@@ -237,8 +237,10 @@ def _validated_name(name: str, size_bytes: int) -> tuple[str, str]:
 
 
 def _record_and_classification(principal: Principal, tx: Transaction, new: NewFile) -> tuple[UUID | None, int]:
-    """The record that a file is about, and the file's level. The record is held: whoever closes it meanwhile finds the
-    file, and closes it too."""
+    """Return the record that a file is about, and the file's level.
+
+    The record is locked: a transaction that restricts it meanwhile finds the file and restricts it, too.
+    """
     entity_id, least, level = None, 0, 0
     if new.about:
         entity = crud.lock_record(principal, tx, new.about, None)
@@ -296,7 +298,7 @@ def _queue_version(principal: Principal, tx: Transaction, uploaded: UploadedVers
 
 
 def _reject_version(tx: Transaction, file_id: UUID, version: int, now: datetime) -> None:
-    """A file whose first version was too large; one that has been read stays as it is."""
+    """Fail a file whose first version was too large; one that has been read stays as it is."""
     held = store.lock_file(tx, file_id)
     if held and held.state == "uploading" and held.version == version:
         store.fail_file(tx, file_id, str(unreadable_file("too_large")), now)

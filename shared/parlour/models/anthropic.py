@@ -32,11 +32,10 @@ def preload() -> None:
 
 
 class AnthropicModel:
-    """Streams Claude's answers.
+    """Claude's answers, streamed.
 
-    key                  the API key; it goes into a header and nowhere else.
-    base_url             a gateway or a test server; empty: Anthropic's own.
-    first_token_seconds  how long to wait for the model to begin.
+    key       the API key; it goes into a header and nowhere else.
+    base_url  a gateway or a test server; empty: Anthropic's own.
     """
 
     provider = "anthropic"
@@ -71,7 +70,7 @@ class AnthropicModel:
 
 
 def _stream_events(client: "Anthropic", request: ModelRequest, seconds: float) -> Generator[JsonObject]:
-    """The API's events as plain JSON; its errors, and the connection's, as Parlour's.
+    """Stream the API's events as plain JSON; raise its errors, and the connection's, as Parlour's.
 
     Causes are cut off: a provider's message may quote the request.
     """

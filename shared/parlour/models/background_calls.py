@@ -29,7 +29,7 @@ class BackgroundCall:
     output_tokens: int = 0
 
     def with_latency(self, milliseconds: int) -> "BackgroundCall":
-        """The call with the time it took."""
+        """Return the call with its duration."""
         return replace(self, latency_ms=milliseconds)
 
 

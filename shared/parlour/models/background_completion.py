@@ -46,13 +46,13 @@ class CompletionResult:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """What is asked, and of whom.
+    """What is asked, and of which models.
 
-    read     the request's tokens, as near as they can be counted.
-    choices  the models in the order in which they are tried.
-    purpose  as the report of costs calls it.
-    seconds  for all tries together.
-    admit    looked at as a try is reserved, by one at a time; None: the tenant's cap alone decides.
+    input_tokens       the request's tokens, estimated.
+    choices            the models in the order in which they are tried.
+    purpose            as the cost report names it.
+    timeout_seconds    for all attempts together.
+    check_reservation  called once an attempt is reserved, by one worker at a time; None: only the tenant's cap decides.
     """
 
     request: ModelRequest
@@ -75,7 +75,7 @@ class BackgroundCompletion:
     jitter: Callable[[float, float], float]
 
     def ask(self, principal: Principal, request: CompletionRequest) -> CompletionResult:
-        """The answer, or why there is none. Raises a RetryError only for the database."""
+        """Return the answer, or why there is none. Raises a RetryError only for the database."""
         return _CompletionAttempts(self, principal, request).ask()
 
 
@@ -167,7 +167,7 @@ class _CompletionAttempts:
         )
 
     def _attempt_cost(self, attempt: ModelAttempt, usage: TokenUsage, now: datetime) -> Decimal:
-        """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""
+        """Return the cost of an attempt: one that broke off after it began to answer is billed for its input."""
         if attempt.outcome == "ok":
             return prices.charged_cost(attempt.provider, attempt.model, usage, now)
         if attempt.first_token_ms is None:

@@ -1,6 +1,6 @@
-"""Claude on Amazon Bedrock: the same model and the same events, by IAM and without a key.
+"""Claude on Amazon Bedrock: the same model and the same events, authorised by IAM instead of a key.
 
-`InvokeModelWithResponseStream` takes the Messages API's body, cache marks included, and sends its events inside
+`InvokeModelWithResponseStream` takes the Messages API's body, cache breakpoints included, and sends its events inside
 an event stream of AWS's own.
 """
 
@@ -76,7 +76,7 @@ class BedrockModel:
 
 
 def _stream_events(client: BedrockRuntime, request: ModelRequest) -> Generator[JsonObject]:
-    """The model's events as plain JSON; Bedrock's errors, and the connection's, as Parlour's.
+    """Stream the model's events as plain JSON; raise Bedrock's errors, and the connection's, as Parlour's.
 
     Causes are cut off: a provider's message may quote the request.
     """

@@ -82,7 +82,7 @@ class _Message:
         return ""
 
     def _parse_tool_input(self, text: str) -> Json:
-        """A tool's input. The answer's length limit may have cut it: then it is empty, and the schema refuses it."""
+        """Return a tool's input; empty when the answer's length limit cut it, so that the schema refuses it."""
         if not text:
             return {}
         try:
@@ -93,7 +93,7 @@ class _Message:
             raise ProviderUnavailable("the model's tool call could not be read") from None
 
     def _update_usage(self, usage: JsonObject) -> None:
-        """Counts are totals so far: later ones replace earlier ones, missing ones do not."""
+        """Update the usage with totals so far: later ones replace earlier ones, missing ones do not."""
         self._usage.update({name: value for name, value in usage.items() if isinstance(value, int)})
 
     def _to_usage(self) -> TokenUsage:

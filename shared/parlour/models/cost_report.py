@@ -34,7 +34,7 @@ class CostReport:
     usage: Sequence[ModelUsage]
 
     def to_json(self) -> JsonObject:
-        """The days, each with its sums and their shares, and the same over all of them; money is text."""
+        """Return the days, each with its sums and their shares, and the sums over all of them; money is text."""
         return {
             "days": [self._day_json(day) for day in self.days],
             "total": {
@@ -57,9 +57,9 @@ class CostReport:
 
 
 def read_cost_report(principal: Principal, tx: Transaction, days: int, now: datetime) -> CostReport:
-    """The last `days` days (UTC), today included; a day without a call is there too. Needs the role viewer.
+    """Return the costs of the last `days` days (UTC), today included; a day without a call is there, too.
 
-    InvalidRequest for fewer than one or more than 92.
+    Needs the role viewer. InvalidRequest for fewer than one day or more than 92.
     """
     require_role(principal, "viewer")
     if not 1 <= days <= MAX_DAYS:
@@ -80,14 +80,14 @@ def _breakdown(usage: Sequence[ModelUsage]) -> JsonObject:
 
 
 def _sums_by(usage: Sequence[ModelUsage], group_name: Callable[[ModelUsage], str]) -> JsonObject:
-    """The sums by name, dearest first."""
+    """Return the sums by name, the most expensive first."""
     groups = {one: [each for each in usage if group_name(each) == one] for one in sorted(set(map(group_name, usage)))}
     dearest = sorted(groups, key=lambda one: _total_cost(groups[one]), reverse=True)
     return {one: _sums(groups[one]) for one in dearest}
 
 
 def _sums(usage: Sequence[ModelUsage]) -> JsonObject:
-    """Calls, tokens and cost. cache_hit_percent: the share of what was read that came from the prompt cache."""
+    """Return calls, tokens and cost. cache_hit_percent: the share of input tokens that came from the prompt cache."""
     sums = {name: sum(int(getattr(one, name)) for one in usage) for name in _COUNT_FIELDS}
     read = sums["input_tokens"] + sums["cache_read_tokens"] + sums["cache_write_tokens"]
     hits = round(100 * sums["cache_read_tokens"] / read) if read else 0

@@ -9,7 +9,7 @@ _MIN_EXPONENT = -4
 
 
 def cap_problem(usd: Decimal) -> str:
-    """What is wrong with `usd` as a daily cap; empty when nothing is. Zero lets only calls through that are free."""
+    """Return what is wrong with `usd` as a daily cap, "" when nothing is. Zero allows only free calls."""
     if not usd.is_finite() or not 0 <= usd <= MAX_CAP_USD:
         return f"use a number of US dollars from 0 to {MAX_CAP_USD}"
     exponent = usd.normalize().as_tuple().exponent

@@ -55,8 +55,10 @@ class ImageResolver:
         self._cache: OrderedDict[str, bytes] = OrderedDict()
 
     def resolve_images(self, request: ModelRequest) -> ModelRequest:
-        """The request with the bytes of its pictures, the newest first while they fit; words stand for all others. A
-        store that does not answer is asked no more for this request."""
+        """Return the request with the bytes of its images, the newest first while they fit; words replace all others.
+
+        A store that does not answer is not asked again for this request.
+        """
         named = [
             source for message in request.messages for source in map(_stored_source, content_blocks(message)) if source
         ]
@@ -74,7 +76,7 @@ class ImageResolver:
         return _map_images(request, lambda source: _image_block(source, found.get(str(source["sha256"]))))
 
     def _fetch(self, key: str, digest: str, max_bytes: int) -> bytes | None:
-        """A picture's bytes, or more of them than `most`; None when it is gone or another one by now."""
+        """Return an image's bytes, or more of them than `max_bytes`; None when it is gone or was replaced."""
         data = self._cache.get(digest) or self._read(key, max_bytes)
         if data is None or len(data) > max_bytes:
             return data
@@ -87,7 +89,7 @@ class ImageResolver:
         return data
 
     def _read(self, key: str, max_bytes: int) -> bytes | None:
-        """A store that refuses us, or does not answer, is somebody's to mend, who is told by the alarm."""
+        """Read an image; None from a store that refuses access or does not answer, which an alarm reports."""
         try:
             return self._open_store().get(key, max_bytes)
         except (AccessRefused, ObjectsUnavailable) as problem:
@@ -97,7 +99,7 @@ class ImageResolver:
 
 
 def replace_with_placeholders(request: ModelRequest) -> ModelRequest:
-    """The request with words in the place of its pictures: for when a provider refuses it, and a picture may be why."""
+    """Return the request with words in place of its images, for a provider that refuses it, perhaps for an image."""
     return _map_images(request, lambda _: _placeholder_block())
 
 
@@ -124,7 +126,7 @@ def _map_message(message: JsonObject, render: Callable[[JsonObject], JsonObject]
 
 
 def _map_block(block: JsonObject, render: Callable[[JsonObject], JsonObject]) -> JsonObject:
-    """A block with its picture; a mark for the cache stays where it is."""
+    """Return a block with its image rendered; a cache breakpoint stays."""
     source = block.get("source")
     if block.get("type") != "image" or not isinstance(source, dict):
         return block

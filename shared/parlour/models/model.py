@@ -34,7 +34,7 @@ class ModelRequest:
     messages: tuple[JsonObject, ...]
 
     def to_json(self) -> JsonObject:
-        """The request as one JSON object, in the order of caching; what is hashed and counted."""
+        """Return the request as one JSON object, in the order of caching; this is hashed and counted."""
         return {
             "model": self.model,
             "max_tokens": self.max_tokens,
@@ -122,7 +122,7 @@ def count_cache_breakpoints(request: ModelRequest) -> int:
 
 
 def content_blocks(message: JsonObject) -> list[JsonObject]:
-    """A message's content as blocks; a plain string is one text block."""
+    """Return a message's content as blocks; a plain string is one text block."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -130,7 +130,7 @@ def content_blocks(message: JsonObject) -> list[JsonObject]:
 
 
 def object_items(value: Json | None) -> list[JsonObject]:
-    """The JSON objects in a list; none, when it is no list."""
+    """Return the JSON objects in a list; none when it is no list."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 

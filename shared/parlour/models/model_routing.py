@@ -54,7 +54,7 @@ def find_routing_problems(routing: JsonObject) -> list[RoutingProblem]:
 
 
 def choose_models(routing: JsonObject, purpose: str = "default") -> list[ModelChoice]:
-    """The models for `purpose` in the order in which they are tried, each once.
+    """Return the models for `purpose` in the order in which they are tried, each once.
 
     Misconfigured names the key of `model_routing` that is wrong.
     """

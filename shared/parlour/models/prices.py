@@ -31,16 +31,17 @@ def preload() -> None:
 
 
 def worst_case_cost(provider: str, model: str, input_tokens: int, max_tokens: int, at: datetime) -> Decimal:
-    """The most that one call can cost: all of the input at the dearest rate that can apply, and the longest answer.
+    """Return the most that one call can cost: all input at the highest rate that can apply, and the longest answer.
 
-    The dearest rate is that of writing to the prompt cache, where there is one. A model of unknown price is dear.
+    The highest rate is that of writing to the prompt cache, where there is one. A model of unknown price gets the
+    highest price.
     """
     written = TokenUsage(0, max_tokens, cache_write_tokens=input_tokens)
     return max(charged_cost(provider, model, usage, at) for usage in (written, TokenUsage(input_tokens, max_tokens)))
 
 
 def charged_cost(provider: str, model: str, usage: TokenUsage, at: datetime) -> Decimal:
-    """What a call counts for against the cap: its cost, and a model of unknown price is dear."""
+    """Return what a call counts against the cap: its cost, or the highest price for a model of unknown price."""
     known = known_cost(provider, model, usage, at)
     if known is not None:
         return known
@@ -50,9 +51,9 @@ def charged_cost(provider: str, model: str, usage: TokenUsage, at: datetime) -> 
 
 
 def known_cost(provider: str, model: str, usage: TokenUsage, at: datetime) -> Decimal | None:
-    """The price of one call at the prices that held `at` (an aware time), cache reads and writes included.
+    """Return the price of one call at the prices of `at` (an aware time), cache reads and writes included.
 
-    None when the price list does not know the model: that is logged once, and nobody is told it was free.
+    None when the price list does not know the model: that is logged once, and the call is not shown as free.
     """
     if provider == OFFLINE_PROVIDER:
         return Decimal(0)
@@ -72,7 +73,7 @@ def known_cost(provider: str, model: str, usage: TokenUsage, at: datetime) -> De
 
 
 def _to_price_list_usage(usage: TokenUsage) -> "genai_prices.Usage":
-    """The price list counts cached tokens among the input tokens; Parlour does not."""
+    """Convert the usage: the price list counts cached tokens among the input tokens, Parlour does not."""
     from genai_prices import Usage as Listed  # noqa: PLC0415
 
     return Listed(
@@ -85,7 +86,7 @@ def _to_price_list_usage(usage: TokenUsage) -> "genai_prices.Usage":
 
 @functools.lru_cache(maxsize=32)
 def _highest_prices(listed_provider: str, day: date) -> tuple[Decimal, Decimal]:
-    """The highest price of one input token and the highest of one output token, each of any model."""
+    """Return the highest price of one input token and of one output token, each of any model."""
     from genai_prices.data import providers  # noqa: PLC0415
 
     at = datetime.combine(day, time(), UTC)

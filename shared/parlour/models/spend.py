@@ -121,7 +121,7 @@ def settle(
 
 
 def read_today(principal: Principal, tx: Transaction, default_cap: Decimal, now: datetime) -> SpendToday:
-    """The tenant's spend of the day that `now` is in. Needs the role viewer."""
+    """Return the tenant's spend of the day that `now` is in. Needs the role viewer."""
     require_role(principal, "viewer")
     return _find_today(tx, default_cap, now)
 
@@ -150,7 +150,7 @@ def set_daily_cap(principal: Principal, tx: Transaction, usd: Decimal | None, no
 
 
 def read_own_cap(tx: Transaction) -> Decimal | None:
-    """The tenant's own daily cap in US dollars; None where the deployment's applies."""
+    """Return the tenant's own daily cap in US dollars; None where the deployment's applies."""
     return store.find_own_cap(tx)
 
 
@@ -186,7 +186,7 @@ def _warn_thresholds(tx: Transaction, settled: SettledDay, percent: int) -> None
 
 
 def _percent_of_cap(spent: Decimal, cap: Decimal) -> int:
-    """The share of the cap, rounded down; of a cap of zero, everything is too much and nothing is none."""
+    """Return the share of the cap in percent, rounded down. Of a cap of zero any spend is 100."""
     if cap == 0:
         return 100 if spent else 0
     return int(spent * 100 / cap)

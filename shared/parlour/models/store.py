@@ -53,10 +53,12 @@ class SettledDay:
 class SpendToday:
     """One day's spend of a tenant, in US dollars.
 
-    reserved    the worst case of the calls that are under way.
-    cap         what applies; `own_cap` is the tenant's own, None where the deployment's applies.
-    stopped_at  since when model calls are switched off, and `stopped_by` whom; None while they are on.
-    warned      the highest percentage of the cap that people were told of today.
+    reserved_usd    the worst case of the calls that are running.
+    cap_usd         the cap that applies.
+    own_cap_usd     the tenant's own, None where the deployment's applies.
+    stopped_at      since when model calls are switched off, None while they are on.
+    stopped_by      who switched them off.
+    warned_percent  the highest percentage of the cap that people were warned of today.
     """
 
     spent_usd: Decimal
@@ -136,8 +138,8 @@ class ModelUsage:
 class DailySpend:
     """What was counted against the cap on one day.
 
-    unsettled  what the calls may have cost, at most, whose worker died before it could say.
-    degraded   turns that got a polite line because of the cap.
+    unsettled_usd   the most that calls may have cost whose worker died before it could settle them.
+    degraded_turns  turns that got a canned reply because of the cap.
     """
 
     day: date

@@ -44,11 +44,11 @@ class _End:
 def stream_within[T](
     timeouts: StreamTimeouts, source: Callable[[], Generator[T]], is_content: Callable[[T], bool]
 ) -> Iterator[T]:
-    """The items of `source`, which runs in a thread of its own; its exceptions are raised here.
+    """Yield the items of `source`, which runs in a thread of its own; its exceptions are raised here.
 
-    ProviderUnavailable when no item that `is_token` came in time, or the whole took too long. A read timeout of the
-    HTTP client cannot promise either: every keep-alive byte starts it anew, and looking up a name has none.
-    When the caller stops listening, the source is closed as soon as it moves again.
+    ProviderUnavailable when no content item came in time, or the whole took too long. A read timeout of the HTTP client
+    promises neither: every keep-alive byte restarts it, and DNS lookups have none. When the caller stops listening, the
+    source is closed as soon as it yields again.
     """
     inbox: SimpleQueue[_Item[T] | _End] = SimpleQueue()
     gone = Event()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 def vocabulary(text: str) -> frozenset[str]:
-    """The words of a space-separated list."""
+    """Return the words of a space-separated list."""
     return frozenset(text.split())
 
 
@@ -92,12 +92,12 @@ class Sentence:
 
 
 def words(text: str) -> list[str]:
-    """The words as written; codes, amounts and dates such as RA-07, 4,50,000 or 2026-03-02 stay whole."""
+    """Return the words as written; codes, amounts and dates such as RA-07, 4,50,000 or 2026-03-02 stay whole."""
     return _WORD.findall(text.replace("\u2019", "'"))
 
 
 def content_words(text: str) -> list[str]:
-    """The words that carry meaning, as written, each once, in order."""
+    """Return the words that carry meaning, as written, each once, in order."""
     kept: dict[str, str] = {}
     for word in words(text):
         if not _is_empty(word):
@@ -106,7 +106,7 @@ def content_words(text: str) -> list[str]:
 
 
 def stems(text: str) -> set[str]:
-    """What words are compared by: lower case, common English endings off; compounds also as their parts."""
+    """Return what words are compared by: lower case, without common English endings; compounds also as their parts."""
     found: set[str] = set()
     for word in (_POSSESSIVE.sub("", word) for word in content_words(text)):
         pieces = _PARTS.split(word) if any(letter.isalpha() for letter in word) else []
@@ -115,15 +115,15 @@ def stems(text: str) -> set[str]:
 
 
 def family(stem: str) -> str:
-    """What stems of related words share: settled and settlement, wide and width, late and delay."""
+    """Return what stems of related words share: settled and settlement, wide and width, late and delay."""
     root = _root(stem)
     return _FAMILIES.get(root, root)
 
 
 def sentences(text: str) -> list[Sentence]:
-    """The sentences of a text or a piece of Markdown, in order, without emphasis.
+    """Return the sentences of a text or of Markdown, in order, without emphasis.
 
-    Headings and subject lines are not among them: they lend their words to what stands below.
+    Headings and subject lines are not among them: their words count for the sentences below.
     """
     return [
         Sentence(sentence, heading)
@@ -185,7 +185,7 @@ def _units(lines: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _row(line: str, columns: list[str]) -> tuple[list[str], str]:
-    """A table's first row names the columns of those below it."""
+    """Return a row of a table; its first row names the columns."""
     if _RULE_ROW.match(line):
         return columns, ""
     cells = [cell.strip() for cell in line.strip("|").split("|")]

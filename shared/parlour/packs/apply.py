@@ -60,7 +60,7 @@ class ApplyResult:
         return any(tally.created or tally.changed or tally.retired for tally in self.counts.values())
 
     def to_json(self) -> JsonObject:
-        """The same as JSON: what the API answers."""
+        """Return the result as the API's JSON."""
         counts: JsonObject = {kind: _counts_json(tally) for kind, tally in self.counts.items()}
         not_in_pack: list[Json] = [*self.not_in_pack[:MAX_HANDLES_LISTED]]
         return {"tenant": self.tenant_slug, "changed": self.has_changes, "counts": counts, "not_in_pack": not_in_pack}
@@ -147,7 +147,7 @@ def _write_tenant(principal: Principal, tx: Transaction, pack: Pack, now: dateti
 
 
 def _write_daily_cap(principal: Principal, tx: Transaction, pack: Pack, now: datetime) -> bool:
-    """A pack that says nothing of a cap leaves it to whoever set it last."""
+    """Write the pack's daily cap; a pack without one leaves the cap as it was last set."""
     cap = pack.tenant.daily_cap_usd
     return cap is not None and spend.set_daily_cap(principal, tx, Decimal(str(cap)), now)
 
@@ -186,7 +186,7 @@ def _write_configuration(
 def _schedule_backfills(
     tx: Transaction, plans: Sequence[ConfigPlan], known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime
 ) -> None:
-    """Records are described by the type they have: where that changed, those that are not in the pack follow."""
+    """Schedule the records that are not in the pack for a new description where their type changed."""
     for part in (part for one in plans if one.kind == "entity_type" for part in one.items_to_write):
         before = known.get((part.kind, part.name))
         if before and is_backfill_needed(before.config, part.config):

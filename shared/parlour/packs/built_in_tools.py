@@ -11,7 +11,7 @@ BUILT_IN_ENDPOINTS = frozenset(tool.endpoint for tool in BUILTIN_TOOLS)
 
 
 def add_built_in_tools(pack: Pack) -> Pack:
-    """The pack with the definitions of the built-in tools that its agents name and it does not define itself."""
+    """Return the pack with the definitions of the built-in tools that its agents name and it does not define itself."""
     named = {name for agent in pack.agents.values() for name in agent.tools} - pack.tools.keys()
     return replace(
         pack, tools={**pack.tools, **{tool.name: _to_pack_tool(tool) for tool in BUILTIN_TOOLS if tool.name in named}}

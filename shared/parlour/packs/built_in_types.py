@@ -14,8 +14,10 @@ def list_built_in_types() -> dict[str, EntityType]:
 
 
 def add_built_in_types(pack: Pack, defined: Mapping[str, RecordType]) -> Pack:
-    """The pack with the definitions of those kinds that it has records of and does not define itself: as an earlier
-    pack `defined` them, else as everybody has them."""
+    """Return the pack with the definitions of the built-in types that it has records of and does not define itself.
+
+    A type that an earlier pack `defined` keeps that definition.
+    """
     used = {reference.partition("/")[0] for reference in pack.records} - pack.entity_types.keys()
     own = {key: _to_pack_type(defined.get(key, kind)) for key, kind in BUILT_IN_TYPES.items() if key in used}
     return replace(pack, entity_types={**pack.entity_types, **own})

@@ -150,7 +150,7 @@ def _check_entity_types(reading: ParsedPack) -> Iterator[PackProblem]:
 
 
 def _check_type_budget(reading: ParsedPack, kind: EntityType, at: ParsedYaml) -> Iterator[PackProblem]:
-    """What a kind says otherwise must make sense over the budget of every agent that has a sound one itself."""
+    """Yield the problems of a type's budget over the budget of every agent that is valid by itself."""
     given = [prompt_settings.budget_settings(agent.budget) for _, agent, _ in reading.iterate_models("agents", Agent)]
     sound = [one for one in given if prompt_settings.find_budget_problem(one) is None]
     own = prompt_settings.budget_settings(kind.rag.budget) if kind.rag.budget else {}

@@ -16,7 +16,7 @@ TOOL_HOSTS_SETTING = "tool_hosts"
 
 
 def snapshot_templates(pack: Pack) -> list[SnapshotTemplate]:
-    """The entity types, as snapshots are made from them."""
+    """Return the entity types, as snapshots are made from them."""
     rows = {key: to_row(kind) for key, kind in pack.entity_types.items()}
     return [
         SnapshotTemplate(key, str(row["display_name"]), _as_object(row["properties"]), _as_object(row["rag"]))
@@ -25,7 +25,7 @@ def snapshot_templates(pack: Pack) -> list[SnapshotTemplate]:
 
 
 def record_drafts(pack: Pack) -> list[RecordDraft]:
-    """The records, without their links."""
+    """Return the records, without their links."""
     return [
         RecordDraft(
             parse_record_key(reference),
@@ -48,7 +48,7 @@ def _source_json(source: RecordSource) -> JsonObject:
 
 
 def link_drafts(pack: Pack) -> list[LinkDraft]:
-    """The links between records."""
+    """Return the links between records."""
     return [
         LinkDraft(parse_record_key(reference), parse_record_key(link.to), link.relation)
         for reference, record in pack.records.items()
@@ -57,12 +57,12 @@ def link_drafts(pack: Pack) -> list[LinkDraft]:
 
 
 def document_drafts(pack: Pack) -> list[DocumentDraft]:
-    """The documents with their texts."""
+    """Return the documents with their texts."""
     return [_document_draft(key, document) for key, document in pack.documents.items()]
 
 
 def binding_routing_keys(binding: Binding) -> list[str]:
-    """What of the outside world leads to a binding."""
+    """Return the routing keys of a binding: what in the outside world leads to it."""
     whatsapp, web = binding.channels.whatsapp, binding.channels.web
     keys = [routing_keys.gupshup_key(whatsapp.app)] if whatsapp and whatsapp.app else []
     keys += [routing_keys.whatsapp_key(whatsapp.phone_number_id)] if whatsapp and whatsapp.phone_number_id else []
@@ -95,6 +95,6 @@ def _as_object(value: object) -> JsonObject:
 
 
 def merge_tenant_settings(pack: Pack, before: JsonObject) -> JsonObject:
-    """The tenant's settings with what its pack says about them; the rest stays."""
+    """Return the tenant's settings with the pack's values; all others stay."""
     kept = {name: value for name, value in before.items() if name != TOOL_HOSTS_SETTING}
     return {**kept, TOOL_HOSTS_SETTING: [*pack.tenant.tool_hosts]} if pack.tenant.tool_hosts else kept

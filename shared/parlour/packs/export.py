@@ -36,11 +36,11 @@ _FOLDERS: Mapping[ConfigKind, tuple[str, type[PackModel]]] = {
 
 
 def export(principal: Principal, database: Database) -> dict[str, str]:
-    """The pack (path -> text) that the tenant is now. Needs the role admin.
+    """Return the tenant's current pack (path -> text). Needs the role admin.
 
-    Applying it changes nothing, and exporting again gives the same bytes: one fixed order and spelling,
-    defaults left out, comments lost. Left out are bindings that are switched off, and records and documents
-    above the principal's clearance with everything that refers to them; applying a pack removes neither.
+    Applying it changes nothing, and exporting again gives the same bytes: one fixed order and spelling, defaults left
+    out, comments lost. Left out are bindings that are switched off, and records and documents above the principal's
+    clearance with everything that refers to them; applying a pack removes neither.
     """
     require_role(principal, "admin")
     with database.transaction(principal) as tx:
@@ -128,5 +128,5 @@ def _file_text(kind: type[PackModel], path: str, row: JsonObject) -> str:
 
 
 def _file_fields(kind: type[PackModel], path: str, row: Mapping[str, Json]) -> JsonObject:
-    """The row in the form of its file. What no file could say is a problem with that file (InvalidPack)."""
+    """Return the row as the fields of its file. InvalidPack for what no file could say."""
     return to_file_fields(model_validation.validate_model(kind, ParsedYaml(path, levels_to_words(row), {})))

@@ -86,14 +86,14 @@ _iso_text = _pattern_check(
 
 
 def daily_cap(value: float) -> float:
-    """What model calls may cost a day, in US dollars."""
+    """Validate what model calls may cost a day, in US dollars."""
     if problem := cap_problem(Decimal(str(value))):
         raise ValueError(problem)
     return value
 
 
 def tool_host(value: str) -> str:
-    """A host that tools may reach: a name, with a port when it is not the usual one."""
+    """Validate a host that tools may reach: a name, with a port unless it is the usual one."""
     name, colon, port = value.partition(":")
     right = re.fullmatch(_HOST, name) and (not colon or (re.fullmatch(r"[1-9]\d{1,4}", port) and int(port) < 2**16))
     if not right:

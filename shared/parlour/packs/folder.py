@@ -8,9 +8,9 @@ from parlour.packs import pack_parser
 
 
 def read_folder(folder: Path) -> dict[str, str]:
-    """The files of a pack by path below `folder`, with /. Files and folders that begin with a dot are passed over.
+    """Return the files of a pack by path below `folder`, with /. Hidden files and folders are skipped.
 
-    Raises InvalidRequest when there is no such folder, InvalidPack for files that are not UTF-8 text or too large.
+    InvalidRequest when there is no such folder, InvalidPack for files that are not UTF-8 text or too large.
     """
     if not folder.is_dir():
         raise InvalidRequest(f"{folder} is not a folder; give the folder that contains {pack_parser.TENANT_FILE}")

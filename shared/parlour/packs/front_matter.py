@@ -7,7 +7,7 @@ _FENCE = "---\n"
 
 
 def split(text: str) -> tuple[str, str] | None:
-    """The header's YAML (it begins on line 2) and the text; None when the file does not begin with a header."""
+    """Return the header's YAML (it begins on line 2) and the text; None when the file does not begin with a header."""
     if not text.startswith(_FENCE):
         return None
     header, fence, content = text[len(_FENCE) - 1 :].partition(f"\n{_FENCE}")
@@ -17,5 +17,5 @@ def split(text: str) -> tuple[str, str] | None:
 
 
 def join(header: str, content: str) -> str:
-    """The file of a header (YAML that ends with a new line) and a text."""
+    """Return the file of a header (YAML that ends with a new line) and a text."""
     return f"{_FENCE}{header}{_FENCE}\n{content}\n"

@@ -33,7 +33,7 @@ _MESSAGES = {
 
 
 def validate_model[T](kind: type[T], located: ParsedYaml) -> T:
-    """A file's value as `kind` (a Part, or a tuple of Parts). Raises InvalidPack with every problem of the file."""
+    """Return a file's value as `kind` (a Part, or a tuple of Parts). InvalidPack with every problem of the file."""
     try:
         return TypeAdapter(kind).validate_json(canonical_json(located.value))
     except ValidationError as error:
@@ -79,7 +79,7 @@ def _intended_fields(kind: Any, detail: ErrorDetails) -> Iterator[FieldPath]:
 
 
 def _model_at(kind: Any, place: Iterable[str | int]) -> type[PackModel]:
-    """The model whose fields stand at `place`."""
+    """Return the model whose fields are at `place`."""
     for step in place:
         part = _model_of(kind)
         if part is None:
@@ -94,7 +94,7 @@ def _model_at(kind: Any, place: Iterable[str | int]) -> type[PackModel]:
 
 
 def _model_of(kind: Any) -> type[PackModel] | None:
-    """The model that `kind` is, or may be; None for a list or a mapping."""
+    """Return the model that `kind` is, or may be; None for a list or a mapping."""
     if isinstance(kind, type) and issubclass(kind, PackModel):
         return kind
     if get_origin(kind) in {tuple, dict, Mapping}:

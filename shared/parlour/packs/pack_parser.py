@@ -53,11 +53,11 @@ class ParsedPack:
     problems: list[PackProblem] = field(default_factory=list)
 
     def list_names(self, folder: str) -> set[str]:
-        """The names that files in `folder` give, whether their content is valid or not."""
+        """Return the names that files in `folder` give, whether their content is valid or not."""
         return {_name_of(path) for path in self.files if path.startswith(f"{folder}/") and path.endswith(".yaml")}
 
     def get_models[P](self, folder: str, kind: type[P]) -> dict[str, P]:
-        """The valid parts of a folder by name, in order."""
+        """Return the valid parts of a folder by name, in order."""
         found = {
             _name_of(path): self.models_by_file[path]
             for path in sorted(self.models_by_file)
@@ -71,12 +71,12 @@ class ParsedPack:
             yield name, part, self.yaml_by_file[f"{folder}/{name}.yaml"]
 
     def get_tenant(self) -> Tenant | None:
-        """The tenant, when its file is valid."""
+        """Return the tenant, when its file is valid."""
         found = self.models_by_file.get(TENANT_FILE)
         return found if isinstance(found, Tenant) else None
 
     def get_documents(self) -> dict[str, Document]:
-        """The valid documents by key."""
+        """Return the valid documents by key."""
         found = {path.removeprefix("documents/"): part for path, part in sorted(self.models_by_file.items())}
         return {key: part for key, part in found.items() if isinstance(part, Document)}
 

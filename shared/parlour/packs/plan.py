@@ -32,12 +32,12 @@ class ConfigItem:
 
 @dataclass(frozen=True, slots=True)
 class ConfigPlan:
-    """What has to be written of one kind, and how much of it there was.
+    """What is to be written of one kind, and how much of it there is.
 
-    writes   new, changed and retired parts with their next versions
-    changes  counts of what the pack has
-    kept     how many are stored, are not in the pack, and stay as they are
-    retired  how many bindings are not in the pack and are switched off
+    items_to_write  new, changed and retired parts with their next versions.
+    counts          changes of what the pack has.
+    kept_count      how many are stored, are not in the pack, and stay as they are.
+    retired_count   how many bindings are not in the pack and are switched off.
     """
 
     kind: ConfigKind
@@ -50,12 +50,12 @@ class ConfigPlan:
 def plan_configuration(
     pack: Pack, known: Mapping[tuple[ConfigKind, str], ConfigItem], now: datetime
 ) -> list[ConfigPlan]:
-    """What differs, kind by kind, in the order of writing."""
+    """Return what differs, kind by kind, in the order of writing."""
     return [_plan_kind(kind, pack_configuration(pack, kind), known, now) for kind in WRITE_ORDER]
 
 
 def pack_configuration(pack: Pack, kind: ConfigKind) -> dict[str, JsonObject]:
-    """The pack's parts of one kind by name, each in the form in which `store` reads it back."""
+    """Return the pack's parts of one kind by name, each as `store` reads it back."""
     if kind == "secret":
         return {name: {"reference": reference} for name, reference in pack.tenant.secrets.items()}
     by_kind: Mapping[str, Mapping[str, PackModel]] = {

@@ -82,7 +82,7 @@ class AgentBudget(BudgetOverride):
 
 
 def expand_number(value: object) -> object:
-    """A mere number is the total of an OwnBudget."""
+    """Expand a mere number to the total of an OwnBudget."""
     if isinstance(value, bool) or not isinstance(value, int):
         return value
     if not MIN_PROMPT_TOKENS <= value <= MAX_PROMPT_TOKENS:
@@ -91,7 +91,7 @@ def expand_number(value: object) -> object:
 
 
 def budget_settings(given: BudgetOverride) -> JsonObject:
-    """A budget as `context.budget.profile` takes it."""
+    """Return a budget as `budget.parse_profile` takes it."""
     said = to_json_value(given)
     return said if isinstance(said, dict) else {}
 

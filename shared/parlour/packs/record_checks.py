@@ -58,7 +58,7 @@ class _KnownRecords:
                 self._names |= {f"{kind}/{one.get('key')}" for one in at.value if isinstance(one, dict)}
 
     def missing_message(self, reference: str) -> str | None:
-        """What to say about a reference that leads nowhere; None when it leads somewhere, or may."""
+        """Return what to say about a reference that leads nowhere; None when it leads somewhere, or may."""
         kind = reference.partition("/")[0]
         if reference in self._names or kind in self._unread:
             return None

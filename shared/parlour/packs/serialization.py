@@ -11,18 +11,18 @@ _LEVEL_FIELDS = frozenset({"clearance", "classification"})
 
 
 def to_row(part: PackModel) -> JsonObject:
-    """A part as its row has it: every field of the part itself, and inside it what is not a default."""
+    """Return a part as its row: every field of the part itself, and inside it what is not a default."""
     fields = type(part).model_fields.items()
     return {field.alias or name: to_json_value(getattr(part, name)) for name, field in fields}
 
 
 def to_file_fields(part: PackModel) -> JsonObject:
-    """A part as its file says it: fields in the order of the format, defaults left out, levels in words."""
+    """Return a part as its file: fields in the order of the format, defaults left out, levels in words."""
     return {name: _level_word(name, value) for name, value in _fields_without_defaults(part).items()}
 
 
 def levels_to_words(row: Mapping[str, Json]) -> JsonObject:
-    """A row's columns with levels in words, so that they can be read like a file."""
+    """Return a row's columns with levels in words, so that they can be read like a file."""
     return {name: _level_word(name, value) for name, value in row.items()}
 
 
@@ -37,7 +37,7 @@ def _fields_without_defaults(part: PackModel) -> JsonObject:
 
 
 def to_json_value(value: Any) -> Json:
-    """What stands in a field, as JSON: of a part, what is not a default."""
+    """Return a field's value as JSON; of a part, what is not a default."""
     if isinstance(value, PackModel):
         return _fields_without_defaults(value)
     if isinstance(value, Mapping):

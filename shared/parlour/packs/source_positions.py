@@ -45,24 +45,24 @@ class ParsedYaml:
     lines: Mapping[FieldPath, int]
 
     def line_of(self, place: FieldPath) -> int:
-        """The line of a value; of what encloses it when it is not there."""
+        """Return the line of a value; of what encloses it when it is not there."""
         while place not in self.lines and place:
             place = place[:-1]
         return self.lines.get(place, 1)
 
     def problem_at(self, place: FieldPath, message: str) -> PackProblem:
-        """A problem with the value at `place`."""
+        """Return a problem with the value at `place`."""
         return PackProblem(self.file, self.line_of(place), format_path(place), message)
 
 
 def format_path(place: FieldPath) -> str:
-    """A place as people write it: `guardrails[0].id`; `-` for the file as a whole."""
+    """Return a place as people write it: `guardrails[0].id`; `-` for the file as a whole."""
     spelt = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place)
     return spelt.removeprefix(".") or "-"
 
 
 def parse_yaml(file: str, text: str, first_line: int = 1) -> ParsedYaml:
-    """The one YAML document in `text`, which begins on `first_line` of `file`. Raises InvalidPack."""
+    """Parse the one YAML document in `text`, which begins on `first_line` of `file`. Raises InvalidPack."""
     try:
         node = _Loader(text).get_single_node()
     except yaml.MarkedYAMLError as error:

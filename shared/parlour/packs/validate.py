@@ -9,11 +9,11 @@ from parlour.packs.pack_parser import ParsedPack
 
 
 def validate(files: Mapping[str, str], endpoints: Collection[str] = built_in_tools.BUILT_IN_ENDPOINTS) -> Pack:
-    """The pack that `files` (path below the pack's folder, with /, -> text) describe.
+    """Return the pack that `files` (path below the pack's folder, with /, -> text) describe.
 
-    An agent may name a built-in tool without more ado, and a tool of the pack's own may have one's endpoint.
-    Raises InvalidPack with all that is wrong at once, in the order of files and lines: YAML that cannot be
-    read, unknown fields and the nearest right one, names that lead nowhere and those that would.
+    An agent may name a built-in tool without further definition, and a tool of the pack's own may use a built-in
+    endpoint. Raises InvalidPack with every problem at once, in the order of files and lines: YAML that cannot be read,
+    unknown fields with the nearest known one, names that lead nowhere with those that would.
     """
     found = pack_parser.parse_pack(files)
     problems = [*found.problems, *cross_references.find_reference_problems(found, endpoints)]

@@ -52,7 +52,7 @@ class PresentedKey:
 
 
 def parse_key(text: str) -> PresentedKey | None:
-    """The parts of a text that has the form of a key, else None."""
+    """Return the parts of a text in the form of a key, else None."""
     form = _KEY_PATTERN.fullmatch(text)
     return form and PresentedKey(UUID(form[1]), UUID(form[2]), bytes.fromhex(form[3]))
 
@@ -67,9 +67,9 @@ def create_key(
     now: datetime,
     randomness: Callable[[int], bytes] = os.urandom,
 ) -> CreatedApiKey:
-    """A new key of the principal's tenant. Needs admin; audited.
+    """Create a key of the principal's tenant. Needs admin; audited.
 
-    Raises Forbidden and InvalidRequest as the rules of granting say.
+    Forbidden and InvalidRequest as `check_grant`.
     """
     check_grant(principal, roles, clearance)
     secret = randomness(_SECRET_BYTES)
@@ -99,7 +99,7 @@ def revoke_key(principal: Principal, tx: Transaction, key_id: UUID, now: datetim
 
 
 def list_keys(principal: Principal, tx: Transaction) -> list[ApiKey]:
-    """The tenant's keys, the newest first, the revoked ones too. Needs admin."""
+    """Return the tenant's keys, the newest first, revoked ones too. Needs admin."""
     require_role(principal, "admin")
     return store.list_keys(tx)
 

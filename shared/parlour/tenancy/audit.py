@@ -46,6 +46,6 @@ def add_entry(
 def list_entries(
     principal: Principal, tx: Transaction, limit: int, before: AuditEntry | None = None
 ) -> list[AuditEntry]:
-    """The latest acts, at most 200, from before an entry that was read earlier. Needs the role viewer."""
+    """Return the latest acts, at most 200, from before an entry that was read earlier. Needs the role viewer."""
     require_role(principal, "viewer")
     return store.list_audit_entries(tx, min(max(limit, 1), _MAX_ENTRIES), before)

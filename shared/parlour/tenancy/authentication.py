@@ -85,7 +85,7 @@ class Authenticator:
             return False
 
     def issue_visitor_token(self, claims: VisitorClaims, now: datetime) -> VisitorToken:
-        """A visitor's token for 24 hours."""
+        """Return a visitor's token, valid for 24 hours."""
         return visitor_tokens.issue_token(claims, self._token_secret(), now)
 
     def _authenticate_bearer(self, credentials: Credentials, database: Database, now: datetime) -> AuthenticatedCaller:
@@ -143,7 +143,7 @@ def _to_caller(
 
 
 def _require_same_tenant(signed_in: AuthenticatedCaller, slug: str) -> AuthenticatedCaller:
-    """These bearers know their tenant; a header that names another is a mistake that must not go unnoticed."""
+    """Check that a header names the tenant that the bearer belongs to."""
     if slug and slug != signed_in.tenant.slug:
         raise Unauthenticated(reason="other_tenant")
     return signed_in

@@ -24,8 +24,10 @@ __all__ = [
 
 
 def load_persona(tx: Transaction, binding_id: UUID, user_id: UUID | None = None) -> Persona | None:
-    """The binding with its human, team, agent and tenant, and the user who talks to it if one is named, in one query;
-    inactive ones too: look at `is_active`."""
+    """Return the binding with its human, team, agent and tenant, and the named user; one query.
+
+    Inactive bindings are returned, too: check `is_active`.
+    """
     return store.find_persona(tx, binding_id, user_id)
 
 
@@ -40,7 +42,7 @@ def find_binding_by_slug(tx: Transaction, slug: str) -> Binding | None:
 
 
 def list_active_bindings(tx: Transaction) -> list[Binding]:
-    """The bindings that are switched on, by slug."""
+    """Return the active bindings, by slug."""
     return store.list_active_bindings(tx)
 
 

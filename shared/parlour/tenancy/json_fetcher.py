@@ -24,7 +24,7 @@ class JsonFetcher:
         self._clock = clock
 
     def __call__(self, url: str, /) -> JsonObject:
-        """The JSON object at `url`; ProviderUnavailable for anything else, within five seconds."""
+        """Return the JSON object at `url`; ProviderUnavailable for anything else, within five seconds."""
         try:
             document = json.loads(self._read(url))
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError) as error:

@@ -33,7 +33,7 @@ def is_identifier(text: str) -> bool:
 
 
 def clean_label(text: str | None) -> str | None:
-    """What is readable of a name that somebody else sent, 200 characters at most; None when nothing is."""
+    """Return the printable characters of a name that a stranger sent, 200 at most; None when there are none."""
     return _without_unreadable(text or "").strip()[:MAX_LABEL_CHARS] or None
 
 

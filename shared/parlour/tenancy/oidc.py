@@ -36,7 +36,7 @@ class Identity:
 
 
 def parse_issuers(text: str) -> tuple[str, ...]:
-    """The issuers of a comma-separated setting; Misconfigured unless each is https, or http on this machine."""
+    """Return the issuers of a comma-separated setting; Misconfigured unless each is https, or http on this machine."""
     issuers = tuple(part.strip() for part in text.split(",") if part.strip())
     for issuer in issuers:
         if not (_is_https(issuer) or _is_local(issuer)):
@@ -88,7 +88,7 @@ class _IssuerKeys:
         self._tried_at: datetime | None = None
 
     def find_key(self, header: signed_tokens.TokenHeader, now: datetime) -> jwt.PyJWK:
-        """The key that the header names, read anew if need be; see the module for when."""
+        """Return the key that the header names, fetching the keys again if needed; the module says when."""
         if self._is_refresh_due(header, now):
             self._refresh(now)
         key = _find_key(self._keys, header)
@@ -145,7 +145,7 @@ def _signing_keys(document: JsonObject) -> tuple[jwt.PyJWK, ...]:
 
 
 def _find_key(keys: Sequence[jwt.PyJWK], header: signed_tokens.TokenHeader) -> jwt.PyJWK | None:
-    """The key of that name and algorithm; a token that names none fits a key set of one."""
+    """Return the key of that name and algorithm; a token that names none fits a key set of one."""
     fitting = [key for key in keys if key.algorithm_name == header.algorithm]
     if header.key_id is None:
         return fitting[0] if len(fitting) == 1 else None
@@ -161,7 +161,7 @@ def _is_local(url: str) -> bool:
 
 
 def _host_of(url: str, scheme: str) -> str | None:
-    """The host of a URL of that scheme without credentials in it, else None."""
+    """Return the host of a URL of that scheme without credentials in it, else None."""
     try:
         parts = urlsplit(url)
     except ValueError:

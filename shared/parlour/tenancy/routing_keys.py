@@ -27,22 +27,22 @@ __all__ = [
 
 
 def tenant_key(slug: str) -> str:
-    """The key of a tenant as a whole."""
+    """Return the key of a tenant as a whole."""
     return f"tenant:{slug}"
 
 
 def gupshup_key(app: str) -> str:
-    """The key of a Gupshup app, by the name that its webhooks carry (case matters)."""
+    """Return the key of a Gupshup app, by the name that its webhooks carry (case matters)."""
     return f"gupshup:{app}"
 
 
 def whatsapp_key(phone_number_id: str) -> str:
-    """The key of a WhatsApp Cloud number, by the id that Meta's webhooks carry."""
+    """Return the key of a WhatsApp Cloud number, by the id that Meta's webhooks carry."""
     return f"whatsapp:{phone_number_id}"
 
 
 def web_key(host: str) -> str:
-    """The key of a web host, as a Host header or an Origin's authority gives it: case, port and final dot dropped."""
+    """Return the key of a web host from a Host header or an Origin: case, port and final dot dropped."""
     name = host.strip().lower()
     bare = name.partition("]")[0] + "]" if name.startswith("[") else name.partition(":")[0]
     return f"web:{bare.rstrip('.')}"
@@ -69,5 +69,5 @@ def release_keys_except(tx: Transaction, kept: Collection[str]) -> list[str]:
 
 
 def list_own_keys(tx: Transaction) -> list[RoutingKey]:
-    """The keys that lead to the transaction's tenant, by key."""
+    """Return the keys that lead to the transaction's tenant, by key."""
     return store.list_own_routing_keys(tx)

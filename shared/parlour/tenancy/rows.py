@@ -57,10 +57,11 @@ class User:
 class Session:
     """A thread between a user and a binding, optionally about one entity.
 
-    needs       the clearance without which nobody but its user reads it: the most of the binding's, the user's own, the
-                level of its record now, and those of the sources that its answers were given.
-    visibility  of one about a record: what the record's kind said when it was opened; of any other "private".
-    title       '' while nothing was said that names it; archived_at: since when its user has put it away.
+    required_clearance which others need to read it: the highest of the binding's, the user's own, its record's level
+                       now, and those of the sources that its answers used.
+    visibility         of one about a record: what the record's type said when it was opened; of any other "private".
+    title              "" while nothing was said that names it.
+    archived_at        since when its user has archived it.
     last_event_number  the number of the newest event of its feed.
     """
 

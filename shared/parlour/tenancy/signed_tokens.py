@@ -32,7 +32,7 @@ class TokenHeader:
 
 
 def parse_header(text: str) -> TokenHeader | None:
-    """The header of a text that has the form of a signed token, else None."""
+    """Return the header of a text in the form of a signed token, else None."""
     try:
         fields = jwt.PyJWS().get_unverified_header(text)
     except (jwt.PyJWTError, ValueError):
@@ -44,7 +44,7 @@ def parse_header(text: str) -> TokenHeader | None:
 
 
 def read_unverified_claims(text: str) -> JsonObject:
-    """The claims as they stand, to learn whose key to check them with; nothing in them is true yet."""
+    """Return the claims unverified, to learn whose key to check them with."""
     options: jwt.types.SigOptions = {"verify_signature": False, "enforce_minimum_key_length": False}
     try:
         return _parse_claims(jwt.PyJWS().decode(text, options=options))
@@ -53,9 +53,9 @@ def read_unverified_claims(text: str) -> JsonObject:
 
 
 def verify_signature(text: str, key: str | jwt.PyJWK, algorithm: str) -> JsonObject:
-    """The claims of a token that `key` signed with exactly this `algorithm`.
+    """Return the claims of a token that `key` signed with exactly this `algorithm`.
 
-    Raises Unauthenticated for any other token, and when the key is shorter than the algorithm needs.
+    Unauthenticated for any other token, and when the key is shorter than the algorithm needs.
     """
     try:
         payload = jwt.PyJWS().decode(text, key, algorithms=[algorithm], options=_ENFORCE_KEY_LENGTH)
@@ -75,7 +75,7 @@ def verify_times(claims: Mapping[str, object], now: datetime) -> None:
 
 
 def get_text_claim(claims: Mapping[str, object], name: str) -> str:
-    """A claim that must be an identifier: 1 to 255 printable characters."""
+    """Return a claim that must be an identifier: 1 to 255 printable characters."""
     value = claims.get(name)
     if not isinstance(value, str) or not is_identifier(value):
         raise Unauthenticated(reason=f"claim_{name}")

@@ -82,7 +82,7 @@ def find_persona(tx: Transaction, binding_id: UUID, user_id: UUID | None) -> Per
 
 
 def _parse_persona(config: str) -> Persona:
-    """A persona without its user."""
+    """Return a persona without its user."""
     row = json.loads(config)
     return Persona(
         tenant=parse_tenant(row["tenant"]),
@@ -180,12 +180,12 @@ def list_audit_entries(tx: Transaction, limit: int, before: AuditEntry | None) -
 
 
 def parse_tenant(row: JsonObject) -> Tenant:
-    """A tenant that came along with another row."""
+    """Return a tenant that was read with another row."""
     return _from_json_row(Tenant, row)
 
 
 def _from_json_row[R](record: type[R], row: Mapping[str, Any]) -> R:
-    """A row that was read as JSON, as its record; columns that the record has no field for are left out."""
+    """Return a row that was read as JSON as its record; columns without a field are left out."""
     return record(**{field.name: _convert(field.type, row[field.name]) for field in fields(record)})  # type: ignore[arg-type]
 
 

@@ -32,7 +32,7 @@ def is_slug(text: str) -> bool:
 
 
 def find_tenant_by_slug(database: Database, slug: str) -> Tenant | None:
-    """The tenant of that name, in two short transactions: one to find its id, one as that tenant."""
+    """Return the tenant of that slug, in two short transactions: one to find its id, one as that tenant."""
     if not is_slug(slug):
         return None
     with database.transaction(None) as tx:
@@ -44,7 +44,7 @@ def find_tenant_by_slug(database: Database, slug: str) -> Tenant | None:
 
 
 def find_own_tenant(tx: Transaction) -> Tenant | None:
-    """The transaction's own tenant."""
+    """Return the transaction's own tenant."""
     return store.find_tenant(tx)
 
 

@@ -65,10 +65,10 @@ def create_visitor(
     visibility: SessionVisibility = "private",
     now: datetime,
 ) -> Contact:
-    """A new visitor on the web, with a session; its identity's address is the user's id.
+    """Create a visitor on the web, with a session; its identity's address is the user's id.
 
-    The session is about an entity if one is named, and then visible to others as the entity's kind says. Raises
-    NotFound when the binding is missing or switched off, or the entity is beyond its clearance.
+    A session about an entity is visible to others as the entity's type says. NotFound when the binding is missing or
+    inactive, or the entity is beyond its clearance.
     """
     opened = store.create_visitor(
         tx,
@@ -94,9 +94,9 @@ def open_session(
     visibility: SessionVisibility = "private",
     now: datetime,
 ) -> Session:
-    """A further session of a user on the web, about an entity if one is named.
+    """Open a further session of a user on the web, about an entity if one is named.
 
-    Raises NotFound when the user is gone, the binding is missing or off, or the entity is beyond their clearance.
+    NotFound when the user is gone, the binding is missing or inactive, or the entity is beyond their clearance.
     """
     opened = principal.id and store.open_session(
         tx,
@@ -114,10 +114,10 @@ def open_session(
 
 
 def get_session(principal: Principal, tx: Transaction, session_id: UUID) -> Session:
-    """The session, if the principal may read it: the user it belongs to, Parlour itself, or whose clearance covers it,
-    a viewer of the tenant, and those of the tenant's own people to whom it was opened (`records.Visibility`).
+    """Return the session, if the principal may read it.
 
-    Raises NotFound otherwise, so that nobody learns which ids exist.
+    Its user, Parlour itself, a viewer of the tenant with enough clearance, and members to whom it was opened may.
+    NotFound otherwise, so that nobody learns which ids exist.
     """
     found = store.find_session(tx, session_id)
     if found is None or not _can_read(principal, found):
@@ -132,9 +132,9 @@ def can_read_session(principal: Principal, tx: Transaction, session_id: UUID) ->
 
 
 def load_user_principal(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
-    """The user as they may act now through this binding: read anew for each turn, never kept.
+    """Return the user as they may act now through this binding; read for each turn, never cached.
 
-    Raises NotFound when the user or the binding is gone.
+    NotFound when the user or the binding is gone.
     """
     acting = store.find_acting_user(tx, user_id, binding_id)
     if acting is None:

@@ -50,8 +50,10 @@ class VisitorToken:
 
 
 def issue_token(visitor: VisitorClaims, secret: str, now: datetime) -> VisitorToken:
-    """A token good for 24 hours, without a session for 90 days. Raises Misconfigured when the secret has fewer than 32
-    characters."""
+    """Issue a token valid for 24 hours, or for 90 days without a session.
+
+    Misconfigured when the secret has fewer than 32 characters.
+    """
     expires_at = (now + (SESSION_TOKEN_LIFETIME if visitor.session_id else VISITOR_TOKEN_LIFETIME)).replace(
         microsecond=0
     )

@@ -14,7 +14,7 @@ _HEADER_FIELDS = ("From", "To", "Cc", "Date", "Subject")
 
 
 def extract(path: Path) -> list[Part]:
-    """The e-mail as one part. Attachments are named, not read: they are files of their own."""
+    """Return the e-mail as one part. Attachments are named, not read: they are files of their own."""
     message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
     header = [f"{name}: {escape_markdown(value)}" for name in _HEADER_FIELDS if (value := _header(message, name))]
     if not header:
@@ -25,7 +25,7 @@ def extract(path: Path) -> list[Part]:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """A header's text, also of one that breaks the rules."""
+    """Return a header's text, also of one that breaks the rules."""
     try:
         return str(message.get(name, ""))
     except (ValueError, IndexError, AttributeError):

@@ -11,9 +11,9 @@ type PartKind = Literal["page", "slide", "sheet", ""]
 class Part:
     """A page, a slide, a sheet, or the whole of a file that has none of these.
 
-    text    Markdown.
-    place   what `number` counts, from 1; "" when the file is one piece.
-    name    the sheet's or the slide's own name, "" when it has none.
+    text  Markdown.
+    kind  what `number` counts, from 1; "" when the file is one part.
+    name  the sheet's or the slide's own name, "" when it has none.
     """
 
     text: str
@@ -52,7 +52,7 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def markdown_heading(level: int, text: str) -> str:
-    """A heading of Markdown; "" for no text."""
+    """Return a Markdown heading; "" for no text."""
     words = " ".join(text.split())
     return f"{'#' * min(max(level, 1), 6)} {words}" if words else ""
 

@@ -84,7 +84,7 @@ def _is_larger(line: TextLine, body: float) -> bool:
 
 
 def _lines(document: Any, number: int) -> list[TextLine]:
-    """The lines of a page; a page that cannot be read has none, so that one bad page does not lose the others."""
+    """Return the lines of a page; none if it cannot be read, so that one bad page does not lose the others."""
     try:
         page = document[number]
     except pypdfium2.PdfiumError:

@@ -15,12 +15,12 @@ _CONTROLS = {code: None for code in range(32) if chr(code) not in "\t\n\r\f"}
 
 
 def extract(path: Path) -> list[Part]:
-    """The whole text as one part; form feeds part its pages."""
+    """Return the whole text as one part; form feeds separate pages."""
     return [Part(decode_text(path.read_bytes()))]
 
 
 def decode_text(data: bytes) -> str:
-    """The text: by its mark, else UTF-8, else what Windows writes. Control characters are left out."""
+    """Decode text by its byte order mark, else as UTF-8, else as Windows writes it. Control characters are dropped."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
             return data.decode(encoding, errors="replace").translate(_CONTROLS)

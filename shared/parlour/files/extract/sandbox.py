@@ -31,7 +31,7 @@ class ProcessLimits:
 
 
 def extract_in_sandbox(data: bytes, kind: FileType, limits: ProcessLimits = ProcessLimits()) -> ExtractedFile:
-    """The file's text. UnreadableFile when there is none to be had, for whatever reason; nothing else is harmed."""
+    """Return the file's text. UnreadableFile when there is none, for whatever reason."""
     if len(data) > MAX_FILE_BYTES:
         raise unreadable_file("too_large")
     validate_bytes(kind, data)

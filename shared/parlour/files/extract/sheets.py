@@ -35,7 +35,7 @@ def extract(path: Path) -> list[Part]:
 
 
 def extract_csv(path: Path) -> list[Part]:
-    """The rows as one part, whatever separates their fields."""
+    """Return the rows as one part, whichever character separates their fields."""
     text = decode_text(path.read_bytes())
     try:
         dialect: type[csv.Dialect] | csv.Dialect = csv.Sniffer().sniff(text[:_SNIFFED], _SEPARATORS)
@@ -60,7 +60,7 @@ def _sheets(workbook: CalamineWorkbook) -> Iterable[Part]:
 
 
 def format_cell(cell: Cell) -> str:
-    """A cell as a reader would write it."""
+    """Return a cell as a reader would write it."""
     match cell:
         case bool():
             return "yes" if cell else "no"

@@ -25,7 +25,7 @@ _TITLE_LEVEL = 1
 
 
 def extract(path: Path) -> list[Part]:
-    """The body as one part. UnreadableFile when it is broken or a bomb."""
+    """Return the body as one part. UnreadableFile when it is broken or a zip bomb."""
     check_office_zip(path, "word/")
     try:
         document = docx.Document(str(path))
@@ -76,7 +76,7 @@ def _level(style: str) -> int:
 
 
 def _words(element: Any) -> str:
-    """The text of a paragraph or cell. Word writes some drawings twice: the second is the fallback."""
+    """Return the text of a paragraph or cell. Word writes some drawings twice: the second is the fallback."""
     said = []
     for node in element.iter():
         if node.tag == _TEXT and not any(parent.tag == _FALLBACK for parent in node.iterancestors()):

@@ -53,7 +53,7 @@ class WordNumbering:
         self._read(document)
 
     def label(self, paragraph: Any, style_id: str) -> str:
-        """What stands in front of the paragraph: its number, "-" for a bullet, "" for nothing."""
+        """Return what precedes the paragraph: its number, "-" for a bullet, "" for nothing."""
         found = _number_of(paragraph.find(qn("w:pPr")))
         of_style = self._by_style.get(style_id)
         list_id, depth = found or of_style or ("", 0)
@@ -99,7 +99,7 @@ class WordNumbering:
 
 
 def _number_of(properties: Any) -> tuple[str, int] | None:
-    """The list and the depth that a paragraph's or style's properties name."""
+    """Return the list and the depth that a paragraph's or style's properties name."""
     numbered = properties.find(qn("w:numPr")) if properties is not None else None
     if numbered is None:
         return None
@@ -113,7 +113,7 @@ def _value(parent: Any, name: str) -> str:
 
 
 def _letter(number: int) -> str:
-    """a ... z, aa, bb ...: as Word goes on after z."""
+    """Return a ... z, aa, bb ...: how Word continues after z."""
     rounds, at = divmod(max(number, 1) - 1, _LETTERS)
     return chr(ord("a") + at) * min(rounds + 1, 10)
 
