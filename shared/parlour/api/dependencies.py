@@ -17,24 +17,25 @@ from parlour.tenancy.authentication import Authenticator
 class ApiDependencies:
     """The ports of the API.
 
-    turns        the queue that wakes turns of web sessions.
-    messaging    the queue that wakes turns of all other sessions.
-    tools        the dispatcher's queue, for tool calls that run on their own.
-    outbox       the queue that has replies sent.
-    embedding    the embedder's queue, for rows whose vectors come later.
-    ingest       the queue that has uploaded files read.
-    pulse        the queue that has a record's Pulses written, or a question about it answered.
-    uploads      the bucket that people upload their files to.
-    media        the bucket of what is sent along with messages.
-    dead_letters what every queue gave up on, by the queue's name.
-    token_secret the key that visitors' and call-back tokens are signed with.
-    default_cap  US dollars that models may cost a tenant in a day, when it has no cap of its own.
-    pulse_cap    what of that Pulses may cost, when it says nothing of its own.
-    spaces       the models that text is embedded with, by what a tenant's searches look into.
-    measure      text -> tokens, to refuse a pack whose persona does not fit its budget; None does not look.
-    environment  what this deployment is called; the console shows it.
-    local        whether a phone and a member's token are served beside the API (`/local/`); only on a laptop.
-    showcase     tenants, by slug, whose public agents the console offers at any address; elsewhere the host decides.
+    turns_web_queue        wakes turns of web sessions.
+    turns_messaging_queue  wakes turns of all other sessions.
+    tools_queue            the dispatcher's, for tool calls that run outside of turns.
+    outbox_queue           has replies sent.
+    embedder_queue         has rows embedded.
+    ingest_queue           has uploaded files read.
+    pulse_queue            has a record's Pulses written, or a question about it answered.
+    upload_bucket          the bucket that people upload their files to.
+    media_bucket           the bucket of what is sent along with messages.
+    dead_letters           every queue's dead letters, by the queue's name.
+    token_secret           the key that visitors' and callback tokens are signed with.
+    default_daily_cap      US dollars that models may cost a tenant in a day, when it has no cap of its own.
+    default_pulse_cap      how much of that Pulses may cost, when the tenant has no such cap of its own.
+    embedding_spaces       the models that text is embedded with, by space.
+    count_tokens           text -> tokens, to refuse a pack whose persona exceeds its budget; None does not check.
+    environment            the name of this deployment; the console shows it.
+    is_local               whether a phone and a member's token are served beside the API (`/local/`), on a laptop.
+    showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
+                           decides.
     """
 
     databases: DatabasePool

@@ -43,8 +43,10 @@ class AttachmentContent:
 
 
 def read_content(data: bytes) -> AttachmentContent:
-    """What a file is, by its bytes alone: JPEG, PNG, GIF and WebP are images; plain text, Markdown, CSV and JSON in
-    UTF-8 are text."""
+    """Return what a file is, by its bytes alone: JPEG, PNG, GIF and WebP are images.
+
+    Plain text, Markdown, CSV and JSON in UTF-8 are text.
+    """
     kind = detect_mime_type(data)
     if kind in IMAGE_TYPES:
         return AttachmentContent("image", kind) if len(data) <= MAX_IMAGE_BYTES else _name_only(kind, "too_large")
@@ -55,12 +57,12 @@ def read_content(data: bytes) -> AttachmentContent:
 
 
 def missing_content(problem: str) -> AttachmentContent:
-    """A file that is not there."""
+    """Return the content of a file that is not there."""
     return _name_only("", problem)
 
 
 def plain_file_name(name: str, default: str = "file") -> str:
-    """A file's name in one line, without folders."""
+    """Return a file's name in one line, without folders."""
     plain = " ".join(name.replace("\\", "/").rsplit("/", 1)[-1].replace("\0", "").split())
     return plain[:_MAX_NAME_CHARS] or default
 

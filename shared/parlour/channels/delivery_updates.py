@@ -35,7 +35,7 @@ _MAX_PROBLEM_CHARS = 500
 
 
 def make_callback_data(outbox_id: UUID, number: int) -> str:
-    """What is given along with one part of a reply, so that the provider's news name it."""
+    """Return what is sent with one part of a reply, so that the provider's status updates name it."""
     return f"{outbox_id}:{number}"
 
 

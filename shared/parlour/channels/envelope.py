@@ -40,18 +40,18 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """One thing that a provider told us: somebody wrote, or one of our messages got somewhere.
+    """One event of a provider: somebody wrote, or the status of one of our messages changed.
 
     to                   our side's routing key: `gupshup:<app>`, `whatsapp:<phone number id>`
-    sender               whose phone it is, E.164 with `+`, or Meta's id of somebody who hides it (`US.1349...`); for a
-                         status, whom our message went to, "" if unsaid
-    provider_message_id  of the message itself; for a status, of the message of ours that it is about
+    sender               the person's phone, E.164 with `+`, or Meta's id of somebody who hides it (`US.1349...`); for a
+                         status, the recipient of our message, "" if unknown
+    provider_message_id  of the message itself; for a status, of our message that it is about
     kind                 text; media (anything that is not text); status; other (a reaction: nobody awaits an answer)
     text                 what they wrote, chose or captioned, cleaned; "" when there is none
     status               how far our message got; "" unless kind is status
     sent_at              when it happened, by the provider's clock
     metadata             small and optional: sender_name, type (the provider's), reply_to, postback, code, reason,
-                         callback (what we gave along with our message that a status is about)
+                         callback (what we sent with the message that a status is about)
     """
 
     channel: Channel

@@ -34,10 +34,10 @@ _STATUSES = frozenset({"enqueued", "sent", "delivered", "read", "failed"})
 
 
 def parse(payload: Json, now: datetime) -> list[Envelope]:
-    """The envelopes in one webhook's JSON; none for news about the account and for statuses that change nothing.
+    """Return the envelopes in one webhook's JSON; none for account news and for statuses that change nothing.
 
-    Raises MalformedPayload when it is not a version 2 payload or lacks what an envelope cannot do without.
-    `now` stands in for a missing or impossible time.
+    MalformedPayload when it is not a version 2 payload or lacks a required field. `now` replaces a missing or
+    impossible time.
     """
     event = required_object(payload, "the payload")
     kind = required_text(event, "type")
@@ -96,7 +96,7 @@ def _envelope_kind(kind: str) -> EnvelopeKind:
 
 
 def _message_text(kind: str, content: JsonObject) -> str:
-    """What the person said: their text, the label of what they chose, or the caption of what they sent."""
+    """Return what the person said: their text, the label of what they chose, or the caption of what they sent."""
     fields = {
         "text": ("text",),
         **dict.fromkeys(_CAPTIONED_TYPES, ("caption",)),

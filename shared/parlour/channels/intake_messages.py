@@ -23,7 +23,7 @@ _FILE_RETRY_KEY = "is_file_retry"
 
 
 def pack_envelopes(envelopes: Sequence[Envelope]) -> list[QueueMessage]:
-    """The queue's messages: people's each by itself and in order, then the statuses, together if they are many."""
+    """Return the queue's messages: each person's message by itself and in order, then the statuses in batches."""
     statuses = [one for one in envelopes if one.kind == "status"]
     if len(statuses) <= MAX_SEPARATE_STATUSES:
         return [_to_message(one) for one in envelopes]
@@ -31,7 +31,7 @@ def pack_envelopes(envelopes: Sequence[Envelope]) -> list[QueueMessage]:
 
 
 def unpack_envelopes(body: JsonObject) -> list[Envelope]:
-    """What one message brought; MalformedPayload when it is something else."""
+    """Return the envelopes of one queue message; MalformedPayload when it is something else."""
     if "statuses" not in body:
         return [Envelope.from_json(body)]
     given = body["statuses"]
@@ -41,7 +41,7 @@ def unpack_envelopes(body: JsonObject) -> list[Envelope]:
 
 
 def file_retry_message(envelope: Envelope) -> QueueMessage:
-    """The envelope once more, in a group of its own: its file is waited for, and that holds nobody's message up."""
+    """Return the envelope as a message in a group of its own, so that waiting for its file delays nobody's messages."""
     name = f"file|{envelope.group_id}|{envelope.deduplication_id}"
     return QueueMessage({**envelope.to_json(), _FILE_RETRY_KEY: True}, name, name)
 

@@ -166,7 +166,7 @@ class MediaFetcher:
         return self._download(str(answer.get("url")), "whatsapp_cloud", headers, until)
 
     def _download(self, url: str, provider: str, headers: Mapping[str, str], until: float) -> bytes:
-        """The bytes at `url`, LARGEST_BYTES at most."""
+        """Return the bytes at `url`, up to the size limit."""
         for _ in range(_MAX_REDIRECTS + 1):
             self._check_url(url, provider)
             left = until - self._clock()

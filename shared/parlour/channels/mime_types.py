@@ -20,7 +20,7 @@ _ALLOWED_CONTROLS = frozenset("\t\n\r\f")
 
 
 def detect_mime_type(data: bytes) -> str | None:
-    """The MIME type that the bytes are of; None for what is not taken, whatever it is called."""
+    """Return the MIME type of the bytes; None for a type that is not supported, whatever the name says."""
     return next((kind for sniff in _DETECTORS if (kind := sniff(data))), None)
 
 

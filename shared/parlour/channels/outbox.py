@@ -64,7 +64,7 @@ def send_wakeup(queue: FifoQueue, tenant_id: UUID, session_id: UUID, outbox_id: 
 
 
 def wakeup_message(tenant_id: UUID, session_id: UUID, outbox_id: UUID, deduplication_id: str) -> QueueMessage:
-    """A wake-up; those of one session stay in order."""
+    """Return a wake-up; those of one session stay in order."""
     body: JsonObject = {"tenant_id": str(tenant_id), "outbox_id": str(outbox_id)}
     return QueueMessage(body, group_id=str(session_id), deduplication_id=deduplication_id)
 
@@ -78,7 +78,7 @@ def parse_wakeup(body: JsonObject) -> tuple[UUID, UUID]:
 
 
 def list_pending(tx: Transaction, *, session_id: UUID) -> list[PendingReply]:
-    """The session's replies that still wait to be sent, oldest first; wake them with their `attempts`."""
+    """Return the session's replies that wait to be sent, oldest first; wake them with their `attempts`."""
     return store.list_pending(tx, session_id)
 
 
@@ -104,7 +104,7 @@ def finder(outbox: FifoQueue) -> Finder:
 
 
 def list_needing_decision(principal: Principal, tx: Transaction, limit: int) -> list[StuckReply]:
-    """The replies that are unknown or held, oldest first, as far as the viewer's clearance goes."""
+    """Return the replies that are unknown or held, oldest first, as far as the viewer's clearance goes."""
     _require_role(principal, "viewer")
     return store.list_stuck(tx, principal.clearance, limit)
 
@@ -112,11 +112,11 @@ def list_needing_decision(principal: Principal, tx: Transaction, limit: int) -> 
 def resolve_reply(
     principal: Principal, tx: Transaction, outbox_id: UUID, resolution: Resolution, now: datetime
 ) -> PendingReply | None:
-    """A person has found out, or decided; what has to be sent now comes back, to be woken with its `attempts`.
+    """Resolve an unknown or held reply as a person decided; return what is to be sent now, to be woken.
 
-    arrived: the part in doubt is on the user's phone (the parts after it are still sent); send_again: it is not, or a
-    held one may go now; dismiss: let it be. Needs admin; the caller audits.
-    Raises NotFound, and Conflict when the row waits for no person any more, or was held, so that nothing arrived.
+    arrived: the uncertain part is on the user's phone (the parts after it are still sent); send_again: it is not, or a
+    held one may go now; dismiss: it is not sent. Needs admin; the caller audits. NotFound, and Conflict when the reply
+    waits for no decision any more, or was held, so that nothing arrived.
     """
     _require_role(principal, "admin")
     _get_visible_row(principal, tx, outbox_id)
@@ -133,16 +133,16 @@ def resolve_reply(
 
 
 def list_failed(principal: Principal, tx: Transaction, now: datetime, limit: int) -> list[StuckReply]:
-    """The replies of the last week that failed and may be redriven, latest first, as far as the viewer's clearance."""
+    """Return the replies of the last week that failed and may be redriven, up to the viewer's clearance."""
     _require_role(principal, "viewer")
     return store.list_failed(tx, principal.clearance, now - _FAILED_LISTED_FOR, limit)
 
 
 def redrive_reply(principal: Principal, tx: Transaction, outbox_id: UUID, now: datetime) -> PendingReply:
-    """A failed reply is to be sent after all, with new tries; wake it once that is committed, under an id of its own.
+    """Schedule a failed reply with new attempts; wake it after the commit, under an id of its own.
 
-    Needs admin; the caller audits. Raises NotFound, and Conflict for one that did not fail or that a person let be:
-    of an unknown or held one `resolve` is told.
+    Needs admin; the caller audits. NotFound, and Conflict for one that did not fail or was dismissed; unknown or held
+    ones go through `resolve_reply`.
     """
     _require_role(principal, "admin")
     _get_visible_row(principal, tx, outbox_id)

@@ -35,11 +35,13 @@ class Template:
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """One message for a provider: to whom, what, from which of our numbers, and where the key is kept.
+    """One message for a provider: to whom, what, from which of our numbers, and where the key is stored.
 
-    app, source      our number at Gupshup; phone_number_id: our number at Meta
-    callback         comes back with the provider's news of this message, where the provider can
-    template         the text goes as this template's body parameter; None: as free text
+    app              our app at Gupshup
+    source           our number at Gupshup
+    phone_number_id  our number at Meta
+    callback_data    comes back with the provider's status updates of this message, where the provider can
+    template         the text becomes this template's body parameter; None: free text
     """
 
     recipient: str
@@ -78,7 +80,7 @@ class ChannelAccount:
 
 
 def parse_account(channel: str, settings: JsonObject | None, secret_reference: str | None) -> ChannelAccount:
-    """The number that a binding sends from; Misconfigured names what the binding's channel lacks."""
+    """Return the number that a binding sends from; Misconfigured names what the binding's channel lacks."""
     given = settings or {}
     provider = str(given.get("provider"))
     needed = _REQUIRED_SETTINGS.get(provider)
@@ -92,11 +94,11 @@ def parse_account(channel: str, settings: JsonObject | None, secret_reference: s
 
 
 def is_window_open(last_inbound_at: datetime | None, now: datetime) -> bool:
-    """Whether free text may be sent to somebody who last wrote at `heard_at` (None: never)."""
+    """Return whether free text may be sent to somebody who last wrote at `last_inbound_at` (None: never)."""
     return last_inbound_at is not None and now - last_inbound_at < CUSTOMER_SERVICE_WINDOW
 
 
 def to_template_parameter(texts: Sequence[str]) -> str | None:
-    """A reply as one template parameter, which holds no line breaks; None when it is too long for that."""
+    """Return a reply as one template parameter, which has no line breaks; None when it is too long for one."""
     text = " ".join(" ".join(texts).split())
     return text if len(text.encode("utf-16-le")) // 2 <= _MAX_PARAMETER_UNITS else None

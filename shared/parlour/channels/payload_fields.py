@@ -25,7 +25,7 @@ _EARLIEST_TIME = datetime(2009, 1, 1, tzinfo=UTC)
 
 
 def required_id(body: JsonObject, field: str) -> str:
-    """An id that must be there; MalformedPayload when it is missing, empty or longer than any provider's."""
+    """Return a required id; MalformedPayload when it is missing, empty or longer than any provider's."""
     value = clean_text(required_text(body, field))
     if not value or len(value) > _MAX_ID_CHARS:
         raise MalformedPayload(f"{field} must be 1 to {_MAX_ID_CHARS} characters")
@@ -33,18 +33,18 @@ def required_id(body: JsonObject, field: str) -> str:
 
 
 def parse_phone(value: Json) -> str:
-    """A phone number as E.164 with its plus; "" for anything else."""
+    """Return a phone number as E.164 with its plus; "" for anything else."""
     digits = _PHONE.fullmatch(str(value)) if isinstance(value, str | int) else None
     return f"+{digits[1]}" if digits else ""
 
 
 def parse_user_id(value: Json) -> str:
-    """Meta's id of a person within one business, `US.13491208655302741918`; "" for anything else."""
+    """Return Meta's id of a person within one business, `US.13491208655302741918`; "" for anything else."""
     return value if isinstance(value, str) and _USER_ID.fullmatch(value) else ""
 
 
 def parse_time(value: Json, per_second: int, default: datetime) -> datetime:
-    """A Unix time counted `per_second`; `otherwise` for what is none, or lies before WhatsApp or after tomorrow."""
+    """Return a Unix time counted `per_second`; the default for no time, or one before WhatsApp or after tomorrow."""
     try:
         found = datetime.fromtimestamp(float(cast(str, value)) / per_second, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -60,19 +60,19 @@ def required_object(value: Json, name: str) -> JsonObject:
 
 
 def optional_object(body: JsonObject, field: str) -> JsonObject:
-    """The object in `field`, or an empty one."""
+    """Return the object in `field`, or an empty one."""
     value = body.get(field)
     return value if isinstance(value, dict) else {}
 
 
 def optional_objects(body: JsonObject, field: str) -> list[JsonObject]:
-    """The objects of the list in `field`; what is no list has none."""
+    """Return the objects of the list in `field`; none when it is no list."""
     value = body.get(field)
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def required_text(body: JsonObject, field: str) -> str:
-    """A text that must be there; MalformedPayload when it is not."""
+    """Return a required text; MalformedPayload when it is missing."""
     value = body.get(field)
     if not isinstance(value, str) or not value:
         raise MalformedPayload(f"{field} must be text")
@@ -80,17 +80,17 @@ def required_text(body: JsonObject, field: str) -> str:
 
 
 def optional_text(body: JsonObject, field: str) -> str:
-    """A text as written, cleaned; "" when there is none."""
+    """Return a text as written, cleaned; "" when there is none."""
     value = body.get(field)
     return clean_text(value) if isinstance(value, str) else ""
 
 
 def short_text(body: JsonObject, field: str) -> str:
-    """A text or a number as a short text; "" when there is none."""
+    """Return a text or a number as a short text; "" when there is none."""
     value = body.get(field)
     return clean_text(str(value))[:MAX_SHORT_TEXT_CHARS] if isinstance(value, str | int | float) else ""
 
 
 def without_empty(texts: Mapping[str, str]) -> JsonObject:
-    """The notes that say something."""
+    """Return the texts that are not empty."""
     return {name: text for name, text in texts.items() if text}

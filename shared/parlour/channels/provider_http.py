@@ -17,15 +17,15 @@ _MAX_RETRY_AFTER_SECONDS = 900
 
 
 def new_client() -> httpx2.Client:
-    """A client that opens a connection per message.
+    """Return a client that opens a connection per message.
 
-    One kept alive may be dead after the sandbox was frozen, which looks just like an answer that was lost.
+    A connection kept alive may be dead after the sandbox was frozen, which looks just like a lost answer.
     """
     return httpx2.Client(timeout=_TIMEOUT, limits=httpx2.Limits(max_keepalive_connections=0))
 
 
 def response_json(response: httpx2.Response) -> JsonObject:
-    """The JSON object answered; an empty one when the answer is something else."""
+    """Return the JSON object of a response; an empty one when the response is something else."""
     try:
         answer: Json = response.json()
     except ValueError:
@@ -34,6 +34,6 @@ def response_json(response: httpx2.Response) -> JsonObject:
 
 
 def retry_after_seconds(response: httpx2.Response) -> int | None:
-    """The seconds that the provider asks to be left alone, 15 minutes at most; None when it does not."""
+    """Return the seconds that the provider asks to wait, 15 minutes at most; None when it does not ask."""
     seconds = response.headers.get("retry-after", "")
     return min(int(seconds), _MAX_RETRY_AFTER_SECONDS) if seconds.isascii() and seconds.isdigit() else None

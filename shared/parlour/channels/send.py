@@ -82,9 +82,9 @@ type Providers = Mapping[str, ChannelProvider]
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """Where the row is now (`not_found`: there is none any more) and how many parts the provider has taken.
+    """The state of the row now (`not_found`: it is gone) and how many parts the provider has taken.
 
-    again: when it is tried again, for a row that is put off until its key is mended; its wake-up is the caller's.
+    retry_at  when a row that waits for its key is tried again; the caller sends the wake-up.
     """
 
     state: str
@@ -103,7 +103,7 @@ class _SendAttempt:
     attempt_id: UUID
 
     def part_message(self, number: int) -> OutgoingMessage:
-        """The message of part `number`, counted from 1."""
+        """Return the message of part `number`, counted from 1."""
         callback = delivery_updates.make_callback_data(self.reply.id, number)
         return self.account.make_message(self.reply.recipient, self.texts[number - 1], callback, self.template)
 
@@ -125,7 +125,7 @@ class _AttemptRecorder:
         )
 
     def end_attempt(self, state: str, problem: ParlourError, taken: int) -> bool:
-        """This try is over with `taken` parts in all; False when the row has gone on without us."""
+        """End this attempt with `taken` parts in all; False when another sender has the row."""
         reply, sender = self.attempt.reply, self.attempt.attempt_id
         why = f"{problem.code}: {problem}"[:_MAX_PROBLEM_CHARS]
         ended = self.database.run(
@@ -139,7 +139,7 @@ class _AttemptRecorder:
         return ended
 
     def reschedule_blocked(self, problem: ParlourError, retry_at: datetime) -> bool:
-        """This try counts for nothing; the row is due `again`. False when it has gone on without us."""
+        """End this attempt without counting it, and reschedule the row; False when another sender has it."""
         reply, sender = self.attempt.reply, self.attempt.attempt_id
         why = f"{problem.code}: {problem}"[:_MAX_PROBLEM_CHARS]
         is_ours = self.database.run(
@@ -223,7 +223,7 @@ def _begin_attempt(
 
 
 def _result_if_ended(tx: Transaction, reply: OutboxReply, now: datetime) -> SendResult | None:
-    """The answer for a row that is not to be sent any more; None for one that is."""
+    """Return the result for a row that is not to be sent any more; None for one that is."""
     if reply.state == "pending":
         return None
     if reply.state != "sending":
@@ -232,7 +232,7 @@ def _result_if_ended(tx: Transaction, reply: OutboxReply, now: datetime) -> Send
 
 
 def _result_if_unsendable(tx: Transaction, reply: OutboxReply, parts: int, now: datetime) -> SendResult | None:
-    """The answer for a row that cannot be sent as it is; None for one that can."""
+    """Return the result for a row that cannot be sent as it is; None for one that can."""
     if not parts:
         store.end_attempt(tx, reply, "failed", "there is no text to send", reply.attempt_id, 0, now)
         return SendResult("failed", 0)
@@ -259,7 +259,7 @@ def _send_parts(recorder: _AttemptRecorder, provider: ChannelProvider, ids: list
 
 
 def _record_error(recorder: _AttemptRecorder, problem: ParlourError, parts_sent: int) -> SendResult:
-    """The state and the metric that a problem ends in; what can be tried again is raised."""
+    """Record the state and the metric of an error; raise it when the delivery can be tried again."""
     for kind, state, metric in _STATE_AFTER_ERROR:
         if isinstance(problem, kind) and not _is_retryable(recorder, problem):
             if not recorder.end_attempt(state, problem, parts_sent):

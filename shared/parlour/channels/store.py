@@ -17,9 +17,9 @@ SQL = Queries.for_module(__file__)
 class OutboxReply:
     """An outbox row with what sending it needs.
 
-    sent_by   the sender that tried it last; heard_at: when the user last wrote on this channel
-    since     when it was written, or a person last ordered it
-    settings  the binding's, of the channel; secret: where the provider's key is kept
+    attempt_id       the sender that tried it last
+    last_inbound_at  when the user last wrote on this channel
+    waiting_since    when it was written, or a person last ordered it
     """
 
     id: UUID

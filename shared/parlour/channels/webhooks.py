@@ -56,7 +56,7 @@ class WebhookRequest:
     query: Mapping[str, str] = field(default_factory=dict)
 
     def get_header(self, name: str) -> str:
-        """A header's value, however its name is written; "" when it is not there."""
+        """Return a header's value, in any case of its name; "" when it is missing."""
         return next((value for known, value in self.headers.items() if known.lower() == name.lower()), "")
 
 
@@ -72,13 +72,14 @@ class WebhookResponse:
 
 @dataclass(frozen=True, slots=True)
 class WebhookSecrets:
-    """What tells a provider from anybody else; more than one of each while rotating, none: nobody gets in.
+    """What authenticates a provider's webhooks; more than one of each while rotating. Without any, all are refused.
 
-    gupshup                 stand in the webhook's path
-    whatsapp_app_secrets    Meta signs webhooks with its app's
-    whatsapp_verify_tokens  Meta shows one when the webhook is set
-    only                    for a token or app secret that somebody else knows too (a tenant with an app of its own):
-                            the apps or phone number ids that it may speak for; any, for one that is not named here
+    gupshup_tokens          are part of the webhook's path
+    whatsapp_app_secrets    Meta signs webhooks with its app's secret
+    whatsapp_verify_tokens  Meta shows one when the webhook is set up
+    allowed_accounts        for a token or app secret that somebody else knows, too (a tenant with an app of its own):
+                            the apps or phone number ids that it may speak for; one that is not named here may speak for
+                            any
     """
 
     gupshup_tokens: tuple[str, ...] = ()
@@ -120,7 +121,7 @@ class WebhookSecrets:
         return _is_one_of(token, self.whatsapp_verify_tokens)
 
     def find_signing_secret(self, body: bytes, signature: str) -> str | None:
-        """The app secret by which `signature` (`sha256=<hex>`) is that of exactly these bytes; None: by none."""
+        """Return the app secret with which `signature` (`sha256=<hex>`) signs exactly these bytes; None for none."""
         secrets = self.whatsapp_app_secrets
         expected = [_SIGNATURE_PREFIX + hmac.new(key.encode(), body, hashlib.sha256).hexdigest() for key in secrets]
         matching = [key for key, one in zip(secrets, expected, strict=True) if _is_one_of(signature, [one])]
@@ -159,7 +160,7 @@ def accept_webhook(
 def serve_api_gateway_event(
     event: Mapping[str, Any], handle: Callable[[WebhookRequest], WebhookResponse]
 ) -> dict[str, Any]:
-    """An API Gateway proxy event to its response; what goes wrong before `accept` is answered and logged alike."""
+    """Answer an API Gateway proxy event; errors before `accept_webhook` are answered and logged alike."""
     try:
         answer = handle(parse_api_gateway_event(event))
     except ParlourError as problem:
@@ -168,7 +169,7 @@ def serve_api_gateway_event(
 
 
 def parse_api_gateway_event(event: Mapping[str, Any]) -> WebhookRequest:
-    """The request in an API Gateway proxy event, its body as raw bytes; MalformedPayload when that is not base64."""
+    """Return the request in an API Gateway proxy event, its body as bytes; MalformedPayload for invalid base64."""
     body = event.get("body") or ""
     try:
         raw = base64.b64decode(body, validate=True) if event.get("isBase64Encoded") else body.encode("utf-8", "ignore")
@@ -179,7 +180,7 @@ def parse_api_gateway_event(event: Mapping[str, Any]) -> WebhookRequest:
 
 
 def _parse_path(path: str) -> tuple[str, str]:
-    """Provider and token of `.../webhooks/gupshup/<token>` or `.../webhooks/whatsapp`; a stage may stand before it."""
+    """Return provider and token of `.../webhooks/gupshup/<token>` or `.../webhooks/whatsapp`; a stage may precede."""
     parts = path.rstrip("/").split("/")
     if parts[-3:-1] == ["webhooks", "gupshup"]:
         return "gupshup", parts[-1]
@@ -261,6 +262,6 @@ def _parse_secret(entry: object) -> tuple[str, frozenset[str] | None] | None:
 
 
 def _is_one_of(offered: str, known: Iterable[str]) -> bool:
-    """Takes as long for the first as for the last."""
+    """Compare with every known value, so that the time does not tell which one matched."""
     given = offered.encode("utf-8", "surrogatepass")
     return sum(hmac.compare_digest(given, one.encode()) for one in known) > 0

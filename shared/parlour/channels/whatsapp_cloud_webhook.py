@@ -49,11 +49,10 @@ class WebhookBatch:
 
 
 def parse(payload: Json, now: datetime) -> WebhookBatch:
-    """The envelopes in one webhook's JSON; none for news about the account and for statuses that change nothing.
+    """Return the envelopes in one webhook's JSON; none for account news and for statuses that change nothing.
 
-    An item that lacks what an envelope cannot do without is counted and left out, so that it does not take its
-    neighbours with it. Raises MalformedPayload when this is no such webhook, or when nothing in it can be read.
-    `now` stands in for a missing or impossible time.
+    An item without a required field is counted and left out, so that the others are not lost. MalformedPayload when
+    this is no such webhook, or when nothing in it can be read. `now` replaces a missing or impossible time.
     """
     if not isinstance(payload, dict) or payload.get("object") != "whatsapp_business_account":
         raise MalformedPayload("the payload must be an object of whatsapp_business_account")
@@ -135,7 +134,7 @@ def _envelope_kind(kind: str) -> EnvelopeKind:
 
 
 def _message_text(kind: str, message: JsonObject) -> str:
-    """What the person said: their text, the label of what they chose, or the caption of what they sent."""
+    """Return what the person said: their text, the label of what they chose, or the caption of what they sent."""
     content = optional_object(message, kind)
     if kind == "interactive":
         # A button's or a list row's label; what a form (flow) was filled in with, as JSON text.
@@ -175,7 +174,7 @@ def _message_metadata(kind: str, message: JsonObject, profile: JsonObject) -> Js
 
 
 def _error_metadata(error: JsonObject) -> dict[str, str]:
-    """An error's code and its words, the most telling first."""
+    """Return an error's code and its texts, the most specific first."""
     details = short_text(optional_object(error, "error_data"), "details")
     return {
         "code": short_text(error, "code"),

@@ -133,7 +133,7 @@ _MARK_OF_NODE = {"strong": "*", "em": "_", "s": "~"}
 
 
 def _render_inline(node: SyntaxTreeNode, active_marks: str) -> str:
-    """The text of `node` with WhatsApp's marks; those in `within` are on already and not set twice."""
+    """Return the text of `node` with WhatsApp's marks; those in `active_marks` are open already."""
     return "".join(_render_span(child, active_marks) for child in node.children)
 
 
@@ -200,7 +200,7 @@ def _split_parts(text: str, limit: int) -> list[str]:
 
 
 def _break_kinds(text: str, at: int, sentence_ends: Container[int]) -> list[str]:
-    """What the white space at `at` stands behind."""
+    """Return the kinds of break that the white space at `at` is."""
     kinds = ["word"]
     if at in sentence_ends:
         kinds.append("sentence")

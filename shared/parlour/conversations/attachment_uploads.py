@@ -123,11 +123,11 @@ def resolve_attachments(
     provider_message_id: str,
     now: datetime,
 ) -> list[NewAttachment]:
-    """What a message is to come with, looked at; nothing for a message that is there already under that name, so that
-    posting it again is harmless.
+    """Return the attachments of a message, checked; none for a message that is stored already under that name.
 
-    NotFound for what is not there or not the writer's to see, Conflict for what has not arrived, is still being read or
-    went with another message, InvalidRequest for what is too large or of a kind that is not taken.
+    Posting a message again is therefore harmless. NotFound for what is not there or not the writer's to see, Conflict
+    for what has not arrived, is still being read or was sent with another message, InvalidRequest for what is too large
+    or of an unsupported type.
     """
     if not references:
         return []
@@ -165,7 +165,7 @@ def add_attachments(tx: Transaction, message: NewMessage, attachments: Sequence[
 
 
 def get_own_session(principal: Principal, tx: Transaction, session_id: UUID) -> WritableSession:
-    """The session, when it is the principal's own; else NotFound."""
+    """Return the session, when it is the principal's own; else NotFound."""
     session = store.find_own_session(tx, session_id, principal.id) if principal.id else None
     if session is None:
         raise NotFound(_NO_SESSION)

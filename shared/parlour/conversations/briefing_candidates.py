@@ -38,7 +38,7 @@ _TABLE_BY_CATEGORY = {"file_text": "files", "project": "entities"}
 
 
 def find_scope(focus_record: FocusRecord | None) -> BriefingScope:
-    """What the conversation is about: many projects, one, or a record."""
+    """Return what the conversation is about: many projects, one, or a record."""
     if focus_record is None:
         return "global"
     return "project" if _is_project(focus_record) else "entity"
@@ -82,8 +82,10 @@ def surrounding_candidates(
 def find_changes_since_briefing(
     principal: Principal, tx: Transaction, cached_briefing: CachedBriefing | None
 ) -> tuple[list[Item], bool]:
-    """What changed on the records of a briefing after it was rendered, oldest first, and whether anything that it tells
-    of is gone or above the reader's clearance by now."""
+    """Return what changed on a briefing's records after it was rendered, oldest first.
+
+    The second value says whether a source of the briefing is gone or above the reader's clearance by now.
+    """
     if cached_briefing is None:
         return [], False
     sources = [(one.table, one.id) for one in cached_briefing.sources]
@@ -94,7 +96,7 @@ def find_changes_since_briefing(
 
 
 def _pulse_items(principal: Principal, tx: Transaction, focus_record: FocusRecord, now: datetime) -> list[Item]:
-    """The record's Pulse, and what came since in one line; nothing without one, but the look at it counts."""
+    """Return the record's Pulse, and one line of what changed since; without one nothing, but the request counts."""
     pulse_view.record_read(tx, focus_record.id, now)
     found = pulse_view.find_pulse_view(principal, tx, focus_record.id)
     if found is None or found.pulse is None:
@@ -145,7 +147,7 @@ def _linked_record_items(focus_record: FocusRecord, listed: Sequence[Tool]) -> l
 def _document_tree_items(
     tx: Transaction, principal: Principal, focus_record: FocusRecord, persona: Persona
 ) -> list[Item]:
-    """The tree of documents of a project, and again shorter; nothing of any other kind of record."""
+    """Return the document tree of a project, and a shorter version; nothing for any other type of record."""
     if not _is_project(focus_record):
         return []
     lines = catalogue.read_outline_lines(principal, tx, focus_record.id, persona.team.id)

@@ -45,10 +45,10 @@ def is_answerable(message: ReceivedText) -> bool:
 
 
 def canned_reply(input_messages: Sequence[ReceivedText], *, is_open: bool) -> str | None:
-    """The line that answers a turn without the model, or None when the model is to answer it.
+    """Return the line that answers a turn without the model, or None when the model is to answer it.
 
-    Closed is a tenant that is paused or archived, or a binding that is switched off. A burst with at least one
-    readable message goes to the model; otherwise the last message decides.
+    A tenant that is paused or archived, or an inactive binding, is closed. A burst with at least one readable message
+    goes to the model; otherwise the last message decides.
     """
     if not is_open:
         return PAUSED_REPLY
@@ -61,8 +61,11 @@ def canned_reply(input_messages: Sequence[ReceivedText], *, is_open: bool) -> st
 
 
 def overflow_reply(layer: str, *, has_written: bool) -> str:
-    """What the user hears when a prompt cannot be made to fit, by the layer that is too large: theirs to shorten where
-    it is their words, or what they had looked up, else the operator's. `wrote`: something was changed before that."""
+    """Return what the user reads when a prompt cannot be made to fit, by the layer that is too large.
+
+    Users can shorten their own words and what they had looked up; everything else is for the operator. `has_written`:
+    something was changed before that.
+    """
     if layer == "message":
         return INPUT_TOO_LARGE_REPLY
     if layer == "calls":

@@ -45,7 +45,7 @@ def check_citations(text: str, known_numbers: Container[int]) -> CheckedReply:
 
 
 def _parse_numbers(inside: str) -> list[int]:
-    """The numbers that a bracket means: `1-3` is three of them."""
+    """Return the numbers that a bracket means: `1-3` is three of them."""
     spread = _RANGE.sub(lambda match: ",".join(map(str, _expand_range(int(match[1]), int(match[2])))), inside)
     return [int(number) for number in re.findall(r"\d+", spread)]
 

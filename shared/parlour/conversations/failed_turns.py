@@ -19,7 +19,7 @@ _NOT_WAITING_OR_BUSY = f"{_NOT_WAITING}; or its session has another turn open, s
 
 
 def list_failed_turns(principal: Principal, tx: Transaction, limit: int) -> list[FailedTurn]:
-    """The failed turns that nobody has decided on, oldest first, as far as the viewer's clearance goes."""
+    """Return the failed turns that nobody has decided on, oldest first, up to the viewer's clearance."""
     roles.require_role(principal, "viewer")
     return store.list_failed_turns(tx, principal.clearance, limit)
 

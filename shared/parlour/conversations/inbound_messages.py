@@ -85,13 +85,11 @@ def receive_envelope(
 ) -> ReceiveOutcome:
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
 
-    What came beside text is seen to in between, so that the turn has it; when that raises, the message comes again as a
-    duplicate. Should it never come again, the sweep wakes the session. `send_on` wakes the sender of a reply that a
-    status settled in part.
-
-    A number that no active binding answers is acknowledged and counted: refusing it would only make the provider
-    send it again and, in the end, disable the webhook. RetryError when the database or the queue is away; the
-    envelope is delivered again then and nothing happens twice.
+    Files are fetched in between, so that the turn has them; when that raises, the message comes again as a duplicate.
+    If it never comes again, the sweep wakes the session. `send_wakeup` wakes the sender of a reply that a status
+    settled in part. A number that no active binding answers is acknowledged and counted: refusing it would only make
+    the provider send it again and, in the end, disable the webhook. RetryError when the database or the queue is
+    unavailable; the envelope is delivered again then and nothing happens twice.
     """
     route = database.run(None, lambda tx: routing_keys.find_routing_key(tx, envelope.to))
     if route is None or route.binding_id is None:

@@ -41,12 +41,13 @@ from parlour.tools.tool_definition import Tool
 
 @dataclass(frozen=True, slots=True)
 class LoadedTurn:
-    """One turn's material; `journal` is where it stood when it was begun or resumed.
+    """One turn's material.
 
-    open_calls    effects that were reserved or begun and have no outcome, by step and call.
-    undispatched  heavy calls that the dispatcher may never have heard of.
-    entity_id     the record that the conversation is about, if its user may see it.
-    asked         what the user wrote last, two messages at most, oldest first.
+    journal                what the turn had done when it was begun or resumed.
+    unfinished_calls       effects that were reserved or begun and have no outcome, by step and call.
+    undispatched_call_ids  heavy calls whose message may never have reached the dispatcher.
+    entity_id              the record that the conversation is about, if its user may see it.
+    recent_user_texts      what the user wrote last, two messages at most, oldest first.
     """
 
     principal: Principal

@@ -10,11 +10,12 @@ from parlour.infra.json_values import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A session taken for one turn, until a moment; `token` is newer than every token given out before.
+    """A session leased for one turn, until `expires_at`.
 
-    holder      the worker; a lease it took by a statement whose answer was lost is still its own.
+    token              the fencing token: higher than every token before.
+    holder_id          the worker; a lease it took by a statement whose answer was lost is still its own.
     last_event_number  the number of the feed's newest event.
-    entity_id   the record that the session is about.
+    entity_id          the record that the session is about.
     """
 
     id: UUID

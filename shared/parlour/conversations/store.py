@@ -74,9 +74,9 @@ def release_lease(tx: Transaction, lease: Lease) -> None:
 
 
 def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
-    """The session's open turn, or a new one over what is unanswered; None when there is nothing to answer.
+    """Return the session's open turn, or a new one over the unanswered messages; None when there are none.
 
-    What came with a file that is still being fetched is answered once the file was seen to, or `AWAITED` after it came.
+    A message whose file is still being fetched waits until the file is stored or refused, or `MAX_FILE_WAIT` has passed.
     """
     turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder_id)
     return turn or tx.first(

@@ -30,15 +30,16 @@ _MIN_SECONDS_LEFT = COMMIT_RESERVE_SECONDS + MIN_ATTEMPT_SECONDS + 1
 
 @dataclass(frozen=True, slots=True)
 class TurnDependencies:
-    """What turns are run with: the ports, and the sources of time, ids and chance.
+    """What turns are run with: the ports, and the sources of time and chance.
 
-    outbox, tools  the queues of the senders and of the dispatcher.
-    embedding      the embedder's, since what is said gets its vectors later.
-    memory         the queue of those who read what was said for what is to be remembered.
-    embedder       what a tenant's questions are embedded with.
-    default_cap    US dollars a day for a tenant without a cap of its own.
-    links          what conversations about records begin with, as read a moment ago.
-    pictures       has the bytes of the pictures that prompts name.
+    outbox_queue          wakes the senders of replies.
+    tool_queue            the dispatcher's.
+    embedding_queue       the embedder's: messages get their vectors after the turn.
+    memory_queue          wakes the workers that extract memories.
+    embedder_of           the embedder of a tenant's questions.
+    default_cap_usd       US dollars a day for a tenant without a cap of its own.
+    linked_records_cache  records with their links, read less than a minute ago.
+    images                loads the bytes of the images that prompts name.
     """
 
     database: Database
@@ -61,8 +62,8 @@ class TurnDependencies:
 class TurnContext:
     """One turn while it runs, under its lease.
 
-    prompting   the turn's prompts, and the tools that it may call, once its material was read.
-    open_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
+    prompt_builder    the turn's prompts, once its material was read.
+    unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
 
     dependencies: TurnDependencies

@@ -24,9 +24,9 @@ from parlour.search.recalled_messages import render_message
 class RecallQuestion:
     """The question that recall is asked in a turn.
 
-    query   the user's words, with the message before them where they lean on it.
-    since   the number of the first turn that is told word for word; 0 where nothing was cut.
-    others  whether the user's other conversations are searched, too.
+    query                    the user's words, with the message before them where they refer to it.
+    since_turn               the first turn that the prompt has word for word; 0: nothing was cut.
+    includes_other_sessions  whether the user's other conversations are searched, too.
     """
 
     reader: Principal

@@ -1,7 +1,7 @@
 """Documents of packs: text that is stored whole and searched row by row.
 
-Writing takes two steps, so that no transaction waits for the embedding service: `prepare_document_import` finds the texts that
-need a vector, `import_documents` writes them with their vectors.
+Writing takes two steps, so that no transaction waits for the embedding service: `prepare_document_import` finds the
+texts that need a vector, `import_documents` writes them with their vectors.
 """
 
 from collections.abc import Mapping, Sequence

@@ -104,7 +104,7 @@ def import_records(
 
 
 def list_records_not_in_pack(tx: Transaction, drafts: Sequence[RecordDraft]) -> list[str]:
-    """The handles of what packs made and is not among these."""
+    """Return the handles of records that packs made and that are not among these."""
     drafted = {draft.key for draft in drafts}
     made = [RecordKey(entity.type, entity.key) for entity in store.list_pack_records(tx)]
     return [str(key) for key in made if key not in drafted]
@@ -144,7 +144,7 @@ def _upsert(
 
 
 def _transition(kind: RecordType, before: StoredRecord | None, after: StoredRecord) -> RecordTransition:
-    """What an entity that was written came to."""
+    """Return the transition of an entity that was written."""
     if before is None:
         return RecordTransition(kind, None, after)
     found = deltas.diff_records(kind, before, after)
@@ -161,7 +161,7 @@ def _transition(kind: RecordType, before: StoredRecord | None, after: StoredReco
 
 
 def _stored(tx: Transaction, drafts: Sequence[RecordDraft]) -> dict[RecordKey, StoredRecord]:
-    """What there is of them; what was deleted is not."""
+    """Return the stored records among these; deleted ones are left out."""
     types, keys = [draft.key.type for draft in drafts], [draft.key.key for draft in drafts]
     found = store.find_stored_records(tx, types, keys) if drafts else []
     return {RecordKey(entity.type, entity.key): entity for entity in found if not entity.is_deleted}

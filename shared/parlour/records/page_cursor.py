@@ -15,13 +15,13 @@ _LONGEST = 400
 
 
 def encode_cursor(entity: Record) -> str:
-    """The cursor behind a record."""
+    """Return the cursor after a record."""
     text = canonical_json([entity.updated_at.isoformat(), entity.handle])
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str) -> tuple[datetime, str]:
-    """The time of change and the handle that a cursor stands behind; InvalidRequest when it is none."""
+    """Return the time of change and the handle in a cursor; InvalidRequest when it is none."""
     try:
         text = base64.b64decode(cursor[:_LONGEST] + "=" * (-len(cursor[:_LONGEST]) % 4), altchars=b"-_", validate=True)
         at, handle = json.loads(text)

@@ -63,7 +63,7 @@ class LinkEnd:
 
 
 def propagate_creation(principal: Principal, tx: Transaction, kind: RecordType, entity: Record, now: datetime) -> None:
-    """The record is new."""
+    """Write what follows from a new record: its snapshot, its delta and the marks on its parents."""
     _write_snapshot(tx, kind, entity, now)
     propagate_transitions(principal, tx, [RecordTransition(kind, None, entity)], now)
 
@@ -76,7 +76,7 @@ def propagate_update(
     now: datetime,
     origin: str | None,
 ) -> None:
-    """The record is at its next version; `origin`: the call that did it."""
+    """Write what follows from a record's next version; `origin` names the call that changed it."""
     _write_snapshot(tx, step.record_type, after, now)
     propagate_transitions(principal, tx, [step], now, origin)
 
@@ -88,9 +88,9 @@ def propagate_transitions(
     now: datetime,
     origin: str | None = None,
 ) -> None:
-    """Records, however many, came to their next versions and are described already: a handful of statements.
+    """Write what follows from the next versions of records whose snapshots are written already; a few statements.
 
-    What was said of a record while it was more open than it is now is closed with it; what was closed stays closed.
+    What was said of a record while it was more open than it is now is restricted with it; what was restricted stays so.
     """
     _add_delta_rows(
         principal,

@@ -31,10 +31,10 @@ def is_reserved(name: str) -> bool:
 def merge_properties(
     defined: JsonObject, before: JsonObject, given: JsonObject, type_key: str = "record"
 ) -> JsonObject:
-    """A record's properties after `given` is put on those it had; what is given as None is taken away.
+    """Return a record's properties after a change; a property given as None is removed.
 
-    InvalidRequest names every property that does not fit: unknown (with the one that is spelt like it), the system's
-    own, of a wrong type, none of the choices, or required and missing.
+    InvalidRequest names every property that does not fit: unknown (with the nearest known one), the system's own, of a
+    wrong type, none of the choices, or required and missing.
     """
     problems = [f"{name}: {message}" for name, value in given.items() if (message := _problem(defined, name, value))]
     after: JsonObject = {name: value for name, value in {**before, **given}.items() if value is not None}
@@ -59,7 +59,7 @@ def validate_filter(defined: JsonObject, where: Mapping[str, str]) -> None:
 
 
 def value_problem(kind: str, choices: tuple[str, ...], value: object) -> str | None:
-    """What is wrong with a property's value, as a predicate ("must be a number"); None when nothing is."""
+    """Return what is wrong with a property's value, as a predicate ("must be a number"); None when nothing is."""
     fits, expected = _TYPES.get(kind, _TYPES["text"])
     if kind == "choice":
         return None if value in choices else f"must be one of {', '.join(choices)}{did_you_mean(str(value), choices)}"
@@ -67,7 +67,7 @@ def value_problem(kind: str, choices: tuple[str, ...], value: object) -> str | N
 
 
 def choices_of(known: Json) -> tuple[str, ...]:
-    """What a property of the type choice may be."""
+    """Return what a property of the type choice may be."""
     found = known.get("choices") if isinstance(known, dict) else None
     return tuple(str(choice) for choice in found) if isinstance(found, list) else ()
 

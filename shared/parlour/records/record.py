@@ -126,7 +126,7 @@ class RecordPage:
 
 
 def parse_reference(ref: RecordRef) -> UUID | RecordKey | None:
-    """What a reference names: an id or a type and key; None when it is written like neither."""
+    """Return what a reference names, an id or a type and key; None when it has neither form."""
     if isinstance(ref, UUID):
         return ref
     type_key, slash, key = ref.strip().partition("/")
@@ -139,19 +139,19 @@ def parse_reference(ref: RecordRef) -> UUID | RecordKey | None:
 
 
 def printable_reference(ref: RecordRef) -> str:
-    """A reference for a message: short and printable."""
+    """Return a reference for a message: short and printable."""
     return "".join(character for character in str(ref) if character.isprintable())[:120]
 
 
 def validate_key(key: str) -> str:
-    """A key that somebody chose; InvalidRequest when it cannot be one."""
+    """Return a key that somebody chose; InvalidRequest when it cannot be one."""
     if not _KEY.fullmatch(key):
         raise InvalidRequest("key: use letters, digits, dots, dashes and underscores, 100 at most, like 'CO-014'")
     return key
 
 
 def validate_name(name: str) -> str:
-    """A record's name on one line; InvalidRequest when it is empty or too long."""
+    """Return a record's name on one line; InvalidRequest when it is empty or too long."""
     line = " ".join(name.encode("utf-8", "ignore").decode().replace("\0", "").split())
     if not 0 < len(line) <= _LONGEST_NAME:
         raise InvalidRequest(f"name: use 1 to {_LONGEST_NAME} characters")
@@ -165,7 +165,7 @@ def generate_keys(name: str, record_id: UUID) -> list[str]:
 
 
 def slug(name: str) -> str:
-    """The name's words in plain letters and dashes; "record" when it has none."""
+    """Return the name's words in plain letters and dashes; "record" when it has none."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().casefold()
     words = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LONGEST_SLUG].strip("-")
     return words or "record"

@@ -112,7 +112,7 @@ def remove_derived_link(
 
 
 def list_relations(principal: Principal, tx: Transaction) -> list[Relation]:
-    """The catalogue's relations in their order, then those that the principal meets on the tenant's links besides."""
+    """Return the catalogue's relations in their order, then others of links that the principal sees."""
     besides = sorted(store.relations_in_use(tx, principal.clearance) - relations.CATALOGUE.keys())
     return [*relations.CATALOGUE.values(), *map(relations.get_relation, besides)]
 
@@ -142,7 +142,7 @@ def _propagate(
 def _as_both_ends(
     kinds: Mapping[str, RecordType], source: Record, target: Record, name: str, how: str
 ) -> list[LinkEnd]:
-    """A link as it reads from both ends."""
+    """Return a link as it reads from both ends."""
     out, back = (f"{how}: {relations.relation_phrase(name, outgoing=outgoing)}" for outgoing in (True, False))
     return [
         LinkEnd(kinds[source.type], source, target, f"{out} {target.name} ({target.handle})"),

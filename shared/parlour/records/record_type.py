@@ -108,7 +108,7 @@ class RecordType:
         return self.settings.link.replace("{{type}}", self.key).replace("{{key}}", key)
 
     def label(self, name: str) -> str:
-        """A property as readers call it."""
+        """Return a property as readers call it."""
         known = self.properties.get(name)
         label = known.get("label") if isinstance(known, dict) else None
         return label if isinstance(label, str) and label else name.replace("_", " ")

@@ -59,7 +59,7 @@ PEER_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation
 
 
 def get_relation(name: str) -> Relation:
-    """The catalogue's of that name; one that it does not know reads as it is spelt."""
+    """Return the catalogue's relation of that name; an unknown one reads as it is spelt."""
     said = name.replace("_", " ")
     return CATALOGUE.get(name) or Relation(name, said, f"{said} (inverse)", "target")
 
@@ -71,9 +71,9 @@ def relation_phrase(name: str, *, outgoing: bool) -> str:
 
 
 def validate_relation(name: str, relations_in_use: frozenset[str] = frozenset()) -> str:
-    """A relation's name; InvalidRequest when it cannot be one, or is spelt almost like one of the catalogue's.
+    """Return a relation's name; InvalidRequest when it cannot be one, or nearly is one of the catalogue's.
 
-    known: relations that the tenant's links have already; those are taken as they are.
+    `relations_in_use` are those of the tenant's links already; they are accepted as they are.
     """
     if name in CATALOGUE or name in relations_in_use:
         return name

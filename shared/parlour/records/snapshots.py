@@ -26,14 +26,14 @@ class SnapshotTemplate:
 
 
 def placeholders(template: str) -> frozenset[str]:
-    """The properties that a template names; name, type and key are every record's own and not among them."""
+    """Return the properties that a template names; name, type and key are not among them: every record has them."""
     return frozenset(_PLACEHOLDER.findall(template)) - _OWN
 
 
 def snapshot_row(
     record_type: SnapshotTemplate, key: str, name: str, properties: JsonObject, classification: int
 ) -> RowDraft:
-    """The record's row: its type's template filled in, then every property the template does not name."""
+    """Return the record's row: its type's template filled in, then every property the template does not name."""
     template = record_type.rag.get("semantic")
     template = template if isinstance(template, str) and template.strip() else "{{name}} ({{type}})"
     values = {label: text for label, value in properties.items() if (text := format_value(value))}
@@ -50,7 +50,7 @@ def snapshot_row(
 
 
 def format_value(value: Json) -> str:
-    """A property's value as a reader would write it; "" for nothing."""
+    """Return a property's value as a reader would write it; "" for nothing."""
     match value:
         case None:
             return ""
@@ -72,7 +72,7 @@ def _property_order(name: str) -> tuple[int, str]:
 
 
 def _fill_template(template: str, values: Mapping[str, str]) -> str:
-    """A property without a value reads "unknown", so that the sentence stays one."""
+    """Fill the template; a property without a value reads "unknown", so that the sentence stays whole."""
     return _PLACEHOLDER.sub(lambda found: values.get(found[1], "unknown"), template).strip()
 
 

@@ -55,7 +55,7 @@ class PendingChanges:
 
 
 def mark_stale(tx: Transaction, record_id: UUID, cause: StaleCause, now: datetime) -> None:
-    """The record changed, and with it what it belongs to."""
+    """Mark the record's Pulses stale, and those of what it belongs to."""
     mark_many_stale(tx, [record_id], cause, now)
 
 
@@ -65,23 +65,25 @@ def mark_many_stale(tx: Transaction, ids: Sequence[UUID], cause: StaleCause, now
 
 
 def mark_parents_stale(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
-    """What the records belong to changed with them; their own Pulses are as good as they were, or there are none."""
+    """Mark the Pulses stale of what the records belong to; the records' own are right, or there are none."""
     _mark(tx, ids, None, "child_changed", now)
 
 
 def mark_findings_stale(tx: Transaction, ids: Sequence[UUID], now: datetime) -> None:
-    """The records are findings and new: news to what they belong to, whatever its kind says of its children."""
+    """Mark what new findings belong to as stale, whatever its type says of its children."""
     _mark(tx, ids, "changed", "finding_created", now)
 
 
 def mark_stale_without_parents(tx: Transaction, ids: Sequence[UUID], cause: StaleCause, now: datetime) -> None:
-    """The records' own Pulses are to be looked at, and nobody else's."""
+    """Mark the records' own Pulses stale, and no others."""
     _mark(tx, ids, cause, None, now)
 
 
 def mark_stale_if_fresh(tx: Transaction, record_id: UUID, cause: StaleCause, now: datetime) -> None:
-    """The record's Pulses turned out not to hold, unless that is known already: what they were written from may have
-    changed without a word to the record, as when a distant one is closed."""
+    """Mark the record's Pulses stale, unless they are already.
+
+    What they were written from may have changed without a mark on the record, as when a distant one is restricted.
+    """
     row = store.read_stale_marks(tx, record_id)
     if row and row.stale_since is None:
         mark_stale_without_parents(tx, [record_id], cause, now)
@@ -94,7 +96,7 @@ def request_refresh(tx: Transaction, record_id: UUID, now: datetime) -> None:
 
 
 def read_pending_changes(tx: Transaction, record_id: UUID) -> PendingChanges | None:
-    """What the record's Pulses do not tell of; None when there is no such record."""
+    """Return what the record's Pulses do not reflect yet; None when there is no such record."""
     row = store.read_stale_marks(tx, record_id)
     if row is None:
         return None
@@ -104,9 +106,9 @@ def read_pending_changes(tx: Transaction, record_id: UUID) -> PendingChanges | N
 
 
 def acknowledge_changes(tx: Transaction, record_id: UUID, seen: PendingChanges, read_at: datetime) -> datetime | None:
-    """The record's Pulses tell of what was `seen` in the transaction that read for them, at `read_at`.
+    """Store that the record's Pulses reflect the changes in `seen`, read in a transaction at `read_at`.
 
-    What was marked since then stays. Since when they are stale again by that; None when they tell of everything.
+    Later marks stay. Return since when the Pulses are stale again by those; None when they reflect everything.
     """
     return store.acknowledge_marks(
         tx, record_id, seen.mark_count, read_at, is_quiet=store.try_lock_unmarked(tx, record_id)

@@ -157,13 +157,13 @@ def update_record(
 
 
 def sync_documents_with_records(tx: Transaction, records: Sequence[tuple[UUID, str, int]], now: datetime) -> None:
-    """The documents of records, by the records' ids, have these names and levels."""
+    """Give the documents of records the names and levels of their records."""
     rows = [{"id": one, "name": name, "classification": level, "now": now} for one, name, level in records]
     tx.run_many(SQL["sync_document_with_record"], rows)
 
 
 def restrict_rows(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> None:
-    """What names a record, by its id, is no more open than this."""
+    """Restrict every row that names one of these records to the record's level."""
     tx.run_many(SQL["restrict_rows"], [{"id": one, "classification": level} for one, level in records])
 
 
@@ -172,7 +172,7 @@ def find_context_document_records(tx: Transaction, project_id: UUID) -> list[UUI
 
 
 def delete_records(tx: Transaction, ids: Sequence[UUID], by: str, now: datetime) -> None:
-    """Records and all that is searched of what is about them."""
+    """Delete records and every searchable row about them."""
     tx.run(SQL["delete_records"], ids=list(ids), by=by, now=now)
     tx.run(SQL["delete_record_rows"], ids=list(ids), now=now)
 

@@ -32,18 +32,18 @@ def get_record_type(tx: Transaction, type_key: str) -> RecordType:
 
 
 def find_record_type_by_id(tx: Transaction, type_id: UUID) -> RecordType | None:
-    """The kind whose row that is."""
+    """Return the type whose row that is."""
     found = store.find_record_type_by_id(tx, type_id)
     return _as_current_version(found) if found else None
 
 
 def list_pack_record_types(tx: Transaction) -> dict[str, RecordType]:
-    """The kinds that the tenant's packs say themselves, by key: Parlour never changes those."""
+    """Return the types that the tenant's packs define, by key; Parlour never changes those."""
     return {kind.key: kind for kind in store.list_record_types(tx) if not kind.is_built_in}
 
 
 def _as_current_version(kind: RecordType) -> RecordType:
-    """A kind of everybody's is what this Parlour says, whatever an older one has put into its row."""
+    """Return a built-in type as this release defines it, whatever an older release wrote into its row."""
     said = BUILT_IN_TYPES.get(kind.key) if kind.is_built_in else None
     if said is None:
         return kind

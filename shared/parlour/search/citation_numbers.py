@@ -16,11 +16,10 @@ __all__ = ["NumberedSource", "assign_numbers", "list_numbered_sources"]
 def assign_numbers(
     tx: Transaction, session_id: UUID, rows: Sequence[SearchResult], fencing_token: int | None = None
 ) -> dict[UUID, int]:
-    """The session's number for each row, by row id; rows it has not seen get the next ones, in the order given.
+    """Return the session's number for each row, by row id; new rows get the next ones, in the order given.
 
-    The session's row is held until the transaction ends, so that two callers never give out one number. With
-    `fence`, LeaseLost when the session's lease has since been taken by somebody else. NotFound without such
-    a session.
+    The session's row is locked, so that two callers never assign one number twice. With `fencing_token`, LeaseLost when
+    another worker has taken the session's lease since. NotFound without such a session.
     """
     if not rows:
         return {}

@@ -63,7 +63,7 @@ class PositionedResult(SearchResult):
 
 
 def fuse(rows: Sequence[PositionedResult], query: str, limit: int) -> list[SearchResult]:
-    """The `most` best rows, best first; `query` is the question in the reader's own words."""
+    """Return the best rows, best first; `query` is the question in the reader's own words."""
     speakers = {_speaker(row) for row in rows if row.session_id}
     words = query.casefold()
     named = {
@@ -98,7 +98,7 @@ def _add_neighbour_shares(rows: Sequence[PositionedResult], scores: Mapping[UUID
 
 
 def _rank_records_before_deltas(rows: Sequence[PositionedResult], scores: Mapping[UUID, float]) -> dict[UUID, float]:
-    """A record as high as the best of its changes, and these behind it; changes of a record that was not found stay."""
+    """Rank a record as high as the best of its changes, and these after it; other changes stay."""
     found = {row.entity_id: row.row_id for row in rows if row.kind == "snapshot"}
     moved = dict(scores)
     for row in rows:
@@ -110,7 +110,7 @@ def _rank_records_before_deltas(rows: Sequence[PositionedResult], scores: Mappin
 
 
 def _diversify(rows: Sequence[PositionedResult], most: int) -> list[SearchResult]:
-    """The rows without those that repeat a better one, and the more of one document the lower."""
+    """Return the rows without those that repeat a better one; further rows of one document rank lower."""
     kept: list[SearchResult] = []
     texts: list[frozenset[str]] = []
     times: Counter[UUID] = Counter()

@@ -13,8 +13,10 @@ _CONTINUES = re.compile(r"(?:and|but|or|then|also|what about|how about)\b", re.I
 
 
 def select_expansion(query: str, previous: Sequence[str]) -> Sequence[str]:
-    """What the user wrote last, when the query leans on it: it points there, goes on from there, or names next to
-    nothing. `asked`: what they wrote, oldest first, the query itself perhaps among it."""
+    """Return what the user wrote last, when the query refers to it, continues it, or names next to nothing.
+
+    `previous`: what they wrote, oldest first, perhaps with the query itself.
+    """
     words = {part.casefold() for part in word_parts(query)}
     is_vague = not _POINTERS.isdisjoint(words) or _CONTINUES.match(query) or len(content_words(query)) < 2
     said = "\n".join(one.strip() for one in previous if one.strip() and one.strip() != query)
@@ -22,10 +24,9 @@ def select_expansion(query: str, previous: Sequence[str]) -> Sequence[str]:
 
 
 def expand_query(query: str, previous: Sequence[str] = ()) -> str:
-    """The question with the turn before it, since "and the second one?" names nothing: the text to search for beside
-    the question alone, and to show.
+    """Return the question with the turn before it, because "and the second one?" names nothing.
 
-    previous: what the same person wrote before, oldest first.
+    It is searched beside the question alone, and shown. `previous`: what the same person wrote before, oldest first.
     """
     before = previous[-1].strip()[-_MAX_EXPANSION_CHARS:] if previous else ""
     return f"{query.strip()}\n{before}" if before else query.strip()

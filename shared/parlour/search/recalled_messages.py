@@ -26,7 +26,7 @@ class RecalledMessage(SearchResult):
 
 
 def render_message(number: int, row: SearchResult) -> str:
-    """A message as models are told of it: one JSON document under the number by which a reply cites it."""
+    """Return a message as models read it: one JSON document under the number by which a reply cites it."""
     metadata = " · ".join(str(row.metadata[name]) for name in ("date", "sender") if row.metadata.get(name))
     told = {"document": number, "title": row.title, "metadata": metadata, "contents": row.body}
     return json.dumps(told, ensure_ascii=False)

@@ -110,5 +110,5 @@ def find_changes_since(
 
 
 def list_newest_projects(tx: Transaction, *, clearance: int, limit: int) -> list[Neighbour]:
-    """The tenant's projects, the ones changed last first."""
+    """Return the tenant's projects, the ones changed last first."""
     return tx.all(SQL["list_newest_projects"], Neighbour, clearance=clearance, most=limit)

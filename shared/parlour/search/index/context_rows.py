@@ -78,9 +78,9 @@ def diff_rows(stored: Sequence[StoredRow], drafts: Sequence[RowDraft]) -> RowDif
 
 
 def chunk_row(piece: Chunk, ordinal: int, title: str, kind: str, classification: int) -> RowDraft:
-    """A piece of a document as a row: `[date] sender: title > headings`, then the text.
+    """Return a chunk of a document as a row: `[date] sender: title > headings`, then the text.
 
-    A first heading that only says the title again, in more or in other words, is left out of `heading`.
+    A first heading that only repeats the title is left out.
     """
     first, below = piece.heading[:1], piece.heading[1:]
     wanted, there = (set(word_parts(text.casefold())) for text in (title, "".join(first)))
@@ -97,8 +97,10 @@ def chunk_row(piece: Chunk, ordinal: int, title: str, kind: str, classification:
 
 
 def vector_literal(vector: Sequence[float]) -> str:
-    """A vector as pgvector reads it. Written out natively: `str` of each number takes eight times as long, half a
-    millisecond for 512."""
+    """Return a vector as pgvector reads it.
+
+    Formatting each number with `str` takes eight times as long: half a millisecond for 512 numbers.
+    """
     from pydantic_core import to_json  # noqa: PLC0415 - heavy; the settings have it loaded by then
 
     return to_json(list(vector)).decode()

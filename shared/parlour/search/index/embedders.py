@@ -76,7 +76,7 @@ class Vectors:
 
 
 def space_name(embedder: Embedder) -> str:
-    """The name of an embedder's space: model and dimensions."""
+    """Return the name of an embedder's space: model and dimensions."""
     return f"{embedder.model}@{embedder.dimensions}"
 
 
@@ -88,7 +88,7 @@ def embed_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
 
 
 def embed_query(embedder: Embedder, text: str) -> Vector:
-    """The vector of one question."""
+    """Return the vector of one question."""
     return Vector(space_name(embedder), embedder.embed([text])[0])
 
 

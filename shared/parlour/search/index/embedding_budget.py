@@ -38,7 +38,7 @@ class EmbeddingBudget:
 class EmbeddedBatch:
     """The vectors of a batch by row, the rows whose text the model refuses, and what was paid.
 
-    call  None where the price list does not know the model: nothing was set aside and nothing is reckoned.
+    reserved_call  None where the price list does not know the model: nothing was reserved.
     """
 
     space: str
@@ -76,7 +76,8 @@ def settle_batch(tx: Transaction, purse: EmbeddingBudget, bought: EmbeddedBatch)
 def _reserve(
     purse: EmbeddingBudget, offer: PricedEmbedder, texts: Sequence[str]
 ) -> background_calls.BackgroundCall | None:
-    """The tokens are counted here, with the margin for an unlearned model: not every provider tells them."""
+    """Reserve the cost of the texts' tokens, counted with the margin of an unknown model; not every provider reports
+    them."""
     if not offer.provider or not texts:
         return None
     now, model = purse.clock(), offer.embedder.model

@@ -140,7 +140,7 @@ class EmbeddingJob(LeasedJob[PendingWork, datetime | None, bool]):
 
 
 def parse_message(body: JsonObject) -> UUID:
-    """The tenant that a nudge is about; MalformedPayload when it names none."""
+    """Return the tenant that a wake-up is about; MalformedPayload when it names none."""
     try:
         return UUID(str(body["tenant_id"]))
     except (KeyError, ValueError):
@@ -173,7 +173,7 @@ def _index_messages(work: EmbeddingJob) -> None:
 
 
 def _embed_rows(work: EmbeddingJob) -> None:
-    """The oldest rows without a vector; a text that no model takes is left to words."""
+    """Embed the oldest rows without a vector; a text that no model accepts is found by words only."""
 
     def read(tx: Transaction) -> tuple[str | None, list[RowText]]:
         return store.tenant_space(tx), store.find_pending_rows(tx, BATCH_ROWS)
@@ -192,8 +192,11 @@ def _embed_rows(work: EmbeddingJob) -> None:
 
 
 def _embed_batch(work: EmbeddingJob, name: str | None, rows: list[RowText]) -> embedding_budget.EmbeddedBatch:
-    """The rows' vectors in the tenant's space; when that gives none and the tenant is on its way to another, in that
-    one: why it leaves may be that its model is gone, and what waits would hold up the move for ever."""
+    """Return the rows' vectors in the tenant's space, or in the space that the tenant is moving to.
+
+    The second is tried when the first gives none: the old model may be gone, and rows without vectors would block the
+    move forever.
+    """
     spaces = work.dependencies.spaces
     try:
         return embedding_budget.embed_within_cap(_budget(work), spaces.priced_embedder(name), rows)

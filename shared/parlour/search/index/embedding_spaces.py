@@ -39,7 +39,7 @@ class PricedEmbedder:
 
 
 def parse_models(own: EmbeddingModel, further: str) -> list[EmbeddingModel]:
-    """The deployment's own model, and then the further ones; `further` is the setting's JSON, else Misconfigured."""
+    """Return the deployment's own model and the further ones; `further` is the setting's JSON, else Misconfigured."""
     try:
         found = [
             EmbeddingModel(str(each["model"]), int(each["dimensions"]), str(each.get("url", "")))
@@ -67,7 +67,7 @@ class EmbeddingSpaces:
         return list(self._offers)
 
     def priced_embedder(self, name: str | None) -> PricedEmbedder:
-        """What embeds into a space; None is the deployment's own. Misconfigured for one that is not named here."""
+        """Return the embedder of a space; None is the deployment's own. Misconfigured for an unknown space."""
         if name is None:
             return self._own
         try:
@@ -79,14 +79,14 @@ class EmbeddingSpaces:
             ) from None
 
     def find_space(self, model: str) -> str:
-        """The space that somebody means by a model's name, or by the space's own. NotFound says what there is."""
+        """Return the space of a model's name, or of the space's own. NotFound lists the known ones."""
         found = [name for name in self._offers if model in (name, name.rpartition("@")[0])]
         if len(found) != 1:
             raise NotFound(f"unknown model '{model}'; available: {', '.join(self._offers)}")
         return found[0]
 
     def tenant_embedder(self, database: Database, tenant_id: UUID) -> Embedder:
-        """What the tenant's questions are embedded with, read from the database at most every 30 seconds."""
+        """Return the embedder of the tenant's questions, read from the database at most every 30 seconds."""
         known = self._known.get(tenant_id)
         if known is None or self._clock() - known[0] >= _CACHE_SECONDS:
             known = (self._clock(), database.run(system_principal(tenant_id), store.tenant_space))

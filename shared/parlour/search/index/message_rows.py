@@ -15,9 +15,9 @@ class UnindexedMessage:
     """A message that has no row yet.
 
     title           of its conversation.
-    speaker         as people call who said it.
-    classification  what the conversation's user may see at most: what is said to them may hold all of it.
-    is_speech       whether it is one to be found again; what a tool answered is not.
+    speaker         the name of who said it.
+    classification  the highest level that the conversation's user may see: an answer may hold all of it.
+    is_searchable   whether it is to be found again; what a tool answered is not.
     """
 
     id: UUID
@@ -41,7 +41,7 @@ def message_row(said: UnindexedMessage) -> RowDraft | None:
 def message_text_row(
     text: str, title: str, speaker: str = "", sent_at: datetime | None = None, classification: int = 0, ordinal: int = 0
 ) -> RowDraft:
-    """What somebody said, with who and when as far as that is known; the date is UTC's."""
+    """Return the row of what somebody said, with who and when as far as known; the date is in UTC."""
     name = " ".join(speaker.split())[:_LONGEST_NAME]
     date = sent_at.astimezone(UTC).date().isoformat() if sent_at else ""
     lead = (f"[{date}] " if date else "") + (f"{name}: " if name else "")

@@ -91,7 +91,7 @@ def run_batch(move: ReembeddingRun) -> None:
 
 
 def _next_rows(tx: Transaction, most: int) -> tuple[Reembedding, list[RowText]]:
-    """The rows after those that were moved last; at the end whatever was written behind."""
+    """Return the rows after those that were moved last; at the end, those that were written behind."""
     moving = store.get_reembedding(tx)
     rows = store.find_rows_to_reembed(tx, moving.space, moving.cursor, most)
     if not rows and moving.cursor is not None:
@@ -100,7 +100,7 @@ def _next_rows(tx: Transaction, most: int) -> tuple[Reembedding, list[RowText]]:
 
 
 def _embed(move: ReembeddingRun, moving: Reembedding, rows: list[RowText]) -> None:
-    """A text that the new model refuses has its old vector taken: words find it."""
+    """Embed rows with the new model; a text that it refuses loses its old vector and is found by words."""
     bought = embedding_budget.embed_within_cap(move.budget, move.spaces.priced_embedder(moving.space), rows)
 
     def keep(tx: Transaction) -> None:

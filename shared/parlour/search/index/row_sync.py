@@ -33,7 +33,7 @@ def reject_duplicate_keys(keys: Sequence[object]) -> None:
 
 
 def group_by_owner(rows: Sequence[StoredRow]) -> Mapping[UUID, list[StoredRow]]:
-    """Stored rows by their document or entity, in the order given."""
+    """Group stored rows by their document or entity, in the order given."""
     grouped: dict[UUID, list[StoredRow]] = defaultdict(list)
     for row in rows:
         grouped[row.owner_id].append(row)

@@ -26,8 +26,10 @@ class RowOwner:
 
 @dataclass(frozen=True, slots=True)
 class PendingWork:
-    """What there is for the embedder to do. `left_at`: when the tenant's move to another model was over, while vectors
-    of the old model may be left."""
+    """What there is for the embedder to do.
+
+    old_vectors_since  when the tenant's move to another model ended, while vectors of the old model may be left.
+    """
 
     has_messages: bool
     has_rows: bool
@@ -103,13 +105,13 @@ def add_vectors(tx: Transaction, space: str, vectors: Mapping[UUID, Sequence[flo
 
 
 def tenant_space(tx: Transaction) -> str | None:
-    """The tenant's own space, None where it is the deployment's."""
+    """Return the tenant's own space, None where it is the deployment's."""
     found: str | None = tx.value(SQL["tenant_space"])
     return found
 
 
 def read_pending_work(tx: Transaction) -> PendingWork | None:
-    """What the embedder has to do for the tenant; None when that is nothing."""
+    """Return what the embedder has to do for the tenant; None when that is nothing."""
     return tx.first(SQL["read_pending_work"], PendingWork)
 
 
@@ -157,12 +159,12 @@ def find_types_to_backfill(tx: Transaction) -> list[UUID]:
 
 
 def find_reembedding(tx: Transaction) -> Reembedding | None:
-    """The tenant's last move; None when it was never moved."""
+    """Return the tenant's last move; None when it was never moved."""
     return tx.first(SQL["find_reembedding"], Reembedding)
 
 
 def get_reembedding(tx: Transaction) -> Reembedding:
-    """The tenant's move, which there is."""
+    """Return the tenant's move, which exists."""
     return tx.one(SQL["find_reembedding"], Reembedding)
 
 
