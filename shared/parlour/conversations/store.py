@@ -76,7 +76,7 @@ def release_lease(tx: Transaction, lease: Lease) -> None:
 def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
     """Return the session's open turn, or a new one over the unanswered messages; None when there are none.
 
-    A message whose file is still being fetched waits until the file is stored or refused, or `MAX_FILE_WAIT` has passed.
+    A message whose file is still being fetched waits until it is stored or refused, or `MAX_FILE_WAIT` has passed.
     """
     turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder_id)
     return turn or tx.first(
