@@ -34,32 +34,32 @@ _STREAMING_CONFIG = Config(
 
 
 def make_fifo_queue(url: str) -> SqsFifoQueue:
-    """The queue at `url`."""
+    """Return the queue at `url`."""
     return SqsFifoQueue(boto3.client("sqs", config=_QUICK_CONFIG), url)
 
 
 def make_dead_letters(url: str, home_url: str) -> SqsDeadLetters:
-    """What the queue at `home` gave up on, in the one at `url`."""
+    """Return the dead letters in the queue at `url` that the queue at `home_url` gave up on."""
     return SqsDeadLetters(boto3.client("sqs", config=_QUICK_CONFIG), url, home_url)
 
 
 def make_delayed_queue(url: str) -> SqsDelayedQueue:
-    """The standard queue at `url`, for messages that come later."""
+    """Return the standard queue at `url`, for delayed messages."""
     return SqsDelayedQueue(boto3.client("sqs", config=_QUICK_CONFIG), url)
 
 
 def make_object_store(bucket: str) -> S3ObjectStore:
-    """The bucket."""
+    """Return the bucket."""
     return S3ObjectStore(boto3.client("s3", config=_QUICK_CONFIG), bucket)
 
 
 def make_upload_store(bucket: str) -> S3ObjectStore:
-    """The bucket that others upload to."""
+    """Return the bucket that others upload to."""
     return S3ObjectStore(boto3.client("s3", config=_UPLOAD_CONFIG), bucket)
 
 
 def make_secret_store() -> SecretsManager:
-    """The secret store."""
+    """Return the secret store."""
     return SecretsManager(boto3.client("secretsmanager", config=_QUICK_CONFIG))
 
 

@@ -33,7 +33,10 @@ def connection_parameters(secret: str, host: str, name: str) -> dict[str, str | 
 
 
 def make_database(settings: DatabaseSettings, secrets: SecretStore) -> Database:
-    """The app role's database; the secret is read when a connection is opened, so that a rotated one is picked up."""
+    """Return the app role's database.
+
+    The secret is read when a connection is opened, so that a rotated one takes effect.
+    """
 
     def connect(seconds: float) -> Connection:
         secret = secrets.get(settings.database_secret)

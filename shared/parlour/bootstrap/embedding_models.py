@@ -18,13 +18,13 @@ _PRICE_LIST_NAMES = {"api.openai.com": "openai", "api.mistral.ai": "mistral"}
 
 
 def list_embedding_models(settings: EmbeddingModelSettings) -> list[EmbeddingModel]:
-    """The models that the deployment names, its own first."""
+    """Return the models that the deployment names, its own first."""
     own = EmbeddingModel(settings.embedding_model, settings.embedding_dimensions, settings.embedding_url)
     return parse_models(own, settings.embedding_models)
 
 
 def make_embedding_spaces(settings: EmbeddingSettings, secrets: SecretStore) -> EmbeddingSpaces:
-    """What every named model embeds into."""
+    """Return the spaces that the named models embed into."""
     return EmbeddingSpaces(
         [
             _make_priced_embedder(one, _key_reader(one.model, settings.embedding_secret, secrets))

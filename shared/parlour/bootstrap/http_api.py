@@ -26,7 +26,11 @@ _IDLE_CONNECTIONS = 8
 
 @functools.cache
 def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> FastAPI:
-    """The app. `local`: a phone and a member's token are served beside it; `showcase`: tenants the console offers."""
+    """Build the app.
+
+    local     a phone and a member's token are served beside it.
+    showcase  slugs of tenants whose public agents the console offers.
+    """
     settings = load_settings(HttpApiSettings)
     secrets = clients.make_secret_store()
     issuers = TrustedIssuers(oidc.parse_issuers(settings.oidc_issuers), settings.oidc_audience, JsonFetcher())
@@ -63,7 +67,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
 
 
 def _make_dead_letters(settings: HttpApiSettings) -> Mapping[str, DeadLetters]:
-    """What every queue gave up on, by the name that an operator calls the queue."""
+    """Return every queue's dead letters, by the name that operators call the queue."""
     pairs = {
         "intake": (settings.intake_dead_letters_url, settings.intake_queue_url),
         "turns-messaging": (settings.turns_messaging_dead_letters_url, settings.turns_messaging_queue_url),

@@ -22,7 +22,7 @@ def preload() -> None:
 
 @functools.lru_cache(maxsize=1)
 def make_providers(secret: str, base_url: str, *, with_bedrock: bool) -> Mapping[str, Model]:
-    """The providers that have a key or need none, and the offline model; built anew when the secret changes.
+    """Return the providers that have a key or need none, and the offline model; rebuilt when the secret changes.
 
     What the first call needs is imported while the database answers.
     """

@@ -22,7 +22,7 @@ from parlour.models.images import ImageResolver
 
 
 def preload() -> None:
-    """What the first turn needs, before a snapshot."""
+    """Load what the first turn needs, before a snapshot is taken."""
     preload_providers()
 
 

@@ -27,11 +27,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the API's JSON i
 
 @dataclass(frozen=True, slots=True)
 class CliDependencies:
-    """What the command touches besides its own process.
+    """What the command uses besides its own process.
 
-    open_client  a client for a base URL.
-    run          runs a program in this terminal and returns its exit status.
-    folder       where the command was given; the local stack's file is looked for here and above.
+    open_http_client  opens a client for a base URL.
+    run_program       runs a program in this terminal and returns its exit status.
+    folder            the working directory; the local stack's file is looked for here and above.
     """
 
     open_http_client: Callable[[str], httpx2.Client]
@@ -64,7 +64,7 @@ class ApiClient:
         return replace(self, url=kept["url"], tenant=tenant, key=key)
 
     def request(self, method: str, path: str, body: object = None, **query: object) -> Any:
-        """The answer's JSON. Raises what the API raised, by its code; RetryError when nobody answers."""
+        """Return the answer's JSON. Raises what the API raised, by its code; RetryError when nobody answers."""
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         if self.tenant:
             headers["Parlour-Tenant"] = self.tenant
@@ -78,7 +78,7 @@ class ApiClient:
         headers: Mapping[str, str] | None = None,
         query: Mapping[str, object] | None = None,
     ) -> Any:
-        """The same with headers of the caller's choosing."""
+        """Send a request with headers of the caller's choosing; return and raise as `request`."""
         asked = {name: str(value) for name, value in (query or {}).items() if value is not None}
         try:
             with self.dependencies.open_http_client(self.url) as client:
@@ -97,8 +97,10 @@ def get_api_client(context: typer.Context) -> ApiClient:
 
 
 def to_error(answer: httpx2.Response) -> ParlourError:
-    """The error that the API told, as the one it was there; a RetryError where it, or what stands before it, had no
-    time or nobody to answer with."""
+    """Return the error that the API answered, as its own class.
+
+    A RetryError where the API, or a proxy before it, had no time or did not answer.
+    """
     unknown = RetryError if answer.status_code in _RETRY_STATUSES else ParlourError
     try:
         told = answer.json()["error"]

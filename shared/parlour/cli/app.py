@@ -46,7 +46,7 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """The `parlour` command."""
+    """Run the `parlour` command."""
     sys.exit(run(sys.argv[1:], CliDependencies(_open_http_client, _run_program, time.sleep, Path.cwd())))
 
 

@@ -202,7 +202,7 @@ def _get_items(target: ApiClient) -> dict[str, Any]:
 
 
 def _find_item(found: Mapping[str, Any], item: str, lists: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """What is meant by an id or an end of one, and which list it is in; NotFound, or InvalidRequest for two."""
+    """Return the item that an id or the end of an id names, and its list; NotFound, or InvalidRequest for two."""
     wanted = item.strip().lower()
     if len(wanted) < _MIN_ID_CHARS:
         raise InvalidRequest(f"give at least {_MIN_ID_CHARS} characters of the id, from its beginning or its end")

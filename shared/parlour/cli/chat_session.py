@@ -54,7 +54,7 @@ class ChatSession:
             self.console.print(Text("\n") + rendering.render_sources(citations), style="dim")
 
     def _read_events(self) -> Iterator[dict[str, Any]]:
-        """What is new, up to the end of a turn; RetryError when nothing comes for minutes."""
+        """Yield new events up to the end of a turn; RetryError when none comes for minutes."""
         silent = 0.0
         while silent < _TIMEOUT_SECONDS:
             for event in self._call("GET", "events", after=self.last_event_number)["events"]:

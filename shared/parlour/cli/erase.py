@@ -61,7 +61,7 @@ def erase(
 
 
 def _run_until_finished(target: ApiClient, body: Mapping[str, object]) -> Any:
-    """The report. What takes longer than one answer may is asked for until all of it is done."""
+    """Return the report, asking again until an erasure that takes longer than one request is finished."""
     in_vain, is_under_way = 0, False
     for _ in range(_MAX_REQUESTS):
         try:
@@ -81,7 +81,7 @@ def _run_until_finished(target: ApiClient, body: Mapping[str, object]) -> Any:
 
 
 def render_report(found: Mapping[str, Any]) -> RenderableType:
-    """The report as a table, and below it what is out of reach."""
+    """Render the report as a table, and below it what is out of reach."""
     said = _DRY_RUN_TEXTS if found["dry_run"] else _RESULT_TEXTS
     rows = [
         (one["table"], said[one["action"]], one["count"], _shorten_ids(one["ids"]), one["reason"])

@@ -137,7 +137,7 @@ def render_diff(found: Mapping[str, Any]) -> Group:
 
 
 def render_rebuilt(found: Mapping[str, Any]) -> Group:
-    """What is to be said of a prompt that was made again."""
+    """Render what there is to say about a rebuilt prompt."""
     recorded = f"step {found['step']}, recorded {found['recorded_hash']}"
     if found["withheld"]:
         layers = ", ".join(sorted({one["layer"] for one in found["withheld"]}))

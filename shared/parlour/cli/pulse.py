@@ -118,7 +118,7 @@ def cap(
 
 
 def render_pulse(found: Mapping[str, Any]) -> Group:
-    """The Pulse, its sources, and what there is to know about it."""
+    """Render the Pulse, its sources and its state."""
     pulse = found["pulse"]
     parts: list[RenderableType] = [
         Text.assemble((rendering.strip_control_codes(found["name"]), "bold"), ("  " + found["record"], "dim"))
@@ -147,7 +147,7 @@ def render_pulse(found: Mapping[str, Any]) -> Group:
 
 
 def render_answer(found: Mapping[str, Any]) -> Group:
-    """A question and its answer."""
+    """Render a question and its answer."""
     parts: list[RenderableType] = [Text(rendering.strip_control_codes(found["question"]), style="bold")]
     if found["problem"]:
         return Group(*parts, Text(f"no answer: {found['problem']}", style="bold red"))
@@ -171,7 +171,7 @@ def render_versions(found: Mapping[str, Any]) -> RenderableType:
 
 
 def render_diff(found: Mapping[str, Any]) -> Group:
-    """What changed between two texts, statement by statement."""
+    """Render what changed between two texts, statement by statement."""
     before, after = found["before"], found["after"]
     head = f"version {before['version']} -> {after['version']}" if before else f"version {after['version']}, the first"
     parts: list[RenderableType] = [Text(head, style="bold")]
@@ -187,7 +187,7 @@ def render_diff(found: Mapping[str, Any]) -> Group:
 
 
 def render_explanation(found: Mapping[str, Any]) -> Group:
-    """A prompt taken apart: what came of it, its layers, and every candidate."""
+    """Render a prompt: its outcome, its layers, and every candidate."""
     text = (
         f"version {found['version']}"
         if found["version"]
@@ -294,7 +294,7 @@ def _render_staleness(found: Mapping[str, Any]) -> list[RenderableType]:
 
 
 def _poll_until(target: ApiClient, path: str, is_there: Any, **query: object) -> Any:
-    """What is at the path once it is there, or what was seen last."""
+    """Return what is at the path once it is there, or what was read last."""
     found = target.request("GET", path, **query)
     for _ in range(_MAX_POLLS):
         if is_there(found):

@@ -84,7 +84,7 @@ def show(
 
 
 def _get_record(target: ApiClient, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
-    """The record and its links; a pack's document is none, and has a path of its own for a key."""
+    """Return the record and its links; a pack's document is no record, and its key contains a path."""
     if path.startswith("document/") and path.count("/") > 1:
         return None, None
     try:

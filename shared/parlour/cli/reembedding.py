@@ -27,7 +27,7 @@ def reembed(
 
 
 def _wait_until_finished(target: ApiClient, found: dict[str, Any]) -> dict[str, Any]:
-    """The bar, on standard error, until the searches look into the new space. Ctrl-C leaves the work going on."""
+    """Show a progress bar on standard error until search uses the new space. Ctrl-C leaves the job running."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(found["space"], total=found["total"], completed=found["done"])

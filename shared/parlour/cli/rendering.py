@@ -24,7 +24,7 @@ def strip_control_codes(text: str) -> str:
 
 
 def make_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """A plain table. The last column is an id or a number, to be copied: it is never broken."""
+    """Return a plain table. The last column is an id or a number to copy: it is never broken."""
     drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings[:-1]:
         drawn.add_column(heading, overflow="fold")
@@ -35,8 +35,10 @@ def make_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Tab
 
 
 def make_candidate_table(headings: Sequence[str], rows: Iterable[Sequence[object]]) -> Table:
-    """What was weighed for a prompt. A narrow terminal shows the sources, which come last, only in part (`--json` has
-    them whole): what they are is to be read first."""
+    """Return a table of a prompt's candidates.
+
+    A narrow terminal cuts the sources, which come last (`--json` has them whole): the titles are read first.
+    """
     drawn = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for heading in headings[:-1]:
         drawn.add_column(heading, overflow="fold", min_width=_MIN_COLUMN_CELLS.get(heading, len(heading)))
@@ -76,7 +78,7 @@ def render_sources(citations: Iterable[Mapping[str, Any]]) -> Text:
 
 
 def format_time(text: str | None) -> str:
-    """An ISO time as local time, to the second."""
+    """Return an ISO time as local time, to the second."""
     return datetime.fromisoformat(text).astimezone().strftime("%Y-%m-%d %H:%M:%S") if text else ""
 
 
@@ -150,7 +152,7 @@ def _format_dollars(cost: str | None) -> str:
 
 
 def _ordered(amounts: Mapping[str, int], names: Sequence[str]) -> dict[str, int]:
-    """The known names in their order, then the others: as JSON from the database they come in none."""
+    """Return the known names in their order, then the others: JSON from the database has no order."""
     known = [name for name in names if name in amounts]
     return {name: amounts[name] for name in [*known, *(name for name in amounts if name not in known)]}
 

@@ -154,14 +154,14 @@ def receive_web_message(
 
 
 def web_message_id(session_id: UUID, client_id: str) -> str:
-    """What a message of the web is known by in its binding."""
+    """Return the provider message id of a web message."""
     return f"web:{session_id}:{client_id}"
 
 
 def _store_envelope(
     envelope: Envelope, binding_id: UUID, now: datetime, tx: Transaction
 ) -> tuple[StoredMessage, bool] | None:
-    """The message as it is stored, and whether it is new; None when the binding answers nobody."""
+    """Store the message and return it with whether it is new; None when the binding answers nobody."""
     binding = bindings.find_binding(tx, binding_id)
     if binding is None or not binding.is_active:
         return None
@@ -207,6 +207,6 @@ def _insert_once(tx: Transaction, message: NewMessage) -> tuple[StoredMessage, b
 
 
 def _send_wakeup(turns: FifoQueue, tenant_id: UUID, received: StoredMessage, *, is_new: bool, now: datetime) -> None:
-    """A second wake for the same message needs an id of its own, or the queue would swallow it."""
+    """Wake the session; a second wake-up for the same message needs an id of its own, or the queue would drop it."""
     again = "" if is_new else f":{now.isoformat()}"
     turns.send([SessionWakeup(tenant_id, received.session_id).to_queue_message(f"{received.id}{again}")])

@@ -55,11 +55,11 @@ class Journal:
     max_tool_iterations: int
 
     def results_of_step(self, step: int) -> dict[str, JsonObject]:
-        """The results of a step's tool calls, by call id."""
+        """Return the results of a step's tool calls, by call id."""
         return {call.call_id: call.result for call in self.finished_calls if call.step == step}
 
     def ordered_results(self, step: ModelStep) -> tuple[tuple[str, JsonObject], ...]:
-        """The results of a step's calls in the order in which the model asked for them, however they were come by."""
+        """Return the results of a step's calls in the order in which the model asked for them."""
         found = self.results_of_step(step.number)
         return tuple((one.call_id, found[one.call_id]) for one in step.tool_requests if one.call_id in found)
 
@@ -91,7 +91,7 @@ type NextStep = CallModel | RunTools | Reply
 
 
 def next_step(journal: Journal) -> NextStep:
-    """What the turn does next, from what is committed alone.
+    """Return what the turn does next, from what is committed alone.
 
     The model may ask for tools `max_tool_iterations` times; asking once more ends the turn without its answer.
     """

@@ -24,9 +24,12 @@ def has_restricted_source(tx: Transaction, session_id: UUID, items: Sequence[Ite
 def withhold_restricted_results(
     tx: Transaction, session_id: UUID, journal: Journal, writing_tools: Collection[str], clearance: int
 ) -> Journal:
-    """The journal without results that tell of what is gone or above the clearance by now, and without what the model
-    said beside further calls once it had read one of them. What changed something is told as long as its reader may see
-    what it changed, or did away with; `writes` names the tools that do. The same journal where nothing was closed."""
+    """Return the journal without results whose sources are gone or above the clearance by now.
+
+    Also left out is what the model said beside further calls once it had read such a result. What changed something
+    stays as long as its reader may see what it changed, or deleted; `writing_tools` names the tools that do. The same
+    journal where nothing was restricted.
+    """
     told = [(call, _result_sources(call.result)) for call in journal.finished_calls]
     above, gone = source_status.find_restricted_and_deleted(
         tx, session_id, {one for _, sources in told for one in sources}, clearance
@@ -49,7 +52,7 @@ def withhold_restricted_results(
 
 
 def _result_sources(result: JsonObject) -> list[Source]:
-    """What a result tells of: what was found, by the session's numbers, and records and documents by their handles."""
+    """Return the sources of a result: rows by the session's numbers, records and documents by their handles."""
     documents = result.get("documents")
     found = [one for one in documents if isinstance(one, dict)] if isinstance(documents, list) else []
     numbers = [
@@ -59,12 +62,12 @@ def _result_sources(result: JsonObject) -> list[Source]:
 
 
 def _withhold_result(call: FinishedCall) -> FinishedCall:
-    """What was done stays done: whoever reads this must not do it again."""
+    """Return the call without its result, but with its outcome: the model must not do it again."""
     return replace(call, result={"ok": call.result.get("ok") is not False, "message": WITHHELD_TEXT})
 
 
 def _without_text(step: ModelStep, first: int) -> ModelStep:
-    """The step without words, if it came after the first that is withheld and asks for more: they may be of that."""
+    """Return the step without text, if it came after the first withheld one and asks for more: it may quote that."""
     if step.number <= first or not step.tool_requests:
         return step
     return replace(step, blocks=tuple(one for one in step.blocks or () if one.get("type") != "text"))

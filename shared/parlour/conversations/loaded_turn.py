@@ -61,7 +61,7 @@ class LoadedTurn:
     recent_user_texts: Sequence[str] = ()
 
     def tool_rounds(self, journal: Journal) -> tuple[ToolRound, ...]:
-        """The turn's tool calls so far, as the model asked for them and was answered."""
+        """Return the turn's tool calls so far, with their results."""
         return tuple(
             ToolRound(_without_empty_text(step.blocks), journal.ordered_results(step))
             for step in journal.steps
@@ -155,9 +155,11 @@ class _TurnLoader:
         return told
 
     def load_recorded_prompts(self) -> PromptBuilder | None:
-        """The prompts of a turn that goes on, as they were begun: not a byte of them changes. None when no model was
-        asked yet, and when they are to be begun anew: the turn was redriven, which may be days later, its reader may
-        see less by now, or something in them was deleted or closed to that reader."""
+        """Return the prompts of a resumed turn as they were begun: not a byte changes.
+
+        None when no model was asked yet, and when they are to be built again: the turn was redriven, perhaps days
+        later, its reader may see less by now, or something in them was deleted or restricted.
+        """
         found = load_recorded_prompts(self.tx, self.lease.id, self.turn.id)
         if found is None:
             return None
@@ -179,7 +181,7 @@ class _TurnLoader:
         )
 
     def new_prompt_builder(self) -> PromptBuilder:
-        """The prompts of a turn that begins."""
+        """Return the prompts of a turn that begins."""
         before = self._previous_prompts()
         standing = before.cache_state
         changed, is_gone = briefing_candidates.find_changes_since_briefing(
@@ -258,7 +260,7 @@ class _TurnLoader:
         )
 
     def _surrounding_candidates(self, tx: Transaction) -> list[Item]:
-        """What stands further around, for a briefing that is rendered anew: it stays pinned for long."""
+        """Return the candidates further around the record, for a briefing that is rendered: it is cached for long."""
         return briefing_candidates.surrounding_candidates(
             self.principal, tx, self.focus_record, self.persona, self.tools, self.turn.frozen_at
         )
@@ -271,7 +273,7 @@ class _TurnLoader:
         return frozenset(tool.name for tool in self.tools if tool.writes)
 
     def _budget_profile(self) -> budget.BudgetProfile:
-        """The agent's; what its record's type says counts for more."""
+        """Return the agent's budget; its record type's takes precedence."""
         return budget.resolve_profile(
             self.persona.agent.budget, self.focus_record.budget_override if self.focus_record else None
         )
@@ -308,7 +310,7 @@ def _recent_user_texts(materials: PromptMaterials) -> list[str]:
 def _load_focus_record(
     tx: Transaction, principal: Principal, lease: Lease, persona: Persona, links: LinkedRecordsCache, now: datetime
 ) -> FocusRecord | None:
-    """The record that the session is about, as its user may see it now; without one nothing is read."""
+    """Return the session's record as its user may see it now; without one nothing is read."""
     if lease.entity_id is None:
         return None
     return read_focus_record(

@@ -14,8 +14,10 @@ type EventList = list[tuple[str, JsonObject]]
 
 
 def record_events(principal: Principal, tx: Transaction, operations: Sequence[RecordOperation]) -> EventList:
-    """An `operation` for each thing done, then an `entity_patch` for each record that is new or at a new version, as it
-    is stored now and as far as the principal may see it. One statement."""
+    """Return an `operation` for each thing done, then an `entity_patch` for each record that is new or changed.
+
+    Records are as stored now and as far as the principal may see them. One statement.
+    """
     handles = list(dict.fromkeys(handle for one in operations for handle in (one.handle, one.target) if handle))
     stored = {entity.handle: entity for entity in crud.find_records(principal, tx, handles)}
     written = dict.fromkeys(one.handle for one in operations if one.action in ("create", "update"))
@@ -35,7 +37,7 @@ def _operation_payload(one: RecordOperation, stored: Mapping[str, Record]) -> Js
 
 
 def _record_identity(entity: Record) -> JsonObject:
-    """A record as people name it; the id is for what a page keeps of it."""
+    """Return a record as people name it; the id is for pages that keep it."""
     return {
         "entity_type": entity.type,
         "entity_name": entity.name,

@@ -106,8 +106,11 @@ class _ModelRequest:
         self.prompt_builder.mark_sent(self.number, self.assembled)
 
     def stream(self, choices: list[ModelChoice]) -> Completion:
-        """The model's answer, its text streamed to the feed. A prompt that any model refused with its pictures is sent
-        again without them, if none answered: a broken one must not end the conversation that it stands in."""
+        """Return the model's answer and stream its text to the feed.
+
+        A prompt that any model refused with its images is sent again without them, if none answered: a broken image
+        must not end its conversation.
+        """
         prompt = self.assembled.prompt
         request = ModelRequest(choices[0].model, MAX_REPLY_TOKENS, prompt.tools, prompt.system, prompt.messages)
         if not images.has_images(request):
@@ -198,7 +201,7 @@ class _ModelRequest:
         running.feed.commit(commit)
 
     def _admit(self, choice: ModelChoice) -> None:
-        """The first try was reserved with the request; every further one is before it is made."""
+        """Reserve an attempt; the first was reserved with the request."""
         if self._is_first:
             self._is_first = False
         else:
@@ -234,7 +237,7 @@ class _ModelRequest:
         return sum((self._charged(*pair) for pair in zip(self.attempts, llm_calls, strict=True)), Decimal())
 
     def _charged(self, attempt: ModelAttempt, call: LlmCall) -> Decimal:
-        """A try that broke off after it had begun to answer is billed for what it read; one that never began is not."""
+        """Return the cost of an attempt: one that broke off after it began to answer is billed for its input."""
         usage = TokenUsage(call.input_tokens, call.output_tokens, call.cache_read_tokens, call.cache_write_tokens)
         if attempt.outcome != "ok" and attempt.first_token_ms is not None:
             return prices.worst_case_cost(
@@ -243,7 +246,7 @@ class _ModelRequest:
         return prices.charged_cost(attempt.provider, attempt.model, usage, call.at)
 
     def _miss(self, attempt: ModelAttempt, now: datetime) -> JsonObject | None:
-        """What of the prompt before had to be read anew, and what that cost beyond reading it from the cache."""
+        """Return what of the previous prompt was not read from the cache, and what that cost beyond a cache hit."""
         miss = self.assembled.ledger.cache_miss
         if miss is None:
             return None

@@ -43,7 +43,7 @@ SQL = Queries.for_module(__file__)
 def acquire_lease(
     tx: Transaction, session_id: UUID, holder_id: UUID, now: datetime, expires_at: datetime
 ) -> Lease | None:
-    """The session's lease, or None when somebody else holds it or there is no such session."""
+    """Return the session's lease, or None when another worker holds it or there is no such session."""
     return tx.first(SQL["acquire_lease"], Lease, session_id=session_id, holder=holder_id, now=now, until=expires_at)
 
 
@@ -53,7 +53,7 @@ def find_lease_end(tx: Transaction, session_id: UUID) -> LeaseEnd | None:
 
 
 def lock_session(tx: Transaction, session_id: UUID) -> LockedSession | None:
-    """The session, locked until the transaction ends; None when it is gone."""
+    """Return the session, locked until the transaction ends; None when it is gone."""
     return tx.first(SQL["lock_session"], LockedSession, session_id=session_id)
 
 
@@ -91,22 +91,22 @@ def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datet
 
 
 def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:
-    """The attempt was no fault of the turn's; it does not count."""
+    """Uncount an attempt that failed through no fault of the turn."""
     tx.run(SQL["refund_attempt"], turn_id=turn_id, holder=lease.holder_id)
 
 
 def list_input_messages(tx: Transaction, turn_id: UUID) -> list[InboundMessage]:
-    """The messages the turn answers, in order of arrival."""
+    """Return the messages the turn answers, in order of arrival."""
     return tx.all(SQL["list_input_messages"], InboundMessage, turn_id=turn_id)
 
 
 def list_steps(tx: Transaction, turn_id: UUID) -> list[StepRow]:
-    """The turn's committed steps."""
+    """Return the turn's committed steps."""
     return tx.all(SQL["list_steps"], StepRow, turn_id=turn_id)
 
 
 def list_finished_calls(tx: Transaction, turn_id: UUID) -> list[FinishedCallRow]:
-    """The turn's tool calls with their results."""
+    """Return the turn's tool calls with their results."""
     return tx.all(SQL["list_finished_calls"], FinishedCallRow, turn_id=turn_id)
 
 
@@ -140,7 +140,7 @@ def insert_events(tx: Transaction, session_id: UUID, events: Sequence[Event]) ->
 
 
 def list_events_after(tx: Transaction, session_id: UUID, reader: SessionReader, number: int, limit: int) -> list[Event]:
-    """The feed after `number`, if the reader may see the session."""
+    """Return the feed after `number`, if the reader may see the session."""
     return tx.all(
         SQL["list_events_after"],
         Event,
@@ -164,7 +164,7 @@ def has_message(tx: Transaction, binding_id: UUID, provider_message_id: str) -> 
 
 
 def get_message_by_provider_id(tx: Transaction, binding_id: UUID, provider_message_id: str) -> StoredMessage:
-    """The message that was stored under this provider id."""
+    """Return the message that was stored under this provider id."""
     return tx.one(
         SQL["find_message_by_provider_id"],
         StoredMessage,
@@ -217,7 +217,7 @@ def add_attachment(tx: Transaction, message: NewMessage, position: int, attachme
 
 
 def find_own_session(tx: Transaction, session_id: UUID, user_id: UUID) -> WritableSession | None:
-    """The session, if it is this user's."""
+    """Return the session, if it is this user's."""
     return tx.first(SQL["find_own_session"], WritableSession, session_id=session_id, user_id=user_id)
 
 
@@ -281,14 +281,14 @@ def dismiss_turn(tx: Transaction, turn_id: UUID, now: datetime) -> bool:
 def list_turn_rows(
     tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, clearance: int, limit: int
 ) -> list[TurnRow]:
-    """Turns as an operator of that clearance sees them, newest first."""
+    """Return turns as an operator of that clearance sees them, newest first."""
     return tx.all(
         SQL["list_turn_rows"], TurnRow, turn_id=turn_id, session_id=session_id, clearance=clearance, most=limit
     )
 
 
 def list_transcript(tx: Transaction, session_id: UUID, reader: SessionReader, limit: int) -> list[TranscriptRow]:
-    """The newest messages of a session that the reader may see, newest first."""
+    """Return the newest messages of a session that the reader may see, newest first."""
     return tx.all(
         SQL["list_transcript"],
         TranscriptRow,

@@ -160,8 +160,10 @@ class _TurnCallRecorder:
         )
 
     def _record_events(self, result: ToolResult) -> EventList:
-        """What the call did to records, as it is stored by now. It is told with the call's end: once, also when
-        another worker finds the call done and ends it."""
+        """Return the events of the call's changes to records, as stored by now.
+
+        They are sent with the call's end: once, also when another worker finds the call done and ends it.
+        """
         done = read_operations(self.tool, result.content) if self.turn_context.feed.is_followed else []
         if not done:
             return []

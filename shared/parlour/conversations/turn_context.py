@@ -78,6 +78,6 @@ class TurnContext:
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)
 
     def require_time(self) -> None:
-        """Raises RetryError when this invocation is nearly over: the next one goes on from what is committed."""
+        """Raise RetryError when this invocation is nearly over: the next one continues from what is committed."""
         if self.seconds_left() < _MIN_SECONDS_LEFT:
             raise RetryError("the invocation is nearly over; the next one goes on with the turn", retry_after=1)

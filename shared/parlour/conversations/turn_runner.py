@@ -123,7 +123,7 @@ def _begin_turn(
 
 
 def _produce_answer(turn_context: TurnContext) -> Answer:
-    """The turn's answer: a polite line when the model is not to be asked or cannot be, else what it said."""
+    """Return the turn's answer: a canned reply when the model is not to be asked or cannot be, else what it said."""
     if turn_context.turn.attempt_count > MAX_ATTEMPTS:
         return _failed_answer("too_many_attempts")
     try:
@@ -163,7 +163,7 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
 
 
 def _load_turn(turn_context: TurnContext) -> LoadedTurn:
-    """The turn's material; a heavy call that was reserved and perhaps never sent to its queue is sent again."""
+    """Return the turn's material; a heavy call that may never have reached its queue is sent again."""
     services, now = turn_context.dependencies, turn_context.dependencies.clock()
     transact = partial(services.database.run, turn_context.feed.principal)
 

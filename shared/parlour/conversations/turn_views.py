@@ -61,16 +61,16 @@ def get_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnView:
 
 
 def list_turns(principal: Principal, tx: Transaction, limit: int, session_id: UUID | None = None) -> list[TurnView]:
-    """The newest turns of the tenant or of one session, newest first."""
+    """Return the newest turns of the tenant or of one session, newest first."""
     roles.require_role(principal, "viewer")
     rows = store.list_turn_rows(tx, turn_id=None, session_id=session_id, clearance=principal.clearance, limit=limit)
     return [_to_view(row) for row in rows]
 
 
 def read_transcript(principal: Principal, tx: Transaction, session_id: UUID, limit: int) -> list[TranscriptRow]:
-    """The newest messages of a session, oldest first; empty when a user asks for somebody else's.
+    """Return the newest messages of a session, oldest first; none when a user asks for another user's.
 
-    Also for those of the tenant's people to whom a conversation was opened: they read what was said, and no more of it.
+    Members to whom a conversation was opened read what was said, and no more of it.
     """
     is_open = (
         not principal.has_role("viewer")
@@ -82,7 +82,7 @@ def read_transcript(principal: Principal, tx: Transaction, session_id: UUID, lim
 
 
 def session_reader(principal: Principal) -> SessionReader:
-    """What of the tenant's sessions the principal may read; Forbidden for neither a user nor a viewer."""
+    """Return which of the tenant's sessions the principal may read; Forbidden for neither a user nor a viewer."""
     if principal.kind == "user":
         return SessionReader(principal.id, principal.clearance)
     roles.require_role(principal, "viewer")

@@ -18,7 +18,7 @@ _DELETE_BATCH_SIZE = 500
 
 
 def erase_archives(principal: Principal, database: Database, media: ObjectStore, remaining: RemainingWork) -> None:
-    """Archives of what goes as a whole are deleted; of others the lines that go."""
+    """Delete the archives of conversations that go as a whole; from others delete the erased lines."""
     sessions = set(remaining.sessions)
     whole = [one for one in remaining.archives if one.session_id in sessions]
     for some in batched(whole, _DELETE_BATCH_SIZE, strict=False):
@@ -30,7 +30,7 @@ def erase_archives(principal: Principal, database: Database, media: ObjectStore,
 
 
 def remaining_lines(data: bytes, erased_ids: Collection[str]) -> list[bytes]:
-    """The lines of messages that stay; one that cannot be read does not."""
+    """Return the lines of messages that stay; a line that cannot be read does not."""
     return [line for line in data.splitlines() if _message_id(line) not in {None, *erased_ids}]
 
 

@@ -15,11 +15,12 @@ _UUID_PATTERN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterFilter:
-    """By what letters know it.
+    """What identifies dead letters that belong to the erasure.
 
-    ours       addresses of ours that lead to the tenant.
-    addresses  of the person; provider_ids: of messages.
-    ids        of rows of ours that nothing else has.
+    routing_keys  our addresses that lead to the tenant.
+    addresses     of the person.
+    provider_ids  of messages.
+    ids           of rows of ours that nothing else has.
     """
 
     routing_keys: Set[str]

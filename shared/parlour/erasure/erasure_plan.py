@@ -42,24 +42,29 @@ _TURN_OPEN = "it is being answered: send the request again in a minute"
 
 @dataclass(slots=True)
 class ErasurePlan:
-    """What goes with a target.
+    """What goes with a target, table by table, and what in other rows tells of it.
 
-    rows      by table what becomes of which row.
-    handles   of records that go.
-    user_id   whose it is, where it is somebody's.
-    sessions  that go as a whole; touched: those that stay, of which some turns lose their words.
-    turns     that go or lose their words; silenced: the latter, in sessions that stay, with their `numbers`.
-    falling   searchable rows that go with their sessions, by themselves.
-    needles   words that tell of it wherever they stand; is_cut: whether there are more than are looked for.
-    titled    sessions of the user whose titles say such.
-    changed   records that calls of these turns changed, or made and somebody else has worked on since; values: what of
-              that still stands in them; telling: what tells of all that the calls wrote, wherever it stands.
-    hushed    turns of others in which it was read and not said: their replies stay; nearby: their sessions.
-    kept      what such calls did to records, where it stays.
-    pulses    records about which something goes that was written from any of this.
-    briefed   sessions of others whose pinned briefing tells of it.
-    objects   keys in the bucket of media; archives: in it too, of old messages.
-    addresses by which channels know the user; provider_ids: by which a provider knows the message.
+    rows_by_table             what becomes of which row.
+    handles                   of records that go.
+    user_id                   the owner, where it is somebody's.
+    sessions                  that go as a whole.
+    affected_sessions         that stay, of which some turns lose their text.
+    turns                     that go or lose their text.
+    redacted_turns            the latter, in sessions that stay; redacted_turn_numbers: their numbers.
+    cascaded_rows             searchable rows that go with their sessions, by foreign keys.
+    quote_search_terms        terms that quote the target wherever they occur; has_more_terms: more than are searched.
+    retitled_sessions         sessions of the user whose titles quote it.
+    changed_records           records that calls of these turns changed, or made and somebody else has changed since.
+    written_values            values of such calls that the records still have.
+    distinctive_terms         what tells of all that the calls wrote, wherever it occurs.
+    redacted_foreign_turns    turns of others in which it was read and not said: their replies stay.
+    foreign_sessions          the sessions of those.
+    kept_rows                 what such calls did to records, where it stays.
+    affected_pulse_records    records whose Pulses were written from any of this.
+    briefed_foreign_sessions  sessions of others whose cached briefing tells of it.
+    object_keys               in the media bucket; archives: of old messages, there too.
+    addresses                 by which channels know the user.
+    provider_ids              by which a provider knows the messages.
     """
 
     target: ErasureTarget
@@ -101,7 +106,7 @@ class ErasurePlan:
         return [f"user:{one}" for one in self.rows_by_table.get("users", ())]
 
     def ids_of(self, table: str, action: RowAction | None = None) -> list[UUID]:
-        """The rows of a table that go, of those that are known by one id; those of one fate only."""
+        """Return the rows of a table that go, of tables with one id; with `action` only those."""
         rows = self.rows_by_table.get(table, {})
         return [UUID(one) for one, its in rows.items() if action in (None, its)]
 
@@ -111,7 +116,7 @@ class ErasurePlan:
         return [one for one in self.ids_of("context_rows") if one not in self.cascaded_rows]
 
     def keys_of(self, table: str) -> list[str]:
-        """The rows of a table that go."""
+        """Return the rows of a table that go, by key."""
         return list(self.rows_by_table.get(table, ()))
 
     def add_rows(self, table: str, ids: Iterable[object], action: RowAction = "deleted") -> None:
@@ -120,12 +125,12 @@ class ErasurePlan:
             self.rows_by_table.setdefault(table, {}).setdefault(str(one), action)
 
     def source_ids(self) -> list[str]:
-        """What goes, as prompts and Pulses name their sources: table/id."""
+        """Return what goes as prompts and Pulses name their sources: table/id."""
         named = [f"{table}/{one}" for table in _SOURCE_TABLES for one in self.rows_by_table.get(table, ())]
         return [*named, *(f"handles/{one}" for one in self.handles)]
 
     def partial_source_ids(self) -> list[str]:
-        """Records of which only some values go, in the same way."""
+        """Return records of which only some values go, as prompts and Pulses name their sources."""
         named = [(f"entities/{one.id}", f"handles/{one.handle}") for one in self.changed_records]
         return list(dict.fromkeys(one for pair in named for one in pair))
 
@@ -141,8 +146,10 @@ class ErasurePlan:
 
 
 def make_plan(tx: Transaction, target: ErasureTarget, *, keep_records: bool = False) -> ErasurePlan:
-    """What goes with the target. NotFound when it is not there; Conflict while a turn that would go is being answered,
-    which nobody waits for when its whole user goes."""
+    """Return what goes with the target.
+
+    NotFound when it is not there; Conflict while a turn that would go is being answered, unless its whole user goes.
+    """
     found = ErasurePlan(target)
     _PLANNERS[target.kind](tx, found)
     if target.kind != "fact":
@@ -210,7 +217,7 @@ def _plan_message(tx: Transaction, plan: ErasurePlan) -> None:
 
 
 def _turns_quoting(tx: Transaction, said: MessageRow, needles: Sequence[str]) -> list[UUID]:
-    """The turns since then in which something was made that repeats it."""
+    """Return the later turns in which something was made that repeats the quoted text."""
     patterns = quotations.ilike_patterns(needles)
     later = store.read_ids(tx, "list_turns_since", user_id=said.user_id, since=said.received_at) if needles else []
     found = (
@@ -243,7 +250,7 @@ _PLANNERS = {"user": _plan_user, "message": _plan_message, "file": _plan_file, "
 
 
 def _add_turns(tx: Transaction, plan: ErasurePlan, turn_ids: Sequence[UUID]) -> None:
-    """These turns lose their words, and what memory made of them goes."""
+    """Add turns that lose their text, and what memory made of them."""
     known = set(plan.turns)
     turns = store.find_turns(tx, [one for one in turn_ids if one not in known])
     if plan.target.kind != "user" and any(one.is_open for one in turns):
@@ -269,7 +276,7 @@ def _add_rows(plan: ErasurePlan, rows: Iterable[TableRow]) -> None:
 
 
 def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool) -> None:
-    """What was made beside the conversation: records, what others drew from those, facts of personas and teams."""
+    """Add what was made beside the conversation: records, what others drew from those, shared facts."""
     for row in store.read_table_rows(tx, "plan_shared_fact_rows", messages=plan.message_ids):
         plan.add_rows(row.table_name, [row.id])
     made = store.read_table_rows(tx, "plan_records_created", turns=plan.turns)
@@ -325,7 +332,7 @@ def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool
 
 
 def _changed_parts(row: ChangedRecordRow) -> list[TableRow]:
-    """What a call changed of a record: the values that still stand, and the row that tells of the change."""
+    """Return what a call changed in a record: the values that it still has, and the row of the change."""
     told = [TableRow("context_rows", str(row.row_id))] if row.row_id else []
     return [*(TableRow("entities", f"{row.id}/{name}") for name in _values_still_written(row)), *told]
 

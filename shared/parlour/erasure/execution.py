@@ -83,10 +83,11 @@ class ErasureRequest:
 def erase(
     principal: Principal, dependencies: ErasureDependencies, request: ErasureRequest, seconds_left: SecondsLeft
 ) -> JsonObject:
-    """The report, as `Report.to_json` has it. Asked again of what was forgotten before, it is that report.
+    """Erase and return the report, as `ErasureReport.to_json` has it.
 
-    Needs the role admin. NotFound when there is no such thing, Conflict while a turn that goes is being answered. A
-    RetryError leaves a part to whoever asks again, as it was wished first.
+    A target that was erased before gives that report again. Needs the role admin. NotFound when there is no such thing,
+    Conflict while a turn that goes is being answered. After a RetryError the next request for the same target continues
+    with the options of the first.
     """
     roles.require_role(principal, "admin")
     now = dependencies.clock()
@@ -106,7 +107,7 @@ def erase(
 
 
 def list_erasures(principal: Principal, tx: Transaction, limit: int = 50) -> list[ErasureListItem]:
-    """What was forgotten in the tenant, or is being forgotten, latest first. Needs the role admin."""
+    """Return the tenant's erasures, finished and running, latest first. Needs the role admin."""
     roles.require_role(principal, "admin")
     return store.list_erasures(tx, limit)
 
@@ -144,7 +145,7 @@ def _dry_run(
 def _begin_or_resume(
     tx: Transaction, request: ErasureRequest, report: ErasureReport
 ) -> tuple[RunningErasureRow, ErasurePlan] | ErasureRow:
-    """It is under way from now on, as it may be already; or how it ended, if it was forgotten as thoroughly before."""
+    """Start or resume the erasure; or return how it ended, if it was as thorough before."""
     kind, target_id = request.target.kind, request.target.id
     if row := store.lock_running_erasure(tx, kind, target_id):
         return row, _plan_what_exists(tx, request.target, row) if row.remaining_work is None else ErasurePlan(
@@ -177,7 +178,7 @@ def _begin_or_resume(
 
 
 def _plan_what_exists(tx: Transaction, target: ErasureTarget, row: RunningErasureRow) -> ErasurePlan:
-    """What is there of it, which may be nothing any more."""
+    """Return the plan for what still exists of the target, which may be nothing."""
     try:
         return erasure_plan.make_plan(tx, target, keep_records=row.keep_records)
     except NotFound:
@@ -208,7 +209,7 @@ class _Erasure:
     completed: CompletedWork = field(default_factory=CompletedWork)
 
     def run(self) -> JsonObject:
-        """The report when all of it is done; Unfinished when there is no time left for that."""
+        """Return the report when everything is done; raise when the time is over before that."""
         if self.row.remaining_work is None:
             seen = progress.restore_progress(SearchProgress, self.row.search_progress)
             search = PromptRecordSearch(self._in_transaction, self.plan, seen)
@@ -276,14 +277,14 @@ class _Erasure:
         store.save_remaining_work(tx, self.row.id, left, self.report.to_json(None), done)
 
     def _restore_progress(self, row: RunningErasureRow) -> None:
-        """What was written down goes on from here."""
+        """Restore the saved progress."""
         self.remaining.merge(progress.restore_progress(RemainingWork, row.remaining_work))
         self.completed = progress.restore_progress(CompletedWork, row.completed_work)
         report.merge_saved_report(row.partial_report or {}, self.report)
         self.row = row
 
     def _delete_files(self) -> None:
-        """What lies in buckets. An archive of which only lines go is written again."""
+        """Delete objects in buckets. An archive of which only lines go is rewritten."""
         if self.completed.are_files_deleted:
             return
         services = self.dependencies
@@ -330,7 +331,7 @@ class _Erasure:
         )
 
     def _finish(self, tx: Transaction) -> JsonObject | None:
-        """The last rows, and the report; None when something was said and done meanwhile in what goes."""
+        """Delete the last rows and return the report; None when something new was said in what goes."""
         held, users = store.lock_running_erasure(tx, self.target.kind, self.target.id), self.remaining.users
         if held is None:  # somebody else ended it
             return store.find_reports(tx, 1, report_id=self.row.id)[0].report
@@ -351,7 +352,7 @@ class _Erasure:
         return told.to_json()
 
     def _final_report(self) -> ErasureReport:
-        """The report with what is known at the end only."""
+        """Return the report with what is known at the end only."""
         told = self.report
         told.is_finished = True
         told.dead_letters = {name: gone for name, (gone, _) in self.completed.dead_letters.items() if gone}

@@ -1,7 +1,7 @@
-"""A forgetting that is under way, as it is written down between its steps: whoever asks again goes on from there.
+"""The progress of an erasure, as it is stored between its steps: the next request continues from there.
 
-`Seen` is how far the looking got, before anything is taken away; `Left` what is left to do once what hangs together
-only by words was taken away; `Done` what of that is done. All three are gone with the end. Pure.
+`SearchProgress` is how far the search got, before anything is deleted; `RemainingWork` is what is left once everything
+was deleted that is found by text alone. Both are deleted at the end. Pure.
 """
 
 from collections.abc import Iterable
@@ -23,18 +23,21 @@ BEFORE_FIRST_RECORD = (UUID(int=0), -2)
 
 @dataclass(slots=True)
 class SearchProgress:
-    """How far records of prompts were looked through, and what they name.
+    """How far prompt records were searched, and the texts that they name.
 
-    own         what the records that go name; everybodys: what of that is the tenant's own.
-    shared      what of it others name, too.
-    talked      what those records of the same conversations and people name that stay.
-    suspects    what was told of records of which some values go.
-    near        what those of conversations name in which something that goes was read.
-    emptied     what tells of something that goes.
-    last        the record that was read last, by turn and step; looked: how many were read.
-    naming      records that stay and name something that goes by its handle.
-    stage       whose records are being read: theirs, others', theirs for what is everybody's; over: no more.
-    is_whole    whether all were read; is_again: they were before, and this is about what was written since.
+    own_texts               texts in the records that go.
+    tenant_texts            those of them that are the tenant's own.
+    shared_texts            those of them that other records have, too.
+    conversation_texts      texts in records of the same conversations and people that stay.
+    partial_source_texts    texts about records of which some values go.
+    foreign_session_texts   texts of other conversations in which something that goes was read.
+    redacted_texts          texts that tell of something that goes.
+    records_naming_handles  records that stay and name something that goes by its handle.
+    last_record             the record that was read last, by turn and step.
+    searched_count          how many records were read.
+    stage                   whose records are being read: own, other people's, or none any more.
+    is_complete             whether all were read.
+    is_rescan               all were read before, and this is about what was written since.
     """
 
     own_texts: HashesByMonth = field(default_factory=dict)
@@ -56,11 +59,15 @@ class SearchProgress:
 class RemainingWork:
     """What is left to do.
 
-    sessions, users   that go as a whole, with their turns and lines; messages: these, and those that stay, empty.
-    objects           keys in the bucket of media; archives: in it too, of old messages.
-    addresses         by which channels know the user; provider_ids: by which a provider knows the message.
-    ids               by which letters may name it.
-    handles           of records that are gone; naming: the records of prompts, by turn and step, that name one of them.
+    sessions                that go as a whole, as do users and turns.
+    message_ids_to_delete   with them.
+    redacted_message_ids    that stay, empty.
+    object_keys             in the media bucket; archives: of old messages, there too.
+    addresses               by which channels know the user.
+    provider_ids            by which a provider knows the messages.
+    ids                     by which dead letters may name it.
+    handles                 of records that are gone.
+    records_naming_handles  prompt records, by turn and step, that name one of them.
     """
 
     sessions: list[UUID] = field(default_factory=list)
@@ -78,7 +85,7 @@ class RemainingWork:
 
     @classmethod
     def from_plan(cls, plan: ErasurePlan, progress: SearchProgress) -> "RemainingWork":
-        """What is left when all that hangs together by words is taken away."""
+        """Return what is left once everything was deleted that is found by text alone."""
         ids = [*map(str, plan.sessions), *plan.keys_of("outbox"), *plan.keys_of("tool_calls")]
         silenced = set(plan.redacted_turns)
         return cls(
@@ -97,7 +104,7 @@ class RemainingWork:
         )
 
     def merge(self, remaining: "RemainingWork") -> None:
-        """This, too."""
+        """Add further work."""
         self.sessions, self.users = _union(self.sessions, remaining.sessions), _union(self.users, remaining.users)
         self.turns, self.message_ids_to_delete = (
             _union(self.turns, remaining.turns),

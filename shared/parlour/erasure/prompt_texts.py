@@ -44,10 +44,11 @@ class ReadTransaction(Protocol):
 
 @dataclass(slots=True)
 class ErasedTexts:
-    """What goes: texts that lose their words, and those that are deleted.
+    """Texts that are blanked, and texts that are deleted.
 
-    naming  records of prompts, by turn and step, that stay and lose a handle.
-    looked  how many records were looked through; is_whole: whether none went unseen.
+    searched_count          how many prompt records were searched.
+    is_complete             whether none was left out.
+    records_naming_handles  prompt records, by turn and step, that stay and lose a handle.
     """
 
     redacted: HashesByMonth = field(default_factory=dict)
@@ -82,13 +83,13 @@ class PromptRecordSearch:
         return seen.stage == "finished"
 
     def search_since(self, since: datetime) -> None:
-        """What was written since then, while it was looked."""
+        """Search what was written since then, while the search ran."""
         self.progress.last_record = BEFORE_FIRST_RECORD
         for mine in (True, False):
             self._read_records(lambda: _MIN_SECONDS_LEFT, since, mine=mine)
 
     def erased_texts(self, bodies: Sequence[str]) -> ErasedTexts:
-        """The texts that go with what is reached; `bodies` are those of the messages among it."""
+        """Return the texts that go with the plan; `bodies` are those of the messages in it."""
         seen = self.progress
         emptied = {month: set(some) for month, some in seen.redacted_texts.items()}
         texts = ErasedTexts(
@@ -132,7 +133,7 @@ class PromptRecordSearch:
         return False
 
     def _search_own_record(self, row: LedgerRow, query: ErasureQuery) -> None:
-        """A record of the same people or conversations."""
+        """Search a record of the same people or conversations."""
         record = PromptRecord.read(row.prompt_inputs, row.step_record)
         if row.session_id in self.plan.sessions:
             _add_hashes(self.progress.own_texts, row, record.text_hashes)
@@ -165,7 +166,7 @@ class PromptRecordSearch:
             _add_hashes(self.progress.partial_source_texts, row, record.erased_text_hashes(partly))
 
     def _collect_matching_texts(self, texts: ErasedTexts, bodies: Sequence[str]) -> None:
-        """What goes for its words alone: the very text of a message, and what repeats its telling words."""
+        """Collect texts that go for their words alone: a message's text, and what repeats its distinctive words."""
         very = {key for body in bodies if body.strip() for key in message_hashes(body)}
         patterns = quotations.ilike_patterns(self.plan.quote_search_terms)
         for month, hashes in self.progress.conversation_texts.items():
@@ -183,7 +184,7 @@ class PromptRecordSearch:
                 texts.redacted.setdefault(month, set()).update(self.read(_read_texts_matching(month, some, telling)))
 
     def _collect_block_texts(self, texts: ErasedTexts) -> None:
-        """A message of calls that goes was sent block by block, and each block is a text of its own."""
+        """Collect the blocks of a message with tool calls that goes: each block is a text of its own."""
         for month, hashes in texts.redacted.items():
             named = sorted(
                 hashes

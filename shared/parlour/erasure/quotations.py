@@ -25,7 +25,7 @@ _LIKE_SPECIAL = re.compile(r"([\\%_])")
 
 
 def quote_search_terms(text: str) -> list[str]:
-    """What the text is told by, the most telling first: its lines, then its telling words; each once."""
+    """Return the terms that identify the text, the most distinctive first: its lines, then its words; each once."""
     lines, words = _lines_and_terms(text)
     least = MAX_SEARCH_TERMS // 2
     kept = words[: max(least, MAX_SEARCH_TERMS - len(lines))]
@@ -65,7 +65,7 @@ def _is_distinctive(word: str, *, is_first: bool) -> bool:
 
 
 def ilike_patterns(terms: Iterable[str]) -> list[str]:
-    """The same for ILIKE, as they stand in plain text and as they stand in JSON."""
+    """Return the terms as ILIKE patterns, as they occur in plain text and in JSON."""
     forms = (form for one in terms for form in (one, json.dumps(one, ensure_ascii=False)[1:-1]))
     return [f"%{_LIKE_SPECIAL.sub(r'\\\1', form)}%" for form in dict.fromkeys(forms)]
 

@@ -57,9 +57,10 @@ class OutOfReach:
 
 @dataclass(slots=True)
 class ErasureReport:
-    """One forgetting; `is_dry`: nothing was changed. `is_finished`: nothing is left of what it names; until
-    then whoever asks again goes on with it.
+    """One erasure.
 
+    is_dry_run    nothing was changed.
+    is_finished   nothing is left of what it names; until then the next request continues it.
     object_keys   keys of files that were deleted from the buckets.
     dead_letters  dead letters that were deleted, by the queue's name.
     recreated     what is written again from what remains, as `kind/id`.
@@ -121,7 +122,7 @@ def count_by_action(rows: Sequence[RowOutcome]) -> dict[str, Json]:
 
 
 def merge_saved_report(saved: Mapping[str, Any], report: ErasureReport) -> None:
-    """What `to_json` said of all rows is told of again."""
+    """Merge the rows of a saved report into this one."""
     for row in saved["rows"]:
         report.record_rows(row["action"], row["table"], row["ids"], row["reason"])
     report.object_keys = list(dict.fromkeys([*saved["object_keys"], *report.object_keys]))
@@ -142,7 +143,7 @@ def group_rows(rows: Sequence[RowOutcome], max_ids: int | None = MAX_LISTED_IDS)
 
 
 def shorten_report(report: JsonObject) -> JsonObject:
-    """A report as it is answered: of many rows of one kind the first ids, with their count; all are kept."""
+    """Return a report for an answer: of many rows of one kind the first ids, with their count."""
     rows = report.get("rows")
     return {**report, "rows": [_shorten_ids(one) for one in rows] if isinstance(rows, list) else []}
 
@@ -174,7 +175,7 @@ _LOGS_BY_PROVIDER: Mapping[str, str] = {
 
 
 def find_out_of_reach(models: Iterable[str], channels: Iterable[str]) -> list[OutOfReach]:
-    """What is out of reach: with the models that read it, on the channels that carried it, and anywhere."""
+    """Return what is out of reach: at the models that read it, on the channels that carried it, and elsewhere."""
     found = [
         OutOfReach(f"model provider {one}", _LOGS_BY_PROVIDER.get(one, _PROVIDER_LOGS))
         for one in sorted({*models} - _INTERNAL_NAMES)

@@ -185,7 +185,7 @@ def find_changed_records(tx: Transaction, turn_ids: Sequence[UUID]) -> list[Chan
 
 
 def find_pulse_texts(tx: Transaction, **told: object) -> list[PulseTextRow]:
-    """What was written from what goes, by the parameters of `drop_pulses`."""
+    """Return the Pulse texts that were written from what goes, by the parameters of `drop_pulses`."""
     return tx.all(SQL["find_pulse_texts"], PulseTextRow, **told)
 
 
@@ -196,7 +196,7 @@ def find_archives(tx: Transaction, sessions: Sequence[UUID], messages: Sequence[
 def list_ledger_rows_after(
     tx: Transaction, scope: RecordScope, month: date, turn_id: UUID, step: int, limit: int
 ) -> list[LedgerRow]:
-    """Records of prompts from `month` on that come after one of a turn's step."""
+    """Return prompt records from `month` on that come after one step of a turn."""
     return tx.all(
         SQL["list_ledger_rows_after"],
         LedgerRow,
@@ -212,7 +212,7 @@ def list_ledger_rows_after(
 
 
 def find_ledger_rows(tx: Transaction, records: Sequence[tuple[UUID, int]]) -> list[LedgerRow]:
-    """Records of prompts by turn and step."""
+    """Return prompt records by turn and step."""
     turns, steps = [turn for turn, _ in records], [step for _, step in records]
     return tx.all(SQL["find_ledger_rows"], LedgerRow, turns=turns, steps=steps)
 
@@ -245,7 +245,7 @@ def begin_erasure(tx: Transaction, row: ErasureRow) -> None:
 
 
 def lock_running_erasure(tx: Transaction, kind: str, target_id: UUID) -> RunningErasureRow | None:
-    """The forgetting of it that is under way, which nobody else goes on with until the transaction ends."""
+    """Return and lock the running erasure of the target."""
     return tx.first(SQL["lock_running_erasure"], RunningErasureRow, kind=kind, target_id=target_id)
 
 
@@ -264,7 +264,7 @@ def save_completed_work(tx: Transaction, row_id: UUID, completed_work: JsonObjec
 
 
 def finish_erasure(tx: Transaction, row_id: UUID, report: JsonObject, at: datetime) -> None:
-    """It is over: its report stays, and nothing of what it was done by."""
+    """Finish the erasure: its report stays, and its progress is deleted."""
     tx.run(SQL["finish_erasure"], id=row_id, report=report, at=at)
 
 

@@ -16,7 +16,7 @@ _HANDLE = re.compile(r"[a-z][a-z0-9_]*/\S+")
 
 
 def values_still_written(arguments: Json, properties: JsonObject) -> JsonObject:
-    """The properties that a call's arguments name, wherever in them, and that have the values that it gave them."""
+    """Return the properties that a call's arguments name and that still have the values that it gave them."""
     return {name: value for name, value in _named_values(arguments, properties) if properties[name] == value}
 
 
@@ -26,8 +26,10 @@ def searchable_values(values: Iterable[Json]) -> list[str]:
 
 
 def distinctive_values(values: Iterable[str]) -> list[str]:
-    """What tells of some values wherever it stands: them, but for the names of other records and words that any record
-    may have, and their telling words."""
+    """Return what identifies some values wherever they occur: the values and their distinctive words.
+
+    Names of other records and words that any record may have are left out.
+    """
     said = [value.strip() for value in values if not _HANDLE.fullmatch(value.strip())]
     whole = [one for one in said if len(one) >= _MIN_VALUE_CHARS and ("\n" not in one) and not _is_generic(one)]
     parts = (part for one in said if len(one) > _LONG_VALUE_CHARS for part in quotations.quote_search_terms(one))

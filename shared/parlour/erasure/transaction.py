@@ -40,12 +40,12 @@ def revoke_leases(tx: Transaction, plan: ErasurePlan, now: datetime) -> None:
 
 
 def read_message_bodies(tx: Transaction, plan: ErasurePlan) -> list[str]:
-    """What the messages say that lose their words."""
+    """Return the bodies of the messages that lose their text."""
     return store.read_texts(tx, "read_message_bodies", ids=plan.ids_of("messages", "redacted"))
 
 
 def report_rows(report: ErasureReport, plan: ErasurePlan, texts: ErasedTexts) -> None:
-    """What becomes of each row, and what is out of reach."""
+    """Report what becomes of each row, and what is out of reach."""
     for table, rows in plan.rows_by_table.items():
         for fate in dict.fromkeys(rows.values()):
             report.record_rows(fate, table, [one for one, its in rows.items() if its == fate])
@@ -138,7 +138,7 @@ class ErasureTransaction:
         prompt_store.erase_cache_states(tx, [*reach.briefed_foreign_sessions, *touched], touched)
 
     def _unsupported_fact_ids(self) -> list[UUID]:
-        """The facts that go: those that another message says as well stay."""
+        """Return the facts that go; facts that another message states, too, stay."""
         reach = self.plan
         if reach.target.kind != "message" or not reach.ids_of("facts"):
             return reach.ids_of("facts")
@@ -151,7 +151,7 @@ class ErasureTransaction:
         return [one for one in reach.ids_of("facts") if one not in kept]
 
     def _redact_conversations(self) -> None:
-        """A conversation stays, without what was said in some turns; what is left of it is told anew."""
+        """Redact some turns of conversations that stay; what is left is summarised again."""
         tx, reach = self.tx, self.plan
         emptied, touched = (
             reach.ids_of("messages", "redacted"),

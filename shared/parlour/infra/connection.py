@@ -40,7 +40,7 @@ class Connection(psycopg.Connection[Any]):
     timeout_seconds: SecondsLeft = staticmethod(lambda: math.inf)
 
     def wait[R](self, gen: PQGen[R], *arguments: Any, **named: Any) -> R:
-        """Raises psycopg.OperationalError when patience is over; the connection is of no more use then."""
+        """Wait for psycopg's generator; OperationalError at the deadline, and the connection is unusable then."""
         return super().wait(_with_deadline(gen, time.monotonic() + self.timeout_seconds()), *arguments, **named)
 
     def execute_simple(self, statements: bytes) -> None:

@@ -22,12 +22,12 @@ def canonical_json(value: object) -> str:
 
 
 def canonical_digest(value: object) -> str:
-    """The hex SHA-256 of a value's canonical text."""
+    """Return the hex SHA-256 of a value's canonical text."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 def digest_of_texts(texts: tuple[str, ...]) -> str:
-    """The digest of a list of texts."""
+    """Return the digest of a list of texts."""
     return hashlib.sha256(f"[{','.join(map(encode_basestring, texts))}]".encode()).hexdigest()
 
 

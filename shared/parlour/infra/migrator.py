@@ -35,7 +35,7 @@ class Migration:
 
 
 def list_migrations() -> list[Migration]:
-    """The migrations that came with this package, in order."""
+    """Return the migrations of this package, in order."""
     folder = files("parlour.infra") / "migrations"
     found = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return [Migration(int(name[:4]), name.removesuffix(".sql"), (folder / name).read_text("utf-8")) for name in found]

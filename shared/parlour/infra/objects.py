@@ -54,17 +54,19 @@ class UploadStore(Protocol):
         """Scheme and host that forms are sent to: what a page has to be allowed to reach."""
 
     def make_upload_form(self, key: str, content_type: str, most_bytes: int, seconds: int, /) -> UploadForm:
-        """A form that is good for this key and type, from one to so many bytes, and so many seconds."""
+        """Return an upload form for this key and type, from one to `most_bytes` bytes, valid for `seconds`."""
 
     def make_download_link(self, key: str, name: str, seconds: int, /) -> str:
-        """An address that whoever has it may download the bytes from for so many seconds, as a file of this name. A
-        browser saves it and shows nothing of it, whatever it is."""
+        """Return an address from which anyone who has it may download the bytes, under this name, for `seconds`.
+
+        A browser saves the file and shows nothing of it, whatever it is.
+        """
 
     def size(self, key: str, /) -> int | None:
         """How many bytes are there; None when nothing is."""
 
     def get(self, key: str, most_bytes: int, /) -> bytes | None:
-        """The bytes, or as many and one more of them; None when nothing is there."""
+        """Return the bytes, at most one more than `most_bytes`; None when nothing is there."""
 
     def delete(self, keys: Sequence[str], /) -> None:
         """Take away what is there under these keys, a thousand at most."""
@@ -136,7 +138,7 @@ class S3ObjectStore:
             raise _to_error(error) from error
 
     def get(self, key: str, most_bytes: int, /) -> bytes | None:
-        """The bytes, at most one more than `most_bytes`; None when nothing is there."""
+        """Return the bytes, at most one more than `most_bytes`; None when nothing is there."""
         try:
             return self._client.get_object(Bucket=self.bucket, Key=key)["Body"].read(most_bytes + 1)
         except (BotoCoreError, ClientError, OSError) as error:
@@ -154,7 +156,7 @@ class S3ObjectStore:
 
 
 def _error_code(error: Exception) -> str:
-    """What S3 calls it; a HEAD has no body, so there it is the status. "" when S3 said nothing."""
+    """Return S3's error code; of a HEAD, which has no body, the status; "" when S3 said nothing."""
     return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
 
 

@@ -79,15 +79,15 @@ class Database:
         self.statements = StatementCounts()
 
     def set_time_limit(self, seconds_left: SecondsLeft | None) -> None:
-        """An invocation begins: neither opening a connection nor a statement outlives it."""
+        """Set the deadline of the invocation: neither opening a connection nor a statement outlives it."""
         self._seconds_left = seconds_left
 
     def run[R](self, principal: Principal | UUID | None, work: Callable[[Transaction], R], /) -> R:
-        """What `work` returns, once it is committed; it may be called twice.
+        """Return what `work` returns, once it is committed; it may be called twice.
 
-        When the connection dies in the middle, the work is done again on a new one, once. Nobody can tell whether
-        the first commit arrived, so work must be such that doing it twice is the same as doing it once.
-        Raises DatabaseUnavailable when that failed too, and StatementTooSlow at once.
+        When the connection dies in the middle, the work is done again on a new one, once. Nobody can tell whether the
+        first commit arrived, so work must be idempotent. Raises DatabaseUnavailable when that failed too, and
+        StatementTooSlow at once.
         """
         try:
             with self.transaction(principal) as tx:
@@ -128,7 +128,7 @@ class Database:
 
     @contextmanager
     def _translate_errors(self, connection: Connection) -> Iterator[None]:
-        """What psycopg raises, as the errors of this house; a connection that is gone is let go."""
+        """Translate psycopg's errors into Parlour's; a broken connection is dropped."""
         try:
             yield
         except psycopg.Error as error:

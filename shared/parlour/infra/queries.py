@@ -43,7 +43,7 @@ class Queries(Mapping[str, Query]):
 
     @classmethod
     def for_module(cls, module_file: str) -> "Queries":
-        """The queries of the room that `module_file` (a store's `__file__`) belongs to."""
+        """Return the queries of the room that `module_file` (a store's `__file__`) belongs to."""
         return cls(Path(module_file).with_name("queries.sql"))
 
     def __getitem__(self, name: str) -> Query:

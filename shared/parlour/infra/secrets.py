@@ -30,7 +30,7 @@ class SecretsManager:
         self._cache: dict[str, tuple[float, str]] = {}
 
     def get(self, reference: str, /) -> str:
-        """The secret's text. A missing or forbidden one raises Misconfigured, by name only."""
+        """Return the secret's text. A missing or forbidden one raises Misconfigured, by name only."""
         known = self._cache.get(reference)
         if known and self._clock() - known[0] < _CACHE_SECONDS:
             return known[1]

@@ -13,7 +13,7 @@ from parlour.infra.queries import Query
 
 @dataclass(slots=True)
 class StatementCounts:
-    """How many statements were sent, by name. `bench` puts one in its place that also weighs the parameters."""
+    """How many statements were sent, in all and by name. `bench` replaces it by one that also measures parameters."""
 
     count: int = 0
     by_name: dict[str, int] = field(default_factory=dict)
@@ -31,12 +31,12 @@ class Transaction:
         self._statements = statements
 
     def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
-        """The first row as `record`, or None."""
+        """Return the first row as `record`, or None."""
         with self._connection.cursor(row_factory=class_row(record)) as cursor:
             return cursor.execute(*self._record(query, parameters), prepare=_prepare(query)).fetchone()
 
     def one[R](self, query: Query, record: type[R], /, **parameters: object) -> R:
-        """The only row as `record`; a missing row is a bug of ours and raises LookupError."""
+        """Return the only row as `record`; a missing row is a bug and raises LookupError."""
         row = self.first(query, record, **parameters)
         if row is None:
             raise LookupError(f"{query.name} returned no row")
@@ -48,7 +48,7 @@ class Transaction:
             return cursor.execute(*self._record(query, parameters), prepare=_prepare(query)).fetchall()
 
     def value(self, query: Query, /, **parameters: object) -> Any:
-        """The first column of the first row, or None."""
+        """Return the first column of the first row, or None."""
         row = self._connection.execute(*self._record(query, parameters), prepare=_prepare(query)).fetchone()
         return None if row is None else row[0]
 

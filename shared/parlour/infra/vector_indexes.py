@@ -32,7 +32,7 @@ told). With 64 a million vectors in a thousand clusters are found to 92 percent,
 
 
 def index_name(space: str) -> str:
-    """What the index over a space is called."""
+    """Return the name of the index over a space."""
     return f"embeddings_hnsw_{canonical_digest(space)[:16]}"
 
 

@@ -28,12 +28,12 @@ _E164 = re.compile(r"\+[1-9]\d{7,14}")
 
 
 def generate_code(random_below: Callable[[int], int]) -> str:
-    """A new code; `below(n)` draws a number from 0 to n - 1 that nobody can foretell."""
+    """Return a new code; `random_below(n)` draws an unpredictable number from 0 to n - 1."""
     return f"{random_below(10**_DIGITS):0{_DIGITS}d}"
 
 
 def hash_code(secret: str, link_id: UUID, code: str) -> bytes:
-    """What is stored of a code: 32 bytes that say nothing of it without the secret. Spaces in a code do not count."""
+    """Return what is stored of a code: 32 bytes that reveal nothing without the secret. Spaces do not count."""
     return hmac.new(secret.encode(), f"phone-link:{link_id}:{''.join(code.split())}".encode(), hashlib.sha256).digest()
 
 
@@ -43,7 +43,7 @@ def hashes_equal(one: bytes, other: bytes) -> bool:
 
 
 def parse_phone_number(text: str) -> str:
-    """A number as people write it, in E.164; InvalidRequest when it has no country code or is none."""
+    """Return a number as people write it in E.164; InvalidRequest when it has no country code or is none."""
     bare = _PHONE_PUNCTUATION.sub("", text)
     number = f"+{bare.removeprefix('00')}" if bare.startswith("00") else bare
     if not _E164.fullmatch(number):
@@ -52,7 +52,7 @@ def parse_phone_number(text: str) -> str:
 
 
 def render_code_message(code: str, agent: str) -> str:
-    """What is sent; one paragraph, so that it fits into a template's parameter."""
+    """Return the message with the code; one paragraph, so that it fits into a template's parameter."""
     minutes = int(CODE_LIFETIME.total_seconds() // 60)
     return (
         f"{code} is your code to link this chat with your web conversations with {agent}. "

@@ -87,7 +87,7 @@ def _merge(
 
 
 def _lock_users(tx: Transaction, link: LinkRow) -> UUID:
-    """The phone's user; both are held, always in the same order, so that two links never wait for each other."""
+    """Lock both users, always in the same order, so that two links never deadlock; return the phone's user."""
     if link.contact_id is None:
         raise NotFound(_EXPIRED)
     rows = {one: store.lock_user(tx, one) for one in sorted((link.user_id, link.contact_id))}
@@ -111,7 +111,7 @@ def _make_web_session_main(tx: Transaction, unspoken: UUID | None, session_id: U
 
 
 def _find_earlier_merge(tx: Transaction, link_id: UUID, user_id: UUID, given: bytes) -> MergedUser | None:
-    """What the same code came to the first time."""
+    """Return what the same code led to the first time."""
     linked = store.find_completed_link(tx, link_id, user_id, given)
     if linked is None:
         return None

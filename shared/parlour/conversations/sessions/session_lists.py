@@ -24,9 +24,9 @@ def list_own_sessions(
     is_archived: bool = False,
     limit: int = MAX_SESSIONS,
 ) -> list[SessionListItem]:
-    """The user's own with that binding, those pinned first, then the latest; those put away only when asked for.
+    """Return the user's own sessions with that binding, pinned ones first, then the latest.
 
-    `entity_id` leaves those about that record. Nobody but a user has any: an empty list.
+    Archived ones only when asked for. `entity_id` leaves those about that record. Only users have sessions.
     """
     if principal.kind != "user" or principal.id is None:
         return []
@@ -36,7 +36,7 @@ def list_own_sessions(
 
 
 def find_latest_session(principal: Principal, tx: Transaction, binding_id: UUID, entity_id: UUID | None) -> UUID | None:
-    """The one that the user goes on with: the latest about that record, or about none, that is not put away."""
+    """Return the session that the user continues: the latest about that record, or about none, not archived."""
     return (
         store.find_latest_session(tx, principal.id, binding_id, entity_id)
         if principal.kind == "user" and principal.id

@@ -71,7 +71,7 @@ _COMBINING_CATEGORIES = frozenset({"Mn", "Mc", "Me", "Cf"})
 
 
 def make_title(text: str) -> str:
-    """The title that a message gives its session, at most 60 characters; empty when it says too little."""
+    """Return the title that a message gives its session, at most 60 characters; empty when it says too little."""
     for part in stripped_sentences(text):
         readable = "".join(" " if unicodedata.category(one) in {"Cc", "Cs", "Zl", "Zp"} else one for one in part)
         said = _without_greeting(" ".join(_MARKUP.sub("", readable.strip()).split()))
@@ -100,7 +100,7 @@ def _shortened(text: str) -> str:
 
 
 def _last_cut_position(text: str, end: int) -> int:
-    """The last place up to `end` at which no sign is cut off from the letter before it."""
+    """Return the last position up to `end` at which no combining sign is cut off from its letter."""
     while end > 1 and (
         unicodedata.category(text[end]) in _COMBINING_CATEGORIES or unicodedata.category(text[end - 1]) == "Cf"
     ):
