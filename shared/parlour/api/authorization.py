@@ -35,12 +35,12 @@ class Caller:
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
-        """A transaction as the caller's tenant, on a database of its own."""
+        """Open a transaction as the caller's tenant, on a database of its own."""
         with self.dependencies.databases.borrow() as database, database.transaction(self.principal) as tx:
             yield tx
 
     def embedder(self) -> Embedder:
-        """What the tenant's questions are embedded with. Misconfigured when the deployment does not name it."""
+        """Return the embedder of the tenant's questions. Misconfigured when the deployment does not name it."""
         with self.dependencies.databases.borrow() as database:
             return self.dependencies.embedding_spaces.tenant_embedder(database, self.principal.tenant_id)
 
@@ -49,14 +49,13 @@ class Caller:
         request_embedding(self.dependencies, self.principal.tenant_id)
 
     def check_session_token(self, session_id: UUID) -> None:
-        """A visitor's token is good for the session it was issued with; NotFound for any other."""
+        """Check that a visitor's token is valid for the session; NotFound for any other session."""
         visitor = self.signed_in.visitor
         if visitor and visitor.session_id not in {None, session_id}:
             raise NotFound("this token was issued for another session; open one with POST /v1/sessions")
 
     def get_session(self, tx: Transaction, session_id: UUID) -> Session:
-        """The session, if the caller may read it: its own visitor with a token of its binding, or those of the tenant
-        to whom it is open; else NotFound."""
+        """Return the session, for its own visitor or for members to whom it is open; else NotFound."""
         self.check_session_token(session_id)
         found = users.get_session(self.principal, tx, session_id)
         if self.signed_in.visitor and self.signed_in.visitor.binding_id != found.binding_id:
@@ -64,7 +63,7 @@ class Caller:
         return found
 
     def require_visitor(self) -> VisitorClaims:
-        """A visitor with a token that is good for all of their sessions with a binding; Forbidden for anybody else."""
+        """Return a visitor whose token is valid for all their sessions with a binding; else Forbidden."""
         visitor = self.signed_in.visitor
         if visitor is None or visitor.session_id is not None:
             raise Forbidden("use the visitor_token of the session, not the session token")
@@ -81,7 +80,7 @@ def request_embedding(services: ApiDependencies, tenant_id: UUID) -> None:
 
 
 def get_dependencies(request: Request) -> ApiDependencies:
-    """What the app was created with."""
+    """Return what the app was created with."""
     found: ApiDependencies = request.app.state.services
     return found
 
@@ -90,7 +89,7 @@ AppDependencies = Annotated[ApiDependencies, Depends(get_dependencies)]
 
 
 def get_credentials(request: Request) -> Credentials:
-    """The two headers that say who is calling."""
+    """Return the two headers that say who is calling."""
     return Credentials(request.headers.get("authorization", ""), request.headers.get("parlour-tenant", ""))
 
 
@@ -108,32 +107,32 @@ AnyCaller = Annotated[Caller, Depends(authenticate_caller)]
 
 
 def require_viewer(calling: AnyCaller) -> Caller:
-    """A caller who may read what an operator of the tenant sees."""
+    """Return a caller who may read what an operator of the tenant sees."""
     roles.require_role(calling.principal, "viewer")
     return calling
 
 
 def require_reader(calling: AnyCaller) -> Caller:
-    """A caller who may read the tenant's records: a viewer, or an editor, who could not change what they do not see."""
+    """Return a caller who may read the tenant's records: a viewer or an editor."""
     if not calling.principal.has_role("editor"):
         roles.require_role(calling.principal, "viewer")
     return calling
 
 
 def require_editor(calling: AnyCaller) -> Caller:
-    """A caller who may write records, documents and files."""
+    """Return a caller who may write records, documents and files."""
     roles.require_role(calling.principal, "editor")
     return calling
 
 
 def require_admin(calling: AnyCaller) -> Caller:
-    """A caller who may change the tenant's configuration."""
+    """Return a caller who may change the tenant's configuration."""
     roles.require_role(calling.principal, "admin")
     return calling
 
 
 def require_operator(found: AppDependencies, given: RequestCredentials) -> ApiDependencies:
-    """The services, for the operator of the deployment: what they touch is every tenant's."""
+    """Return the dependencies to the operator of the deployment, for work on every tenant."""
     if not found.authenticator.is_operator(given):
         authenticate_caller(found, given)  # whoever is nobody at all hears that instead
         raise Forbidden("only the operator of the deployment may do this; use the operator key")

@@ -24,7 +24,7 @@ class DatabasePool:
 
     @contextmanager
     def borrow(self) -> Iterator[Database]:
-        """A database that nobody else uses until the block ends."""
+        """Lend a database that nobody else uses until the block ends."""
         with self._lock:
             database = self._idle.pop() if self._idle else self._open()
         try:

@@ -54,7 +54,7 @@ def install_error_handlers(app: FastAPI) -> None:
 
 
 def internal_error(problem: Exception, method: str) -> Response:
-    """The answer when we are at fault: the log gets the exception's class and place, the caller only the fact."""
+    """Return the answer to a fault of ours: the log gets the exception's class and place, the caller only the fact."""
     log.error("request_failed", problem, method=method)
     return error_response(500, "internal", "Internal error. It was logged; try again or contact the operator.")
 
@@ -62,7 +62,7 @@ def internal_error(problem: Exception, method: str) -> Response:
 def error_response(
     status: int, code: str, message: str, problems: Sequence[object] = (), headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error as the API tells it."""
+    """Return an error in the API's form."""
     error: dict[str, object] = {"code": code, "message": message}
     if problems:
         error["problems"] = list(problems)
@@ -108,7 +108,7 @@ def _invalid_request(request: Request, problem: Exception) -> Response:
 
 
 def _http_error(request: Request, problem: Exception) -> Response:
-    """What the framework itself refuses: unknown paths, methods, bodies it cannot read."""
+    """Return the answer to what the framework refuses: unknown paths, methods, bodies it cannot read."""
     status = problem.status_code if isinstance(problem, HTTPException) else 500
     known = _ERRORS_BY_STATUS.get(status)
     if known is not None:
@@ -118,7 +118,7 @@ def _http_error(request: Request, problem: Exception) -> Response:
 
 
 def _request_fields(request: Request, code: str, status: int) -> dict[str, str | int]:
-    """What the log may know of a request: the route's template, never the path that was asked for."""
+    """Return what the log may contain of a request: the route's template, never the requested path."""
     template = getattr(request.scope.get("route"), "path", "")
     return {"code": code, "status": status, "method": request.method, "route": template}
 

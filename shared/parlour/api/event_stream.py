@@ -68,7 +68,7 @@ class EventReader:
     _saw_done: bool = field(default=False, init=False)
 
     def read_new(self) -> Sequence[Event]:
-        """What is new since the last look."""
+        """Return the events since the last look."""
         events = self.read_after(self.number)
         if events:
             self.number, self._saw_done = events[-1].number, events[-1].kind == "done"
@@ -91,9 +91,9 @@ def drop_replaced_states(events: Sequence[Event]) -> Sequence[Event]:
 async def stream_events(
     reader: EventReader, timing: StreamTiming, clock: Callable[[], float] = time.monotonic
 ) -> AsyncIterator[str]:
-    """The stream's text, until the newest turn is done or `pace.longest` is over.
+    """Yield the stream's text, until the newest turn is done or the longest time is over.
 
-    A thread and a connection are held for each look, not in between: many may listen at once.
+    A thread and a connection are used for each look only, not in between: many clients may listen at once.
     """
     yield _RETRY_FRAME
     begun = quiet_since = clock()
@@ -118,7 +118,7 @@ def to_sse_frame(event: Event) -> str:
 
 
 def event_json(event: Event) -> JsonObject:
-    """An event as readers get it, streamed or asked for."""
+    """Return an event as readers get it, streamed or listed."""
     return {
         "number": event.number,
         "kind": event.kind,

@@ -37,7 +37,7 @@ class SecurityMiddleware:
     """
 
     def __init__(self, app: ASGIApp, uploads: str = "") -> None:
-        """`uploads`: the origins of the buckets that the console's pages send files to, with a space between them."""
+        """Set the origins of the buckets that the console's pages upload to, separated by spaces."""
         self._app = app
         self._uploads = uploads
 
@@ -64,7 +64,7 @@ def max_body_bytes(path: str) -> int:
 
 
 def security_headers(path: str, uploads: str = "") -> Mapping[str, str]:
-    """The security headers of a response at `path`."""
+    """Return the security headers of a response at `path`."""
     if path.startswith(_CONSOLE_PATH):
         policy = _CONSOLE_POLICY.format(reached=f"'self' {uploads}".strip())
         return {**_COMMON_HEADERS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}

@@ -61,7 +61,7 @@ class SessionView(ResponseModel):
 
     @classmethod
     def from_session(cls, reader: Principal, found: Session | SessionListItem, about: Record | None) -> Self:
-        """A session as its reader sees it; `about` is its record, if that is theirs to see."""
+        """Return a session as its reader sees it; `about` is its record, if the reader may see that."""
         told: dict[str, object] = {
             "id": found.id,
             "channel": found.channel,

@@ -64,7 +64,7 @@ class PrivateHosts:
         return self._find_entry(tenant, url) is not None
 
     def target_url(self, tenant: str, url: str) -> str:
-        """The URL where it is answered for the tenant: another origin when the deployment names one."""
+        """Return the URL under which the deployment serves the tool to the tenant; perhaps of another origin."""
         key = self._find_entry(tenant, url)
         origin = self.origins[key] if key else ""
         parts = urlsplit(url)

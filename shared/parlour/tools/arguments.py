@@ -58,7 +58,7 @@ def _describe_not_in_enum(value: Any, options: Any) -> str:
 
 
 def _did_you_mean(value: str, options: Sequence[str]) -> str:
-    """What was probably meant, when something is spelt much like it."""
+    """Return a hint at the option that is spelt nearly like the value."""
     near = difflib.get_close_matches(value[:_MAX_QUOTED_CHARS], options, n=1)
     return "".join(f"; did you mean '{one}'?" for one in near)
 

@@ -56,7 +56,7 @@ def make_callback_url(public_url: str, callback: Callback, secret: str, deadline
 
 
 def verify_callback_token(token: str, secret: str, now: datetime) -> Callback:
-    """What the token is for. Raises Unauthenticated unless it was issued here for this and has not expired."""
+    """Return what the token is for. Unauthenticated unless it was issued here for this and has not expired."""
     try:
         whole = jwt.PyJWS().decode_complete(
             token, _validated_secret(secret), algorithms=[_ALGORITHM], options=_VERIFY_OPTIONS
@@ -72,7 +72,7 @@ def verify_callback_token(token: str, secret: str, now: datetime) -> Callback:
 
 
 def parse_result(content: JsonObject) -> ToolResult:
-    """A posted result: {"error": "..."} says that it was not done, anything else is the tool's answer."""
+    """Return a posted result: {"error": "..."} says that the call failed, anything else is the tool's answer."""
     error = content.get("error")
     if error is None:
         return success_result(content)

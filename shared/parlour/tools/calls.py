@@ -73,7 +73,7 @@ def reserve_call(tx: Transaction, turn_id: UUID, call: UnfinishedCall, tool: Too
 
 
 def begin_call(tx: Transaction, id: UUID, now: datetime) -> None:  # noqa: A002, ARG001 - the time of a start is not kept
-    """The turn is about to call the endpoint. Doing it twice is doing it once."""
+    """Mark the call as running, before the turn calls the endpoint. Idempotent."""
     store.begin_call(tx, id)
 
 
@@ -86,25 +86,28 @@ def end_call(
     latency_ms: int,
     now: datetime,
 ) -> None:
-    """What the turn's own call came to; one that has ended stays as it is."""
+    """Store the outcome of the turn's own call; an ended call stays as it is."""
     store.end_call(tx, id=id, state=state, result=result, code=code or None, latency_ms=latency_ms, now=now)
 
 
 def give_up_calls(tx: Transaction, turn_id: UUID, now: datetime) -> int:
-    """The turn is given up: what it had begun and has no outcome of is unknown, what it had not begun never will be.
-    How many became unknown. Heavy calls are the dispatcher's and go on."""
+    """End the calls of a turn that is given up; return how many became unknown.
+
+    A running call without an outcome becomes unknown, a reserved one is cancelled. Heavy calls belong to the dispatcher
+    and continue.
+    """
     return store.give_up_calls(
         tx, turn_id, error_result(OutcomeUnknown()).content, error_result(ToolCancelled()).content, now
     )
 
 
 def list_unfinished(tx: Transaction, turn_id: UUID) -> list[UnfinishedCall]:
-    """The calls that a turn carries out itself and has no outcome of, in order."""
+    """Return the calls that a turn runs itself and that have no outcome, in order."""
     return store.list_unfinished(tx, turn_id)
 
 
 def list_undispatched(tx: Transaction, turn_id: UUID) -> list[UUID]:
-    """The calls of a turn that the dispatcher has not taken up: to be sent again."""
+    """Return the calls of a turn that the dispatcher has not taken up: they are sent again."""
     return store.list_undispatched(tx, turn_id)
 
 
@@ -122,7 +125,7 @@ def finder(tools: FifoQueue) -> Finder:
 
 
 def dispatch_message(tenant_id: UUID, tool_call_id: UUID, attempt: int = 0) -> QueueMessage:
-    """What wakes the dispatcher for a call; `attempt` tells one waking from another within five minutes."""
+    """Return the message that wakes the dispatcher for a call; `attempt` tells repeated ones apart for five minutes."""
     body: JsonObject = {"tenant_id": str(tenant_id), "tool_call_id": str(tool_call_id)}
     return QueueMessage(body, str(tool_call_id), f"{tool_call_id}:{attempt}")
 
@@ -136,10 +139,10 @@ def parse_dispatch_message(body: Mapping[str, object]) -> tuple[UUID, UUID]:
 
 
 def record_callback(tx: Transaction, call_id: UUID, run_token: int, result: ToolResult, now: datetime) -> EndedCall:
-    """A tool's late answer to one run: the call as it ended then, or before. What was in doubt is settled by it, unless
-    a person has decided. Doing it twice is doing it once.
+    """Store a tool's late answer to one run; return the call as it ended then, or before.
 
-    Raises NotFound when the call is gone or is being run anew.
+    It settles an unknown outcome, unless a person has decided. Idempotent. NotFound when the call is gone or runs
+    again.
     """
     state = "done" if result.ok else "failed"
     store.record_callback(
@@ -152,8 +155,7 @@ def record_callback(tx: Transaction, call_id: UUID, run_token: int, result: Tool
 
 
 def list_unknown(principal: Principal, tx: Transaction, limit: int) -> list[UnknownCall]:
-    """The calls of which nobody knows whether they were done, the oldest first, as far as the
-    viewer's clearance goes."""
+    """Return the calls of unknown outcome, the oldest first, up to the viewer's clearance."""
     _require_role(principal, "viewer")
     return store.list_unknown(tx, principal.clearance, limit)
 
@@ -161,10 +163,10 @@ def list_unknown(principal: Principal, tx: Transaction, limit: int) -> list[Unkn
 def resolve_call(
     principal: Principal, tx: Transaction, call_id: UUID, resolution: Literal["done", "run_again"], now: datetime
 ) -> EndedCall | None:
-    """A person has found out: it was done (the ended call comes back, to be told to the conversation), or it is to be
-    run again under the same key (None: send `dispatch_message`). Needs admin; the caller audits.
+    """Resolve a call of unknown outcome as a person found out.
 
-    Raises NotFound, and Conflict when the call's outcome is not unknown any more.
+    Done: the ended call is returned, for the conversation. Not done: None, and it runs again under the same key (send
+    `dispatch_message`). Needs admin; the caller audits. NotFound, and Conflict when the outcome is known by now.
     """
     _require_visible(principal, tx, call_id)
     if resolution == "done":

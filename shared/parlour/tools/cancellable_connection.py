@@ -5,7 +5,10 @@ from collections.abc import Callable
 
 
 class CancellableConnection:
-    """One call's connection. An endpoint says how to cut it; `hang_up` does so, now or as soon as that is known."""
+    """One call's connection, which can be cut.
+
+    An endpoint attaches how to close it; `cancel` does so, now or as soon as it is attached.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -18,7 +21,7 @@ class CancellableConnection:
         return self._is_cancelled
 
     def attach(self, close: Callable[[], None]) -> None:
-        """A connection is open, and `cut` ends it at once; it must be safe to call from any thread."""
+        """Attach how to end the open connection at once; `close` must be safe to call from any thread."""
         with self._lock:
             self._close = close
             late = self._is_cancelled

@@ -42,7 +42,7 @@ class CancellableEndpoint:
         self._open_database = open_database
 
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
-        """The endpoint's answer. A write that was given up may still be done: StillUnderWay."""
+        """Return the endpoint's answer. A write that was given up may still be done: it raises OutcomeUnknown."""
         outcome = _Outcome()
         seconds = min(tool.max_wait_seconds, MAX_REQUEST_SECONDS, context.seconds_left())
         deadline = time.monotonic() + seconds + _CANCEL_GRACE_SECONDS  # an endpoint that minds its time is let end

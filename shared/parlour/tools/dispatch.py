@@ -88,9 +88,10 @@ def dispatch_call[W](
 def _lease[W](
     dependencies: DispatchDependencies[W], call_id: UUID, holder: UUID, seconds_left: SecondsLeft, tx: Transaction
 ) -> _LeasedCall | EndedCall | None:
-    """The call under a new token; None when it is gone, or its tool has it and the time for that is not over.
+    """Lease the call under a new token.
 
-    One that `holder` has already was taken by a transaction whose answer was lost.
+    None when the call is gone, or its tool has it and still has time. A call that `holder` has already was taken by a
+    transaction whose answer was lost.
     """
     now = dependencies.clock()
     call = store.find_call(tx, call_id)
@@ -161,9 +162,9 @@ def _run_call[W](
 def _leave_to_callback[W](
     dependencies: DispatchDependencies[W], principal: Principal, call: ToolCall, tool: Tool
 ) -> bool:
-    """The tool has the call: leave it, and have somebody look when its time is over. False when it is to be stopped.
+    """Leave the call to its tool, and schedule a check when its time is over; False when it is to be stopped.
 
-    A result that was quicker than this has ended the call already, and another run may have begun.
+    A faster result has ended the call already, and another run may have begun.
     """
     now = dependencies.clock()
     until = now + timedelta(seconds=tool.max_wait_seconds)

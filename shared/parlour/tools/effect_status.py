@@ -15,13 +15,13 @@ type NextAction = Literal["call", "look_up", "fail", "unknown"]
 class EffectStatus:
     """What is known of a call.
 
-    repeatable  calling again cannot do anything twice
-    writes      it changes something
-    can_look    the tool can be asked what became of the call
-    calls_left  how often it may still be called
-    stopped     somebody gave it up: it is not called any more
-    doubt       why the last call's outcome is not known; None: it has not been called
-    looked      what asking came to since that call: "absent" is a promise that it was not and will not be done
+    is_repeatable  calling again cannot do anything twice
+    writes         it changes something
+    can_look_up    the tool can be asked what became of the call
+    calls_left     how often it may still be called
+    is_stopped     somebody gave it up: it is not called any more
+    doubt_cause    why the last call's outcome is not known; None: it has not been called
+    lookup_result  of the lookup since that call: "absent" promises that it was not and will not be done
     """
 
     is_repeatable: bool
@@ -34,7 +34,7 @@ class EffectStatus:
 
 
 def next_action(status: EffectStatus) -> NextAction:
-    """What comes next; "unknown" is for a person to find out."""
+    """Return what comes next; "unknown" is for a person to find out."""
     may_call = status.calls_left > 0 and not status.is_stopped
     if status.doubt_cause is None:
         return "call" if may_call else "fail"

@@ -1,8 +1,8 @@
-"""Carrying out one call so that it is done at most once, whatever fails where.
+"""Running one call so that it is done at most once, whatever fails.
 
 The state is committed before the endpoint is called and after it answered. A call that is found running, or whose
-answer was lost, is settled as `doubt.next_move` says: called again where that is harmless, looked up where the tool
-can be asked, and else left to a person.
+answer was lost, is settled as `effect_status.next_action` says: called again where that is harmless, looked up where
+the tool can be asked, and else left to a person.
 """
 
 from dataclasses import replace
@@ -36,10 +36,10 @@ class CallRecorder(Protocol):
     """Where the state of one call is committed. Whoever implements it fences: LeaseLost when another has taken over."""
 
     def begin(self) -> None:
-        """The endpoint is about to be called; nobody may call it after a crash without asking first."""
+        """Store that the endpoint is about to be called; after a crash nobody calls it without asking first."""
 
     def end(self, state: EndState, result: ToolResult, /) -> None:
-        """What it came to."""
+        """Store the outcome."""
 
 
 def perform_effect(
@@ -83,7 +83,7 @@ def resolve_cancelled(context: ToolContext, tool: Tool, endpoints: Endpoints, re
 
 
 def _find_lookup_result(context: ToolContext, tool: Tool, endpoints: Endpoints) -> JsonObject | None:
-    """What the tool says became of the call; None when it says nothing of it."""
+    """Return what the tool says became of the call; None when it says nothing."""
     try:
         return get_endpoint(tool, endpoints).lookup(context, tool) if tool.lookup else None
     except (ModelError, RetryError):
@@ -120,7 +120,7 @@ def _run_until_ended(
 def _try_call(
     context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint, status: EffectStatus
 ) -> tuple[EndState, ToolResult] | EffectStatus:
-    """What the call came to, or a doubt. A refusal says what this call did, not what one before it may have done."""
+    """Return the call's outcome, or that it is unknown. A refusal speaks for this call, not for an earlier one."""
     in_doubt = status.writes and status.doubt_cause is not None and status.lookup_result != "absent"
     tried = replace(status, calls_left=status.calls_left - 1, lookup_result=None)
     try:
@@ -147,7 +147,7 @@ def _try_lookup(
 def _call_endpoint(
     context: ToolContext, tool: Tool, arguments: JsonObject, endpoint: Endpoint
 ) -> tuple[EndState, ToolResult]:
-    """What the endpoint said; OutcomeUnknown when it said nothing that can be relied on."""
+    """Return what the endpoint answered; OutcomeUnknown when it gave no reliable answer."""
     try:
         return "done", success_result(endpoint.call(context, tool, arguments))
     except OutcomeUnknown:
@@ -167,7 +167,7 @@ def _call_endpoint(
 def _outcome_if_unreachable(
     error: ModelError, tool: Tool, state: Literal["reserved", "running"]
 ) -> tuple[EndState, ToolResult]:
-    """The tool cannot be called as things are. One that was running may have been done all the same."""
+    """Return the outcome of a tool that cannot be called now. A call that was running may have been done."""
     if state == "running" and tool.writes:
         return "unknown", error_result(OutcomeUnknown())
     return "failed", error_result(error)

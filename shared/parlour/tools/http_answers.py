@@ -31,10 +31,10 @@ class HttpAnswer:
 
 
 def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
-    """The JSON object of a success. ToolRefused and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows.
+    """Return the JSON object of a success.
 
-    A success without a JSON object is one all the same where something was to be done, and no answer where something
-    was to be read.
+    ToolRefused and ToolFailed: it was surely not done; OutcomeUnknown: nobody knows. A write's success without a JSON
+    object is a success, a read's is no answer.
     """
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
@@ -53,7 +53,7 @@ def interpret_call_answer(answer: HttpAnswer, *, writes: bool) -> JsonObject:
 
 
 def interpret_lookup_answer(answer: HttpAnswer) -> JsonObject | None:
-    """What a lookup says: what came of the call, or None when it was not done. OutcomeUnknown for anything else."""
+    """Return what a lookup says: the call's result, or None when it was not done. OutcomeUnknown for anything else."""
     if answer.status in _NOT_FOUND_STATUSES:
         return None
     if answer.status != HTTPStatus.OK or (content := _parse_object(answer)) is None:
@@ -62,7 +62,7 @@ def interpret_lookup_answer(answer: HttpAnswer) -> JsonObject | None:
 
 
 def _error_text(answer: HttpAnswer) -> str:
-    """A short word of the tool's own: the fields that people put one in, else nothing."""
+    """Return a short text from the fields where tools usually put an error, else nothing."""
     content = _parse_object(answer) or {}
     for name in ("message", "detail", "error", "title"):
         said = content.get(name)

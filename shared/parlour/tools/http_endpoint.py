@@ -74,7 +74,7 @@ class HttpEndpoint:
         self._verify = ssl_context
 
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
-        """The answer to the arguments, posted as JSON; errors as Endpoint says."""
+        """Return the answer to the arguments, posted as JSON; raises as `Endpoint`."""
         headers = {
             "content-type": "application/json",
             "idempotency-key": context.idempotency_key,
@@ -91,9 +91,9 @@ class HttpEndpoint:
         return interpret_call_answer(answer, writes=tool.writes)
 
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
-        """What became of the call with the context's key: 200 and a JSON object, or 404 when it was not done.
+        """Return the result of the call with the context's key: 200 and a JSON object, or None for 404.
 
-        It is asked also of a call that was given up.
+        A call that was given up is looked up, too.
         """
         context = replace(context, connection=CancellableConnection())
         url = (tool.lookup or "").replace(KEY_PLACEHOLDER, quote(context.idempotency_key, safe=""))
@@ -173,7 +173,7 @@ class _Request:
         self._is_expired = False
 
     def send(self, method: str, url: str, address: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
-        """The answer, or why there is none; what was never sent raises httpx2's own errors."""
+        """Return the answer, or why there is none; what was never sent raises httpx2's own errors."""
         seconds = self._deadline - time.monotonic()
         if seconds <= 0 or self._connection.is_cancelled:
             raise ToolCancelled if self._connection.is_cancelled else ToolTimedOut
@@ -211,7 +211,7 @@ class _Request:
             return HttpAnswer(response.status_code, self._read_body(response))
 
     def _read_body(self, response: httpx2.Response) -> bytes | None:
-        """The body, or None when it is longer than an answer may be."""
+        """Return the body, or None when it is longer than an answer may be."""
         read = bytearray()
         for piece in response.iter_raw():
             read += piece
@@ -220,7 +220,7 @@ class _Request:
         return bytes(read)
 
     def _error_without_response(self, problem: Exception) -> ModelError:
-        """What to make of an answer that did not come."""
+        """Return the error of an answer that did not come."""
         late = self._is_expired or self._connection.is_cancelled or isinstance(problem, httpx2.TimeoutException)
         if self._writes:
             return StillUnderWay() if late else OutcomeUnknown()

@@ -18,11 +18,11 @@ class PythonEndpoint:
         self._lookups = lookups or {}
 
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
-        """The function's answer, or whatever it raises."""
+        """Return the function's answer, or raise what it raises."""
         return self._builtins[tool.endpoint.removeprefix(BUILTIN_SCHEME)](context, arguments)
 
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
-        """What its registered lookup says."""
+        """Return what its registered lookup says."""
         if (look := self._lookups.get((tool.lookup or "").removeprefix(BUILTIN_SCHEME))) is None:
             raise OutcomeUnknown
         return look(context)

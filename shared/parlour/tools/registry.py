@@ -12,14 +12,18 @@ from parlour.tools.tool_definition import Tool
 
 
 def load_tools(tx: Transaction, names: Sequence[str]) -> list[Tool]:
-    """The tools that an agent names, sorted by name. One that does not exist is logged and left out: the agent
-    answers without it."""
+    """Return the tools that an agent names, sorted by name.
+
+    A tool that does not exist is logged and left out: the agent answers without it.
+    """
     return _warn_about_missing(store.list_tools(tx, names), names) if names else []
 
 
 def parse_tools(rows: str, names: Sequence[str], allowed_hosts: Sequence[str], tenant_slug: str) -> list[Tool]:
-    """The same from rows that were read along with something else, as JSON. `hosts`: those that the tenant's tools may
-    reach; `tenant`: its slug."""
+    """Return the tools from rows that were read as JSON with something else.
+
+    `allowed_hosts` are the hosts that the tenant's tools may reach.
+    """
     return _warn_about_missing(_parse_rows(rows, tuple(allowed_hosts), tenant_slug), names)
 
 
@@ -46,7 +50,7 @@ def _parse_rows(rows: str, allowed_hosts: tuple[str, ...], tenant_slug: str) -> 
 
 
 def find_tool(tools: Sequence[Tool], name: str) -> Tool:
-    """The tool of that name; UnknownTool tells the model which there are."""
+    """Return the tool of that name; UnknownTool lists the known ones for the model."""
     for tool in tools:
         if tool.name == name:
             return tool

@@ -34,12 +34,12 @@ class ToolResult:
 
 
 def success_result(content: JsonObject) -> ToolResult:
-    """A tool's answer without what a database cannot keep, shortened if it is longer than LONGEST."""
+    """Return a tool's answer without what a database cannot store, shortened if it is too long."""
     return ToolResult(True, shorten_to(_storable_object(content), MAX_RESULT_CHARS))
 
 
 def error_result(error: ModelError) -> ToolResult:
-    """What the model is told of its mistake or of a tool's failure."""
+    """Return what the model reads of its mistake or of a tool's failure."""
     told: JsonObject = {
         "ok": False,
         "code": error.code,

@@ -66,14 +66,14 @@ class UnknownCall:
 class ToolCall:
     """A call as the dispatcher takes it up.
 
-    until      when whoever runs it is given up; or, once the tool took it (`is_taken`), when its result is
-    run        names this run; whoever writes the outcome says it
-    run_holder   which dispatcher was given it: a fresh id for every message that it works on
-    user_id, clearance   for whom the conversation is
-    entity_id  the record that it is about, whether or not its user may still see that
-    team_id    the team that answers in it
-    needs      the clearance of the binding it was asked for through: whoever has less may not decide on it
-    fence      the session's lease token at this moment
+    run_until           when its worker is given up; or, once the tool accepted it (`is_accepted`), its result
+    run_token           names this run; the outcome is written with it
+    run_holder          the dispatcher that has it: a fresh id for every message that it works on
+    user_id             whose conversation it is; clearance: theirs
+    entity_id           the record that it is about, whether or not its user may still see that
+    team_id             the team that answers in it
+    required_clearance  of the binding that it was requested through: who has less may not decide on it
+    fencing_token       the session's lease token at this moment
     """
 
     id: UUID
@@ -109,7 +109,7 @@ class ToolCall:
         return self.state == "running" and self.code == ACCEPTED
 
     def to_ended_call(self) -> EndedCall | None:
-        """The call as it ended, if it did."""
+        """Return the call as it ended, if it did."""
         if self.state not in {"done", "failed", "unknown"}:
             return None
         return EndedCall(

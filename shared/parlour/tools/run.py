@@ -1,6 +1,6 @@
-"""Running one tool call: checked first, and never the reason why a turn breaks.
+"""Running one tool call: checked first, and never the reason why a turn fails.
 
-What changes something outside the turn is an effect (`effects.perform`); here reads run.
+What changes something outside the turn is an effect (`effects.perform_effect`); reads run here.
 """
 
 import math
@@ -30,15 +30,15 @@ def _unlimited() -> float:
 class ToolContext:
     """For whom and where a tool runs.
 
-    fence            the token of the lease that the turn holds.
-    idempotency_key  the same however often one call is tried; endpoints are told it.
-    seconds_left     how long the invocation has still to live.
-    tool_call_id     the call's row, which endpoints are told for their logs.
+    fencing_token    the token of the lease that the turn holds.
+    idempotency_key  the same for every attempt of one call; endpoints receive it.
+    seconds_left     until the invocation ends.
+    tool_call_id     the call's row, which endpoints receive for their logs.
     callback_url     where a tool that answers later sends its result; empty: it has to answer at once.
-    line             how whoever gives the call up ends it.
-    team_id          the team as whose a turn answers: it sees that team's own documents, and no other team's.
+    connection       by which a call that is given up is cut.
+    team_id          the team that answers: the turn sees that team's own documents, and no other team's.
     entity_id        the record that the conversation is about.
-    asked            what the user wrote last, two messages at most, oldest first.
+    user_messages    what the user wrote last, two messages at most, oldest first.
     """
 
     principal: Principal
@@ -68,12 +68,17 @@ class Endpoint(Protocol):
     """How tools of one scheme are reached."""
 
     def call(self, context: ToolContext, tool: Tool, arguments: JsonObject, /) -> JsonObject:
-        """The tool's answer. ModelError: surely not done; OutcomeUnknown: it may have been done (StillUnderWay: or
-        may yet be); AnswersLater: it took the call and will call back."""
+        """Return the tool's answer.
+
+        ModelError: surely not done; OutcomeUnknown: it may have been done, or may still be; AnswersLater: the tool took
+        the call and will call back.
+        """
 
     def lookup(self, context: ToolContext, tool: Tool, /) -> JsonObject | None:
-        """What became of the call with `context.idempotency_key`; None: it was not done and will not be.
-        OutcomeUnknown when nobody can tell."""
+        """Return the result of the call with `context.idempotency_key`; None: it was not done and will not be.
+
+        OutcomeUnknown when nobody can tell.
+        """
 
 
 type Endpoints = Mapping[str, Endpoint]
@@ -115,7 +120,7 @@ def run_tool(context: ToolContext, tool: Tool, arguments: JsonObject, endpoints:
 
 
 def report_broken_tool(context: ToolContext, tool: Tool, problem: Exception) -> ToolFailed:
-    """What the model is told of a tool that broke unforeseen; why it did is for the log alone."""
+    """Return what the model reads of a tool that failed unexpectedly; the cause is for the log alone."""
     log.error("tool_failed", problem, tool=tool.name, turn_id=context.turn_id)
     log.count("ToolFailed")
     return ToolFailed()

@@ -53,7 +53,7 @@ def find_call(tx: Transaction, call_id: UUID) -> ToolCall | None:
 def lease_call(
     tx: Transaction, call_id: UUID, run_token: int, holder: UUID, until: datetime, now: datetime
 ) -> int | None:
-    """The new token; None when the call is somebody else's or has ended."""
+    """Return the new token; None when another worker has the call or it has ended."""
     found: int | None = tx.value(SQL["lease_call"], id=call_id, run=run_token, holder=holder, until=until, now=now)
     return found
 

@@ -30,19 +30,20 @@ _REFERENCE_KEYWORDS = ("$ref", "$dynamicRef")
 class Tool:
     """A tool as the tenant configured it.
 
-    schema           JSON Schema (draft 2020-12) of the arguments, an object.
-    endpoint         `python:<name>`: built in; `https://...` (or `http://...` where the deployment allows the host).
-    auth             the name of a secret, never its value; `secret` is where the secret store keeps it.
-    writes           it changes something outside the turn: each call is an effect, carried out at most once.
-    idempotent       calls with the same key are carried out once, however many arrive: it may be called again.
-    heavy            it takes long: off the turn's path, and its result comes as a message of its own.
-    needs_approval   not available yet: refused when a pack is applied.
-    lookup           where the endpoint tells, by a call's key, what became of it: a URL with `{key}`, or
-                     `python:<name>`. Its "not found" promises that the call was not done and will not be.
-    timeout_seconds  how long the result is awaited in all; None is `patience`'s default.
-    hosts            the hosts that the tenant lets its tools reach.
-    tenant           whose it is, by the slug that the deployment knows tenants by.
-    definition_json  how models are told of it, as canonical JSON: every turn of an agent asks.
+    schema            JSON Schema (draft 2020-12) of the arguments, an object.
+    endpoint          `python:<name>`: built in; `https://...` (or `http://...` where the deployment allows the host).
+    auth              the name of a secret, never its value.
+    writes            it changes something outside the turn: each call is an effect, run at most once.
+    idempotent        calls with the same key are carried out once, however many arrive: it may be called again.
+    heavy             it takes long: it runs outside of the turn, and its result comes as a message of its own.
+    needs_approval    not available yet: refused when a pack is applied.
+    lookup            where the endpoint tells the outcome of a call by its key: a URL with `{key}`, or `python:<name>`.
+                      Its "not found" promises that the call was not done and will not be.
+    timeout_seconds   how long the result is awaited in all; None is the default.
+    secret_reference  where the secret store has the secret.
+    allowed_hosts     the hosts that the tenant lets its tools reach.
+    tenant_slug       the slug by which the deployment knows the tenant.
+    definition_json   the tool as models read it, as canonical JSON: every turn of an agent asks for it.
     """
 
     name: str
@@ -85,7 +86,7 @@ class Tool:
         return self.timeout_seconds or (DEFAULT_HEAVY_SECONDS if self.heavy else DEFAULT_LIGHT_SECONDS)
 
     def to_definition(self) -> JsonObject:
-        """The tool as a model is told of it."""
+        """Return the tool as a model reads it."""
         return {"name": self.name, "description": self.description, "input_schema": self.schema}
 
 
@@ -109,7 +110,7 @@ def find_problems(tool: Tool) -> list[tuple[str, str]]:
 
 
 def host_of(url: str) -> str:
-    """The host of a tool's URL as `tool_hosts` lists it: lower case, with the port unless it is the scheme's own."""
+    """Return the host of a tool's URL as `tool_hosts` lists it: lower case, with the port unless it is the default."""
     parts = urlsplit(url)
     name = (parts.hostname or "").rstrip(".")
     shown = f"[{name}]" if ":" in name else name
@@ -127,7 +128,7 @@ def _lookup_problems(tool: Tool) -> list[tuple[str, str]]:
 
 
 def _address_problems(field: str, address: str, tool: Tool) -> list[tuple[str, str]]:
-    """What is wrong with an address, apart from what only the deployment knows: which names are private."""
+    """Return what is wrong with an address, apart from what only the deployment knows: which names are private."""
     if address.startswith(BUILTIN_SCHEME):
         return []
     if not address.startswith(("https://", "http://")):

@@ -40,7 +40,7 @@ def create_key(wanted: NewKey, caller: Admin) -> CreatedKeyView:
 
 @router.get("/keys")
 def list_keys(caller: Admin) -> dict[str, list[KeyView]]:
-    """The tenant's API keys, revoked ones too, newest first."""
+    """List the tenant's API keys, revoked ones too, newest first."""
     with caller.transaction() as tx:
         return {"keys": [KeyView.model_validate(key) for key in api_keys.list_keys(caller.principal, tx)]}
 
@@ -78,7 +78,7 @@ def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> Membe
 
 @router.get("/audit")
 def list_audit_entries(caller: Viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> JsonObject:
-    """The latest administrative acts, newest first."""
+    """List the latest administrative acts, newest first."""
     with caller.transaction() as tx:
         return {"entries": [_audit_entry_json(entry) for entry in audit.list_entries(caller.principal, tx, limit)]}
 

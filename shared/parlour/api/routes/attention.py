@@ -60,7 +60,7 @@ def list_attention_items(caller: Viewer) -> JsonObject:
 
 @router.post("/attention/tool-calls/{call_id}")
 def resolve_tool_call(call_id: UUID, body: ToolCallResolution, caller: Admin) -> JsonObject:
-    """A tool call was done after all; or it was not, and is run again under the same key."""
+    """Resolve a tool call of unknown outcome: it was done; or it was not, and runs again under the same key."""
     with caller.transaction() as tx:
         ended = calls.resolve_call(caller.principal, tx, call_id, body.resolution, caller.now)
         wake = _record_results(caller, tx, [ended] if ended else [])
@@ -73,7 +73,7 @@ def resolve_tool_call(call_id: UUID, body: ToolCallResolution, caller: Admin) ->
 
 @router.post("/attention/replies/{outbox_id}")
 def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> JsonObject:
-    """A reply arrived; or it did not, and is sent again or let be."""
+    """Resolve a reply of unknown outcome: it arrived; or it did not, and is sent again or dismissed."""
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
         unsent = outbox.resolve_reply(who, tx, outbox_id, body.resolution, caller.now)
@@ -93,7 +93,7 @@ def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> Json
 
 @router.get("/attention/failed-replies")
 def list_failed_replies(caller: Viewer) -> JsonObject:
-    """The replies of the last week that failed, latest first; they may be sent after all, but nothing waits for it."""
+    """List the replies of the last week that failed, latest first; they may be redriven, but nothing waits for it."""
     with caller.transaction() as tx:
         found = outbox.list_failed(caller.principal, tx, caller.now, _MAX_ITEMS + 1)
     return {"replies": [_reply_json(one) for one in found[:_MAX_ITEMS]], "has_more": len(found) > _MAX_ITEMS}
@@ -101,7 +101,7 @@ def list_failed_replies(caller: Viewer) -> JsonObject:
 
 @router.post("/attention/failed-replies/{outbox_id}/redrive")
 def redrive_reply(outbox_id: UUID, caller: Admin) -> JsonObject:
-    """A reply that failed is sent after all, once what was in its way is mended."""
+    """Retry sending a failed reply. Fix the cause first."""
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
         unsent = outbox.redrive_reply(who, tx, outbox_id, caller.now)
@@ -113,7 +113,7 @@ def redrive_reply(outbox_id: UUID, caller: Admin) -> JsonObject:
 
 @router.post("/attention/turns/{turn_id}")
 def resolve_turn(turn_id: UUID, body: TurnResolution, caller: Admin) -> JsonObject:
-    """The turn goes on from what it has done, and is answered; or it stays unanswered."""
+    """Resume a failed turn where it stopped, or dismiss it; a dismissed turn stays unanswered."""
     with caller.transaction() as tx:
         turn_views.get_turn(caller.principal, tx, turn_id)  # what is not the caller's to see is not found
         if body.resolution == "dismiss":
@@ -155,7 +155,7 @@ def cancel_session_tool_calls(session_id: UUID, caller: AnyCaller) -> JsonObject
 def _filter_readable[Item: (UnknownCall, StuckReply)](
     who: Principal, tx: Transaction, found: Sequence[Item]
 ) -> list[Item]:
-    """What may be shown to them: in a conversation with somebody of more clearance than theirs there may be more."""
+    """Return what they may see: a conversation with somebody of more clearance may contain more."""
     sessions = {one.session_id for one in found}
     shown = {session_id for session_id in sessions if users.can_read_session(who, tx, session_id)}
     return [one for one in found if one.session_id in shown]
@@ -181,7 +181,7 @@ def _add_audit_entry(
 
 
 def _resolved(message: str, wake: WakeFunction | None = None) -> JsonObject:
-    """The answer to a decision that is committed; what cannot be woken now is left to the sweep, and said so."""
+    """Return the answer to a committed decision; it says when waking is left to the sweep."""
     try:
         if wake:
             wake()

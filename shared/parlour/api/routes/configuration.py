@@ -43,21 +43,21 @@ def put_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentia
 
 @router.get("/pack")
 def get_pack(caller: Admin) -> dict[str, dict[str, str]]:
-    """The tenant's configuration as a pack that, applied, changes nothing."""
+    """Return the tenant's configuration as a pack that, applied, changes nothing."""
     with caller.dependencies.databases.borrow() as database:
         return {"files": export(caller.principal, database)}
 
 
 @router.get("/bindings")
 def list_bindings(caller: Viewer) -> dict[str, list[BindingView]]:
-    """The agents that are switched on."""
+    """List the active agents."""
     with caller.transaction() as tx:
         return {"bindings": [_binding_view(binding) for binding in bindings.list_active_bindings(tx)]}
 
 
 @router.get("/tenant")
 def get_tenant(caller: Viewer) -> TenantView:
-    """The tenant that the caller acts in."""
+    """Return the tenant that the caller acts in."""
     return TenantView.model_validate(caller.signed_in.tenant)
 
 

@@ -19,13 +19,13 @@ router = APIRouter(tags=["console"])
 
 
 def console_files() -> StaticFiles:
-    """The console's files, as they are."""
+    """Return the console's files."""
     return StaticFiles(directory=Path(__file__).parents[1] / "console", html=True)
 
 
 @router.get("/v1/health")
 def health() -> dict[str, str]:
-    """That the API answers. The database is left alone, so that asking does not keep a pausing one awake."""
+    """Return that the API answers. The database is not asked, so that a paused one stays paused."""
     return {"status": "ok"}
 
 

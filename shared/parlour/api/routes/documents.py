@@ -91,7 +91,7 @@ class TreeDocumentView(DocumentView):
 
 @router.get("/projects/{ref:path}/documents")
 def list_project_documents(ref: Handle, caller: Reader) -> dict[str, list[TreeDocumentView]]:
-    """A project's documents in the order of its tree, every parent before what stands under it; no text."""
+    """List a project's documents in the order of its tree, every parent before its children; without texts."""
     with caller.transaction() as tx:
         return {"documents": _tree_views(catalogue.read_project_tree(caller.principal, tx, ref))}
 
@@ -128,7 +128,7 @@ def move_document(ref: Handle, place: DocumentPosition, caller: Editor) -> dict[
 
 @router.get("/documents/{ref:path}")
 def get_document(ref: Handle, caller: Reader) -> DocumentTextView:
-    """A document with its whole text."""
+    """Return a document with its whole text."""
     with caller.transaction() as tx:
         document = catalogue.get_document(caller.principal, tx, ref)
         shown = DocumentView.model_validate(document)

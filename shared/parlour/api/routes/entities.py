@@ -82,7 +82,7 @@ def list_entities(
     cursor: Cursor = "",
     limit: Limit = 20,
 ) -> RecordPageView:
-    """Records, the newest change first. `where.NAME=VALUE` asks for the value of a property, as often as needed."""
+    """List records, the last changed first. `where.NAME=VALUE` filters by a property, as often as needed."""
     where = {
         name.removeprefix(_FILTER_PREFIX): value
         for name, value in request.query_params.items()
@@ -211,7 +211,7 @@ def _delete(caller: Caller, ref: RecordRef, version: int | None, if_match: str) 
 
 
 def _expected_version(given: int | None, if_match: str) -> int | None:
-    """The version that the caller has read, wherever they say it."""
+    """Return the version that the caller has read, from the body or the header."""
     matched = int(if_match.strip('"')) if if_match else None
     if given is not None and matched is not None and given != matched:
         raise InvalidRequest(f"version: {given} differs from {matched} in If-Match; send only one of them")

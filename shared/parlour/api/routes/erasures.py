@@ -36,7 +36,7 @@ def create_erasure(wanted: NewErasure, caller: Admin) -> JsonObject:
 
 @router.get("/erasures")
 def list_erasures(caller: Admin, limit: Limit = 50) -> JsonObject:
-    """What was forgotten or is under way, latest first; the reports are read one by one."""
+    """List erasures, finished and running, latest first; read each report by its id."""
     with caller.transaction() as tx:
         found = execution.list_erasures(caller.principal, tx, limit)
     return {
@@ -57,7 +57,7 @@ def list_erasures(caller: Admin, limit: Limit = 50) -> JsonObject:
 
 @router.get("/erasures/{report_id}")
 def get_erasure(report_id: UUID, caller: Admin) -> JsonObject:
-    """What became of each row, and what is out of reach."""
+    """Return what became of each row, and what is out of reach."""
     with caller.transaction() as tx:
         return shorten_report(execution.get_report(caller.principal, tx, report_id))
 
@@ -85,7 +85,7 @@ def run_erasure(
     keep_records: bool = False,
     requested_by: Principal | None = None,
 ) -> JsonObject:
-    """The report. `asked_by`: whom the caller is taken for, where it is their own that they have forgotten."""
+    """Run an erasure and return its report. `requested_by` names visitors who have their own data erased."""
     services, until = caller.dependencies, caller.now + _TIME_LIMIT
 
     def seconds_left() -> float:

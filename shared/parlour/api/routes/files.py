@@ -33,7 +33,7 @@ def start_upload(wanted: NewUpload, caller: Editor) -> UploadStarted:
 
 @router.post("/{file_id}/versions", status_code=201)
 def start_new_version(file_id: UUID, wanted: NewFileVersion, caller: Editor) -> UploadStarted:
-    """The same for a new version of a file; the one before is found until this one was read."""
+    """Start the upload of a new version of a file; the one before is found until the new one was read."""
     with caller.transaction() as tx:
         started = uploads.start_new_version(
             caller.principal, tx, caller.dependencies.upload_bucket, file_id, wanted.name, wanted.size_bytes
@@ -43,7 +43,7 @@ def start_new_version(file_id: UUID, wanted: NewFileVersion, caller: Editor) -> 
 
 @router.post("/{file_id}/complete", status_code=202)
 def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None = None) -> FileView:
-    """The bytes are there: have them read. Saying so again is harmless."""
+    """Have an uploaded file read. Repeating the request is harmless."""
     services, said = caller.dependencies, body or UploadCompletion()
     with services.databases.borrow() as database:
         file = uploads.complete_upload(
@@ -59,7 +59,7 @@ def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None
 
 @router.get("")
 def list_files(caller: Reader, about: About = "", team: Team = "", limit: Limit = 100) -> dict[str, list[FileView]]:
-    """The files about a record, of a team, or all, the last changed first."""
+    """List the files about a record, of a team, or all, the last changed first."""
     with caller.transaction() as tx:
         found = uploads.list_files(caller.principal, tx, about or None, team or None, limit)
     return {"files": [FileView.model_validate(file) for file in found]}
@@ -74,7 +74,7 @@ def get_file(file_id: UUID, caller: Reader) -> FileView:
 
 @router.get("/{file_id}/content")
 def get_download(file_id: UUID, caller: Reader) -> FileDownload:
-    """An address to download the file from, good for a minute. It is saved as a file, whatever it is."""
+    """Return an address to download the file from, valid for a minute. Browsers save it, whatever it is."""
     services = caller.dependencies
     with services.databases.borrow() as database:
         found = uploads.get_download(caller.principal, database, services.upload_bucket, file_id, caller.now)

@@ -31,7 +31,7 @@ Limit = Annotated[int, Query(ge=1, le=user_memory.MAX_USERS)]
 
 @router.get("/memory")
 def get_own_memory(caller: AnyCaller) -> JsonObject:
-    """What the agent of a visitor's `visitor_token` remembers of them."""
+    """Return what the agent of a visitor's `visitor_token` remembers of them."""
     binding_id = caller.require_visitor().binding_id
     with caller.transaction() as tx:
         return _memory_json(user_memory.read_own_memory(caller.principal, tx, binding_id))
@@ -46,14 +46,14 @@ def list_users(caller: Viewer, text: SearchText = "", limit: Limit = 50) -> Json
 
 @router.get("/users/{user_id}/memory")
 def get_user_memory(user_id: UUID, caller: Viewer) -> JsonObject:
-    """What is remembered of a user by all agents, as far as the caller's clearance goes."""
+    """Return what all agents remember of a user, up to the caller's clearance."""
     with caller.transaction() as tx:
         return _memory_json(user_memory.read_user_memory(caller.principal, tx, user_id))
 
 
 @router.get("/memory/shared-facts")
 def list_shared_facts(caller: Viewer) -> JsonObject:
-    """What is known to whole personas and teams, and told to everybody whom they talk to."""
+    """List the facts of whole personas and teams, which everybody who talks to them may be told."""
     with caller.transaction() as tx:
         return {"facts": [_shared_fact_json(one) for one in user_memory.list_shared_facts(caller.principal, tx)]}
 
@@ -94,7 +94,7 @@ def erase_fact(fact_id: UUID, caller: AnyCaller) -> JsonObject:
 
 
 def _visitor_binding(caller: Caller) -> UUID | None:
-    """The agent whose memory of themselves a visitor may change; None for people of the tenant."""
+    """Return the agent whose memory of themselves a visitor may change; None for members."""
     return caller.require_visitor().binding_id if caller.principal.kind == "user" else None
 
 

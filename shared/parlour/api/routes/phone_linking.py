@@ -74,7 +74,7 @@ def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, ca
 
 
 def _visitor_binding(caller: Caller, session_id: UUID) -> Binding:
-    """The binding of the visitor's token, whose session this is."""
+    """Return the binding of the visitor's token, whose session this is."""
     visitor = caller.require_visitor()
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
@@ -85,7 +85,7 @@ def _visitor_binding(caller: Caller, session_id: UUID) -> Binding:
 
 
 def _send_code(caller: Caller, asked: RequestedCode) -> None:
-    """Should the queue be away, the sweep sends it; by then the code may be over, and another is asked for."""
+    """Wake the sender of the code; if the queue is unavailable, the sweep sends it, perhaps too late."""
     if asked.pending_reply is None:
         return
     try:

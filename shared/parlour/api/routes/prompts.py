@@ -39,7 +39,7 @@ def compare_prompts(
     step: Step = None,
     with_step: Step = None,
 ) -> JsonObject:
-    """What changed since a prompt of another turn, or of another step of this one."""
+    """Compare with a prompt of another turn, or of another step of this one."""
     with caller.transaction() as tx:
         return prompt_diff.compare_turn_prompts(caller.principal, tx, turn_id, before, step, with_step)
 
@@ -48,6 +48,6 @@ def compare_prompts(
 def rebuild_prompt(
     turn_id: UUID, caller: Viewer, step: Step = None, budget: Annotated[int | None, Query(ge=1, le=_MAX_BUDGET)] = None
 ) -> JsonObject:
-    """A prompt made again byte for byte; with a budget, from the same candidates under another total."""
+    """Rebuild a prompt byte for byte; with a budget, from the same candidates under another total."""
     with caller.transaction() as tx:
         return rebuilt_prompt.rebuild_turn_prompt(caller.principal, tx, turn_id, step, budget)

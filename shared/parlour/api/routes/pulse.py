@@ -27,15 +27,15 @@ Days = Annotated[int, Query(ge=1, le=pulse_statistics.MOST_DAYS)]
 
 
 def _declare_record_id(record_id: UUID) -> None:
-    """The path names a record by its id; `_record` takes it from there."""
+    """Declare that the path names a record by its id; `_record_reference` reads it."""
 
 
 def _declare_handle(type_key: str, key: str) -> None:
-    """The path names a record by its handle; so does this."""
+    """Declare that the path names a record by its handle; `_record_reference` reads it."""
 
 
 def _record_reference(request: Request) -> UUID | str:
-    """The record that the path names, one way or the other."""
+    """Return the record that the path names, by id or handle."""
     named = request.path_params
     return named["record_id"] if "record_id" in named else f"{named['type_key']}/{named['key']}"
 
@@ -46,7 +46,7 @@ record_router = APIRouter()
 
 @record_router.get("")
 def get_pulse(record: PathRecord, caller: Reader, poll: Poll = False) -> JsonObject:
-    """The Pulse as far as the caller may see it, since when it is stale and why, and what changed since in one line."""
+    """Return the Pulse at the caller's level, since when it is stale and why, and one line of later changes."""
     with caller.transaction() as tx:
         seen = pulse_view.read_pulse(caller.principal, tx, record, caller.now, counts_as_read=not poll)
     if seen.has_restricted_level:  # it was found to tell of too much, and is to be written anew
@@ -75,7 +75,7 @@ def refresh_pulse(record: PathRecord, caller: Reader, wanted: PulseRefresh | Non
 
 @record_router.get("/questions/{question_id}")
 def get_answer(record: PathRecord, question_id: UUID, caller: Reader) -> JsonObject:
-    """A question of the caller's own, and its answer once it has one."""
+    """Return a question of the caller's own, and its answer once it has one."""
     with caller.transaction() as tx:
         return refresh_requests.read_answer(caller.principal, tx, record, question_id)
 
@@ -89,14 +89,14 @@ def list_versions(record: PathRecord, caller: Reader, limit: Limit = 20, before:
 
 @record_router.get("/diff")
 def compare_versions(record: PathRecord, caller: Reader, before: Version = None, after: Version = None) -> JsonObject:
-    """What changed between two of its texts, statement by statement; the newest two unless others are named."""
+    """Compare two of its texts, statement by statement; the newest two unless others are named."""
     with caller.transaction() as tx:
         return version_history.diff_versions(caller.principal, tx, record, before, after)
 
 
 @record_router.get("/prompt")
 def explain_pulse(record: PathRecord, caller: Viewer, version: Version = None) -> JsonObject:
-    """The prompt that it came of: every candidate, in or out and why, and the prompt made again."""
+    """Explain the prompt behind the Pulse: every candidate, in or out and why, and the rebuilt prompt."""
     with caller.transaction() as tx:
         return prompt_explanation.explain_prompt(caller.principal, tx, record, version)
 
@@ -110,7 +110,7 @@ router.include_router(record_router, prefix="/entities/{type_key}/{key}/pulse", 
 
 @router.get("/pulses")
 def get_pulse_statistics(caller: Viewer, days: Days = 7) -> JsonObject:
-    """What Pulses were written for how many changes, day by day (UTC), what that cost, and how fresh they were read."""
+    """Return how many changes Pulses were written for, by day (UTC), their cost, and how fresh they were when read."""
     with caller.transaction() as tx:
         return _statistics_json(caller, tx, days)
 

@@ -38,7 +38,7 @@ def list_links(
     page: PageNumber = 1,
     limit: Limit = 50,
 ) -> JsonObject:
-    """The same for a record named by its handle."""
+    """List the links of a record named by its handle."""
     return _links_json(caller, f"{type_key}/{key}", type, page, limit)
 
 

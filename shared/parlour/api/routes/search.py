@@ -102,8 +102,10 @@ def _parse_session_id(text: str) -> UUID:
 
 
 def _embed_query(caller: Caller, texts: list[str]) -> Mapping[str, Vector]:
-    """The question's vectors in the tenant's space, by its wordings; none when the service is away: words alone find
-    less, and more than an error does."""
+    """Return the question's vectors in the tenant's space, by its wordings.
+
+    None when the service is unavailable: words alone find less, and more than an error does.
+    """
     try:
         vectors = embed_texts(caller.embedder(), texts)
     except (ProviderUnavailable, ProviderRejected, Misconfigured) as error:
@@ -114,5 +116,5 @@ def _embed_query(caller: Caller, texts: list[str]) -> Mapping[str, Vector]:
 
 
 def _storable(text: str) -> str:
-    """What a database can store of it."""
+    """Return the text without what a database cannot store."""
     return text.replace("\0", " ").encode("utf-8", "replace").decode().strip()

@@ -25,8 +25,10 @@ Limit = Annotated[int, Query(ge=1, le=session_lists.MAX_SESSIONS)]
 def list_sessions(
     caller: AnyCaller, entity: AboutRecord = None, user: OfUser = None, archived: Archived = False, limit: Limit = 50
 ) -> dict[str, list[SessionListItemView]]:
-    """A visitor's own conversations with the agent of their `visitor_token`: those pinned first, then the latest. For
-    people of the tenant those about a record or of a user, as far as they may read them."""
+    """List a visitor's own conversations with the agent of their `visitor_token`, pinned ones first, then the latest.
+
+    For members: those about a record or of a user, as far as they may read them.
+    """
     who = caller.principal
     with caller.transaction() as tx:
         about = get_record(who, tx, entity).id if entity else None

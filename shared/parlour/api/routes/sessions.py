@@ -144,7 +144,7 @@ def _check_own_session(caller: Caller, session_id: UUID) -> None:
 
 @router.get("/{session_id}/messages")
 def list_messages(session_id: UUID, caller: AnyCaller, limit: Limit = 100) -> dict[str, list[MessageView]]:
-    """The newest messages of a session, oldest first."""
+    """List the newest messages of a session, oldest first."""
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
         rows = turns_read.read_transcript(caller.principal, tx, session_id, limit)
@@ -153,7 +153,7 @@ def list_messages(session_id: UUID, caller: AnyCaller, limit: Limit = 100) -> di
 
 @router.get("/{session_id}/events")
 def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> JsonObject:
-    """The events after a number, at most 200, in order: the way to follow a turn that works everywhere."""
+    """List the events after a number, at most 200, in order: a way to follow a turn that works everywhere."""
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
         found = turn_events.list_events(caller.principal, tx, session_id, after)
@@ -164,7 +164,7 @@ def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> 
 def stream_events(
     request: Request, session_id: UUID, caller: AnyCaller, after: EventNumber = 0, last_event_id: LastEventId = ""
 ) -> StreamingResponse:
-    """The same events as they come (text/event-stream); resumes after `Last-Event-ID`, or after `after`."""
+    """Stream the same events as they come (text/event-stream); resume after `Last-Event-ID`, or after `after`."""
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
     tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
@@ -184,7 +184,7 @@ def _read_events(caller: Caller, session_id: UUID, after: int) -> Sequence[Event
 
 
 def _find_binding(database: Database, wanted: NewSession) -> tuple[UUID, str | UUID]:
-    """The tenant that is meant, and its binding by slug or id."""
+    """Return the requested tenant, and its binding by slug or id."""
     if wanted.host is not None:
         with database.transaction(None) as tx:
             route = routing_keys.find_routing_key(tx, routing_keys.web_key(wanted.host))
@@ -203,7 +203,7 @@ def _parse_uuid(text: str) -> UUID | None:
 
 
 def _get_public_binding(tx: Transaction, named: str | UUID) -> Binding:
-    """The binding, when its tenant is not closed and it is one that visitors may talk to."""
+    """Return the binding, when its tenant is open and visitors may talk to it."""
     tenant = tenants.find_own_tenant(tx)
     binding = bindings.find_binding(tx, named) if isinstance(named, UUID) else bindings.find_binding_by_slug(tx, named)
     if tenant is None or tenant.status == "archived" or binding is None or not binding.is_open_to_visitors:
@@ -232,7 +232,7 @@ def _find_latest_session(
     binding_id: UUID,
     about: Record | None,
 ) -> tuple[UUID, UUID] | None:
-    """The visitor and their latest session about that, where their token is good for all of them."""
+    """Return the visitor and their latest session about that, where their token is valid for all of them."""
     if visitor is None or visitor.id is None or not _can_get_visitor_token(known, visitor, binding_id):
         return None
     found = session_lists.find_latest_session(visitor, tx, binding_id, about.id if about else None)
@@ -240,7 +240,7 @@ def _find_latest_session(
 
 
 def _get_record(tx: Transaction, tenant_id: UUID, visitor: Principal | None, binding: Binding, ref: str) -> Record:
-    """The record that is meant, as whoever will talk about it through that binding may see it; else NotFound."""
+    """Return the record as its visitor may see it through that binding; else NotFound."""
     if visitor and visitor.id:
         reader = users.load_user_principal(tx, visitor.id, binding.id)
     else:
@@ -259,7 +259,7 @@ def _create_session(
     about: Record | None,
     now: datetime,
 ) -> tuple[UUID, UUID]:
-    """A user and their new session: a known visitor's, or a new one's."""
+    """Return a user and their new session: a known visitor's, or a new one's."""
     entity_id = about.id if about else None
     seen = type_registry.get_record_type(tx, about.type).settings.chat_visibility if about else "private"
     if visitor and visitor.id:

@@ -16,7 +16,7 @@ router = APIRouter(prefix="/v1/turns", tags=["turns"])
 def list_turns(
     caller: Viewer, session_id: UUID | None = None, limit: Annotated[int, Query(ge=1, le=100)] = 20
 ) -> JsonObject:
-    """The newest turns of the tenant, or of one session, newest first: times, tokens by layer, cost, citations."""
+    """List the newest turns of the tenant, or of one session: times, tokens by layer, cost, citations."""
     with caller.transaction() as tx:
         return {"turns": [view.to_json() for view in turn_views.list_turns(caller.principal, tx, limit, session_id)]}
 

@@ -35,7 +35,7 @@ type EmbedderForTenant = Callable[[Database, UUID], Embedder]
 
 
 def builtin_handlers(embedder_of: EmbedderForTenant, embedder_queue: DelayedQueue) -> dict[str, BuiltinTool]:
-    """What is behind each of TOOLS, by name. `embedding`: how what was written gets its vectors."""
+    """Return the functions behind TOOLS, by name. `embedder_queue` has new rows embedded."""
     return {
         **{tool.name: _with_embedder(_document_tool(tool.name), embedder_of) for tool in DOCUMENT_TOOLS},
         LIST_ENTITIES.name: list_entities,
@@ -53,7 +53,7 @@ def _document_tool(name: str) -> Callable[[Embedder], BuiltinTool]:
 
 
 def _with_embedder(make: Callable[[Embedder], BuiltinTool], embedder_of: EmbedderForTenant) -> BuiltinTool:
-    """A tool that embeds its question, as its tenant's rows are embedded."""
+    """Return a tool that embeds its question with its tenant's embedder."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         return make(_embedder(embedder_of, context))(context, arguments)

@@ -17,11 +17,11 @@ REFERENCES_RELATION = "references"
 
 @dataclass(frozen=True, slots=True)
 class SourceSet:
-    """What some numbers stand for.
+    """What some numbers refer to.
 
-    told            `{"title", "locator", "page"}` for each, as records keep it under `sources`.
+    citations       `{"title", "locator", "page"}` for each, as records have it under `sources`.
     handles         the records that they were read in.
-    classification  the highest among them: what is made of them may be no more open.
+    classification  the highest among them: what is made from them may not be more open.
     """
 
     citations: tuple[JsonObject, ...] = ()
@@ -41,7 +41,7 @@ class CitedSources:
         self._rows = {row.number: row for row in rows}
 
     def resolve(self, numbers: Sequence[int], argument: str) -> SourceSet:
-        """What those numbers stand for; InvalidArguments when the conversation has not given one out."""
+        """Return what those numbers refer to; InvalidArguments for a number that the conversation never assigned."""
         if unknown := [number for number in numbers if number not in self._rows]:
             known = list_options(str(number) for number in sorted(self._rows))
             said = ", ".join(map(str, unknown[:5]))
@@ -57,13 +57,13 @@ class CitedSources:
 
 
 def read_cited_sources(principal: Principal, tx: Transaction, session_id: UUID, numbers: Sequence[int]) -> CitedSources:
-    """The sources that the conversation knows under these numbers, as far as the principal may see them."""
+    """Return the sources that the conversation knows under these numbers, as far as the principal may see them."""
     fitting = [number for number in dict.fromkeys(numbers) if 0 < number < 2**31]
     return CitedSources(store.find_cited_sources(tx, session_id, fitting, principal.clearance) if fitting else [])
 
 
 def _citation(row: store.CitedSourceRow) -> JsonObject:
-    """The document's title, the clause and the page, as far as known."""
+    """Return the document's title, the clause and the page, as far as known."""
     page, heading = row.metadata.get("page"), row.metadata.get("heading")
     locator = heading if isinstance(heading, str) and heading else row.locator
     known: dict[str, Json] = {"title": row.title, "locator": locator, "page": page if isinstance(page, int) else None}

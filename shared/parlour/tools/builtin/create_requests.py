@@ -39,9 +39,10 @@ class CreateRequest:
 
 
 def parse_create_requests(arguments: JsonObject) -> list[CreateRequest]:
-    """The records of a call, the one that it names first; InvalidArguments names what is wrong, and in which of them.
+    """Return the records of a call, the one that it names first.
 
-    The arguments fit the tool's schema, which leaves what is inside `more` to this.
+    InvalidArguments names what is wrong, and in which record. The arguments fit the tool's schema, which does not
+    describe the inside of `more`.
     """
     more = arguments.get("more")
     shared = {name: arguments[name] for name in _SHARED if name in arguments}
@@ -52,7 +53,7 @@ def parse_create_requests(arguments: JsonObject) -> list[CreateRequest]:
 
 
 def reject_unknown_fields(link: JsonObject, known: Sequence[str], place: str) -> None:
-    """That a link has no field that nobody reads."""
+    """Check that a link has no unknown field."""
     if unknown := [name for name in link if name not in known]:
         near = did_you_mean(unknown[0], known)
         raise InvalidArguments(f"{place}: unknown: {printable_reference(unknown[0])}{near}; known: {', '.join(known)}")

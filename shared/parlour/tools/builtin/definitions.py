@@ -34,8 +34,7 @@ def _text(description: str, **more: Json) -> JsonObject:
 def _tool(
     name: str, description: str, properties: JsonObject, *required: str, writes: bool = False, lookup: bool = False
 ) -> Tool:
-    """A tool of Parlour's own. What it writes may be asked for again by the call's key: it is done once; `lookup`: it
-    can also be asked after."""
+    """Return a built-in tool. A write may be repeated under the call's key; `lookup`: its outcome can be looked up."""
     schema: JsonObject = {
         "type": "object",
         "properties": properties,

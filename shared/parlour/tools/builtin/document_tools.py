@@ -82,7 +82,7 @@ DOCUMENT_TOOLS = (GET_DOCUMENT, GET_DOCUMENT_METADATA, LIST_DOCUMENTS, SEARCH_DO
 
 
 def document_tools(embedder: Embedder) -> Mapping[str, BuiltinTool]:
-    """What is behind DOCUMENT_TOOLS, by name."""
+    """Return the functions behind DOCUMENT_TOOLS, by name."""
     return {
         LIST_DOCUMENTS.name: _with_translated_errors(_list_documents),
         SEARCH_DOCUMENTS.name: _with_translated_errors(_search_documents(embedder)),
@@ -92,7 +92,7 @@ def document_tools(embedder: Embedder) -> Mapping[str, BuiltinTool]:
 
 
 def _with_translated_errors(builtin: BuiltinTool) -> BuiltinTool:
-    """A mistake of the caller's is the model's, who can correct it."""
+    """Return the tool with caller errors translated for the model, which can correct them."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         with translate_errors():
@@ -192,7 +192,7 @@ def _get_document_metadata(context: ToolContext, arguments: JsonObject) -> JsonO
 
 
 def _conversation_project(context: ToolContext, tx: Transaction, named: str) -> Record | None:
-    """The project that is meant: the one named, else that of the record that the conversation is about."""
+    """Return the named project, else that of the record that the conversation is about."""
     if named:
         return _require_project(context, tx, named)
     about = crud.find_records(context.principal, tx, [context.entity_id]) if context.entity_id else []
@@ -210,7 +210,7 @@ def _require_project(context: ToolContext, tx: Transaction, named: str) -> Recor
 
 
 def require_document(context: ToolContext, tx: Transaction, named: str, argument: str) -> Document:
-    """The document that is meant; else InvalidArguments says for the argument `name` which it may have meant."""
+    """Return the named document; else InvalidArguments suggests which one the argument may mean."""
     found, missing = catalogue.find_documents(context.principal, tx, [named], context.team_id)
     if not missing:
         return found[0]

@@ -29,12 +29,12 @@ def full_record(entity: Record, property_names: Sequence[str] = ()) -> JsonObjec
 
 
 def record_reference(entity: Record) -> JsonObject:
-    """A record that was just made: what later calls and the reply need of it."""
+    """Return a new record as later calls and the reply need it."""
     return {"entity": entity.handle, "name": entity.name}
 
 
 def link_json(edge: Link) -> JsonObject:
-    """A link, read from its source to its target."""
+    """Return a link, read from its source to its target."""
     return {"from": edge.source, "relation": edge.relation, "to": edge.target}
 
 

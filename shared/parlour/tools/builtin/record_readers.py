@@ -43,7 +43,7 @@ def list_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
 
 
 def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
-    """Records whole, in the order asked for; with the properties that each kind has and nobody filled in."""
+    """Return whole records, in the order asked for, and the properties that each type has and nobody filled in."""
     asked = arguments["entities"]
     handles = [str(handle).strip() for handle in asked] if isinstance(asked, list) else []
     if not handles:
@@ -60,7 +60,7 @@ def get_entity(context: ToolContext, arguments: JsonObject) -> JsonObject:
 
 
 def _where(arguments: JsonObject) -> dict[str, str]:
-    """The values looked for, as records' texts compare to them."""
+    """Return the values looked for, as records' texts compare to them."""
     where = arguments.get("where")
     given = where if isinstance(where, dict) else {}
     return {

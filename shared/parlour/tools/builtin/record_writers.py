@@ -56,7 +56,7 @@ class _CreatedRecords:
 
 
 def create_entity(embedding: DelayedQueue) -> BuiltinTool:
-    """The built-in that creates one record or several, linked to each other, to what there is and to their sources."""
+    """Return the built-in that creates records, linked to each other, to existing ones and to their sources."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         drafts = create_requests.parse_create_requests(arguments)
@@ -69,7 +69,7 @@ def create_entity(embedding: DelayedQueue) -> BuiltinTool:
 
 
 def lookup_created(context: ToolContext) -> JsonObject | None:
-    """What a call of create_entity made, if it did; all of it is made at once, or nothing."""
+    """Return what a call of create_entity made, if it did; all of it is made at once, or nothing."""
     origins = [_origin(context, at) or "" for at in range(MAX_CREATED)]
     made = context.database.run(
         context.principal, lambda tx: store.find_created_records(tx, origins, context.principal.clearance)
@@ -79,7 +79,7 @@ def lookup_created(context: ToolContext) -> JsonObject | None:
 
 
 def update_entity(embedding: DelayedQueue) -> BuiltinTool:
-    """The built-in that changes a record's name, properties or, of a document, text."""
+    """Return the built-in that changes a record's name, properties or, of a document, text."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         kind, name, text = (
@@ -121,7 +121,7 @@ def update_entity(embedding: DelayedQueue) -> BuiltinTool:
 
 
 def link_entities(embedding: DelayedQueue) -> BuiltinTool:
-    """The built-in that links records, or unlinks them."""
+    """Return the built-in that links records, or unlinks them."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         asked = arguments["links"]
@@ -221,8 +221,10 @@ def _create_one(
 def _update(
     context: ToolContext, tx: Transaction, handle: str, patch: RecordPatch, text: str
 ) -> tuple[Record, Record | None]:
-    """A record before and after a change; one that this call has made already, and somebody else may have undone
-    since, is not made again: None."""
+    """Return a record before and after a change; None when this call made the change before.
+
+    Somebody else may have undone it since; it is not made again.
+    """
     principal, now = context.principal, context.now
     (found,) = require_records(principal, tx, [handle], "entity")
     before, origin = crud.lock_record(principal, tx, found.id, None), _origin(context, 0)
@@ -257,7 +259,7 @@ def _link(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, str,
 
 
 def _unlink(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, str, str]]) -> JsonObject:
-    """A link that is not there is told, not refused: the call may be made a second time."""
+    """Unlink records; a missing link is reported, not refused: the call may run a second time."""
     require_records(context.principal, tx, [end for source, _, target in links for end in (source, target)], "links")
     removed: list[Json] = []
     absent: list[Json] = []
@@ -273,7 +275,7 @@ def _unlink(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, st
 
 
 def _conversation_project(context: ToolContext, tx: Transaction) -> str:
-    """The project of the record that the conversation is about: what is made in it belongs there, too."""
+    """Return the project of the record that the conversation is about: new records belong there, too."""
     if context.entity_id is None:
         return ""
     about = crud.find_records(context.principal, tx, [context.entity_id])
@@ -281,7 +283,7 @@ def _conversation_project(context: ToolContext, tx: Transaction) -> str:
 
 
 def _check_handles(context: ToolContext, tx: Transaction, draft: CreateRequest, place: str) -> None:
-    """That what a draft names is there; else the model is told what is."""
+    """Check that the records that a draft names exist; else list those that do."""
     if draft.project:
         require_records(context.principal, tx, [full_handle(draft.project, PROJECT_TYPE)], f"{place}project")
     if draft.parent:

@@ -31,7 +31,7 @@ _NO_TYPE_ID = UUID(int=0)
 
 
 def search_knowledge(embedder: Embedder) -> BuiltinTool:
-    """The built-in behind SEARCH_KNOWLEDGE: hybrid search as the principal, with session-stable numbers."""
+    """Return the built-in behind SEARCH_KNOWLEDGE: hybrid search, with numbers that are stable in the session."""
 
     def run(context: ToolContext, arguments: JsonObject) -> JsonObject:
         query, limit = _read(arguments)
@@ -74,8 +74,10 @@ def _read(arguments: JsonObject) -> tuple[str, int]:
 
 
 def _embed(embedder: Embedder, texts: list[str], context: ToolContext) -> Mapping[str, Vector]:
-    """The vectors of the question in its wordings; none when the service is away: words alone find less, and more
-    than an error does."""
+    """Return the vectors of the question in its wordings.
+
+    None when the service is unavailable: words alone find less, and more than an error does.
+    """
     try:
         vectors = embed_texts(embedder, texts)
     except (ProviderUnavailable, ProviderRejected) as error:
@@ -86,7 +88,7 @@ def _embed(embedder: Embedder, texts: list[str], context: ToolContext) -> Mappin
 
 
 def _scope_arguments(arguments: JsonObject) -> tuple[str, str]:
-    """The scope and what it is of. A handle alone means the record, a bare word the type."""
+    """Return the scope and what it is of. A handle alone means the record, a bare word the type."""
     scope, of = text_argument(arguments, "scope"), text_argument(arguments, "of")
     if scope or not of:
         return scope or "workspace", of
@@ -126,7 +128,7 @@ def _project(context: ToolContext, tx: Transaction, of: str) -> UUID:
 
 
 def _conversation_record(context: ToolContext, tx: Transaction, scope: str) -> Record:
-    """The record that the conversation is about."""
+    """Return the record that the conversation is about."""
     if context.entity_id is None:
         example = "risk" if scope == "type" else f"{scope if scope == PROJECT_TYPE else 'task'}/..."
         raise InvalidArguments(f"of: this conversation is about no record; say which {scope}, like {example}")
@@ -134,7 +136,7 @@ def _conversation_record(context: ToolContext, tx: Transaction, scope: str) -> R
 
 
 def _result_json(number: int, row: SearchResult) -> JsonObject:
-    """A numbered document, with the handles under which more of it can be read."""
+    """Return a numbered document, with the handles under which more of it can be read."""
     told: JsonObject = {"document": number, "title": row.title, "metadata": row.source_label, "contents": row.body}
     if row.document_key:
         told["handle"] = f"document/{row.document_key}"
