@@ -103,7 +103,7 @@ def get_record(principal: Principal, tx: Transaction, ref: RecordRef) -> Record:
 
 
 def find_records(principal: Principal, tx: Transaction, refs: Sequence[RecordRef]) -> list[Record]:
-    """The records so named, each once, in that order; what is not there for this reader is left out."""
+    """Return the named records, each once, in order; those that the reader may not see are left out."""
     wanted = [one for one in dict.fromkeys(map(parse_reference, refs)) if one is not None]
     ids = [one for one in wanted if isinstance(one, UUID)]
     keys = [one for one in wanted if isinstance(one, RecordKey)]
@@ -171,7 +171,7 @@ def delete_record(principal: Principal, tx: Transaction, ref: RecordRef, version
 
 
 def lock_record(principal: Principal, tx: Transaction, ref: RecordRef, version: int | None) -> Record:
-    """A record, and nobody else's to change until the transaction ends; Conflict when it is at another version."""
+    """Lock and return a record; Conflict when it is at another version."""
     store.lock_tenant(tx)
     store.lock_record(tx, get_record(principal, tx, ref).id)
     entity = get_record(principal, tx, ref)
@@ -221,7 +221,7 @@ def list_records(
 
 
 def resolve_record_ids(tx: Transaction, keys: Sequence[RecordKey]) -> dict[RecordKey, UUID]:
-    """The ids of the entities so named; InvalidRequest names one that does not exist."""
+    """Return the ids of the named entities; InvalidRequest names one that does not exist."""
     wanted = list(dict.fromkeys(keys))
     found = store.find_record_ids(tx, [key.type for key in wanted], [key.key for key in wanted]) if wanted else []
     ids = {RecordKey(entity.type, entity.key): entity.id for entity in found}
@@ -235,7 +235,7 @@ def _storable(text: str) -> str:
 
 
 def _find_by_origin(principal: Principal, tx: Transaction, origin: str, kind: str) -> Record | None:
-    """The record that the same call made; Conflict when it is there no more, or was another kind of call."""
+    """Return the record that the same call made; Conflict when it was deleted, or the call was of another kind."""
     made = store.find_record_by_origin(tx, origin)
     if made is None:
         return None
@@ -247,7 +247,7 @@ def _find_by_origin(principal: Principal, tx: Transaction, origin: str, kind: st
 
 
 def _insert(tx: Transaction, columns: Mapping[str, object], key: str, record_id: UUID) -> UUID | None:
-    """The new record's id, under the key or one made for it; None when the key or the call's origin is taken."""
+    """Insert the record under its key or a generated one; return None when the key or the origin is taken."""
     for one in [key] if key else generate_keys(str(columns["name"]), record_id):
         if store.add_record(tx, {**columns, "id": record_id, "key": one}):
             return record_id
@@ -270,7 +270,7 @@ def _get_project(principal: Principal, tx: Transaction, ref: RecordRef) -> Recor
 def _new_project(
     principal: Principal, tx: Transaction, before: Record, patch: RecordPatch
 ) -> tuple[Record | None, bool]:
-    """The project that a patch puts the record into, and whether that is another than it was in."""
+    """Return the project that a patch moves the record into, and whether that is another one."""
     if isinstance(patch.project, str | None):
         project = _project(principal, tx, patch.project)
         if project and project.id == before.id:
@@ -280,7 +280,7 @@ def _new_project(
 
 
 def _classification_for(principal: Principal, kind: RecordType, given: int | None, project: Record | None) -> int:
-    """What a new record is classified: as said, else as its kind says or its project is, whichever is higher."""
+    """Return a new record's level: as given, else its type's or its project's, whichever is higher."""
     default = max(kind.settings.classification, project.classification if project else 0)
     return _validate_classification(principal, default if given is None else given)
 

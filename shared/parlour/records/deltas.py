@@ -58,7 +58,7 @@ class FieldChange:
 
 
 def diff_records(kind: RecordType, before: RecordState, after: RecordState) -> list[FieldChange]:
-    """What of a record's name, level and properties changed. Its project is told by `moved`."""
+    """Return the changes of a record's name, level and properties; `project_change` is the one of its project."""
     found = [
         FieldChange("name", "name", before.name, after.name),
         FieldChange(
@@ -73,7 +73,7 @@ def diff_records(kind: RecordType, before: RecordState, after: RecordState) -> l
 
 
 def project_change(project: str | None) -> FieldChange:
-    """The record belongs to another project, or to none."""
+    """Return the change to another project, or to none."""
     return FieldChange("project", "project", "", project or "none")
 
 
@@ -86,8 +86,10 @@ def delta_row(
     classification: int,
     origin: str | None = None,
 ) -> RowDraft:
-    """The row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`. `origin`: the call that
-    changed it."""
+    """Return the row: `[2026-03-02 09:30] Crane hire (Task): state: done (was open), by a member`.
+
+    `origin` names the call that changed it.
+    """
     when = now.strftime("%Y-%m-%d %H:%M")
     content = f"[{when}] {entity.name} ({kind.display_name}): {description}, by {_ACTOR_PHRASES[principal.kind]}"
     metadata = _metadata(principal, kind, entity, when, origin)
@@ -97,8 +99,10 @@ def delta_row(
 def imported_delta_row(
     principal: Principal, kind: RecordType, entity: RecordState, now: datetime, origin: str
 ) -> RowDraft:
-    """The row of a record that came with a pack, without its name: hundreds come at once, and a search for what one is
-    called finds the record, not twice."""
+    """Return the row of a record that came with a pack, without its name.
+
+    Hundreds come at once, and a search for a name finds the record already.
+    """
     when = now.strftime("%Y-%m-%d %H:%M")
     content = f"[{when}] created, by {_ACTOR_PHRASES[principal.kind]}"
     metadata = _metadata(principal, kind, entity, when, origin)

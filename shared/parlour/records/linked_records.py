@@ -122,9 +122,10 @@ def read_focus_record(
     last_write: str | None = None,
     now: datetime,
 ) -> FocusRecord | None:
-    """The record and the first three of each kind that it is linked to; None when the principal may not see it.
+    """Return the record and the first three of each type that it is linked to; None when the principal may not see it.
 
-    `mark`: of whoever wrote the tenant's records last, if this transaction has read it and has written nothing.
+    `last_write` is the transaction that wrote the tenant's records last, if this transaction has read it and has
+    written nothing.
     """
     key = _CacheKey(principal.tenant_id, entity_id, principal.clearance, team_id, _sees_all_teams(principal))
     known = cache.find(key, now) if cache else None

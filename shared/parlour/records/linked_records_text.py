@@ -139,9 +139,10 @@ class LinkedRecords:
 
 
 def render_variants(linked: LinkedRecords, *, has_tool: bool) -> tuple[str, ...]:
-    """The list for a prompt, from the fullest to a mere count; the first that fits is the one to take.
+    """Return the list for a prompt, from the fullest to a mere count; the first that fits is used. Nothing without
+    links.
 
-    Nothing without links. `hint`: whether the reader has the tool that tells more.
+    `has_tool`: whether the reader has the tool that shows more.
     """
     if not linked.types:
         return ()

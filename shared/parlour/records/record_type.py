@@ -135,7 +135,7 @@ def _text(rag: Mapping[str, Json], name: str) -> str:
 
 
 def _visibility(rag: Mapping[str, Json]) -> SessionVisibility:
-    """What nobody said, or said in words that are none, is private."""
+    """Return who may read; a missing or unknown value is private."""
     said = _text(rag, "chat_visibility")
     return "shared" if said == "shared" else "role_gated" if said == "role_gated" else "private"
 
@@ -146,7 +146,7 @@ def _number(rag: Mapping[str, Json], name: str) -> int | None:
 
 
 def _budget(rag: Mapping[str, Json]) -> JsonObject | None:
-    """A mere number is a total, as types have it that were applied before they could say more."""
+    """Return the budget; a mere number is a total, as types have it that were applied by an earlier release."""
     value = rag.get("budget")
     return value if isinstance(value, dict) else {"tokens": tokens} if (tokens := _number(rag, "budget")) else None
 

@@ -26,19 +26,22 @@ def has_readable_attachment(rows: Sequence[JsonObject]) -> bool:
 
 
 def attachment_items(rows: Sequence[JsonObject], clearance: int) -> tuple[Item, ...]:
-    """What came with the messages that a turn answers. `rows` as the attachments are kept, with their
-    `current_classification`, and whether the file that they were read from was deleted (`is_file_deleted`)."""
+    """Return what came with the messages that a turn answers.
+
+    `rows` are the stored attachments, with their `current_classification`, and whether the file that they were read
+    from was deleted (`is_file_deleted`).
+    """
     return tuple(_item(row, clearance) for row in rows)
 
 
 def past_attachment_items(rows: Sequence[JsonObject], clearance: int) -> tuple[Item, ...]:
-    """The same once the turn is over: what had no room in it is refused for good, so that history does not change."""
+    """Return the attachments of a finished turn: refused ones stay refused, so that history does not change."""
     kept = [{**row, "kind": "other"} if row["is_omitted"] else row for row in rows]
     return tuple(_item(row, clearance) for row in kept)
 
 
 def image_reference_block(key: str, sha256: str, media_type: str, name: str, size_bytes: int) -> JsonObject:
-    """An image's block before its bytes are fetched."""
+    """Return an image's block before its bytes are loaded."""
     source: JsonObject = {
         "type": "object",
         "key": key,

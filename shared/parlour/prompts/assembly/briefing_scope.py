@@ -36,8 +36,7 @@ FORBIDDEN_KINDS: dict[BriefingScope, frozenset[SourceKind]] = {
 
 
 def check_scope(scope: BriefingScope, items: Sequence[Item]) -> None:
-    """Raises ValueError, a mistake of ours, when a briefing's candidates lack what the scope needs or hold what it
-    must not."""
+    """Raise ValueError, for a bug, when a briefing's candidates lack what the scope needs or have what it must not."""
     held = {item.kind for item in items}
     if missing := REQUIRED_KINDS[scope] - held:
         raise ValueError(f"a briefing of scope {scope} needs {', '.join(sorted(missing))}")
@@ -45,6 +44,6 @@ def check_scope(scope: BriefingScope, items: Sequence[Item]) -> None:
 
 
 def check_forbidden(scope: BriefingScope, items: Sequence[Item]) -> None:
-    """Raises ValueError when some of a briefing's candidates are such as the scope must not hold."""
+    """Raise ValueError when some of a briefing's candidates are such as the scope must not have."""
     if wrong := FORBIDDEN_KINDS[scope] & {item.kind for item in items}:
         raise ValueError(f"a briefing of scope {scope} must not hold {', '.join(sorted(wrong))}")

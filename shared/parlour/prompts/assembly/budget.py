@@ -111,12 +111,12 @@ PROFILES: dict[str, BudgetProfile] = {"entity": ENTITY_PROFILE, "messaging": MES
 
 
 def resolve_profile(settings: JsonObject, override: JsonObject | None = None) -> BudgetProfile:
-    """The profile that an agent's `budget` names; messaging by default. `own` is what an entity type says otherwise.
+    """Return the profile that an agent's `budget` names; messaging by default. `override` is an entity type's.
 
     `settings`: {"profile": "entity", "tokens": 9000, "layers": {"history": {"floor": 800, "cap": 3000}},
-    "eviction_order": ["other_sessions", "nearest", "history"]}, each key optional; `own` alike, layer by layer, and
-    where it names a profile nothing of the agent's remains. Misconfigured begins with the key that makes no sense; also
-    for floors that together reach the total.
+    "eviction_order": ["other_sessions", "nearest", "history"]}, each key optional; `override` alike, layer by layer,
+    and where it names a profile nothing of the agent's remains. Misconfigured begins with the wrong key; also for
+    floors that together reach the total.
     """
     settings = _merge_override(settings, override or {})
     name = settings.get("profile", "messaging")
@@ -154,7 +154,7 @@ class RemainingBudget:
         return self.tokens_left < sum(self.reserved_floors.values())
 
     def available_tokens(self, layer: Layer, cap: int) -> int:
-        """The most that `layer` may take now: what of its cap is left, or what nobody else was promised."""
+        """Return the most that `layer` may take now: what is left of its cap, or what no other floor needs."""
         others = sum(tokens for one, tokens in self.reserved_floors.items() if one is not layer)
         return max(0, min(cap - self.used_tokens.get(layer, 0), self.tokens_left - others))
 
@@ -184,8 +184,7 @@ to a few words."""
 
 
 def budget_after_required(profile: BudgetProfile, required: Mapping[Layer, int]) -> RemainingBudget:
-    """The purse that remains after what may not be dropped; PromptOverflow names the largest layer when that does not
-    fit."""
+    """Return the budget left after what is required; PromptOverflow names the largest layer when it does not fit."""
     remaining = profile.total_tokens - sum(required.values())
     if remaining < 0:
         layer = max(required, key=lambda one: required[one])
@@ -199,7 +198,7 @@ def budget_after_required(profile: BudgetProfile, required: Mapping[Layer, int])
 
 
 def shrink_floors(budget: RemainingBudget) -> RemainingBudget:
-    """The purse with promises that can be kept: where less is left than the floors come to, each shrinks alike."""
+    """Return the budget with floors that can be kept: where less is left than they need, all shrink alike."""
     if budget.is_below_floors:
         share = budget.tokens_left / sum(budget.reserved_floors.values())
         budget.reserved_floors = {layer: int(tokens * share) for layer, tokens in budget.reserved_floors.items()}

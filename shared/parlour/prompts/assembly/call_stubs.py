@@ -18,7 +18,7 @@ _CHANGE_SUFFIXES = ("created", "updated", "changed", "deleted", "linked", "unlin
 
 
 def history_messages(rounds: Sequence[ToolRound], writing_tools: Collection[str] = ()) -> tuple[JsonObject, ...]:
-    """The rounds as messages of history; `writes` names the tools whose results say what they changed."""
+    """Return the rounds as messages of history; `writing_tools` names the tools whose results say what they changed."""
     return tuple(message for one in rounds for message in _round_messages(one, writing_tools))
 
 
@@ -70,7 +70,7 @@ def _truncate(line: str) -> str:
 
 
 def stub_older_rounds(rounds: Sequence[ToolRound]) -> tuple[ToolRound, ...]:
-    """The rounds with one line for each result but those of the newest."""
+    """Return the rounds with one line for each result but those of the newest."""
     return (*(_stub_round(one) for one in rounds[:-1]), *rounds[-1:])
 
 

@@ -19,13 +19,12 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class PastTurn:
-    """A turn that is over, as it enters history: what the user wrote and sent, what was called with one line for each
-    result, and the reply. Empty where there was none.
+    """A finished turn as it enters history; empty fields where there was none.
 
-    id        of its row.
-    called    whole messages of the API (role and content), as `stubs.called` made them.
-    attached  what was sent with it, as it was then; without text what was refused.
-    withdrawn what of it is not told any more, since a source of it was closed: its id, or "id/number" for one source.
+    id             of its row.
+    tool_messages  whole messages of the API (role and content), with one line for each result.
+    attachments    what was sent with it, as it was then; without text what was refused.
+    withheld_ids   what of it is withheld because a source was restricted: its id, or "id/number" for one source.
     """
 
     number: int

@@ -28,7 +28,7 @@ _BELONGS_TO_NEXT = re.compile(r"\.$|^(?:Rs|INR|USD|EUR|GBP|AED|[\u20a0-\u20bf$\u
 
 
 def recap_message(text: str) -> str:
-    """The message in at most `MOST_WORDS` words: how it begins, then the figures of the rest, in their order."""
+    """Shorten the message: its beginning, then the figures of the rest, in their order."""
     words = text.split()
     if len(words) <= MAX_WORDS:
         return _truncate(" ".join(words))
@@ -44,7 +44,7 @@ def recap_message(text: str) -> str:
 
 
 def _join_parts(parts: list[list[str]], *, is_whole: bool) -> str:
-    """The parts one after another, as many words as there is room for; an ellipsis tells that words are missing."""
+    """Join the parts up to the word limit; an ellipsis marks missing words."""
     kept: list[str] = []
     for part in parts:
         room = MAX_WORDS - sum(word != _ELLIPSIS for word in kept)
@@ -54,7 +54,7 @@ def _join_parts(parts: list[list[str]], *, is_whole: bool) -> str:
 
 
 def _words_around_figures(sentence: list[str]) -> list[str]:
-    """A sentence from a few words before its first figure to a few after its last."""
+    """Return a sentence from a few words before its first figure to a few after its last."""
     places = [place for place, word in enumerate(sentence) if _FIGURE.search(word)]
     return sentence[max(0, places[0] - _WORDS_BEFORE) : places[-1] + _WORDS_AFTER + 1]
 

@@ -12,10 +12,10 @@ CITATION_REMINDER = "Put the number of the document, like [2], right after each 
 
 
 def opening_reminders(turn_number: int, pack_reminders: Sequence[str]) -> tuple[str, ...]:
-    """What the tail reminds of as turn number `turn` begins; `own` are the reminders that the pack sets."""
+    """Return the reminders at the tail as the turn begins; `pack_reminders` are those that the pack sets."""
     return (*((STANDING_REMINDER,) if turn_number % TURNS_BETWEEN_REMINDERS == 0 else ()), *pack_reminders)
 
 
 def repeated_reminders(turn_number: int, pack_reminders: Sequence[str], *, has_searched: bool) -> tuple[str, ...]:
-    """What stands last again once tools have answered: after a search how to cite comes first."""
+    """Return the reminders that are repeated once tools have answered: after a search how to cite comes first."""
     return (*((CITATION_REMINDER,) if has_searched else ()), *opening_reminders(turn_number, pack_reminders))

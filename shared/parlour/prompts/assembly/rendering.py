@@ -45,7 +45,7 @@ def render_prompt(segments: Sequence[Segment], breakpoints: Collection[int] = ()
 
 
 def _sort_key(segment: Segment) -> tuple[int, int]:
-    """Opening before tail before calls, whatever the numbers of their layers."""
+    """Order opening before tail before calls, whatever the numbers of their layers."""
     rank = {"tools": 0, "system": 1, "messages": 2, "opening": 3, "tail": 4, "last": 6}[segment.placement]
     if segment.layer is Layer.CALLS:
         rank = 5

@@ -41,7 +41,7 @@ def metadata_segments(counter: TokenCounter, materials: PromptMaterials) -> tupl
 
 
 def repeated_reminder_tokens(counter: TokenCounter, materials: PromptMaterials) -> int:
-    """The most that the reminder takes when it is said again after tools have answered; nothing without tools."""
+    """Return the most that the repeated reminder takes once tools have answered; 0 without tools."""
     said = (
         reminder.repeated_reminders(materials.turn_number, materials.reminders, has_searched=True)
         if materials.tools
@@ -51,7 +51,7 @@ def repeated_reminder_tokens(counter: TokenCounter, materials: PromptMaterials) 
 
 
 def floating_instructions_block(counter: TokenCounter, materials: PromptMaterials) -> tuple[Block, ...]:
-    """The agent's instructions where those float before what the user sends."""
+    """Return the agent's instructions where they float before the user's message."""
     given = (
         wrap_in_tag("instructions", materials.floating_instructions) if materials.floating_instructions.strip() else ()
     )
@@ -59,7 +59,7 @@ def floating_instructions_block(counter: TokenCounter, materials: PromptMaterial
 
 
 def user_blocks(counter: TokenCounter, materials: PromptMaterials) -> tuple[Block, ...]:
-    """The user's words; a line in their place where the user sent nothing at all that can be read."""
+    """Return the user's words; a line in their place where the user sent nothing readable."""
     return history.user_message_blocks(counter, materials.user_messages, materials.attachments)
 
 
@@ -77,12 +77,12 @@ def required_entries(counter: TokenCounter, materials: PromptMaterials) -> list[
 
 
 def _tool_definitions(materials: PromptMaterials) -> list[tuple[str, str]]:
-    """The tools by name, each with its definition as canonical JSON."""
+    """Return the tools by name, each with its definition as canonical JSON."""
     return sorted(map(_parse_tool, materials.tools))
 
 
 def _parse_tool(text: str) -> tuple[str, str]:
-    """A tool's name and its definition, whose keys come in another order from a record of an earlier release."""
+    """Return a tool's name and definition; records of earlier releases have its keys in another order."""
     tool = json.loads(text)
     return str(tool.get("name")), canonical_json(tool)
 

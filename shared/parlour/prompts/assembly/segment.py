@@ -171,7 +171,7 @@ class Block:
     is_json: bool = False
 
     def to_json(self) -> JsonObject:
-        """The block as it is sent."""
+        """Return the block as it is sent."""
         if self.is_json:
             sent: JsonObject = json.loads(self.pieces[0])
             return sent
@@ -208,24 +208,24 @@ def wrap_in_tag(name: str, *pieces: str) -> tuple[str, ...]:
 
 
 def text_content(text: str) -> JsonObject:
-    """A content block of plain text."""
+    """Return a content block of plain text."""
     return {"type": "text", "text": text}
 
 
 def text_block(counter: TokenCounter, *pieces: str, role: Role | None = None) -> Block:
-    """A block of text; inside the messages it counts a message's overhead, whether or not it begins one."""
+    """Return a block of text; inside the messages it counts a message's overhead, whether or not it begins one."""
     return Block(pieces, sum(counter.count(piece) for piece in pieces) + _message_overhead(role), role)
 
 
 def opaque_block(counter: TokenCounter, block: JsonObject, role: Role | None = None) -> Block:
-    """A block that is anything but text; an image counts for what images are taken to cost."""
+    """Return a block that is anything but text; an image counts what images are estimated to cost."""
     if block.get("type") == "image":
         return Block((canonical_json(block),), IMAGE_TOKENS + _message_overhead(role), role, is_json=True)
     return json_block(counter, canonical_json(block), role)
 
 
 def json_block(counter: TokenCounter, text: str, role: Role | None = None) -> Block:
-    """A block that is canonical JSON already."""
+    """Return a block that is canonical JSON already."""
     return Block((text,), counter.count(text) + _message_overhead(role), role, is_json=True)
 
 

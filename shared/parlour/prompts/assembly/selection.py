@@ -39,10 +39,10 @@ def select_best(
     separator_tokens: int = 0,
     ranked_last: Collection[Item] = (),
 ) -> Selection:
-    """The items with the highest scores that fit `room` tokens, each taking `between` more for its separator.
+    """Return the items with the highest scores that fit `available_tokens`, each with `separator_tokens` more.
 
-    Those in `last` come after all others, whatever their scores. `most` is what they could have if nothing else were in
-    the prompt: an item beyond that is too large for good. One that does not fit is taken in fewer words where it has
+    Items in `ranked_last` come after all others, whatever their scores. `max_tokens` is what they could have if nothing
+    else were in the prompt: an item beyond that never fits. One that does not fit is taken in fewer words where it has
     such; smaller ones after it may still fit.
     """
     left, entries = available_tokens, []
@@ -95,7 +95,7 @@ def deduplicate(
 
 
 def find_covered_by_pulse(items: Sequence[Item], pulse: str) -> frozenset[Item]:
-    """The items that the Pulse speaks for: they come after all others, last but not lost."""
+    """Return the items that the Pulse covers: they come after all others."""
     told = key_terms(pulse)
     return frozenset(item for item in items if containment(key_terms(item.text), told) >= _COVERED_SHARE)
 

@@ -36,21 +36,21 @@ def tail_segment(counter: TokenCounter, layer: Layer, texts: Sequence[str], plac
 
 
 def wrapping_tokens(counter: TokenCounter, layer: Layer) -> int:
-    """What a layer's wrapping costs beside its texts."""
+    """Return what a layer's wrapping takes beside its texts."""
     name, lead = _INTRODUCTIONS[layer]
     return text_block(counter, *wrap_in_tag(name, lead), role="user").tokens
 
 
 def omission_line(omitted_count: int) -> str:
-    """The line that counts the changes that are left out."""
+    """Return the line that counts the omitted changes."""
     return f"(and {omitted_count} earlier changes)"
 
 
 def omission_line_tokens(counter: TokenCounter, max_omitted: int) -> int:
-    """The most that the line of `more` takes."""
+    """Return the most that the line of omitted changes takes."""
     return counter.count(omission_line(max_omitted)) + separator_tokens(counter)
 
 
 def separator_tokens(counter: TokenCounter) -> int:
-    """What stands between two texts."""
+    """Return what the separator between two texts takes."""
     return counter.count("\n")

@@ -97,18 +97,20 @@ class AgentTier(Protocol):
 
 
 def render_tiers(human: HumanTier, team: TeamTier, agent: AgentTier, tool_access: ToolAccess = "nothing") -> str:
-    """The three tiers as the text of the system prompt, sections in a fixed order, empty ones left out."""
+    """Render the three tiers as the system prompt, sections in a fixed order, empty ones left out."""
     return "\n\n".join(part for part in render_tier_texts(human, team, agent, tool_access) if part)
 
 
 def floating_instructions(agent: AgentTier) -> str:
-    """The agent's own instructions where they float before the user's words, else "". What must hold whatever is
-    said, its guardrails, never floats."""
+    """Return the agent's own instructions where they float before the user's words, else "".
+
+    Its guardrails never float: they must hold whatever is said.
+    """
     return agent.instructions if agent.prompt == "floating" else ""
 
 
 def tool_access(writes_by_tool: Sequence[bool]) -> ToolAccess:
-    """What an agent's tools do at most; `writes` says for each whether it changes anything."""
+    """Return what an agent's tools do at most; `writes_by_tool` says for each whether it changes anything."""
     return "writes" if any(writes_by_tool) else "reads" if writes_by_tool else "nothing"
 
 

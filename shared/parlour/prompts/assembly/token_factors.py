@@ -15,8 +15,10 @@ _MIN_FACTOR, _MAX_FACTOR = 0.5, 4.0
 def learn_token_factor(
     segments: Sequence[Segment], reported_tokens: int, factors: Mapping[str, float]
 ) -> tuple[str, float] | None:
-    """The script that the prompt is written in and its tokens per plain token, by `reported` input tokens in all; None
-    when that says nothing. What little is in other scripts counts by the `factors` known of them."""
+    """Return the prompt's script and its tokens per plain token, by the reported input tokens.
+
+    None when that says nothing. Text in other scripts counts by the `factors` known of them.
+    """
     blocks = [block for segment in segments for block in segment.blocks]
     if any((block.is_json and block.to_json().get("type") == "image") for block in blocks):
         return None

@@ -40,11 +40,11 @@ class FittedRounds:
 
 
 def fit_rounds(counter: TokenCounter, rounds: Sequence[ToolRound], max_tokens: int) -> FittedRounds:
-    """The rounds as assistant and user messages; results are shortened until all fit `allowance` tokens.
+    """Return the rounds as assistant and user messages; results are shortened until all fit `max_tokens`.
 
-    What the model asked for stays as it was, and a result keeps a few words, even where the allowance is smaller. The
-    same allowance gives earlier rounds the same bytes from step to step, as long as the newest has enough room beside
-    them: so the cache keeps them.
+    The model's requests stay as they were, and a result keeps a few words, even where the limit is smaller. The same
+    limit gives earlier rounds the same bytes from step to step, as long as the newest has enough room beside them, so
+    that the cache keeps them.
     """
     texts = {(number, call): _result_text(result) for number, one in enumerate(rounds) for call, result in one.results}
     fitted: dict[_ResultKey, str] = {}
@@ -110,7 +110,7 @@ def _shorten_result(counter: TokenCounter, text: str, keep: int) -> str:
 
 
 def _quoted_tokens(counter: TokenCounter, text: str) -> int:
-    """The tokens of a result as it is sent, quoted inside JSON."""
+    """Return the tokens of a result as it is sent, quoted inside JSON."""
     return counter.count(canonical_json(text))
 
 

@@ -19,11 +19,10 @@ _MAX_LOCALE_CHARS = 11
 def render_turn_metadata(
     counter: TokenCounter, now: datetime, channel: str, locale: str | None, name: str | None, turn_number: int
 ) -> str:
-    """Time (of the turn, UTC), turn of the session, channel, and the user's locale and name when known.
+    """Render time (of the turn, UTC), turn of the session, channel, and the user's locale and name when known.
 
-    `MOST` tokens with its wrapping, as `meter` counts them. Where the name makes it longer, what the channel shows is
-    not said; then the name loses its last words, and one whose first word does not fit is left out: half a word is
-    nobody's name.
+    Its tokens have a limit, with the wrapping. Where the name exceeds it, what the channel shows is left out; then the
+    name loses its last words, and is left out when its first word does not fit: half a word is nobody's name.
     """
     day = f"{WEEKDAYS[now.weekday()][:3]} {now.day} {now:%b %Y}"
     moment = f"{day} {now:%H:%M} UTC, turn {turn_number}"

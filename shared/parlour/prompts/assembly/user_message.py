@@ -43,13 +43,15 @@ class UserMessage:
 
 
 def neutralise_forged_tool_result(text: str) -> str:
-    """What a user wrote, or called a file, which cannot pass for what a tool call came to."""
+    """Return what a user wrote, or named a file, so that it cannot pass for a tool's result."""
     return _FORGED_RESULT.sub("(as the user puts it) ", text)
 
 
 def effective_text(message: ReceivedText) -> str:
-    """A message as the model reads it; one it cannot read is named, not silently left out. What came with it is told
-    beside it, once somebody has seen to it."""
+    """Return a message as the model reads it; an unreadable one is named, not silently left out.
+
+    Files that came with it are shown beside it once they were read.
+    """
     if message.kind == TOOL_RESULT_KIND:
         return f"{_TOOL_RESULT_PREFIX} {message.body}]"
     if has_readable_text(message):

@@ -28,16 +28,16 @@ MAX_TEXTS = 100
 
 
 def explain_turn(principal: Principal, tx: Transaction, turn_id: UUID, step: int | None = None) -> JsonObject:
-    """The prompts of a turn, or of one of its steps, for a viewer of the tenant.
+    """Explain the prompts of a turn, or of one of its steps, for a viewer of the tenant.
 
     {"turn": {"id", "session_id", "number", "previous_turn_id", "next_turn_id", "steps"}, "profile": {"name", "total",
-     "config"}, "deleted_sources": [{"table", "id"}],
-     "steps": [{"step", "restarted", "at", "model", "prompt_hash", "tokens", "layers", "segments", "candidates",
-                "breakpoints", "refresh_causes", "briefing", "cached", "cache_miss", "usage"}]}
+    "config"}, "deleted_sources": [{"table", "id"}], "steps": [{"step", "restarted", "at", "model", "prompt_hash",
+    "tokens", "layers", "segments", "candidates", "breakpoints", "refresh_causes", "briefing", "cached", "cache_miss",
+    "usage"}]}
 
     `deleted_sources` were deleted since. `restarted`: the turn was restarted with this step, which shares nothing with
-    the steps before. `briefing` says when it was rendered and what it was made of. Tokens are the budget's;
-    `usage` is what the model reported. NotFound as `recorded.read`.
+    the steps before. `briefing` says when it was rendered and from what. Tokens are the budget's; `usage` is what the
+    model reported. NotFound as `read_recorded_turn`.
     """
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     chosen = found.prompts if step is None else [found.prompt_of_step(step)]
@@ -51,11 +51,10 @@ def explain_turn(principal: Principal, tx: Transaction, turn_id: UUID, step: int
 
 
 def read_texts(principal: Principal, tx: Transaction, turn_id: UUID, hashes: Sequence[str]) -> dict[str, str | None]:
-    """Texts of the turn's prompts and candidates, by hash; None for one that was forgotten, `fates.CLOSED` for one
-    that the reader may not see any more.
+    """Return texts of the turn's prompts and candidates by hash; None for an erased one.
 
-    Any other text is not there, whoever's words it may be. InvalidRequest for more than
-    `MOST_WORDS`.
+    A text that the reader may not see any more is `WITHHELD_PLACEHOLDER`. Texts of other prompts are left out.
+    InvalidRequest for more than `MAX_TEXTS`.
     """
     if len(hashes) > MAX_TEXTS:
         raise InvalidRequest(f"hash: {len(hashes)} are too many at once; the limit is {MAX_TEXTS}")
@@ -78,7 +77,7 @@ def turn_json(recorded: RecordedTurn) -> JsonObject:
 
 
 def deleted_sources_json(recorded: RecordedTurn) -> list[Json]:
-    """The sources of a turn's prompts that were deleted since."""
+    """Return the sources of a turn's prompts that were deleted since."""
     return [{"table": one.table, "id": one.id} for one in recorded.deleted_sources]
 
 
@@ -171,7 +170,7 @@ def candidate_json(entry: LedgerEntry, words: Mapping[str, str]) -> JsonObject:
 
 
 def _candidate_title(entry: LedgerEntry, words: Mapping[str, str]) -> str:
-    """What people call it, else how its words begin."""
+    """Return the candidate's title, else the beginning of its text."""
     item = entry.item
     told = words.get(item.title, "") or ("" if item.is_json else _readable_text(words.get(item.text, "")))
     line = " ".join(told[: _MAX_TITLE_CHARS * 4].split())
@@ -179,7 +178,7 @@ def _candidate_title(entry: LedgerEntry, words: Mapping[str, str]) -> str:
 
 
 def _readable_text(text: str) -> str:
-    """The words of a call, a result or a tool's definition, else the text as it is."""
+    """Return the words of a call, a result or a tool's definition, else the text as it is."""
     if not text.startswith("{"):
         return text
     try:
@@ -189,7 +188,7 @@ def _readable_text(text: str) -> str:
 
 
 def _first_text(value: Json) -> str:
-    """The first words that an object of the model's protocol holds for a reader."""
+    """Return the first words for a reader in an object of the model's protocol."""
     if isinstance(value, list):
         return "; ".join(filter(None, map(_first_text, value)))
     if not isinstance(value, dict):
@@ -205,7 +204,7 @@ def breakpoints_json(segments: Sequence[Segment], marked: Sequence[int]) -> list
 
 
 def _tokens_of_first_blocks(segments: Sequence[Segment], blocks: int) -> int:
-    """The tokens of the first so many blocks."""
+    """Return the tokens of the first so many blocks."""
     return sum([block.tokens for one in segments for block in one.blocks][:blocks])
 
 

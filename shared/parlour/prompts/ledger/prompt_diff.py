@@ -48,18 +48,17 @@ def compare_turn_prompts(
     step: int | None = None,
     before_step: int | None = None,
 ) -> JsonObject:
-    """What changed from a prompt of turn `before` to one of `turn_id`, for a viewer of the tenant.
+    """Compare a prompt of turn `before_turn_id` with one of `turn_id`, for a viewer of the tenant.
 
-    Without steps the turn's first prompt is held against the last of the one before, which is what the provider was
-    sent last; inside one turn the last against the one before it.
+    Without steps the turn's first prompt is compared with the last of the turn before, which is what the provider was
+    sent last; inside one turn the last with the one before it.
 
-    {"before", "after": {"turn_id", "number", "step", "restarted", "hash", "tokens"}, "is_same": bool,
-     "segments": [{"layer", "placement", "change", "before", "after", "delta"}],
-     "first_change": {"block", "layer", "byte", "within", "before", "after"} | null,
-     "added", "removed", "now_in", "now_out": candidates}
+    {"before", "after": {"turn_id", "number", "step", "restarted", "hash", "tokens"}, "is_same": bool, "segments":
+    [{"layer", "placement", "change", "before", "after", "delta"}], "first_change": {"block", "layer", "byte", "within",
+    "before", "after"} | null, "added", "removed", "now_in", "now_out": candidates}
 
-    `byte` counts from the prompt's first block on, marks of the cache left out: they are no part of what is cached.
-    NotFound as `recorded.read`.
+    `byte` counts from the prompt's first block on, without cache breakpoints: they are no part of what is cached.
+    NotFound as `read_recorded_turn`.
     """
     later = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     earlier = later if before_turn_id == turn_id else recorded_prompts.read_recorded_turn(principal, tx, before_turn_id)
@@ -97,7 +96,7 @@ def compare_turn_prompts(
 
 
 def _comparable_entries(side: _ComparedPrompt, other: _ComparedPrompt) -> list[LedgerEntry]:
-    """The candidates of a side that the other tells of, too: of a briefing that stayed pinned only what is in."""
+    """Return the candidates of a side that the other has, too; of a cached briefing only those that are in."""
     both = bool(side.prompt.refresh_causes and other.prompt.refresh_causes)
     return [one for one in side.prompt.entries if both or not one.reason or one.item.kind.layer is not Layer.BRIEFING]
 
@@ -126,7 +125,7 @@ def _segment_changes(one: Sequence[Segment], other: Sequence[Segment]) -> list[J
 
 
 def _change_kind(before: Sequence[Segment], after: Sequence[Segment]) -> str:
-    """same, added, removed, grown (all that was there still is, and more follows it) or changed."""
+    """Return same, added, removed, grown (everything is still there, and more follows) or changed."""
     if not before or not after:
         return "added" if after else "removed"
     had, has = ([block.pieces for each in side for block in each.blocks] for side in (before, after))
@@ -160,7 +159,7 @@ def _first_change(
 
 
 def _block_text(block: Block, words: Mapping[str, str]) -> str:
-    """A block as its text is sent; a hash in the place of what was forgotten."""
+    """Return a block as its text is sent; a hash in place of an erased text."""
     said = "".join(piece_texts(block, words))
     return said if block.is_json else canonical_json({"type": "text", "text": said})
 

@@ -130,7 +130,7 @@ def read_pulse(
 
 
 def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> PulseView | None:
-    """The same by the record's id, and nobody is told; None when there is none."""
+    """Return the Pulse view by the record's id, without counting the request; None when there is none."""
     row = store.find_pulse_view(tx, entity_id, principal.clearance)
     if row is None or not row.has_pulses:
         return None
@@ -162,7 +162,7 @@ def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> P
 
 
 def citation_links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
-    """The console's addresses of what is cited, by `table/id`; what is gone has none."""
+    """Return the console's addresses of what is cited, by `table/id`; deleted sources have none."""
     rows = [one.source_id for one in citations if one.table]
     places = store.find_citation_targets(tx, rows, principal.clearance) if rows else []
     return {one.source_id: one.link for one in places if one.link}
@@ -190,8 +190,11 @@ def _visible_changes(
     *,
     is_own_level_current: bool,
 ) -> list[ChangeSincePulse]:
-    """What came after the Pulse. A change that was committed after the reading for it, and is older, is unreflected all
-    the same: the mark that it left says so, unless it is there for a higher level's text alone."""
+    """Return the changes after the Pulse.
+
+    A change that was committed after the sources were read, and is older, is not reflected, either: its mark says so,
+    unless it is for a higher level's text alone.
+    """
     if stale_since is None:
         return []
     told = (

@@ -46,7 +46,7 @@ def request_refresh(
 
 
 def read_answer(principal: Principal, tx: Transaction, ref: RecordRef, question_id: UUID) -> JsonObject:
-    """A question that the principal asked, and its answer once it has one.
+    """Return a question that the principal asked, and its answer once it has one.
 
     {"id", "question", "asked_at", "answered_at", "markdown", "citations", "model", "cost_usd", "problem",
     "is_withheld"}. NotFound for anybody else's.

@@ -130,7 +130,7 @@ def find_pulse_view(tx: Transaction, entity_id: UUID, clearance: int) -> PulseVi
 def list_changes_since(
     tx: Transaction, entity_id: UUID, since: datetime, clearance: int, file_ids: Sequence[UUID], limit_per_cause: int
 ) -> list[ChangeSincePulse]:
-    """The newest `each` of every cause; `told`: the files that the Pulse was written from."""
+    """Return the newest changes of every cause; `file_ids` are the files that the Pulse was written from."""
     return tx.all(
         SQL["list_changes_since"],
         ChangeSincePulse,
@@ -191,7 +191,7 @@ def find_answer(
 
 
 def list_days(tx: Transaction, day: date, day_count: int) -> list[DayRow]:
-    """The last `count` days up to `day`, the newest first; those without anything are not there."""
+    """Return the last days up to `day`, the newest first; days without an entry are left out."""
     return tx.all(SQL["list_days"], DayRow, day=day, days=day_count)
 
 

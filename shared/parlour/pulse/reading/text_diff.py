@@ -27,7 +27,7 @@ class TextDiff:
 
 
 def diff_statements(older: Sequence[Statement], newer: Sequence[Statement]) -> TextDiff:
-    """What is different between two texts; a statement that only moved, or has other sources, is kept."""
+    """Return the differences between two texts; a statement that only moved, or has other sources, is unchanged."""
     old, new = (list(dict.fromkeys(one.text for one in said)) for said in (older, newer))
     kept = [text for text in new if text in old]
     gone, come = [text for text in old if text not in kept], [text for text in new if text not in kept]

@@ -20,11 +20,11 @@ MAX_VERSIONS = 50
 def list_versions(
     principal: Principal, tx: Transaction, ref: RecordRef, *, limit: int = 20, before_version: int | None = None
 ) -> JsonObject:
-    """The texts of the Pulse that this reader sees, the newest first, from behind the version `before` on.
+    """Return the texts of the Pulse that this reader sees, the newest first, from before `before_version`.
 
     {"record", "level", "versions": [{"version", "generated_at", "markdown", "citations", "model", "cost_usd", "causes",
-    "mark_count"}], "next": version | None}. What a text was written for is told only to those who see everything: marks
-    have no levels. A text that was written from something above its level by now is not there. NotFound as `read`.
+    "mark_count"}], "next": version | None}. Only those who see everything are told what a text was written for: marks
+    have no levels. A text that was written from something above its level by now is left out. NotFound as `read_pulse`.
     """
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
     rows = (
@@ -44,10 +44,10 @@ def diff_versions(
     older_version: int | None = None,
     newer_version: int | None = None,
 ) -> JsonObject:
-    """What changed between two texts; without `after` the newest, without `before` the one before that.
+    """Compare two texts; without `newer_version` the newest, without `older_version` the one before that.
 
     {"record", "before": {"version", "generated_at"} | None, "after", "added", "removed", "changed", "unchanged"}. The
-    first text is new altogether. NotFound when there is no such text for this reader.
+    first text is all new. NotFound when there is no such text for this reader.
     """
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
     if level is None:
@@ -68,7 +68,7 @@ def diff_versions(
 
 
 def _visible_pulse(principal: Principal, tx: Transaction, ref: RecordRef) -> tuple[UUID, str, int | None]:
-    """The record, and the level of the Pulse that this reader sees."""
+    """Return the record, and the level of the Pulse that this reader sees."""
     entity = crud.get_record(principal, tx, ref)
     found = find_pulse_view(principal, tx, entity.id)
     if found is None:

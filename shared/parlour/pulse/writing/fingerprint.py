@@ -19,10 +19,11 @@ def fingerprint(
     level: int,
     question: str = "",
 ) -> str:
-    """The SHA-256 of the result set (which rows, their words as they stand in the prompt, and their order), counts
-    included, of the record's properties, the prompt's version, the model (provider/model), the level and the question.
+    """Return the SHA-256 of everything that a Pulse is written from.
 
-    The numbers of the documents are not part of it: they shift with what did not get in.
+    That is the result set (which rows, their words as in the prompt, and their order), counts included, the record's
+    properties, the prompt's version, the model (provider/model), the level and the question. The numbers of the
+    documents are not part of it: they shift with what was left out.
     """
     return canonical_digest(
         {
@@ -37,5 +38,5 @@ def fingerprint(
 
 
 def source_hashes(documents: Sequence[NumberedSource]) -> list[Json]:
-    """The result set: two levels whose sets are equal have one Pulse."""
+    """Return the hashes of the result set: two levels whose sets are equal have one Pulse."""
     return [[str(one.source_kind), one.source.table, one.source.id, canonical_digest(one.text)] for one in documents]

@@ -90,7 +90,7 @@ class LevelOutcome:
         return self.problem == "spend_cap"
 
     def to_ledger(self, ledger_id: UUID) -> NewPulseLedger:
-        """The record of the prompt."""
+        """Return the record of the prompt."""
         draft = self.draft
         basis, words = prompt_record.serialize_part(draft.pulse_prompt.inputs)
         told_of = dict.fromkeys(one for document in draft.candidates for one in document.source_ids)
@@ -110,7 +110,7 @@ class LevelOutcome:
 
 
 def model_choices(subject: PulseSubject, purpose: str, models: Mapping[str, Model]) -> list[ModelChoice]:
-    """The models that are asked about the record; Misconfigured when the tenant's agents have none that is there."""
+    """Return the models for the record; Misconfigured when none of the tenant's agents' models is available."""
     return filter_available(choose_models(subject.model_routing, purpose) if subject.model_routing else [], models)
 
 
@@ -121,7 +121,7 @@ def draft_level(
     question: str = "",
     question_id: UUID | None = None,
 ) -> LevelDraft:
-    """The prompt for one level. PromptOverflow when the instructions leave no room for the record."""
+    """Draft the prompt for one level. PromptOverflow when the instructions leave no room for the record."""
     if not available_models:
         raise Misconfigured("no agent of this tenant says which model is asked: give one a model_routing")
     about, model = material.subject, _model_name(available_models[0])

@@ -14,7 +14,7 @@ _MAX_QUOTE_CHARS = 280
 
 
 def offline_answer(documents: Sequence[NumberedSource]) -> str:
-    """What a model would have answered: counts, the record's first line, the last changes, the newest files."""
+    """Return what a model would answer: counts, the record's first line, the last changes, the newest files."""
     quoted = [
         *_quote_lines(documents, SourceKind.COUNTS),
         *_quote_records(documents),
@@ -43,7 +43,7 @@ def _quote_changes(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, i
 
 
 def _quote_files(documents: Sequence[NumberedSource]) -> Iterator[tuple[str, int]]:
-    """The first sentence of the nearest piece of each of the newest files."""
+    """Yield the first sentence of the nearest chunk of each of the newest files."""
     seen: dict[str, tuple[str, int]] = {}
     for one in documents:
         if one.source_kind is SourceKind.FILE_SUMMARIES and one.title not in seen:

@@ -31,7 +31,7 @@ it, one statement says so and names the record as its source."""
 
 
 def system_prompt(record_type: RecordType, *, is_question: bool = False) -> str:
-    """The system prompt for records of a kind, the same bytes for all of them; `answers`: for a question."""
+    """Return the system prompt for records of a type, the same bytes for all of them, or for a question."""
     subject = f"The record is one of the kind {record_type.display_name}."
     parts = [
         _ROLE.format(subject=subject),
@@ -42,17 +42,17 @@ def system_prompt(record_type: RecordType, *, is_question: bool = False) -> str:
 
 
 def prompt_version(system_prompt: str) -> str:
-    """The version of instructions: another word is another version."""
+    """Return the version of instructions: another word is another version."""
     return canonical_digest(system_prompt)[:16]
 
 
 def user_text(handle: str, question: str = "") -> str:
-    """What the user says."""
+    """Return the user message."""
     return question.strip() or f"Write the Pulse of {handle}."
 
 
 def focus_text(record_type: RecordType) -> str:
-    """What the kind's prompt says, else what its template and the types of its properties suggest."""
+    """Return the type's own prompt, else what its template and the types of its properties suggest."""
     return record_type.settings.pulse_prompt.strip() or _derived_focus(record_type)
 
 

@@ -16,16 +16,15 @@ from parlour.tenancy.roles import require_role
 
 
 def explain_prompt(principal: Principal, tx: Transaction, ref: RecordRef, version: int | None = None) -> JsonObject:
-    """The prompt that the Pulse of this reader came of, or the newest one that came to nothing.
+    """Explain the prompt behind the Pulse of this reader, or the newest one that led to no text.
 
     {"record", "level", "version", "at", "model", "outcome", "prompt_hash", "is_identical", "tokens", "budget",
-     "layers": [{"layer", "tokens"}], "candidates":
-     [{"title", "source", "kind", "level", "tokens", "score", "reason",
-     "is_shortened", "text"}], "is_erased", "prompt"}
+    "layers": [{"layer", "tokens"}], "candidates": [{"title", "source", "kind", "level", "tokens", "score", "reason",
+    "is_shortened", "text"}], "is_erased", "prompt"}
 
-    reason     why a candidate is out; None: it is in.
+    reason        why a candidate is out; None: it is in.
     is_identical  whether the rebuilt prompt is the one that was sent; `prompt` is its canonical JSON.
-    is_erased  words of it are gone: nothing matches, and candidates are told as far as they are left.
+    is_erased     texts of it were erased: it is not identical, and candidates are shown as far as they are left.
 
     Needs the role viewer. NotFound when there is no such record, Pulse or prompt for the reader.
     """

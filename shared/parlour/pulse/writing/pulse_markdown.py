@@ -19,7 +19,7 @@ class RenderedPulse:
 def render_pulse(
     statements: Sequence[Statement], documents: Mapping[int, NumberedSource], note: str = ""
 ) -> RenderedPulse:
-    """The statements as a list, `[n]` behind each; numbers in the order of their first use. `note` is put before."""
+    """Render the statements as a list, each with its `[n]`, in the order of first use; `note` comes first."""
     used = dict.fromkeys(number for one in statements for number in one.sources)
     numbers = {number: place for place, number in enumerate(used, start=1)}
     told = tuple(Statement(one.text, tuple(numbers[number] for number in one.sources)) for one in statements)
@@ -29,7 +29,7 @@ def render_pulse(
 
 
 def _citation(number: int, document: NumberedSource) -> Citation:
-    """What is counted or listed has no row of its own: it stands for the record that it is about."""
+    """Return the citation; counts and lists have no row of their own and cite the record that they are about."""
     table = "" if document.source.table in {COUNTS_TABLE, "edges"} else document.source.table
     return Citation(
         number, document.title, document.locator, table, document.source.id if table else "", document.level

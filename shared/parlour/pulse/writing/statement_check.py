@@ -51,8 +51,10 @@ class CheckedStatements:
 
 
 def check_statements(answer: str, documents: Mapping[int, NumberedSource]) -> CheckedStatements:
-    """The answer's statements that hold against the documents of its prompt. Unusable when none does: `bad_json`, or
-    `nothing_supported`."""
+    """Return the answer's statements that the documents of its prompt support.
+
+    Unusable when none is supported: `bad_json`, or `nothing_supported`.
+    """
     kept: list[Statement] = []
     counts = {"unknown_source": 0, "unsupported_number": 0, "malformed": 0}
     told: dict[int, Figures] = {}
@@ -72,7 +74,7 @@ def check_statements(answer: str, documents: Mapping[int, NumberedSource]) -> Ch
 
 
 def _parse_statements(answer: str) -> list[Json]:
-    """The list of statements; a fence around the JSON is let pass, words around it are not."""
+    """Return the list of statements; a fence around the JSON is accepted, words around it are not."""
     text = answer.strip()
     fenced = _CODE_FENCE.match(text)
     try:
@@ -96,8 +98,10 @@ def _parse_statement(entry: Json) -> Statement | None:
 
 
 def clean_statement(text: str) -> str:
-    """A statement on one line, without numbers of sources, links, tags or a mark that begins a list or heading: people
-    are shown what comes of it, and a link in it would be somebody else's."""
+    """Return a statement on one line, without source numbers, links, tags, list marks or heading marks.
+
+    People read it, and a link in it would be somebody else's.
+    """
     line = " ".join(text.replace("\0", "").encode("utf-8", "ignore").decode().split())[:_MAX_PARSED_CHARS]
     before = ""
     while line != before:  # what was inside a link or a tag may be one, too

@@ -117,12 +117,12 @@ class LedgerTextRow:
 
 
 def read_fingerprints(tx: Transaction, record_id: UUID) -> dict[int, str]:
-    """The fingerprints of the record's Pulses, by level."""
+    """Return the fingerprints of the record's Pulses, by level."""
     return {row.level: row.fingerprint for row in tx.all(SQL["read_fingerprints"], FingerprintRow, id=record_id)}
 
 
 def add_pulse_text(tx: Transaction, record_id: UUID, text: NewPulseText) -> int:
-    """The version that the text is."""
+    """Add the text and return its version."""
     version: int = tx.value(
         SQL["add_pulse_text"],
         id=record_id,
@@ -150,7 +150,7 @@ def mark_checked(tx: Transaction, record_id: UUID, level: int, source_ids: Seque
 
 
 def delete_other_levels(tx: Transaction, record_id: UUID, levels: Sequence[int]) -> None:
-    """The record has Pulses of these levels and of no others."""
+    """Delete the record's Pulses of all other levels."""
     tx.run(SQL["delete_other_levels"], id=record_id, levels=list(levels))
 
 
@@ -192,7 +192,7 @@ def find_ledger(tx: Transaction, record_id: UUID, level: int, version: int | Non
 
 
 def read_ledger_texts(tx: Transaction, month: date, hashes: Sequence[str]) -> dict[str, str]:
-    """The texts of those hashes; those that were forgotten are missing."""
+    """Return the texts of those hashes; erased ones are missing."""
     found = tx.all(SQL["read_ledger_texts"], LedgerTextRow, month=month, hashes=list(hashes))
     return {one.hash: one.text for one in found if one.text is not None}
 

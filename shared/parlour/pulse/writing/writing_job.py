@@ -236,7 +236,7 @@ def has_pulses(subject: PulseSubject) -> bool:
 
 
 def _draft_levels(loaded: _WritingInput, models: Mapping[str, Model]) -> list[LevelDraft]:
-    """A prompt for every level that has something of its own; where it has not, the one below says it all."""
+    """Return a prompt for every level that has something of its own; another level has the text of the one below."""
     purpose = loaded.subject.record_type.settings.pulse_model or _DEFAULT_MODEL_PURPOSE
     chosen = level_draft.model_choices(loaded.subject, purpose, models)
     drafts: list[LevelDraft] = []
@@ -248,7 +248,7 @@ def _draft_levels(loaded: _WritingInput, models: Mapping[str, Model]) -> list[Le
 
 
 def _pulse_text(loaded: _WritingInput, outcome: LevelOutcome) -> NewPulseText | None:
-    """The text as it is kept; None when there is none."""
+    """Return the text as it is stored; None when there is none."""
     if outcome.rendered is None or outcome.model_choice is None:
         return None
     made, seen = outcome.draft, loaded.pending_changes

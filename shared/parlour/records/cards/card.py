@@ -119,7 +119,7 @@ class RelatedRecord:
 
 
 def make_card(found: SearchResult, origin: ResultOrigin, query: str, best_score: float) -> SearchCard:
-    """The card of a row; `best` is the score of the first row of its search."""
+    """Return the card of a row; `best_score` is the score of the first row of its search."""
     title = origin.file_name or origin.document_title or origin.name or found.title
     return SearchCard(
         kind=found.kind,
@@ -161,8 +161,7 @@ def make_preview(body: str, query: str, max_chars: int = PREVIEW_CHARS) -> str:
 
 
 def _deep_link(found: SearchResult, origin: ResultOrigin) -> str | None:
-    """The console's address of where the row stands: its message, its document at the heading, its file at the page,
-    or its record."""
+    """Return the console's address of the row's message, document heading, file page, or record."""
     if origin.session_id and origin.message_id:
         return f"#/conversations/{origin.session_id}?message={origin.message_id}"
     if origin.document:

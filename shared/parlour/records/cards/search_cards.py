@@ -13,7 +13,7 @@ MAX_RELATED = 6
 
 
 def make_cards(principal: Principal, tx: Transaction, found: Sequence[SearchResult], query: str) -> list[SearchCard]:
-    """A card for each row, in the order given; a row that is gone meanwhile, or above the clearance, has none."""
+    """Return a card for each row, in the order given; a row that is gone or above the clearance by now has none."""
     if not found:
         return []
     origins = {one.row_id: one for one in store.find_origins(tx, [row.row_id for row in found], principal.clearance)}
@@ -24,5 +24,5 @@ def make_cards(principal: Principal, tx: Transaction, found: Sequence[SearchResu
 def find_related_records(
     principal: Principal, tx: Transaction, found: Sequence[SearchResult], limit: int = MAX_RELATED
 ) -> list[RelatedRecord]:
-    """The records that those found are linked to and that are not among them, the closest first."""
+    """Return the records that those found are linked to and that are not among them, the closest first."""
     return store.find_related_records(tx, found, principal.clearance, limit) if found else []

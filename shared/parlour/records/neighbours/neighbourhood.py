@@ -34,8 +34,11 @@ _MOST_PROJECTS = 20
 def find_neighbours(
     principal: Principal, tx: Transaction, entity_id: UUID, *, team_id: UUID, is_project: bool
 ) -> list[Neighbour]:
-    """What its newest files say in short, 40 at most, the rows nearest to it by its own vector and, around a project,
-    its files whole while they are short, and what changed in it lately; what the principal may not see is not there."""
+    """Return the rows around a record that the principal may see.
+
+    These are summaries of its newest files, 40 at most, and the rows nearest to its own vector; around a project also
+    its short files whole, and its latest changes.
+    """
     return store.find_neighbours(
         tx,
         entity_id,
@@ -63,9 +66,11 @@ def find_changes_since(
     *,
     includes_changes: bool,
 ) -> ChangesSince:
-    """What changed after `moment` on the records among `told` if it `follows` them, 30 changes at most, and what of it
-    is gone: (table, id) of entities, documents, files and context_rows, and of handles. A row that was written anew is
-    not gone, as long as what it belongs to is there. Other tables are not looked at."""
+    """Return what changed since then on the records among the sources, 30 changes at most, and which sources are gone.
+
+    A source is (table, id) of entities, documents, files and context_rows, or a handle. A row that was written again is
+    not gone, as long as its owner is there. Without `includes_changes` only what is gone.
+    """
     known = tuple(sources)
     asked = {table: [one for of, one in known if of == table] for table in (*_CLASSIFIED_TABLES, _ROW_TABLE)}
     if not any(asked.values()):
@@ -87,5 +92,5 @@ def find_changes_since(
 
 
 def list_newest_projects(principal: Principal, tx: Transaction) -> list[Neighbour]:
-    """The projects that the principal may see, the ones changed last first, 20 at most: name and handle."""
+    """Return the projects that the principal may see, the ones changed last first, 20 at most: name and handle."""
     return store.list_newest_projects(tx, clearance=principal.clearance, limit=_MOST_PROJECTS)

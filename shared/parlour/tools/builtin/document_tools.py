@@ -235,7 +235,7 @@ def _section_span(document: Document, content: str, section: str) -> tuple[int, 
 
 
 def _best_by_document(rows: Sequence[SearchResult]) -> dict[str, SearchResult]:
-    """The best row of each document, by the document's key; a row about a document's record counts as its own."""
+    """Return the best row of each document, by its key; a row about a document's record counts as its own."""
     best: dict[str, SearchResult] = {}
     for row in rows:
         key = row.document_key or (row.entity_key if row.entity_type == "document" else None)
@@ -274,7 +274,7 @@ def _sections(content: str) -> list[Json]:
 
 
 def _embed(embedder: Embedder, query: str, context: ToolContext) -> Vector | None:
-    """The question's vector, or None: words alone find less, and more than an error does."""
+    """Return the question's vector, or None: words alone find less, and more than an error does."""
     try:
         return embed_query(embedder, query)
     except (ProviderUnavailable, ProviderRejected) as error:

@@ -36,7 +36,7 @@ GET_LINKED_ENTITIES = Tool(
 
 
 def get_linked_entities(context: ToolContext, arguments: JsonObject) -> JsonObject:
-    """The built-in behind GET_LINKED_ENTITIES: one page of links, as the principal may see them."""
+    """Run GET_LINKED_ENTITIES: one page of links, as the principal may see them."""
     ref = _record_ref(context, arguments)
     kind, number = _read(arguments)
 
@@ -89,7 +89,7 @@ def _record_ref(context: ToolContext, arguments: JsonObject) -> UUID | str:
 
 
 def _check_kind(tx: Transaction, page: LinkedPage, kind: str) -> None:
-    """A kind that there is simply has no links; InvalidRequest for any other."""
+    """Check that the type exists; InvalidRequest otherwise."""
     if kind not in [one.key for one in page.linked.types]:
         type_registry.get_record_type(tx, kind)
 

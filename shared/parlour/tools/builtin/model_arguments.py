@@ -23,8 +23,10 @@ _MAX_SUGGESTIONS = 8
 
 @contextmanager
 def translate_errors(type_argument: str = "kind") -> Iterator[None]:
-    """What the records refuse, as the model is told it: arguments to correct, or something that cannot be done. `kind`:
-    the argument by which the tool is told a type."""
+    """Translate refusals of records for the model: arguments to correct, or something that cannot be done.
+
+    `type_argument` is the argument by which the tool is given a type.
+    """
     try:
         yield
     except (Conflict, Forbidden) as error:
@@ -34,13 +36,13 @@ def translate_errors(type_argument: str = "kind") -> Iterator[None]:
 
 
 def argument_message(error: CallerError, kind: str = "kind") -> str:
-    """What the records say of a mistake, with the argument's name in place of their own word for it."""
+    """Return the refusal with the tool's argument in place of the records' own word for it."""
     said = str(error)
     return f"{kind}:{said.removeprefix('type:')}" if said.startswith("type:") else said
 
 
 def text_argument(arguments: JsonObject, name: str) -> str:
-    """A text argument, trimmed and such that a database can keep it; "" when it is not given."""
+    """Return a text argument, trimmed and without what a database cannot store; "" when it is missing."""
     value = arguments.get(name)
     if not isinstance(value, str):
         return ""
@@ -48,14 +50,16 @@ def text_argument(arguments: JsonObject, name: str) -> str:
 
 
 def full_handle(handle: str, type_key: str = "") -> str:
-    """A handle: as given, or made of the kind and a bare key; "" when none is given."""
+    """Return a handle: as given, or made from the type and a bare key; "" when none is given."""
     handle = handle.strip()
     return f"{type_key}/{handle}" if handle and type_key and "/" not in handle else handle
 
 
 def require_records(principal: Principal, tx: Transaction, handles: Sequence[str], argument: str) -> list[Record]:
-    """The records of those handles, in order and each once; InvalidArguments says for the argument `name` which is not
-    there, and which there are."""
+    """Return the records of those handles, in order and each once.
+
+    InvalidArguments names the argument, the missing record and the existing ones.
+    """
     wanted = list(dict.fromkeys(handles))
     found = {entity.handle: entity for entity in crud.find_records(principal, tx, wanted)}
     if missing := [handle for handle in wanted if handle not in found]:

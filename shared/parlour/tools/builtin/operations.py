@@ -25,7 +25,7 @@ class RecordOperation:
 
 
 def read_operations(tool: Tool, result: JsonObject) -> list[RecordOperation]:
-    """What a call that went well did, in order; nothing of tools that are not of this room, or that changed nothing."""
+    """Return what a successful call did, in order; nothing for other tools, or when nothing changed."""
     if tool.endpoint == UPDATE_ENTITY.endpoint:
         return list(_updated_records(result))
     if tool.endpoint in (CREATE_ENTITY.endpoint, LINK_ENTITIES.endpoint):
@@ -53,7 +53,7 @@ def _link_operations(action: Action, edges: Json) -> Iterator[RecordOperation]:
 
 
 def _objects(value: Json) -> Iterator[JsonObject]:
-    """The objects of a list; a long result was cut, and says so among them."""
+    """Yield the objects of a list; a long result was cut, and says so among them."""
     for one in value if isinstance(value, list) else []:
         if isinstance(one, dict):
             yield one

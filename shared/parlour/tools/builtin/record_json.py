@@ -12,12 +12,12 @@ _LONGEST_VALUE = 80
 
 
 def record_summary(entity: Record) -> JsonObject:
-    """A record in a list: what it is called, and its properties cut short."""
+    """Return a record for a list: its name, and its properties shortened."""
     return _record_header(entity) | _properties({name: _shortened(value) for name, value in entity.properties.items()})
 
 
 def full_record(entity: Record, property_names: Sequence[str] = ()) -> JsonObject:
-    """A record with everything that it says; `known` are the properties that its kind has."""
+    """Return a record with everything in it; `property_names` are those of its type."""
     told = _record_header(entity) | _properties(entity.properties)
     told |= {"classification": LEVEL_NAMES[entity.classification], "version": entity.version}
     told |= {"created": _day(entity.created_at.isoformat())}
