@@ -56,8 +56,8 @@ _ERASED_KEY = "erased"
 class PromptInputs:
     """What a turn's prompts were made of: enough to assemble them again, also under another budget.
 
-    standing  the session's as the turn began.
-    begun     what the turn's prompts have in common.
+    cache_state    the session's as the turn began.
+    prepared_turn  what the turn's prompts have in common.
     """
 
     materials: PromptMaterials

@@ -21,17 +21,17 @@ from parlour.prompts.ledger.recorded_prompts import RecordedPrompt, RecordedTurn
 def rebuild_turn_prompt(
     principal: Principal, tx: Transaction, turn_id: UUID, step: int | None = None, budget: int | None = None
 ) -> JsonObject:
-    """A prompt of the turn, the last for no step, made again.
+    """Rebuild a prompt of the turn, the last without a step.
 
     Without a budget it is the recorded one: {"turn_id", "step", "recorded_hash", "hash", "is_identical", "text",
     "erased": [{"layer", "text_hash"}], "withheld": [{"layer", "text_hash"}], "deleted_sources": [{"table", "id"}]}.
-    `text` is the canonical JSON of [tools, system, messages], whose SHA-256 the
-    hash is. Where words of it were forgotten, or are withheld from this reader since their source was deleted or
-    closed, there is no text and no hash, and nothing matches. `deleted_sources` were deleted since.
+    `text` is the canonical JSON of [tools, system, messages], and `hash` its SHA-256. Where texts were erased, or are
+    withheld from this reader because their source was deleted or restricted since, there is no text and no hash, and it
+    is not identical.
 
-    With one it is assembled again from the turn's candidates: `tokens`, `layers`, `refresh_causes`, and what is
-    `dropped`, `shortened` or `added` against the recorded one. InvalidRequest when what must be in does not fit, Erased
-    when candidates are gone or withheld.
+    With a budget it is assembled again from the turn's candidates: `tokens`, `layers`, `refresh_causes`, and what is
+    `dropped`, `shortened` or `added` compared with the recorded one. InvalidRequest when what is required does not fit,
+    TextsErased when candidates are gone or withheld.
     """
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
     asked = found.prompt_of_step(step)
@@ -111,7 +111,7 @@ def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> J
 def _entries_missing_in(
     entries: tuple[LedgerEntry, ...] | list[LedgerEntry], others: tuple[LedgerEntry, ...] | list[LedgerEntry]
 ) -> list[LedgerEntry]:
-    """The entries that were in and are not in among the others: as the others tell of them where they do."""
+    """Return the entries that were in and are not in among the others, as the others have them where they do."""
     inside = Counter(_entry_key(one) for one in others if not one.reason)
     told = {_entry_key(one): one for one in others if one.reason}
     gone: list[LedgerEntry] = []
@@ -126,13 +126,13 @@ def _entries_missing_in(
 
 
 def _entry_key(entry: LedgerEntry) -> tuple[str, str, str, int]:
-    """What an entry tells of: a row, at whatever version; of what a turn called, which part."""
+    """Return what an entry is about: a row, at any version; of a turn's tool calls, which part."""
     source = entry.item.source
     return str(entry.item.kind), source.table, source.id, source.version if source.table == "turns" else 0
 
 
 def _hash_entry_texts(entry: LedgerEntry) -> LedgerEntry:
-    """An entry as records have it: its words by their hash."""
+    """Return an entry as records have it: its texts by their hashes."""
     item = entry.item
     return replace(entry, item=replace(item, text=text_hash(item.text), title=text_hash(item.title)))
 

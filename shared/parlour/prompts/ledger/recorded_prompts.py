@@ -25,14 +25,16 @@ _NOT_FOUND = "turn not found, or it has no stored prompts: it called no model, o
 
 @dataclass(frozen=True, slots=True)
 class RecordedPrompt:
-    """One prompt of a turn. Segments, in the order of their bytes, and entries name their words by hash.
+    """One prompt of a turn. Segments, in the order of their bytes, and entries name their texts by hash.
 
-    inputs         what it has in common with the others since the turn was begun, or begun anew; texts by their hash.
-    rows           the records since then, up to its own.
-    causes         why the briefing was rendered anew; only a turn's first prompt has any.
-    served         what the provider had of the prompt before, as far as its words are still there to tell.
-    marked_before  after how many blocks the prompt before was marked.
-    is_anew        the turn was begun anew with it: it was redriven, or what the prompts before told of was closed.
+    inputs                what it shares with the other prompts since the turn was begun or restarted; texts by their
+                          hashes.
+    ledger_rows           the records since then, up to its own.
+    refresh_causes        why the briefing was rendered; only a turn's first prompt has any.
+    cache_hit             what the provider had cached of the previous prompt, as far as its texts are still there.
+    previous_breakpoints  after how many blocks the previous prompt had its cache breakpoints.
+    is_restart            the turn was restarted with it: it was redriven, or a source of earlier prompts was
+                          restricted.
     """
 
     step: int
@@ -65,9 +67,10 @@ class RecordedPrompt:
 class RecordedTurn:
     """The prompts of one turn.
 
-    kept      the texts that they name, by hash; those that were forgotten are missing.
-    words     the same as its reader may see them now: `CLOSED` in the place of what is `withheld`.
-    gone      the sources of them that were deleted since.
+    stored_texts     the texts that they name, by hash; erased ones are missing.
+    visible_texts    the same as its reader may see them now: a placeholder in place of what is withheld.
+    withheld_hashes  of the texts that are withheld from the reader.
+    deleted_sources  the sources of them that were deleted since.
     """
 
     turn_id: UUID
@@ -80,7 +83,7 @@ class RecordedTurn:
     usage_by_step: Mapping[int, ReportedUsage]
 
     def prompt_of_step(self, number: int | None) -> RecordedPrompt:
-        """The prompt of a step, the last for None. NotFound when the turn had no such step."""
+        """Return the prompt of a step, the last for None. NotFound when the turn had no such step."""
         found = self.prompts[-1] if number is None else next((one for one in self.prompts if one.step == number), None)
         if found is None:
             known = ", ".join(str(one.step) for one in self.prompts)
@@ -88,12 +91,14 @@ class RecordedTurn:
         return found
 
     def previous_prompt(self, asked: RecordedPrompt) -> RecordedPrompt:
-        """The prompt before one; the first is told as it is."""
+        """Return the prompt before one; None for the first."""
         return self.prompts[max(0, self.prompts.index(asked) - 1)]
 
     def visible_hashes(self) -> set[str]:
-        """The hashes of what stood in the turn's prompts and of its candidates: a record names more, such as words that
-        its reader was not to see."""
+        """Return the hashes of the texts in the turn's prompts and of its candidates.
+
+        A record names more, such as texts that its reader was not to see.
+        """
         blocks = [block for one in self.prompts for each in one.segments for block in each.blocks]
         items = [entry.item for one in self.prompts for entry in one.entries]
         pieces = {piece for block in blocks for piece in block.pieces}
@@ -101,11 +106,10 @@ class RecordedTurn:
 
 
 def read_recorded_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> RecordedTurn:
-    """The records of a turn's prompts, for a viewer of the tenant.
+    """Return the records of a turn's prompts, for a viewer of the tenant.
 
-    NotFound when there are none, or when the turn is one of a binding or a user of more clearance than the reader's;
-    prompts that were made for more clearance are not there for the reader either. What was deleted or closed to the
-    reader since is withheld.
+    NotFound when there are none, or when the turn's binding or user has more clearance than the reader; prompts that
+    were made for more clearance are left out. What was deleted or restricted since is withheld.
     """
     roles.require_role(principal, "viewer")
     place = store.find_turn_position(tx, turn_id)
@@ -140,7 +144,7 @@ def read_recorded_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> 
 def _read_prompts(
     tx: Transaction, begun: Sequence[Sequence[LedgerRow]], clearance: int
 ) -> tuple[tuple[RecordedPrompt, ...], Mapping[str, str]]:
-    """The prompts each time that the turn was begun, and their words."""
+    """Return the prompts of each time that the turn was begun, and their texts."""
     asked: list[RecordedPrompt] = []
     kept: dict[str, str] = {}
     for number, rows in enumerate(begun):
@@ -162,7 +166,7 @@ def _recorded_prompts(
     *,
     is_anew: bool,
 ) -> list[RecordedPrompt]:
-    """The prompts since a turn was begun, each held against the one before as it was when it was made."""
+    """Return the prompts since a turn was begun, each compared with the one before as it was made."""
     standing, causes, found = inputs.cache_state, inputs.prepared_turn.refresh_causes, list[RecordedPrompt]()
     for place, (row, record) in enumerate(zip(rows, records, strict=True)):
         segments = tuple(sort_segments([*inputs.prepared_turn.segments, *record.segments]))
@@ -197,10 +201,10 @@ def _recorded_prompts(
 
 
 def _segment_with_texts(segment: Segment, words: Mapping[str, str]) -> Segment:
-    """A segment with its words; a hash stands where they were forgotten, and is no words of anybody's."""
+    """Return a segment with its texts; a hash stands in place of an erased text."""
     return replace(segment, blocks=tuple(replace(one, pieces=piece_texts(one, words)) for one in segment.blocks))
 
 
 def piece_texts(block: Block, words: Mapping[str, str]) -> tuple[str, ...]:
-    """The words of a block's pieces, the hash in the place of what was forgotten."""
+    """Return the texts of a block's pieces, a hash in place of an erased text."""
     return tuple(words.get(one, one) for one in block.pieces)

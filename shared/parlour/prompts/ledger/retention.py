@@ -15,7 +15,7 @@ _BATCHES_PER_RUN = 10
 
 
 def month_of(at: datetime) -> date:
-    """The month that a prompt is kept under, as its first day."""
+    """Return the month that a prompt is stored under, as its first day."""
     return at.astimezone(UTC).date().replace(day=1)
 
 

@@ -51,10 +51,10 @@ def find_restrictions(
     recap_lines: Sequence[tuple[str, int]],
     texts_by_hash: Mapping[str, str],
 ) -> ViewerRestrictions:
-    """What became of the sources of these items and of what calls and their results name; `recap` are lines with the
-    numbers of their turns. Texts are named by hash; `words` has them.
+    """Return what the viewer may see of the sources of these items, and of what calls and their results name.
 
-    Nobody is shown what is above their clearance by now; what was deleted is shown to administrators alone.
+    `recap_lines` have the numbers of their turns. Texts are named by hash; `texts_by_hash` has them. Nobody sees what
+    is above their clearance by now; only administrators see what was deleted.
     """
     found: dict[str, set[_SourceKey]] = {}
     for item in items:
@@ -99,7 +99,7 @@ def find_restricted_and_deleted(
 
 
 def handle_sources(text: str) -> list[Source]:
-    """What looks like a handle in a call or its result."""
+    """Return what looks like a handle in a call or its result."""
     return [Source("handles", one) for one in sorted(_find_handles(text))]
 
 
@@ -108,7 +108,7 @@ def _source_keys(table: str, asked: Mapping[str, set[str]]) -> list[_SourceKey]:
 
 
 def _is_deleted(status: SourceStatus | None, key: _SourceKey, mentioned: set[_SourceKey]) -> bool:
-    """What merely looks like a handle, and leads to nothing, was never there."""
+    """Return whether a source was deleted; what merely looks like a handle, and leads nowhere, never existed."""
     if status is not None:
         return status.is_deleted
     return key[0] in _DELETED_IF_MISSING and key not in mentioned
@@ -119,8 +119,10 @@ def _source_key(source: Source) -> _SourceKey:
 
 
 def _sources_in_call(text: str) -> set[_SourceKey]:
-    """What a call or its result names: sources by the session's numbers, records and documents by their handles. Words
-    that are nobody's call name nothing."""
+    """Return what a call or its result names: sources by the session's numbers, records and documents by handle.
+
+    Text that is no call names nothing.
+    """
     if not text.startswith("{"):
         return set()
     numbers = {("citation_numbers", one or other) for one, other in _CITATION_NUMBER.findall(text)}

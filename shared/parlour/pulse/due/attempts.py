@@ -100,6 +100,6 @@ def wait_for_budget(
 
 
 def drop(tx: Transaction, record_id: UUID, leased_until: datetime, now: datetime) -> None:
-    """The record was found to be there no more, or to have no Pulses: nobody has to look, if that is still so."""
+    """Delete the due work of a record that is gone, or that has no Pulses, if that still holds."""
     if lock_lease(tx, record_id, leased_until) and store.delete_obsolete_work(tx, [(record_id, None)]) == 0:
         work_due.release(tx, WORK_KIND, record_id, leased_until, now)

@@ -24,11 +24,10 @@ PULSE_PURPOSE = "pulse"
 def read_budget(
     tx: Transaction, default_pulse_cap: Decimal, now: datetime, default_cap: Decimal | None = None
 ) -> PulseBudget:
-    """The tenant's Pulse budget of the day that `now` is in; one without room when the tenant is gone.
+    """Return the tenant's Pulse budget of the day that `now` is in; one without room when the tenant is gone.
 
-    pulse_cap    of a tenant that has none of its own.
-    default_cap  the deployment's for all model calls: given, the budget is no larger than what these left of the day's
-                 cap.
+    default_pulse_cap  of a tenant that has none of its own.
+    default_cap        the deployment's for all model calls: if given, the budget is no larger than what is left of it.
     """
     found = store.read_budget(tx, now.astimezone(UTC).date(), default_pulse_cap, default_cap, now)
     return found or PulseBudget(Decimal(), Decimal(), Decimal(), is_stopped=True)

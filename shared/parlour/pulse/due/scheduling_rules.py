@@ -78,10 +78,10 @@ class SweepSelection:
 
 
 def select_pulses(candidates: Sequence[DuePulse], budget: PulseBudget, limit: int, now: datetime) -> SweepSelection:
-    """The most valuable first, as long as the budget has room for them, and `most` at once.
+    """Select the most valuable Pulses that fit the budget, at most `limit`.
 
-    One that does not fit makes room for cheaper ones behind it. What costs nothing always fits, but for a tenant whose
-    model calls are switched off.
+    One that does not fit makes room for cheaper ones after it. A free one always fits, unless the tenant's model calls
+    are switched off.
     """
     ordered = sorted(candidates, key=lambda one: (-priority(one, now), one.due_at, one.id))
     if budget.is_stopped:
@@ -97,8 +97,10 @@ def select_pulses(candidates: Sequence[DuePulse], budget: PulseBudget, limit: in
 
 
 def priority(pulse: DuePulse, now: datetime) -> float:
-    """Reads times seconds of staleness for a dollar. One that nobody reads is worth a little, too: it grows with its
-    age, and so has its turn."""
+    """Return reads times seconds of staleness per dollar.
+
+    One that nobody reads counts a little, too: its priority grows with its age, so it gets its turn.
+    """
     stale = max((now - (pulse.stale_since or pulse.due_at)).total_seconds(), 0.0)
     return (
         (1 + decayed_reads(pulse.decayed_reads, pulse.reads_counted_at, now))
@@ -108,7 +110,7 @@ def priority(pulse: DuePulse, now: datetime) -> float:
 
 
 def decayed_reads(reads: float, read_at: datetime | None, now: datetime) -> float:
-    """What reads that were counted up to `read_at` count by now."""
+    """Return what reads that were counted up to `read_at` count by now."""
     if read_at is None:
         return 0.0
     return float(reads * 0.5 ** (max((now - read_at) / READ_HALF_LIFE, 0.0)))

@@ -134,7 +134,7 @@ def sweep_tenant(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: i
 
 
 def _sweep_tenant_safely(dependencies: PulseSweepDependencies, tenant_id: UUID, limit: int) -> PulseSweepResult:
-    """A tenant whose Pulses break the look stands in no other's way; they stay due."""
+    """Sweep one tenant; an error leaves its Pulses due and does not stop the other tenants' sweep."""
     try:
         return sweep_tenant(dependencies, tenant_id, limit)
     except RetryError:

@@ -21,9 +21,9 @@ _LOST_AFTER = timedelta(minutes=10)
 
 
 def handle_wakeup(dependencies: PulseSweepDependencies, wakeup_queue: DelayedQueue, body: JsonObject) -> None:
-    """What a wake-up is about: its tenant's Pulses that are due. What is due after that has a wake-up of its own then.
+    """Write the tenant's Pulses that are due; later ones have wake-ups of their own.
 
-    MalformedPayload for a body that is none.
+    MalformedPayload for a body that is no wake-up.
     """
     tenant_id, at, now = parse_wakeup(body), _wakeup_time(body), dependencies.clock()
     if at is not None and at > now:
@@ -59,7 +59,7 @@ def schedule_wakeup(
 
 
 def parse_wakeup(body: JsonObject) -> UUID:
-    """The tenant that a wake-up is about; MalformedPayload when it is none."""
+    """Return the tenant that a wake-up is about; MalformedPayload when it is none."""
     try:
         return UUID(str(body["tenant_id"]))
     except (KeyError, ValueError):

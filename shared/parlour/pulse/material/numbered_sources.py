@@ -65,7 +65,7 @@ class NumberedSource:
         return f"[{self.number}] {text}"
 
     def without_number(self, text: str) -> str:
-        """The words that `numbered` made of these."""
+        """Return the text that `numbered` was made from."""
         return text.removeprefix(f"[{self.number}] ")
 
 
@@ -144,7 +144,7 @@ def _change_source(change: ChangeRow, position: int) -> NumberedSource:
 
 
 def _linked_source(material: SourceMaterial) -> Iterator[NumberedSource]:
-    """The list of links, whole and in fewer words; of what is in it, a shorter one tells less."""
+    """Yield the list of links, whole and in fewer words."""
     about = material.subject
     texts = render_variants(material.linked_records, has_tool=False) if material.linked_records else ()
     if texts:
@@ -164,7 +164,7 @@ def _linked_source(material: SourceMaterial) -> Iterator[NumberedSource]:
 
 
 def _row_sort_key(row: NearbyRow) -> tuple[bool, int, bool, int]:
-    """The newest files first, of each its pieces before what it says in short: those can be cited by page."""
+    """Order the newest files first, and of each its chunks before its summary: chunks can be cited by page."""
     return not row.file_rank, row.file_rank, row.is_file_summary, row.rank
 
 

@@ -55,8 +55,10 @@ def assemble_prompt(
     model: str,
     now: datetime,
 ) -> PulsePrompt:
-    """The prompt for `model` (provider/model) with as much of the documents as there is room for. PromptOverflow when
-    the instructions leave no room for the record itself."""
+    """Assemble the prompt for `model` (provider/model) with as many of the documents as fit.
+
+    PromptOverflow when the instructions leave no room for the record itself.
+    """
     materials = PromptMaterials(
         turn_number=1,
         tools=(),

@@ -82,13 +82,13 @@ class SourceMaterial:
 
 
 def find_subject(tx: Transaction, record_id: UUID) -> PulseSubject | None:
-    """The record; None when it is there no more."""
+    """Return the record; None when it is gone."""
     row = store.find_subject(tx, record_id)
     return _subject_from_row(row) if row else None
 
 
 def find_levels(tx: Transaction, subject: PulseSubject) -> list[int]:
-    """The record's own level and every higher one that occurs around it, ascending."""
+    """Return the record's own level and every higher one that occurs around it, ascending."""
     return [subject.classification, *store.find_levels(tx, subject.id, **_CLOSED_CONVERSATIONS, **_SCRATCH_DOCUMENTS)]
 
 
@@ -128,7 +128,7 @@ def _subject_from_row(row: SubjectRow) -> PulseSubject:
 
 
 def _read_linked_records(tx: Transaction, record_id: UUID, reader: Principal, now: datetime) -> LinkedRecords | None:
-    """The links as somebody outside every team sees them, without conversations that were closed."""
+    """Return the links as somebody outside every team sees them, without restricted conversations."""
     found = linked_records.read_focus_record(reader, tx, record_id, now=now)
     if found is None:
         return None

@@ -127,7 +127,7 @@ def find_nearby_rows(
 
 
 def find_source_ids(tx: Transaction, handles: Sequence[str]) -> dict[str, str]:
-    """What some handles name, as table/id; those that are there."""
+    """Return what the handles name, as table/id; missing ones are left out."""
     return (
         {one.handle: one.source_id for one in tx.all(SQL["find_source_ids"], HandleRow, handles=list(handles))}
         if handles

@@ -66,13 +66,15 @@ class StaleMark:
 
 
 def stale_marks(causes: Sequence[str], stored_marks: JsonObject, since: datetime) -> list[StaleMark]:
-    """The marks of a record as they are kept: `{cause: {"since", ...}}`; those without a time are as old as the oldest,
-    `since`."""
+    """Return a record's marks as they are stored: `{cause: {"since", ...}}`.
+
+    Marks without a time are as old as the oldest, `since`.
+    """
     return [StaleMark(cause, _marked_at(stored_marks.get(cause)) or since) for cause in causes]
 
 
 def filter_visible_marks(stale_marks: Sequence[StaleMark], changes: Sequence[ChangeSincePulse]) -> list[StaleMark]:
-    """The marks that a reader may know of who does not see everything: since when is what they may see, too."""
+    """Return the marks that a reader without full clearance may know of, with the time of what they may see."""
     first = {one.cause: one.first_at for one in changes}
     return [
         StaleMark(one.cause, max(one.since, first.get(one.cause, one.since)))
@@ -114,7 +116,7 @@ def _render_cause(cause: str, changes_of_cause: Sequence[ChangeSincePulse]) -> s
 
 
 def _describe_change(change: ChangeSincePulse) -> str:
-    """What happened, short: of the record itself without its name."""
+    """Describe a change in short; one of the record itself without its name."""
     said = change.content.partition("] ")[2].rpartition(", by ")[0]
     if not said:
         return _shortened(change.title)

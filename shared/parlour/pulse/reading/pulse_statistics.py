@@ -19,17 +19,18 @@ _MAX_EXPENSIVE = 10
 def read_statistics(
     principal: Principal, tx: Transaction, days: int, default_cap: Decimal, now: datetime
 ) -> JsonObject:
-    """The tenant's Pulses of the last `days` days (UTC). Needs the role viewer. What single records cost tells
-    of what is closed around them: `most_expensive` is [] for who may not see everything.
+    """Return the tenant's Pulse statistics of the last `days` days (UTC). Needs the role viewer.
 
-    {"now": {"spent_usd", "cap_usd", "has_own_cap", "record_count", "due_count", "due_since",
-     "over_budget_count", "backing_off_count", "given_up_count"},
-     "total": DAY, "days": [{"day", **DAY}], "most_expensive": [{"record", "name", "regenerated", "skipped", "reads",
-     "cost_usd"}]} with DAY = {"record_count", "regenerated", "skipped", "coalesced", "failed", "reads", "stale_reads",
-     "average_staleness_seconds", "max_staleness_seconds", "cost_usd"}.
+    Costs of single records tell of what is restricted around them: `most_expensive` is [] for readers who may not see
+    everything.
 
-    coalesced  changes that needed no writing of their own. average_staleness_seconds: the age of the oldest change that
-               was not told of when somebody looked, over all looks; 0 when nothing was. Amounts are US dollars as text.
+    {"now": {"spent_usd", "cap_usd", "has_own_cap", "record_count", "due_count", "due_since", "over_budget_count",
+    "backing_off_count", "given_up_count"}, "total": DAY, "days": [{"day", **DAY}], "most_expensive": [{"record",
+    "name", "regenerated", "skipped", "reads", "cost_usd"}]} with DAY = {"record_count", "regenerated", "skipped",
+    "coalesced", "failed", "reads", "stale_reads", "average_staleness_seconds", "max_staleness_seconds", "cost_usd"}.
+
+    `coalesced` changes needed no writing of their own. `average_staleness_seconds` is the age of the oldest change that
+    was not reflected when somebody read, over all reads; 0 when there was none. Amounts are US dollars as text.
     """
     require_role(principal, "viewer")
     today = now.astimezone(UTC).date()

@@ -112,11 +112,10 @@ class PulseView:
 def read_pulse(
     principal: Principal, tx: Transaction, ref: RecordRef, now: datetime, *, counts_as_read: bool = True
 ) -> PulseView:
-    """The record's Pulse for this reader.
+    """Return the record's Pulse for this reader.
 
-    looked  that somebody does counts: what is looked at often is written first. Not for a page that looks by itself.
-
-    NotFound when there is no such record for the principal, or its kind has no Pulses.
+    `counts_as_read`: what is read often is written first; not for a page that polls. NotFound when there is no such
+    record for the principal, or its type has no Pulses.
     """
     entity = crud.get_record(principal, tx, ref)
     found = find_pulse_view(principal, tx, entity.id)

@@ -70,9 +70,11 @@ class _WritingInput:
 class _WritingResult:
     """What became of the levels.
 
-    present     all that have a Pulse; same: those that nothing is different for; asked: a model, for the others.
-    problem     why it stopped, "" if it did not; level: the one that it stopped at.
-    ledger_ids  one for each that was asked: a commit may run twice.
+    levels        all that have a Pulse.
+    unchanged     those whose sources did not change; a model was asked for the others.
+    problem       why it stopped, "" if it did not.
+    failed_level  the level that it stopped at.
+    ledger_ids    one for each level that was asked: a commit may run twice.
     """
 
     ended_at: datetime
