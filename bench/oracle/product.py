@@ -2,7 +2,7 @@
 
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -188,7 +188,7 @@ def prepare(running: Cluster, overlay: Mapping[str, str]) -> None:
         superuser.execute("SELECT pg_reload_conf()")
     running.create(_TEMPLATE)
     running.migrate(_TEMPLATE, STARTS - timedelta(days=1), APP_PASSWORD)
-    with closing(World(_opened(running, _TEMPLATE), STARTS - timedelta(hours=1))) as world:
+    with _counted_ids(), closing(World(_opened(running, _TEMPLATE), STARTS - timedelta(hours=1))) as world:
         world.apply(overlay)
         world.embed()
 
@@ -198,11 +198,15 @@ def world(running: Cluster, name: str) -> Iterator["World"]:
     """A copy of the prepared database, and everything that runs on it; taken away at the end."""
     running.create(name, _TEMPLATE)
     try:
-        counted_ids = patch.object(ids, "urandom", CountedRandomness())
-        with counted_ids, closing(World(_opened(running, name), STARTS)) as made:
+        with _counted_ids(), closing(World(_opened(running, name), STARTS)) as made:
             yield made
     finally:
         running.drop(name)
+
+
+def _counted_ids() -> AbstractContextManager[object]:
+    """Make new ids the same in every run: rows of equal rank are ordered by them."""
+    return patch.object(ids, "urandom", CountedRandomness())
 
 
 def _opened(running: Cluster, name: str) -> Database:

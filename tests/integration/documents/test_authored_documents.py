@@ -37,10 +37,18 @@ def do[R](library: KnowledgeTenant, work: Callable[[Transaction], R]) -> R:
 
 
 def write(
-    library: KnowledgeTenant, title: str, content: str = "", project: str | None = "project/tower", **more: object
+    library: KnowledgeTenant,
+    title: str,
+    content: str = "",
+    project: str | None = "project/tower",
+    origin: str | None = None,
+    **more: object,
 ) -> Document:
     new = NewDocument(project, title, content=content, **more)  # type: ignore[arg-type]
-    return do(library, lambda tx: authored_documents.create_document(library.principal, tx, new, library.now))
+    return do(
+        library,
+        lambda tx: authored_documents.create_document(library.principal, tx, new, library.now, origin=origin),
+    )
 
 
 def revise(library: KnowledgeTenant, ref: str, version: int | None = None, **changes: object) -> Document:

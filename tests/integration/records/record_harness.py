@@ -85,9 +85,9 @@ class RecordHarness:
         with self.transaction() as tx:
             crud.delete_record(self.principal, tx, ref, version, self.now)
 
-    def browse(self, **asked: Any) -> RecordPage:
+    def browse(self, *, cursor: str = "", limit: int = 20, **query: Any) -> RecordPage:
         with self.transaction() as tx:
-            return crud.list_records(self.principal, tx, RecordQuery(**asked))
+            return crud.list_records(self.principal, tx, RecordQuery(**query), cursor=cursor, limit=limit)
 
     def link(self, source: RecordRef, target: RecordRef, relation: str, origin: str | None = None) -> Link:
         with self.transaction() as tx:

@@ -91,7 +91,7 @@ class RecordedTurn:
         return found
 
     def previous_prompt(self, asked: RecordedPrompt) -> RecordedPrompt:
-        """Return the prompt before one; None for the first."""
+        """Return the prompt before one; the first itself for the first."""
         return self.prompts[max(0, self.prompts.index(asked) - 1)]
 
     def visible_hashes(self) -> set[str]:
