@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -241,7 +242,7 @@ def test_a_listing_is_filtered(desk: RecordHarness) -> None:
         ({"cursor": "é"}, "cursor: use the"),
     ],
 )
-def test_a_wrong_filter_says_what_is_right(desk: RecordHarness, asked: dict[str, object], message: str) -> None:
+def test_a_wrong_filter_says_what_is_right(desk: RecordHarness, asked: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidRequest, match=message):
         desk.browse(**asked)
 
