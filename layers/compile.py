@@ -29,7 +29,7 @@ def compile_layers(build_folder: Path) -> bool:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit status."""
+    """Return the exit status."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python layers/compile.py BUILD_FOLDER\n")
         return 2

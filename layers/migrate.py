@@ -34,7 +34,7 @@ def migrate(client: "LambdaClient", function: str) -> list[str]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Returns the exit status."""
+    """Return the exit status."""
     if len(arguments) != 1:
         sys.stderr.write("usage: python layers/migrate.py STACK\n")
         return 2

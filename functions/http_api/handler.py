@@ -14,7 +14,7 @@ _TEXT_MEDIA_TYPES = [*DEFAULT_TEXT_MIME_TYPES, "image/svg+xml"]
 
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
-    """API Gateway proxy event to proxy response."""
+    """Answer an API Gateway proxy event."""
     answer: dict[str, Any] = _adapter()(event, context)
     return answer
 

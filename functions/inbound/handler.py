@@ -7,7 +7,7 @@ from parlour.channels.webhooks import WebhookRequest, WebhookResponse, serve_api
 
 
 def handler(event: dict[str, Any], _context: object) -> dict[str, Any]:
-    """API Gateway proxy event to proxy response; a door that cannot be built is answered like any other problem."""
+    """Answer an API Gateway proxy event; a failed start is answered like any other error."""
     return serve_api_gateway_event(event, _accept_webhook)
 
 

@@ -6,5 +6,5 @@ from parlour.bootstrap.migrate import build_migrate
 
 
 def handler(_event: dict[str, Any], _context: object) -> dict[str, list[str]]:
-    """Returns the names of the migrations applied just now."""
+    """Return the names of the migrations that were applied just now."""
     return {"applied": build_migrate()()}
