@@ -156,6 +156,7 @@ def _sentence_details(sentence: str) -> Iterator[KeyDetail]:
     yield from _pattern_details("identifier", (_ADDRESSES,), sentence, rest)
     days, rest = dates.extract_dates(_mask_matches((_ADDRESSES,), rest))
     for day in days:
+        rest = rest[: day.start] + _MASK * (day.end - day.start) + rest[day.end :]
         if day.date.day:
             yield KeyDetail("date", day.date.stored_value, _surrounding_text(sentence, day.start, day.end))
     yield from _pattern_details("date", _WEEKDAYS_AND_TIMES, sentence, rest)
