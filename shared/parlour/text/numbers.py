@@ -51,7 +51,9 @@ _NUMBER = re.compile(
     rf"(?:(?P<currency>{_CURRENCY_SIGNS}|(?<![^\W\d_])(?:{_PREFIX_CURRENCIES})\.?(?![^\W\d_]))\s?)?"
     r"(?P<digits>\d+(?:[.,'\u2019\u00a0\u202f]\d+)*)(?P<ordinal>(?:st|nd|rd|th)\b)?"
     rf"(?P<scale>\s?{_SCALE_WORDS}|[kmb](?![\w²³]))?"
-    rf"(?:\s?(?P<unit>{_CURRENCY_SIGNS}|(?:{_SUFFIX_UNITS})s?(?![^\W\d_])))?",
+    # A currency before the next digits belongs to them: "PX-48213 Rs 45,000".
+    rf"(?:(?!\s?(?:{_CURRENCY_SIGNS}|(?:{_PREFIX_CURRENCIES})\.?)\s?\d)"
+    rf"\s?(?P<unit>{_CURRENCY_SIGNS}|(?:{_SUFFIX_UNITS})s?(?![^\W\d_])))?",
     re.IGNORECASE,
 )
 _NEXT_WORD = re.compile(r"\s?([^\W\d_]+)")

@@ -116,6 +116,7 @@ def key_details(text: str) -> list[KeyDetail]:
 
 def parse_text(text: str) -> SearchableText:
     """Return the text in a form in which details can be looked up."""
+    text = " ".join(text.split())
     plain = ascii_digits(text).casefold()
     words = frozenset(word_parts(plain))
     known = find_figures(text)

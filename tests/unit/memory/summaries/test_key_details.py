@@ -152,6 +152,7 @@ PIECES = (
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=12)), max_size=14).map(" ".join))
 @example("PX-48213 14 March 04")  # no identifier is read across a date
+@example("PX-48213  Rs 45,000 G")  # a currency belongs to the number behind it
 def test_what_a_text_tells_it_says_itself(text: str) -> None:
     said = parse_text(text)
     for one in key_details(text):
