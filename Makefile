@@ -25,7 +25,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo logs test nightly chaos check lint types conventions template build deploy fmt lock clean environments python
+.PHONY: help run demo logs test nightly chaos check lint types conventions template built build deploy fmt lock clean environments python
 
 ##@ Try it
 
@@ -40,11 +40,17 @@ logs: $(DEV) ## show the logs of the running stack's functions
 
 ##@ Work on it
 
-test: $(if $(ROOM),$(DEV),check) $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
-	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions tests)
+test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
+	@$(if $(ROOM),,$(MAKE) -j$(WORKERS) --output-sync=target check built)
+	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions --ignore=tests/nightly tests)
 
-nightly: $(DEV) ## ten thousand random sessions against the context assembly, some of 200 turns (an hour)
+# The build that the stacks of the tests start from: made beside the checks, which leave a core free.
+built: $(DEV) $(SAM)
+	@$(BIN)/python -c "from local import deployment; deployment.build(deployment.host_architecture(), lambda line: None)"
+
+nightly: $(DEV) $(EMULATOR) $(SAM) ## ten thousand random sessions against the context assembly, some of 200 turns, and the slow benchmarks (an hour)
 	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/prompts/test_assembly_properties.py
+	@$(BIN)/python -m pytest tests/nightly
 
 chaos: $(DEV) $(EMULATOR) ## kill the process at every external call and check each guarantee (make chaos ONLY=poison)
 	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)

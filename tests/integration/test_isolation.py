@@ -8,7 +8,6 @@ tenant and as nobody. A query that no part of the day reaches fails the test: ad
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -17,13 +16,15 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from local.database import Cluster
+from local.database import APP_ROLE, Cluster
+from local.temporary_database import APP_PASSWORD
 from parlour.infra.ids import uuid7
-from parlour.infra.postgres import Database, Transaction
+from parlour.infra.postgres import Database, Transaction, connector
 from parlour.infra.queries import Queries, Query
 from parlour.infra.transaction import adapt_parameters
 from parlour.tenancy import roles, tenants
-from tests.conversation_harness import ConversationHarness, open_conversation_harness
+from tests.conftest import NOW
+from tests.conversation_harness import open_conversation_harness
 from tests.integration.working_day import play_working_day
 
 QUERIES = {
@@ -191,21 +192,38 @@ class Inside:
         }
 
 
-@pytest.fixture
-def day(database: Database, now: datetime, monkeypatch: pytest.MonkeyPatch) -> tuple[ConversationHarness, Recording]:
-    with recording(monkeypatch) as kept:
-        desk = open_conversation_harness(database, now)
-        play_working_day(desk)
-    return desk, kept
+@dataclass(frozen=True)
+class Played:
+    """A day that was played: in which database, by which tenant, with which neighbour, and what its queries reached."""
+
+    database_name: str
+    tenant_id: UUID
+    neighbour: UUID
+    reached: Mapping[str, Mapping[str, object]]
 
 
-@pytest.fixture
-def neighbour(database: Database, now: datetime) -> UUID:
+@pytest.fixture(scope="module")
+def day(cluster: Cluster, template: str) -> Iterator[Played]:
+    """One day for all tests here: each looks at it in a transaction that it rolls back."""
+    name = "working_day"
+    cluster.create(name, template)
+    database = Database(connector(cluster.connection_parameters(name, APP_ROLE, APP_PASSWORD)))
+    try:
+        with pytest.MonkeyPatch.context() as patch, recording(patch) as kept:
+            desk = open_conversation_harness(database, NOW)
+            play_working_day(desk)
+        yield Played(name, desk.tenant_id, open_neighbour(database), kept.reached)
+    finally:
+        database.close()
+        cluster.drop(name)
+
+
+def open_neighbour(database: Database) -> UUID:
     """Another tenant, with a little of its own."""
-    tenant_id = uuid7(now)
+    tenant_id = uuid7(NOW)
     operator = roles.operator_principal(tenant_id)
     with database.transaction(operator) as tx:
-        tenants.create_tenant(operator, tx, slug="brick", display_name="Brick", settings={}, now=now)
+        tenants.create_tenant(operator, tx, slug="brick", display_name="Brick", settings={}, now=NOW)
     return tenant_id
 
 
@@ -219,22 +237,19 @@ def ids_of(rows: Mapping[str, Sequence[Sequence[object]]]) -> set[str]:
     return {str(value) for table in rows.values() for row in table for value in row if isinstance(value, UUID)}
 
 
-def test_the_day_reaches_every_query_of_every_room(day: tuple[ConversationHarness, Recording]) -> None:
-    assert set(QUERIES) - set(day[1].reached) == set()
+def test_the_day_reaches_every_query_of_every_room(day: Played) -> None:
+    assert set(QUERIES) - set(day.reached) == set()
 
 
-def test_no_query_gives_another_tenant_or_nobody_anything(
-    day: tuple[ConversationHarness, Recording], neighbour: UUID, cluster: Cluster, database_name: str
-) -> None:
-    desk, recorded = day
-    with cluster.connect_as_superuser(database_name) as connection, connection.transaction(force_rollback=True):
+def test_no_query_gives_another_tenant_or_nobody_anything(day: Played, cluster: Cluster) -> None:
+    with cluster.connect_as_superuser(day.database_name) as connection, connection.transaction(force_rollback=True):
         inside = Inside(connection)
-        before = inside.everything_of(desk.tenant_id)
+        before = inside.everything_of(day.tenant_id)
         ids = ids_of(before)
         assert len(ids) > 200
-        for name, parameters in recorded.reached.items():
+        for name, parameters in day.reached.items():
             given = {str(value) for value in parameters.values()} | set(str(list(parameters.values())).split("'"))
-            for tenant in (neighbour, None):
+            for tenant in (day.neighbour, None):
                 with connection.transaction(force_rollback=True):
                     written = inside.writes()
                     seen = inside.run_as(tenant, QUERIES[name], parameters, "parlour_app")
@@ -243,27 +258,24 @@ def test_no_query_gives_another_tenant_or_nobody_anything(
                     if is_read(QUERIES[name]) and (tenant is None or name not in ASKS_FOR_ONES_OWN):
                         assert seen == "[]", f"{name} as {tenant} returned rows"
                     if inside.writes() > written:  # or nothing can have changed
-                        assert inside.everything_of(desk.tenant_id) == before, f"{name} as {tenant} changed something"
+                        assert inside.everything_of(day.tenant_id) == before, f"{name} as {tenant} changed something"
 
 
-def test_without_row_level_security_the_same_queries_would_leak(
-    day: tuple[ConversationHarness, Recording], neighbour: UUID, cluster: Cluster, database_name: str
-) -> None:
+def test_without_row_level_security_the_same_queries_would_leak(day: Played, cluster: Cluster) -> None:
     """The proof that the test above can fail: as a role that row-level security does not bind, they do."""
     leaking = set()
-    desk, recorded = day
-    with cluster.connect_as_superuser(database_name) as connection, connection.transaction(force_rollback=True):
+    with cluster.connect_as_superuser(day.database_name) as connection, connection.transaction(force_rollback=True):
         inside = Inside(connection)
-        before = inside.everything_of(desk.tenant_id)
+        before = inside.everything_of(day.tenant_id)
         ids = ids_of(before)
-        for name, parameters in recorded.reached.items():
+        for name, parameters in day.reached.items():
             with connection.transaction(force_rollback=True):
                 written = inside.writes()
-                seen = inside.run_as(neighbour, QUERIES[name], parameters, "postgres")
-                changed = inside.writes() > written and inside.everything_of(desk.tenant_id) != before
+                seen = inside.run_as(day.neighbour, QUERIES[name], parameters, "postgres")
+                changed = inside.writes() > written and inside.everything_of(day.tenant_id) != before
                 if changed or any(one in seen for one in ids) or (is_read(QUERIES[name]) and seen != "[]"):
                     leaking.add(name)
-    reads = {name for name in recorded.reached if is_read(QUERIES[name])}
+    reads = {name for name in day.reached if is_read(QUERIES[name])}
     assert reads - NAMES_THE_TENANT - OF_WHAT_IS_BURIED <= leaking
     assert len(leaking - reads) > 50, "what writes is found to"
     assert len(leaking) > 50
