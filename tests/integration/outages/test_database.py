@@ -143,7 +143,7 @@ def say(
     answered = replies(conversation).count(1)
     with capsys.disabled():
         print(
-            f"\n{killed} connections killed in rounds of {EVERY_SECONDS * 1000:.0f} ms: {answered} of {PEOPLE} answered "
-            f"once, {deployment.count_dead_letters()} dead letters, {deployment.redeliveries} of {deployment.invocations} "
-            f"deliveries repeated, {seconds:.1f} s"
+            f"\n{killed} connections killed in rounds of {EVERY_SECONDS * 1000:.0f} ms: "
+            f"{answered} of {PEOPLE} answered once, {deployment.count_dead_letters()} dead letters, "
+            f"{deployment.redeliveries} of {deployment.invocations} deliveries repeated, {seconds:.1f} s"
         )
