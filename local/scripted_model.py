@@ -36,10 +36,10 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What the model does: calls `uses` at once, if any, says `then`; in later turns of the session it says `later`.
+    """What the model does: makes its `tool_uses`, if any, and says `reply`; in later turns `later_reply`.
 
-    aside         what it says, unsigned, where it is asked without tools: by whoever reads conversations afterwards.
-    pause         seconds before it begins to answer.
+    background_reply   what it says, unsigned, where it is asked without tools (memory extraction, say).
+    pause_seconds      time before it begins to answer.
     input_tokens, output_tokens   what the answer is said to have cost.
     """
 

@@ -36,11 +36,11 @@ def run_parallel_turns(world: ChaosEnvironment) -> list[ResultRow]:
     desk, cap = _create_capped_tenant(world, "cap")
     conversations, people = add_conversations(world, desk, AT_ONCE)
     conversations.write_all(people)
-    world.model.change_script("plain", pause=2.0)
+    world.model.change_script("plain", pause_seconds=2.0)
     highest = [Decimal(0)]
     with run_in_background(lambda over: _watch_spend(world, desk, over, highest)):
         QueuePoller(world, worker_slots=AT_ONCE, seconds=_INVOCATION_SECONDS).run(300)
-    world.model.change_script("plain", pause=0.0)
+    world.model.change_script("plain", pause_seconds=0.0)
     problems = _check_turns(world, desk, people, answered=CALLS)
     if highest[0] > cap:
         problems.append(f"${highest[0]:.4f} were spent and set aside at a cap of ${cap}")
@@ -93,13 +93,13 @@ def _create_capped_tenant(world: ChaosEnvironment, slug: str) -> tuple[ChaosTena
     """A tenant whose cap is ten calls' worth, and a model that costs what was set aside for it."""
     probe = world.create_tenant(f"{slug}-probe")
     conversations, people = add_conversations(world, probe, 1)
-    world.model.change_script("plain", pause=1.0)
+    world.model.change_script("plain", pause_seconds=1.0)
     conversations.write_all(people)
     amounts = [Decimal(0)]
     with run_in_background(lambda over: _watch_reservations(world, probe, over, amounts)):
         deliver_all(conversations)
     _set_model_cost(world, amounts[0])
-    world.model.change_script("plain", pause=0.0)
+    world.model.change_script("plain", pause_seconds=0.0)
     desk = world.create_tenant(slug)
     cap = (amounts[0] * CALLS * Decimal("1.02")).quantize(Decimal("0.0001"), ROUND_UP)
     _set_cap(world, desk, cap)
