@@ -187,6 +187,10 @@ class ConversationHarness:
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
         return receive_envelope(self.database, self.turns, envelope, self.clock())
 
+    def let_everybody_write(self) -> None:
+        """Most tests are not about rights."""
+        self.query("""UPDATE bindings SET writes = '{"anonymous": "all", "verified": "all"}' RETURNING id""")
+
     def create_visitor(self) -> Principal:
         """A new visitor on the web; their session is `session_of(visitor)`."""
         with self.database.transaction(self.tenant_id) as tx:
@@ -236,8 +240,13 @@ class ConversationHarness:
 
 
 def open_conversation_harness(database: Database, now: datetime) -> ConversationHarness:
-    """The example pack, applied to a new tenant."""
+    """The example pack, applied to a new tenant.
+
+    Most tests are not about rights, so everybody may change everything: `test_write_rights` is about them.
+    """
     tenant_id = uuid7(now)
     pack = validate(folder.read_folder(Path("packs/construction")))
     apply(roles.operator_principal(tenant_id), database, WordEmbedder(), pack, now)
-    return ConversationHarness(tenant_id, database, TickingClock(now))
+    harness = ConversationHarness(tenant_id, database, TickingClock(now))
+    harness.let_everybody_write()
+    return harness

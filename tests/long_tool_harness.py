@@ -10,6 +10,7 @@ import pytest
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
+from parlour.tenancy.users import load_access
 from parlour.tools import callbacks, calls
 from parlour.tools.callbacks import Callback
 from parlour.tools.dispatch import DispatchDependencies, dispatch_call
@@ -68,6 +69,7 @@ class LongToolHarness:
             endpoints={"python": PythonEndpoint({"compile": self.run_tool}, lookups)},
             resume=resume,
             wake=self.wake,
+            principal_for=lambda tx, call: load_access(tx, call.user_id, call.binding_id).principal_for(call.name),
             wakeups=self,
             callback_url=callback_url,
             clock=self.conversation.clock,

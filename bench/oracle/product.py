@@ -658,6 +658,9 @@ class World:
             resume=resumed,
             wake=lambda told: self.turns.send([told.message]),
             wakeups=self.wakeups,
+            principal_for=lambda tx, call: users.load_access(tx, call.user_id, call.binding_id).principal_for(
+                call.name
+            ),
             callback_url=lambda _callback, _until, _now: "",
             clock=self.clock,
         )

@@ -10,6 +10,9 @@ PUBLIC, INTERNAL, CONFIDENTIAL, RESTRICTED = range(4)
 LEVEL_NAMES = ("public", "internal", "confidential", "restricted")
 """The same in words."""
 
+type WriteRights = Literal["none", "own", "all"]
+"""What a user may change: nothing; what they created themselves; everything that they can read."""
+
 type PrincipalKind = Literal["user", "member", "key", "operator", "system"]
 
 
@@ -24,6 +27,7 @@ class Principal:
     roles      `admin` may change configuration, `viewer` may read what an operator sees,
                `editor` may write records, documents and files.
     clearance  0 public, 1 internal, 2 confidential, 3 restricted.
+    writes     what a user may change; of others the roles decide.
     """
 
     tenant_id: UUID
@@ -31,6 +35,7 @@ class Principal:
     id: UUID | None = None
     roles: frozenset[str] = frozenset()
     clearance: int = PUBLIC
+    writes: WriteRights = "none"
 
     @property
     def name(self) -> str:
@@ -40,6 +45,18 @@ class Principal:
     def has_role(self, role: str) -> bool:
         """Whether this principal holds `role`; administrators and operators hold every role."""
         return self.kind == "operator" or bool({role, "admin"} & self.roles)
+
+    @property
+    def write_rights(self) -> WriteRights:
+        """What this principal may change: a user as `writes` says, anybody else as an editor or not at all."""
+        if self.kind == "user":
+            return self.writes
+        return "all" if self.kind == "system" or self.has_role("editor") else "none"
+
+    def can_change(self, created_by: str) -> bool:
+        """Whether this principal may change what the principal named `created_by` has created."""
+        rights = self.write_rights
+        return rights == "all" or (rights == "own" and created_by == self.name)
 
 
 def system_principal(tenant_id: UUID) -> Principal:

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
-from parlour.tools.builtin import builtin_tools
+from parlour.tools.builtin import agent_writes, builtin_tools
 from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 
@@ -37,3 +37,10 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
         idempotency_key=str(key),
     )
     assert builtin_tools.BUILTIN_LOOKUPS["create_entity"](context)
+    conversation.send_whatsapp("Who owns it now? Set it to me.", "day-owner")
+    change = tool_call("update_entity", entity="risk/R-03", properties={"owner": "Priya"})
+    conversation.model.script = [change, text_answer("Set.")]
+    conversation.run_turn()
+    ((updated,),) = conversation.query("SELECT turn_id FROM agent_writes WHERE action = 'update'")
+    with conversation.database.transaction(conversation.admin) as tx:
+        assert agent_writes.undo_turn(conversation.admin, tx, UUID(str(updated)), conversation.clock())

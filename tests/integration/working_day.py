@@ -116,6 +116,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
     """The whole day."""
     administer_tenant(conversation)
     reapply_pack(conversation)
+    conversation.let_everybody_write()
     edit_records(conversation)
     write_documents(conversation)
     upload_files(conversation)
@@ -185,9 +186,17 @@ def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
     now = conversation.clock()
     for bearer in (ISSUER.token("ines", now), key):
         assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), conversation.database, now)
+    ines = sign_in.authenticate(
+        Credentials(f"Bearer {ISSUER.token('ines', now)}", "northbank"), conversation.database, now
+    )
+    with conversation.database.transaction(ines.principal) as tx:
+        users.find_or_create_member_user(ines.principal, tx, now)
     visitor = conversation.create_visitor()
     mine = conversation.find_session(visitor)
     with conversation.database.transaction(visitor) as tx:
+        assert visitor.id is not None
+        users.set_user_clearance(conversation.admin, tx, visitor.id, 1, now)
+        users.set_user_clearance(conversation.admin, tx, visitor.id, None, now)
         session = users.get_session(visitor, tx, mine)
         users.open_session(visitor, tx, binding_id=session.binding_id, now=now)
     assert visitor.id is not None

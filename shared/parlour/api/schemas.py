@@ -141,6 +141,12 @@ class MemberChange(RequestModel):
     active: bool = True
 
 
+class UserClearance(RequestModel):
+    """What a user may see through every binding; null: what the binding says."""
+
+    clearance: Clearance | None
+
+
 class StatusChange(RequestModel):
     """active: answered; paused: a polite line; archived: closed, by the operator only."""
 

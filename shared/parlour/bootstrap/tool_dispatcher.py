@@ -11,6 +11,7 @@ from parlour.conversations.tool_result_messages import PendingWakeup, store_tool
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import SecondsLeft, Transaction
 from parlour.infra.settings import ToolDispatcherSettings, load_settings
+from parlour.tenancy.users import load_access
 from parlour.tools import callbacks, calls
 from parlour.tools.callbacks import Callback
 from parlour.tools.dispatch import DispatchDependencies, dispatch_call
@@ -41,6 +42,7 @@ def build_tool_dispatcher() -> MessageHandler[JsonObject]:
         endpoints=make_endpoints(settings, secrets),
         resume=resume,
         wake=lambda told: turns[told.queue_channel].send([told.message]),
+        principal_for=lambda tx, call: load_access(tx, call.user_id, call.binding_id).principal_for(call.name),
         wakeups=clients.make_delayed_queue(settings.wakeups_queue_url),
         callback_url=callback_url,
         clock=lambda: datetime.now(UTC),

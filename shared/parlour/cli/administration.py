@@ -9,6 +9,7 @@ from parlour.cli import rendering, terminal
 from parlour.cli.api_client import get_api_client
 
 keys = typer.Typer(help="API keys of the tenant.")
+users = typer.Typer(help="Users of the tenant's agents.")
 tenant = typer.Typer(help="Show, pause and resume the tenant.")
 
 
@@ -78,6 +79,32 @@ def pause_tenant(context: typer.Context) -> None:
 def resume_tenant(context: typer.Context) -> None:
     """Resume answering."""
     _print_tenant(get_api_client(context).request("PUT", "v1/tenant/status", {"status": "active"}))
+
+
+@users.command("list")
+def list_users(
+    context: typer.Context,
+    text: Annotated[str, typer.Argument(help="Part of a name, or the last digits of a number.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100, help="Maximum number, most recently active first.")] = 30,
+) -> None:
+    """List the users of the tenant's agents."""
+    found = get_api_client(context).request("GET", "v1/users", text=text, limit=limit)["users"]
+    rows = ((one["name"] or "-", one["phone_last_digits"] or "-", one["id"]) for one in found)
+    terminal.print_renderable(rendering.make_table(("name", "phone ends in", "user"), rows))
+
+
+@users.command("clearance")
+def set_user_clearance(
+    context: typer.Context,
+    user: Annotated[UUID, typer.Argument(help="The user's id, from `parlour users list`.")],
+    level: Annotated[
+        int | None, typer.Argument(min=0, max=3, help="0 public to 3 restricted; without it, what the binding says.")
+    ] = None,
+) -> None:
+    """Set what a user may see, whatever agent they talk to."""
+    get_api_client(context).request("PUT", f"v1/users/{user}/clearance", {"clearance": level})
+    said = "what the binding says" if level is None else str(level)
+    terminal.print_line(f"The clearance of {user} is now: {said}.")
 
 
 def audit(

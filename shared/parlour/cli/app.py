@@ -171,6 +171,17 @@ def turn(
 
 
 @app.command()
+def undo(
+    context: typer.Context,
+    turn_id: Annotated[UUID, typer.Argument(metavar="TURN", help="Turn id, from `parlour turns`.")],
+) -> None:
+    """Restore the records that a turn's calls changed. What was changed since is left and listed."""
+    found = get_api_client(context).request("POST", f"v1/turns/{turn_id}/undo")["writes"]
+    rows = ((one["handle"], one["action"], one["outcome"]) for one in found)
+    terminal.print_renderable(rendering.make_table(("record", "what the turn did", "outcome"), rows))
+
+
+@app.command()
 def invoke(
     context: typer.Context,
     function: Annotated[str, typer.Argument(help="A folder in functions/, such as receiver.")],
@@ -185,6 +196,7 @@ def invoke(
 
 app.add_typer(administration.keys, name="keys")
 app.add_typer(administration.tenant, name="tenant")
+app.add_typer(administration.users, name="users")
 app.add_typer(attention.app, name="attention")
 app.add_typer(costs.app, name="cost")
 app.add_typer(pulse.app, name="pulse")

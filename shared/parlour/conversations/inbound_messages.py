@@ -161,10 +161,14 @@ def web_message_id(session_id: UUID, client_id: str) -> str:
 def _store_envelope(
     envelope: Envelope, binding_id: UUID, now: datetime, tx: Transaction
 ) -> tuple[StoredMessage, bool] | None:
-    """Store the message and return it with whether it is new; None when the binding answers nobody."""
+    """Store the message and return it with whether it is new; None when the binding answers nobody.
+
+    A stranger's message to a private door is stored and not answered: a reply would tell that somebody is there.
+    """
     binding = bindings.find_binding(tx, binding_id)
     if binding is None or not binding.is_active:
         return None
+    is_admitted = binding.door != "private" or binding.owner.get("phone") == envelope.sender
     name = envelope.metadata.get("sender_name")
     contact = users.find_or_create_contact(
         tx,
@@ -174,12 +178,15 @@ def _store_envelope(
         binding_id=binding_id,
         now=now,
     )
+    if not is_admitted:
+        log.warning("stranger_at_private_door", binding_id=binding_id)
+        log.count("StrangerAtPrivateDoor")
     media = envelope.media
     message = NewMessage(
         id=uuid7(now),
         session_id=contact.session_id,
         binding_id=binding_id,
-        state="ignored" if envelope.kind == "other" else "unanswered",
+        state="ignored" if envelope.kind == "other" or not is_admitted else "unanswered",
         channel=envelope.channel,
         kind=envelope.kind,
         body=envelope.text,

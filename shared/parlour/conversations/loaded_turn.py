@@ -31,6 +31,7 @@ from parlour.prompts.ledger.prompt_builder import (
 from parlour.prompts.ledger.prompt_record import PromptInputs
 from parlour.records.linked_records import FocusRecord, LinkedRecordsCache, read_focus_record
 from parlour.tenancy import bindings, users
+from parlour.tenancy.access import Access
 from parlour.tenancy.bindings import Persona
 from parlour.text.token_counter import TokenCounter
 from parlour.tools import calls
@@ -43,6 +44,8 @@ from parlour.tools.tool_definition import Tool
 class LoadedTurn:
     """One turn's material.
 
+    access                 what the user may do, computed once for the turn.
+    tools                  all tools of the agent; prompts offer those that the user may use.
     journal                what the turn had done when it was begun or resumed.
     unfinished_calls       effects that were reserved or begun and have no outcome, by step and call.
     undispatched_call_ids  heavy calls whose message may never have reached the dispatcher.
@@ -50,7 +53,7 @@ class LoadedTurn:
     recent_user_texts      what the user wrote last, two messages at most, oldest first.
     """
 
-    principal: Principal
+    access: Access
     persona: Persona
     tools: tuple[Tool, ...]
     prompt_builder: PromptBuilder
@@ -59,6 +62,11 @@ class LoadedTurn:
     undispatched_call_ids: Sequence[UUID]
     entity_id: UUID | None = None
     recent_user_texts: Sequence[str] = ()
+
+    @property
+    def principal(self) -> Principal:
+        """Return who talks, with the rights that their binding gives in general."""
+        return self.access.principal
 
     def tool_rounds(self, journal: Journal) -> tuple[ToolRound, ...]:
         """Return the turn's tool calls so far, with their results."""
@@ -86,10 +94,14 @@ def load_turn(
     persona = bindings.load_persona(tx, lease.binding_id, lease.user_id)
     if persona is None:
         raise NotFound("the session's binding is gone")
-    principal = users.user_principal(persona)
+    access = users.persona_access(persona)
+    principal = access.principal
     hosts = persona.tenant.settings.get("tool_hosts")
     known = [str(one) for one in hosts] if isinstance(hosts, list) else []
-    tools = parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
+    all_tools = parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
+    # An agent that may not act explains what it would do; a person without rights to write is not offered to.
+    may_offer = access.can_write_with if persona.agent.can_act else lambda _name: True
+    tools = [tool for tool in all_tools if not tool.writes or may_offer(tool.name)]
     about = _load_focus_record(tx, principal, lease, persona, dependencies.linked_records_cache, now)
     read = _TurnLoader(
         tx,
@@ -108,9 +120,9 @@ def load_turn(
     left_open = {} if turn.is_new else {(one.step, one.call_id): one for one in calls.list_unfinished(tx, turn.id)}
     undispatched = [] if turn.is_new else calls.list_undispatched(tx, turn.id)
     return LoadedTurn(
-        principal,
+        access,
         persona,
-        tuple(tools),
+        tuple(all_tools),
         prompting,
         journal,
         left_open,

@@ -23,11 +23,6 @@ from parlour.tools.result import ToolResult, error_result
 from parlour.tools.run import ToolContext, run_tool_by_name
 from parlour.tools.tool_definition import Tool
 
-_NOT_ALLOWED = (
-    "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have done"
-)
-"""What a model is told whose agent does not have the mode `act`, when it asks for a tool that writes."""
-
 
 def idempotency_key(turn_id: UUID, step: int, call_id: str) -> str:
     """One key per call that the model asked for, the same however often the turn is resumed."""
@@ -65,7 +60,7 @@ def plan_effects(
         if (tool := _find_tool(loaded, request.name))
         and tool.writes
         and not tool.heavy
-        and loaded.persona.agent.can_act
+        and loaded.access.can_write_with(tool.name)
     ]
 
 
@@ -83,9 +78,10 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
         if (
             tool is not None
             and tool.writes
-            and (not loaded_turn.persona.agent.can_act and (step, request.call_id) not in turn_context.unfinished_calls)
+            and not loaded_turn.access.can_write_with(tool.name)
+            and (step, request.call_id) not in turn_context.unfinished_calls
         ):
-            result = error_result(ToolNotAvailable(_NOT_ALLOWED))
+            result = error_result(ToolNotAvailable(effects.NOT_ALLOWED))
             _record_finished_call(turn_context, step, request, result, turn_context.dependencies.clock(), 0)
         elif tool is not None and tool.heavy:
             result = _dispatch_heavy_call(turn_context, step, request, tool)
@@ -217,7 +213,7 @@ def _new_call(step: int, request: ToolRequest, now: datetime) -> UnfinishedCall:
 def _tool_context(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> ToolContext:
     services = turn_context.dependencies
     return ToolContext(
-        principal=loaded_turn.principal,
+        principal=loaded_turn.access.principal_for(request.name),
         database=services.database,
         session_id=turn_context.lease.id,
         turn_id=turn_context.turn.id,

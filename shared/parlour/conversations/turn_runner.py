@@ -128,7 +128,7 @@ def _produce_answer(turn_context: TurnContext) -> Answer:
         return _failed_answer("too_many_attempts")
     try:
         loaded = _load_turn(turn_context)
-        is_open = loaded.persona.tenant.status == "active" and loaded.persona.binding.is_active
+        is_open = loaded.persona.tenant.status == "active" and loaded.access.is_admitted
         line = canned_replies.canned_reply(turn_context.input_messages, is_open=is_open)
         if line is not None:
             return Answer(line)

@@ -283,6 +283,9 @@ def _plan_derived_rows(tx: Transaction, plan: ErasurePlan, *, keep_records: bool
     changed = store.find_changed_records(tx, plan.turns)
     own = {row.id for row in made if row.table_name == "entities"}
     plan.changed_records = [one for one in changed if str(one.id) not in own]
+    changed_ids = [] if keep_records else [*(UUID(one) for one in own), *(one.id for one in changed)]
+    for row in store.read_table_rows(tx, "plan_agent_writes", turns=plan.turns, ids=changed_ids):
+        plan.add_rows(row.table_name, [row.id])
     if keep_records:
         plan.kept_rows = [
             *(row for row in made if row.table_name != "handles"),

@@ -265,6 +265,16 @@ SELECT 'entities' AS table_name, id::text AS id FROM e
             WHERE split_part(origin, '/', 1) = ANY(ARRAY(SELECT key FROM k))
                OR source_id = ANY(ARRAY(SELECT id FROM e)) OR target_id = ANY(ARRAY(SELECT id FROM e));
 
+-- name: plan_agent_writes
+-- What was written down of the changes of some turns, and of every change of some records: it may repeat what goes.
+SELECT 'agent_writes' AS table_name, id::text AS id
+  FROM agent_writes
+ WHERE turn_id = ANY(%(turns)s::uuid[]) OR entity_id = ANY(%(ids)s::uuid[]) OR target_id = ANY(%(ids)s::uuid[]);
+
+-- name: delete_agent_writes
+-- Take away what was written down of changes.
+DELETE FROM agent_writes WHERE id = ANY(%(ids)s::uuid[]);
+
 -- name: find_turns_using_records
 -- The turns that drew from some records: whose reply cites one, or a row of one, or one of whose calls names one.
 SELECT m.turn_id AS id

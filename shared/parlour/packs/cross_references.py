@@ -76,12 +76,27 @@ def _check_bindings(reading: ParsedPack) -> Iterator[PackProblem]:
         yield from _check_name(at, ("human",), "human", binding.human, reading.list_names("humans"))
         yield from _check_name(at, ("team",), "team", binding.team, reading.list_names("teams"))
         yield from _check_name(at, ("agent",), "agent", binding.agent, reading.list_names("agents"))
+        yield from _check_access(reading, binding, at)
         whatsapp = binding.channels.whatsapp
         if whatsapp and tenant:
             place = ("channels", "whatsapp", "api_key")
             yield from _check_name(at, place, f"secret in {TENANT_FILE}", whatsapp.api_key, tenant.secrets)
         if whatsapp:
             yield from _check_whatsapp(at, whatsapp)
+
+
+def _check_access(reading: ParsedPack, binding: Binding, at: ParsedYaml) -> Iterator[PackProblem]:
+    """Check that a private door has one owner, and that rights to write are given to tools that the agent has."""
+    owner = binding.owner
+    if binding.door == "private" and owner is None:
+        yield at.problem_at(("door",), "private: name its `owner`, or nobody is answered")
+    if owner and bool(owner.phone) == bool(owner.issuer or owner.subject):
+        yield at.problem_at(("owner",), "give `phone`, or `issuer` and `subject` of a member")
+    elif owner and bool(owner.issuer) != bool(owner.subject):
+        yield at.problem_at(("owner",), "give `issuer` and `subject` together")
+    agent = next((one for name, one, _ in reading.iterate_models("agents", Agent) if name == binding.agent), None)
+    for tool in binding.tool_writes:
+        yield from _check_name(at, ("tool_writes", tool), "tool of the agent", tool, agent.tools if agent else [tool])
 
 
 def _check_whatsapp(at: ParsedYaml, number: WhatsAppChannel) -> Iterator[PackProblem]:

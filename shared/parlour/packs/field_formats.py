@@ -55,6 +55,10 @@ gupshup_app = _pattern_check(
 phone_number = _pattern_check(
     r"\d{8,15}", "must be country code and number, 8 to 15 digits in quotes, like '447700900123'"
 )
+#: A phone number as people are known by it.
+international_phone = _pattern_check(
+    r"\+[1-9]\d{7,14}", "must be a phone number with + and country code, in quotes, like '+447700900123'"
+)
 #: The id, not the number, that Meta gives a WhatsApp number; it is part of the routing key.
 phone_number_id = _pattern_check(r"\d{5,32}", "must be the id that Meta shows for the number, digits in quotes")
 #: A template's id at Gupshup.

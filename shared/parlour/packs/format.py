@@ -25,7 +25,7 @@ from parlour.packs import field_formats
 from parlour.packs.pack_model import PackModel
 from parlour.packs.prompt_settings import AgentBudget, AgentMode, BudgetOverride, expand_number
 from parlour.packs.source_positions import ParsedYaml
-from parlour.principal import LEVEL_NAMES
+from parlour.principal import LEVEL_NAMES, WriteRights
 
 
 def _parse_level(value: object) -> int:
@@ -201,8 +201,37 @@ class Channels(PackModel):
     web: WebChannel | None = None
 
 
+class Owner(PackModel):
+    """Whom a private door answers: the holder of a phone number, or a member by their token's issuer and subject."""
+
+    phone: Annotated[str, AfterValidator(field_formats.international_phone)] | None = None
+    issuer: ShortText | None = None
+    subject: ShortText | None = None
+
+
+class Writes(PackModel):
+    """What people may change: `anonymous` visitors, and those whom a channel has `verified`; one word is for both."""
+
+    anonymous: WriteRights | None = None
+    verified: WriteRights | None = None
+
+
+def expand_writes(value: object) -> object:
+    """Return a single word as the rights of everybody."""
+    return {"anonymous": value, "verified": value} if isinstance(value, str) else value
+
+
+type WritesSetting = Annotated[Writes, BeforeValidator(expand_writes)]
+
+
 class Binding(PackModel):
-    """One deployable agent. `clearance`: what people who come in here may see, unless their user row says otherwise."""
+    """One deployable agent.
+
+    clearance    what people who come in here may see, unless their user row says otherwise.
+    owner        whom it answers when its door is private.
+    writes       what people may change: none, own (what they created themselves) or all; members by their roles.
+    tool_writes  the same for single tools, by name.
+    """
 
     display_name: Name
     human: Slug
@@ -212,6 +241,9 @@ class Binding(PackModel):
     clearance: Level = 0
     greeting: Annotated[str, Field(max_length=1_000)] = ""
     channels: Channels = Channels()
+    owner: Owner | None = None
+    writes: WritesSetting = Writes()
+    tool_writes: dict[Identifier, WritesSetting] = {}  # noqa: RUF012 - pydantic copies it
 
 
 class Tool(PackModel):

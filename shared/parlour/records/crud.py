@@ -2,7 +2,7 @@
 
 Every change leaves its trail (`records/trail.py`) in the transaction that makes it. After the commit the caller has
 the new rows embedded: `index.pending.nudge`. Nobody reads, changes or counts a record above their clearance: it is not
-there. What is said of roles is checked at the doors; here everybody who can see a record may change it.
+there. Roles are checked at the doors; a user's rights to write are checked here (`records/write_rights.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,6 +37,7 @@ from parlour.records.record import (
 )
 from parlour.records.record_type import RecordType
 from parlour.records.type_provisioning import provision_record_type
+from parlour.records.write_rights import require_change_rights, require_creation_rights
 from parlour.tenancy import audit
 
 __all__ = [
@@ -70,6 +71,7 @@ def create_record(
     made was deleted since or is of another kind; NotFound: there is no such project; Forbidden: above the principal's
     own clearance.
     """
+    require_creation_rights(principal)
     store.lock_tenant(tx)
     if origin and (there := _find_by_origin(principal, tx, origin, new.type)):
         return there
@@ -171,10 +173,14 @@ def delete_record(principal: Principal, tx: Transaction, ref: RecordRef, version
 
 
 def lock_record(principal: Principal, tx: Transaction, ref: RecordRef, version: int | None) -> Record:
-    """Lock and return a record; Conflict when it is at another version."""
+    """Lock and return a record that is to be changed.
+
+    Conflict when it is at another version, Forbidden when the principal may not change it.
+    """
     store.lock_tenant(tx)
     store.lock_record(tx, get_record(principal, tx, ref).id)
     entity = get_record(principal, tx, ref)
+    require_change_rights(principal, entity.created_by)
     if version is not None and version != entity.version:
         raise Conflict(
             f"{entity.handle} is at version {entity.version}, but you changed version {version};"

@@ -20,6 +20,7 @@ from parlour.records.record import printable_reference
 from parlour.records.record_type import RecordType
 from parlour.records.relations import Relation
 from parlour.records.write_counts import PACK_ORIGIN, WriteCounts
+from parlour.records.write_rights import require_change_rights
 from parlour.search.index import store as index
 
 
@@ -55,14 +56,15 @@ def link(
 ) -> Link:
     """Link two records; linking them so again, or with the same `origin`, gives the link that is there.
 
-    NotFound when the principal sees no such record; InvalidRequest for a record and itself, and for a relation that
-    is no name or spelt almost like one there is.
+    NotFound when the principal sees no such record; Forbidden when they may change neither; InvalidRequest for a record
+    and itself, and for a relation that is no name or spelt almost like one there is.
     """
     store.lock_tenant(tx)
     if origin and (there := store.find_link_by_origin(tx, origin)):
         ends = get_record(principal, tx, there.source_id), get_record(principal, tx, there.target_id)
         return _to_link(*ends, there.relation)
     ends = _get_both_ends(principal, tx, source, target)
+    require_change_rights(principal, ends[0].created_by, ends[1].created_by)
     name = relations.validate_relation(
         relation, frozenset() if relation in relations.CATALOGUE else store.relations_in_use(tx, principal.clearance)
     )
@@ -90,9 +92,13 @@ def unlink(
     relation: str,
     now: datetime,
 ) -> None:
-    """Take a link away; NotFound when there is none, or the principal does not see both of its ends."""
+    """Take a link away.
+
+    NotFound when there is none, or the principal does not see both of its ends; Forbidden when they may change neither.
+    """
     store.lock_tenant(tx)
     ends = _get_both_ends(principal, tx, source, target)
+    require_change_rights(principal, ends[0].created_by, ends[1].created_by)
     if not store.delete_link(tx, ends[0].id, ends[1].id, relation.replace("\0", "")):
         raise NotFound(f"{ends[0].handle} has no link '{printable_reference(relation)}' to {ends[1].handle}")
     _propagate(principal, tx, ends, relation, "no longer linked", now)

@@ -7,7 +7,7 @@ same sentence; the log has the reason.
 
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from parlour.infra import log
@@ -15,6 +15,7 @@ from parlour.infra.errors import Forbidden, InvalidRequest, NotFound, Unauthenti
 from parlour.infra.postgres import Database
 from parlour.principal import Principal, PrincipalKind
 from parlour.tenancy import api_keys, roles, routing_keys, signed_tokens, store, tenants, visitor_tokens
+from parlour.tenancy.access import compute_access
 from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant
 from parlour.tenancy.visitor_tokens import VisitorClaims, VisitorToken
@@ -127,19 +128,24 @@ class Authenticator:
 
 
 def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) -> AuthenticatedCaller:
+    """Return the visitor of a token. Forbidden when the door was closed to them since.
+
+    A token is for talking: a member's roles are not in it, although their turns have them.
+    """
     with database.transaction(claims.tenant_id) as tx:
-        row = store.find_visitor_credential(tx, claims.user_id, claims.binding_id)
-    if row is None:
+        acting = store.find_acting_user(tx, claims.user_id, claims.binding_id)
+    if acting is None:
         raise Unauthenticated(reason="visitor_gone")
-    return _require_same_tenant(_to_caller("user", row, claims), slug)
+    access = compute_access(acting.user, acting.binding)
+    if acting.binding.is_active and not access.is_admitted:
+        raise Forbidden("this agent is private; sign in as its owner")
+    caller = AuthenticatedCaller(replace(access.principal, roles=frozenset()), acting.tenant, claims)
+    return _require_same_tenant(caller, slug)
 
 
-def _to_caller(
-    kind: PrincipalKind, row: CredentialRow, visitor_claims: VisitorClaims | None = None
-) -> AuthenticatedCaller:
+def _to_caller(kind: PrincipalKind, row: CredentialRow) -> AuthenticatedCaller:
     tenant = store.parse_tenant(row.tenant)
-    principal = Principal(tenant.tenant_id, kind, row.id, frozenset(row.roles), row.clearance)
-    return AuthenticatedCaller(principal, tenant, visitor_claims)
+    return AuthenticatedCaller(Principal(tenant.tenant_id, kind, row.id, frozenset(row.roles), row.clearance), tenant)
 
 
 def _require_same_tenant(signed_in: AuthenticatedCaller, slug: str) -> AuthenticatedCaller:

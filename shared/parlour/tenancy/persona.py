@@ -11,8 +11,11 @@ from parlour.tenancy.rows import Tenant, User
 class Binding:
     """One deployable agent: three tiers, channels, a door.
 
-    channels   {"whatsapp": {"provider", ..., "api_key", "template"}, "web": {"host"}}; `api_key` names a secret.
-    clearance  what people who come in through this binding may see, unless their own row says otherwise.
+    channels     {"whatsapp": {"provider", ..., "api_key", "template"}, "web": {"host"}}; `api_key` names a secret.
+    clearance    what people who come in through this binding may see, unless their own row says otherwise.
+    owner        whom a private door answers: {"phone"}, or {"issuer", "subject"} of a member.
+    writes       {"anonymous" | "verified": "none" | "own" | "all"}: what people may change.
+    tool_writes  the same by the name of a tool.
     """
 
     id: UUID
@@ -27,6 +30,9 @@ class Binding:
     greeting: str
     is_active: bool
     version: int
+    owner: JsonObject
+    writes: JsonObject
+    tool_writes: JsonObject
 
     @property
     def is_open_to_visitors(self) -> bool:

@@ -54,7 +54,7 @@ RETURNING tenant_id, slug, display_name, status, settings, version, created_at, 
 -- change seldom, and the same text is read once. With them the user who talks to it, if one is named, and the mark of
 -- whoever wrote the tenant's records last, where it covers all that this transaction sees.
 SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agent', a)::text AS config,
-       to_jsonb(u) AS "user",
+       acting_user(u) AS "user",
        (SELECT json_agg(json_build_object('tool', one, 'secret_reference', s.reference) ORDER BY one.name COLLATE "C")::text
           FROM tools one
           LEFT JOIN secrets s ON s.tenant_id = one.tenant_id AND s.name = one.auth
@@ -71,23 +71,26 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
 
 -- name: find_binding
 -- One binding.
-SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
+SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
+       writes, tool_writes
   FROM bindings WHERE id = %(binding_id)s;
 
 -- name: find_binding_by_slug
 -- One binding, by the name its pack gives it.
-SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
+SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
+       writes, tool_writes
   FROM bindings WHERE slug = %(slug)s;
 
 -- name: list_active_bindings
 -- The bindings that are switched on.
-SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version
+SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
+       writes, tool_writes
   FROM bindings WHERE is_active ORDER BY slug;
 
 -- name: list_bindings_of_agent
 -- The bindings that are switched on and put this agent, by its slug, to work.
 SELECT b.id, b.slug, b.display_name, b.human_id, b.team_id, b.agent_id, b.door, b.channels, b.clearance, b.greeting,
-       b.is_active, b.version
+       b.is_active, b.version, b.owner, b.writes, b.tool_writes
   FROM bindings b JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
  WHERE b.is_active AND a.slug = %(agent)s ORDER BY b.slug;
 
@@ -172,10 +175,33 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
  WHERE s.id = %(session_id)s;
 
 -- name: find_acting_user
--- What a user may see through a binding: their own clearance if they have one, else the binding's.
-SELECT u.tenant_id, u.id, COALESCE(u.clearance, b.clearance) AS clearance
-  FROM users u JOIN bindings b USING (tenant_id)
- WHERE u.id = %(user_id)s AND b.id = %(binding_id)s;
+-- A user and a binding, for what the user may do through it.
+SELECT acting_user(u) AS "user", to_jsonb(b) AS binding, 'act' = ANY(a.modes) AS can_act, to_jsonb(t) AS tenant
+  FROM users v
+  JOIN users u ON u.tenant_id = v.tenant_id AND u.id = COALESCE(v.merged_into, v.id)
+  JOIN bindings b ON b.tenant_id = v.tenant_id
+  JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
+  JOIN tenants t ON t.tenant_id = v.tenant_id
+ WHERE v.id = %(user_id)s AND b.id = %(binding_id)s;
+
+-- name: find_or_create_member_user
+-- The user that a member talks as. The member's own clearance is kept with it.
+WITH made AS (
+    INSERT INTO users (tenant_id, id, display_name, clearance, member_id, created_at)
+    SELECT current_tenant(), %(user_id)s, display_name, clearance, id, %(now)s FROM members WHERE id = %(member_id)s
+    ON CONFLICT (tenant_id, member_id) DO UPDATE SET clearance = excluded.clearance
+    RETURNING id
+), identity AS (
+    INSERT INTO channel_identities (tenant_id, id, user_id, channel, address, created_at)
+    SELECT current_tenant(), %(identity_id)s, id, 'web', id::text, %(now)s FROM made
+    ON CONFLICT (tenant_id, channel, address) DO NOTHING
+)
+SELECT id FROM made;
+
+-- name: set_user_clearance
+-- Set what a user may see; null is the binding's. A member's own clearance is set with the member.
+UPDATE users SET clearance = %(clearance)s WHERE id = %(user_id)s AND merged_into IS NULL AND member_id IS NULL
+RETURNING id;
 
 -- name: find_member_credential
 -- The active member whom an issuer calls by this subject.
@@ -189,16 +215,6 @@ SELECT k.id, k.roles, k.clearance, k.secret_hash, to_jsonb(t) AS tenant
   FROM api_keys k JOIN tenants t USING (tenant_id)
  WHERE k.id = %(key_id)s AND k.revoked_at IS NULL;
 
--- name: find_visitor_credential
--- The user of a visitor's token, or who they turned out to be, if user and binding are still there.
-SELECT u.id, '{}'::text[] AS roles, COALESCE(u.clearance, b.clearance) AS clearance, NULL::bytea AS secret_hash,
-       to_jsonb(t) AS tenant
-  FROM users v
-  JOIN users u ON u.tenant_id = v.tenant_id AND u.id = COALESCE(v.merged_into, v.id)
-  JOIN bindings b ON b.tenant_id = v.tenant_id
-  JOIN tenants t ON t.tenant_id = v.tenant_id
- WHERE v.id = %(user_id)s AND b.id = %(binding_id)s;
-
 -- name: add_member
 -- A new member; no row comes back when the issuer's subject is one already.
 INSERT INTO members (tenant_id, id, issuer, subject, display_name, roles, clearance, created_at)
@@ -207,7 +223,10 @@ ON CONFLICT (tenant_id, issuer, subject) DO NOTHING
 RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
 
 -- name: update_member
--- Change what a member may do.
+-- Change what a member may do, also where they talk to an agent.
+WITH talking AS (
+    UPDATE users SET clearance = %(clearance)s WHERE member_id = %(member_id)s
+)
 UPDATE members SET roles = %(roles)s, clearance = %(clearance)s, active = %(active)s WHERE id = %(member_id)s
 RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
 

@@ -43,14 +43,22 @@ class RoutingKey:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """An end user of a tenant. `clearance` is None where the binding's applies."""
+    """An end user of a tenant.
 
+    clearance    None where the binding's applies.
+    is_verified  whether a messaging channel has verified who it is.
+    member       {"issuer", "subject", "roles", "is_active"} of the member who talks as this user, if one does.
+    """
+
+    tenant_id: UUID
     id: UUID
     phone: str | None
     display_name: str | None
     locale: str | None
     clearance: int | None
     created_at: datetime
+    is_verified: bool
+    member: JsonObject | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +99,6 @@ class Contact:
 
 
 @dataclass(frozen=True, slots=True)
-class ActingUser:
-    """What a principal is made of when it is read anew: whose it is and what it may see."""
-
-    tenant_id: UUID
-    id: UUID
-    clearance: int
-
-
-@dataclass(frozen=True, slots=True)
 class Member:
     """Somebody of the tenant, known by the subject that an OIDC issuer gives them."""
 
@@ -127,7 +126,7 @@ class ApiKey:
 
 @dataclass(frozen=True, slots=True)
 class CredentialRow:
-    """A row that lets somebody in: a member's, a key's or a user's, with the tenant it belongs to.
+    """A row that lets somebody in: a member's or a key's, with the tenant it belongs to.
 
     `secret_hash` is a key's; `tenant` is the tenant's row as JSON.
     """

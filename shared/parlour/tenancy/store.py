@@ -12,7 +12,6 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
 from parlour.tenancy.rows import (
-    ActingUser,
     ApiKey,
     AuditEntry,
     Contact,
@@ -26,6 +25,24 @@ from parlour.tenancy.rows import (
 )
 
 SQL = Queries.for_module(__file__)
+
+
+@dataclass(frozen=True, slots=True)
+class ActingUser:
+    """A user and a binding as they are now; `can_act` is the agent's mode."""
+
+    user: User
+    binding: Binding
+    can_act: bool
+    tenant: Tenant
+
+
+@dataclass(frozen=True, slots=True)
+class _ActingUserRow:
+    user: JsonObject
+    binding: JsonObject
+    can_act: bool
+    tenant: JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +143,22 @@ def find_session(tx: Transaction, session_id: UUID) -> Session | None:
 
 
 def find_acting_user(tx: Transaction, user_id: UUID, binding_id: UUID) -> ActingUser | None:
-    return tx.first(SQL["find_acting_user"], ActingUser, user_id=user_id, binding_id=binding_id)
+    row = tx.first(SQL["find_acting_user"], _ActingUserRow, user_id=user_id, binding_id=binding_id)
+    if row is None:
+        return None
+    return ActingUser(
+        _from_json_row(User, row.user), _from_json_row(Binding, row.binding), row.can_act, parse_tenant(row.tenant)
+    )
+
+
+def find_or_create_member_user(tx: Transaction, **values: UUID | datetime) -> UUID | None:
+    found: UUID | None = tx.value(SQL["find_or_create_member_user"], **values)
+    return found
+
+
+def set_user_clearance(tx: Transaction, user_id: UUID, clearance: int | None) -> bool:
+    """Whether there is such a user."""
+    return tx.value(SQL["set_user_clearance"], user_id=user_id, clearance=clearance) is not None
 
 
 def find_member_credential(tx: Transaction, issuer: str, subject: str) -> CredentialRow | None:
@@ -135,10 +167,6 @@ def find_member_credential(tx: Transaction, issuer: str, subject: str) -> Creden
 
 def find_key_credential(tx: Transaction, key_id: UUID) -> CredentialRow | None:
     return tx.first(SQL["find_key_credential"], CredentialRow, key_id=key_id)
-
-
-def find_visitor_credential(tx: Transaction, user_id: UUID, binding_id: UUID) -> CredentialRow | None:
-    return tx.first(SQL["find_visitor_credential"], CredentialRow, user_id=user_id, binding_id=binding_id)
 
 
 def add_member(tx: Transaction, **values: str | int | UUID | datetime | list[str]) -> Member | None:

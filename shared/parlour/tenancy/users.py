@@ -6,10 +6,12 @@ from uuid import UUID
 from parlour.infra.errors import NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
-from parlour.principal import Principal
-from parlour.tenancy import store
+from parlour.principal import PUBLIC, Principal
+from parlour.tenancy import audit, store
+from parlour.tenancy.access import Access, compute_access
 from parlour.tenancy.labels import clean_label
 from parlour.tenancy.persona import Persona
+from parlour.tenancy.roles import check_grant
 from parlour.tenancy.rows import Contact, Session, SessionVisibility, User
 
 __all__ = [
@@ -19,10 +21,13 @@ __all__ = [
     "User",
     "create_visitor",
     "find_or_create_contact",
+    "find_or_create_member_user",
     "get_session",
+    "load_access",
     "load_user_principal",
     "open_session",
-    "user_principal",
+    "persona_access",
+    "set_user_clearance",
 ]
 
 
@@ -131,24 +136,51 @@ def can_read_session(principal: Principal, tx: Transaction, session_id: UUID) ->
     return found is not None and _can_read(principal, found)
 
 
-def load_user_principal(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
-    """Return the user as they may act now through this binding; read for each turn, never cached.
+def load_access(tx: Transaction, user_id: UUID, binding_id: UUID) -> Access:
+    """Return what the user may do now through this binding; read for each act, never cached.
 
     NotFound when the user or the binding is gone.
     """
     acting = store.find_acting_user(tx, user_id, binding_id)
     if acting is None:
         raise NotFound("this user or binding no longer exists")
-    return Principal(acting.tenant_id, "user", acting.id, clearance=acting.clearance)
+    return compute_access(acting.user, acting.binding, can_act=acting.can_act)
 
 
-def user_principal(persona: Persona) -> Principal:
-    """As `principal_of`, for a persona that was read with its user."""
-    talking, binding = persona.user, persona.binding
-    if talking is None:
+def load_user_principal(tx: Transaction, user_id: UUID, binding_id: UUID) -> Principal:
+    """Return the user as they may act now through this binding. Raises NotFound as `load_access`."""
+    return load_access(tx, user_id, binding_id).principal
+
+
+def persona_access(persona: Persona) -> Access:
+    """Return what the user of a persona may do, from what was read with it. Raises NotFound as `load_access`."""
+    if persona.user is None:
         raise NotFound("this user or binding no longer exists")
-    clearance = binding.clearance if talking.clearance is None else talking.clearance
-    return Principal(persona.tenant.tenant_id, "user", talking.id, clearance=clearance)
+    return compute_access(persona.user, persona.binding, can_act=persona.agent.can_act)
+
+
+def find_or_create_member_user(principal: Principal, tx: Transaction, now: datetime) -> UUID:
+    """Return the user that a signed-in member talks as: with the member's clearance and roles, and a memory of it."""
+    found = principal.id and store.find_or_create_member_user(
+        tx, member_id=principal.id, user_id=uuid7(now), identity_id=uuid7(now), now=now
+    )
+    if principal.kind != "member" or not found:
+        raise NotFound("this member no longer exists")
+    return found
+
+
+def set_user_clearance(
+    principal: Principal, tx: Transaction, user_id: UUID, clearance: int | None, now: datetime
+) -> None:
+    """Set what a user may see through every binding; None: what the binding says. Needs admin; audited.
+
+    NotFound when there is no such user, or it is a member's: a member's clearance is the member's. Forbidden and
+    InvalidRequest as `check_grant`.
+    """
+    check_grant(principal, (), PUBLIC if clearance is None else clearance)
+    if not store.set_user_clearance(tx, user_id, clearance):
+        raise NotFound("user not found; a member's clearance is changed with the member")
+    audit.add_entry(principal, tx, "user.clearance_set", f"user:{user_id}", {"clearance": clearance}, now)
 
 
 def _can_read(principal: Principal, session: Session) -> bool:

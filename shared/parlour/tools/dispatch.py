@@ -42,6 +42,7 @@ class DispatchDependencies[W]:
     resume         stores the result as a message of its conversation, once per call and run; part of the transaction.
     wake           sends what `resume` returned.
     wakeups        has the sweep look at a call again by the minute.
+    principal_for  as whom a call runs: the session's user with the rights that they have now, for the named tool.
     callback_url   where a tool sends the result of a run that it answers later, awaited until then.
     """
 
@@ -51,6 +52,7 @@ class DispatchDependencies[W]:
     resume: Callable[[Transaction, UUID, EndedCall, datetime], W | None]
     wake: Callable[[W], None]
     wakeups: DelayedQueue
+    principal_for: Callable[[Transaction, ToolCall], Principal]
     callback_url: Callable[[Callback, datetime, datetime], str]
     clock: Callable[[], datetime]
 
@@ -61,6 +63,7 @@ class _LeasedCall:
 
     call: ToolCall
     tool: Tool | None
+    principal: Principal
 
 
 def dispatch_call[W](
@@ -98,7 +101,7 @@ def _lease[W](
     if call is None or (ended := call.to_ended_call()) is not None:
         return ended if call else None
     if call.run_holder == holder:
-        return _with_tool(tx, call)
+        return _with_tool(dependencies, tx, call)
     held = call.state == "running" and call.run_until is not None and call.run_until > now
     if held and call.is_awaiting_callback:
         return None
@@ -107,12 +110,12 @@ def _lease[W](
     if run is None:
         raise LeaseHeld(retry_after=max(1, int((call.run_until - now).total_seconds()) + 1) if call.run_until else 1)
     work_due.schedule(tx, "tool_call", call_id, until + work_due.SWEEP_DELAY)
-    return _with_tool(tx, replace(call, run_token=run, run_until=until))
+    return _with_tool(dependencies, tx, replace(call, run_token=run, run_until=until))
 
 
-def _with_tool(tx: Transaction, call: ToolCall) -> _LeasedCall:
+def _with_tool[W](dependencies: DispatchDependencies[W], tx: Transaction, call: ToolCall) -> _LeasedCall:
     tools = load_tools(tx, [call.name])
-    return _LeasedCall(call, tools[0] if tools else None)
+    return _LeasedCall(call, tools[0] if tools else None, dependencies.principal_for(tx, call))
 
 
 def _run_call[W](
@@ -129,7 +132,7 @@ def _run_call[W](
     until = now + timedelta(seconds=tool.max_wait_seconds)
     callback = Callback(principal.tenant_id, call.id, call.run_token)
     context = ToolContext(
-        principal=Principal(principal.tenant_id, "user", call.user_id, clearance=call.clearance),
+        principal=leased.principal,
         database=dependencies.database,
         session_id=call.session_id,
         turn_id=call.turn_id,

@@ -17,19 +17,27 @@ from parlour.infra.errors import (
     StillUnderWay,
     ToolCancelled,
     ToolFailed,
+    ToolNotAvailable,
     ToolTimedOut,
 )
 from parlour.infra.json_values import JsonObject
+from parlour.principal import Principal
 from parlour.tools.arguments import validate_arguments
 from parlour.tools.effect_status import EffectStatus, next_action
 from parlour.tools.result import ToolResult, error_result, success_result
 from parlour.tools.run import Endpoint, Endpoints, ToolContext, get_endpoint, report_broken_tool
-from parlour.tools.tool_definition import Tool
+from parlour.tools.tool_definition import BUILTIN_SCHEME, Tool
 
 type EndState = Literal["done", "failed", "unknown"]
 
 _MAX_REPEATS = 1
 """How often a call whose outcome is in doubt is made again by one worker, where that is harmless."""
+
+
+NOT_ALLOWED = (
+    "you may ask and explain here, not change anything; nothing was done. Tell the user what you would have done"
+)
+"""What a model is told that asks for a tool which its agent, or the user it talks to, may not use."""
 
 
 class CallRecorder(Protocol):
@@ -57,12 +65,24 @@ def perform_effect(
     try:
         endpoint = get_endpoint(tool, endpoints)
         if state == "reserved":
+            require_write_rights(context.principal, tool)
             validate_arguments(tool.schema, arguments)
     except ModelError as error:
         return _record_end(context, tool, recorder, *_outcome_if_unreachable(error, tool, state))
     sofar = EffectStatus(tool.is_repeatable, tool.writes, tool.lookup is not None, calls_left=_MAX_REPEATS)
     sofar = replace(sofar, doubt_cause="crashed") if state == "running" else replace(sofar, calls_left=1 + _MAX_REPEATS)
     return _record_end(context, tool, recorder, *_run_until_ended(context, tool, arguments, endpoint, recorder, sofar))
+
+
+def require_write_rights(principal: Principal, tool: Tool) -> None:
+    """Raise ToolNotAvailable unless the principal may use the tool.
+
+    A tool outside of Parlour cannot tell what a user created, so it needs the rights to everything; built-in tools
+    check each record.
+    """
+    rights = principal.write_rights
+    if tool.writes and (rights == "none" or (rights == "own" and not tool.endpoint.startswith(BUILTIN_SCHEME))):
+        raise ToolNotAvailable(NOT_ALLOWED)
 
 
 def resolve_overdue(context: ToolContext, tool: Tool, endpoints: Endpoints, recorder: CallRecorder) -> ToolResult:

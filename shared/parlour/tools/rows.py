@@ -94,7 +94,7 @@ class ToolCall:
     user_id: UUID
     entity_id: UUID | None
     team_id: UUID
-    clearance: int
+    binding_id: UUID
     required_clearance: int
     fencing_token: int
 

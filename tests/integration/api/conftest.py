@@ -52,6 +52,7 @@ def sample_pack_files(slug: str, host: str) -> dict[str, str]:
         ),
         "bindings/office.yaml": (
             "display_name: Office\nhuman: meera\nteam: site\nagent: adviser\ndoor: private\n"
+            "owner: {phone: '+447700900001'}\n"
             f"channels: {{web: {{host: office.{host}}}}}\n"
         ),
         "documents/plan.md": "---\ntitle: Plan\n---\nThe pour is on 14 March.\n",
@@ -113,6 +114,7 @@ class VisitorSession:
     client: TestClient
     session_id: str
     token: str
+    visitor_token: str = ""
 
     @property
     def headers(self) -> dict[str, str]:
@@ -281,7 +283,7 @@ def open_session(client: TestClient, tenant: str, **headers: str) -> VisitorSess
     answer = client.post("/v1/sessions", json={"tenant": tenant, "binding": "desk"}, headers=headers)
     assert answer.status_code == 201, answer.text
     opened = answer.json()
-    return VisitorSession(client, opened["session_id"], opened["token"])
+    return VisitorSession(client, opened["session_id"], opened["token"], opened["visitor_token"] or "")
 
 
 def create_key_headers(client: TestClient, tenant: str, *roles: str) -> dict[str, str]:

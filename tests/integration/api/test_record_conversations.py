@@ -39,7 +39,7 @@ def test_a_kind_names_the_agent_that_talks_about_its_records(client: TestClient)
     web = "channels: {web: {host: counter.example}}\n"
     for binding, talk in (
         (_COUNTER + web, {"slug": "counter", "name": "Counter", "greeting": ""}),
-        (_COUNTER + "door: private\n" + web, None),
+        (_COUNTER + "door: private\nowner: {phone: '+447700900001'}\n" + web, None),
     ):
         assert applied(client, **files, bindings__counter=binding).status_code == 200
         assert (permits(client)["chat_agent"], permits(client)["chat_binding"]) == ("clerk", talk)

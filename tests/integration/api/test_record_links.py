@@ -113,7 +113,7 @@ def test_a_conversation_is_opened_about_a_record_and_says_so(client: TestClient,
 def test_a_visitor_opens_another_about_another(client: TestClient, yard: str) -> None:
     _, first = begin(client, None)
     assert first["entity"] is None
-    status, second = begin(client, "task/T-2", Authorization=f"Bearer {first['token']}")
+    status, second = begin(client, "task/T-2", Authorization=f"Bearer {first['visitor_token']}")
     assert (status, second["entity"]) == (201, {"handle": "task/T-2", "name": "Order the concrete"})
 
 
@@ -122,7 +122,7 @@ def test_a_record_that_the_binding_may_not_see_cannot_be_talked_about(
     client: TestClient, yard: str, about: str
 ) -> None:
     _, known = begin(client, None)
-    for headers in ({}, {"Authorization": f"Bearer {known['token']}"}):
+    for headers in ({}, {"Authorization": f"Bearer {known['visitor_token']}"}):
         status, told = begin(client, about, **headers)
         assert (status, told["error"]["code"]) == (404, "not_found")  # type: ignore[index]
 

@@ -124,7 +124,9 @@ def test_nobody_writes_in_somebody_elses_session(
 def test_a_visitor_opens_more_sessions_each_with_a_token_of_its_own(
     client: TestClient, visit: VisitorSession, acme: str
 ) -> None:
-    second = open_session(client, acme, **visit.headers)
+    wanted = {"tenant": acme, "binding": "desk"}
+    assert client.post("/v1/sessions", json=wanted, headers=visit.headers).status_code == 403
+    second = open_session(client, acme, Authorization=f"Bearer {visit.visitor_token}")
     assert second.session_id != visit.session_id
     assert second.send("Hello again").status_code == 202
     assert client.get(f"/v1/sessions/{second.session_id}/messages", headers=visit.headers).status_code == 404

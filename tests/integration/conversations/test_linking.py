@@ -21,7 +21,7 @@ from parlour.infra.queries import Query
 from parlour.jobs.sweep import handle_wakeup
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
-from parlour.tenancy import store, users
+from parlour.tenancy import users
 from tests.conversation_harness import PHONE, ConversationHarness, text_answer
 from tests.integration.conversations.phone_link_steps import (
     CODE,
@@ -149,10 +149,8 @@ def test_a_visitors_token_goes_on_working_as_the_phones_user(conversation: Conve
     assert visitor.id is not None
     binding_id = binding_of(conversation, session)
     with conversation.database.transaction(conversation.tenant_id) as tx:
-        admitted = store.find_visitor_credential(tx, visitor.id, binding_id)
-        assert admitted is not None
-        assert admitted.id == now_one.user_id
-        acting = Principal(conversation.tenant_id, "user", admitted.id, clearance=admitted.clearance)
+        acting = users.load_user_principal(tx, visitor.id, binding_id)
+        assert acting.id == now_one.user_id
         assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id)} == {main, session}
 
 

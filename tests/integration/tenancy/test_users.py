@@ -46,7 +46,17 @@ def test_a_first_message_makes_a_user_and_their_main_session(
         contact = write(tx, acme.binding_id)
         user, session = known(tx, acme, contact.user_id), users.get_session(acme.operator, tx, contact.session_id)
     assert contact.is_new
-    assert user == users.User(contact.user_id, PHONE, "Asha", None, None, now)
+    assert user == users.User(
+        tenant_id=acme.tenant_id,
+        id=contact.user_id,
+        phone=PHONE,
+        display_name="Asha",
+        locale=None,
+        clearance=None,
+        created_at=now,
+        is_verified=True,
+        member=None,
+    )
     assert (session.user_id, session.binding_id, session.channel) == (contact.user_id, acme.binding_id, "whatsapp")
     assert session.is_main
 
@@ -248,7 +258,7 @@ def test_a_user_sees_what_the_binding_allows_unless_their_own_row_says_otherwise
     with database.transaction(acme.tenant_id) as tx:
         contact = write(tx, acme.binding_id)
         assert users.load_user_principal(tx, contact.user_id, acme.binding_id) == Principal(
-            acme.tenant_id, "user", contact.user_id, clearance=1
+            acme.tenant_id, "user", contact.user_id, clearance=1, writes="own"
         )
         for clearance in (3, 0):
             execute_sql(tx, "UPDATE users SET clearance = %(clearance)s", clearance=clearance)

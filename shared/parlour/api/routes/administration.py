@@ -6,9 +6,18 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.authorization import Admin, AnyCaller, Viewer
-from parlour.api.schemas import CallerView, CreatedKeyView, KeyView, MemberChange, MemberView, NewKey, NewMember
+from parlour.api.schemas import (
+    CallerView,
+    CreatedKeyView,
+    KeyView,
+    MemberChange,
+    MemberView,
+    NewKey,
+    NewMember,
+    UserClearance,
+)
 from parlour.infra.json_values import JsonObject
-from parlour.tenancy import api_keys, audit, members, roles
+from parlour.tenancy import api_keys, audit, members, roles, users
 from parlour.tenancy.audit import AuditEntry
 
 router = APIRouter(prefix="/v1", tags=["people"])
@@ -74,6 +83,13 @@ def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> Membe
     with caller.transaction() as tx:
         member = members.update_member(caller.principal, tx, member_id, **change.model_dump(), now=caller.now)
     return MemberView.model_validate(member)
+
+
+@router.put("/users/{user_id}/clearance", status_code=204)
+def set_user_clearance(user_id: UUID, change: UserClearance, caller: Admin) -> None:
+    """Set what a user may see through every binding; null: what the binding says."""
+    with caller.transaction() as tx:
+        users.set_user_clearance(caller.principal, tx, user_id, change.clearance, caller.now)
 
 
 @router.get("/audit")

@@ -55,19 +55,22 @@ def open_session(wanted: NewSession, services: AppDependencies, given: RequestCr
     now = services.clock()
     with services.databases.borrow() as database:
         known = services.authenticator.authenticate(given, database, now) if given.authorization else None
+        if known and known.visitor and known.visitor.session_id:
+            raise Forbidden("a session token opens no session; use the visitor_token")
         tenant_id, named = _find_binding(database, wanted)
         with database.transaction(tenant_id) as tx:
-            binding = _get_public_binding(tx, named)
-            visitor = _visitor_of(known, tenant_id)
-            about = _get_record(tx, tenant_id, visitor, binding, wanted.entity) if wanted.entity else None
-            latest = _find_latest_session(tx, known, visitor, binding.id, about) if wanted.resume else None
-            user_id, session_id = latest or _create_session(tx, visitor, binding.id, about, now)
+            known_id = _find_known_user(tx, known, tenant_id, now)
+            binding, reader = _open_door(tx, tenant_id, named, known_id)
+            about = get_record(reader, tx, wanted.entity) if wanted.entity else None
+            is_returning = known_id is not None and _can_get_visitor_token(known, binding.id)
+            latest = _find_latest_session(reader, tx, binding.id, about) if wanted.resume and is_returning else None
+            user_id, session_id = latest or _create_session(tx, reader, binding.id, about, now)
     whom = VisitorClaims(tenant_id, user_id, binding.id, session_id)
     token = services.authenticator.issue_visitor_token(whom, now)
     for_all = replace(whom, session_id=None)
     whole = (
         services.authenticator.issue_visitor_token(for_all, now)
-        if _can_get_visitor_token(known, visitor, binding.id)
+        if known_id is None or _can_get_visitor_token(known, binding.id)
         else None
     )
     greeter = PublicAgent(slug=binding.slug, name=binding.display_name, greeting=binding.greeting)
@@ -202,50 +205,46 @@ def _parse_uuid(text: str) -> UUID | None:
     return UUID(text) if _UUID_PATTERN.fullmatch(text) else None
 
 
-def _get_public_binding(tx: Transaction, named: str | UUID) -> Binding:
-    """Return the binding, when its tenant is open and visitors may talk to it."""
+def _find_known_user(tx: Transaction, known: AuthenticatedCaller | None, tenant_id: UUID, now: datetime) -> UUID | None:
+    """Return the user who asks, when they are known to that tenant: a visitor who was here, or a member."""
+    if known is None or known.principal.tenant_id != tenant_id:
+        return None
+    if known.principal.kind == "member":
+        return users.find_or_create_member_user(known.principal, tx, now)
+    return known.principal.id if known.principal.kind == "user" else None
+
+
+def _open_door(tx: Transaction, tenant_id: UUID, named: str | UUID, user_id: UUID | None) -> tuple[Binding, Principal]:
+    """Return the binding and the reader that a session with it is opened for; NotFound when its door is closed to them.
+
+    A reader without an id is a visitor who is not there yet.
+    """
     tenant = tenants.find_own_tenant(tx)
     binding = bindings.find_binding(tx, named) if isinstance(named, UUID) else bindings.find_binding_by_slug(tx, named)
-    if tenant is None or tenant.status == "archived" or binding is None or not binding.is_open_to_visitors:
+    if tenant is None or tenant.status == "archived" or binding is None or "web" not in binding.channels:
         raise NotFound(_NO_SUCH_AGENT)
-    return binding
+    if user_id is None:
+        if not binding.is_open_to_visitors:
+            raise NotFound(_NO_SUCH_AGENT)
+        return binding, Principal(tenant_id, "user", clearance=binding.clearance)
+    access = users.load_access(tx, user_id, binding.id)
+    if not access.is_admitted:
+        raise NotFound(_NO_SUCH_AGENT)
+    return binding, access.principal
 
 
-def _visitor_of(known: AuthenticatedCaller | None, tenant_id: UUID) -> Principal | None:
-    """Who asks for one more session, when they are a visitor of that tenant."""
-    if known is None or known.principal.kind != "user" or known.principal.tenant_id != tenant_id:
-        return None
-    return known.principal
-
-
-def _can_get_visitor_token(known: AuthenticatedCaller | None, visitor: Principal | None, binding_id: UUID) -> bool:
-    """Whether whoever asks may have a token for all of the visitor's sessions with the binding: it is a new visitor's,
-    or they showed one already."""
-    held = known.visitor if known and visitor else None
-    return held is None or (held.session_id is None and held.binding_id == binding_id)
+def _can_get_visitor_token(known: AuthenticatedCaller | None, binding_id: UUID) -> bool:
+    """Whether a known user may have a token for all their sessions with the binding: a member, or who has shown one."""
+    held = known.visitor if known else None
+    return held is None or held.binding_id == binding_id
 
 
 def _find_latest_session(
-    tx: Transaction,
-    known: AuthenticatedCaller | None,
-    visitor: Principal | None,
-    binding_id: UUID,
-    about: Record | None,
+    reader: Principal, tx: Transaction, binding_id: UUID, about: Record | None
 ) -> tuple[UUID, UUID] | None:
-    """Return the visitor and their latest session about that, where their token is valid for all of them."""
-    if visitor is None or visitor.id is None or not _can_get_visitor_token(known, visitor, binding_id):
-        return None
-    found = session_lists.find_latest_session(visitor, tx, binding_id, about.id if about else None)
-    return (visitor.id, found) if found else None
-
-
-def _get_record(tx: Transaction, tenant_id: UUID, visitor: Principal | None, binding: Binding, ref: str) -> Record:
-    """Return the record as its visitor may see it through that binding; else NotFound."""
-    if visitor and visitor.id:
-        reader = users.load_user_principal(tx, visitor.id, binding.id)
-    else:
-        reader = Principal(tenant_id, "user", clearance=binding.clearance)
-    return get_record(reader, tx, ref)
+    """Return the user and their latest session about that."""
+    found = session_lists.find_latest_session(reader, tx, binding_id, about.id if about else None)
+    return (reader.id, found) if found and reader.id else None
 
 
 def _record_label(entity: Record) -> RecordLabel:
@@ -253,18 +252,13 @@ def _record_label(entity: Record) -> RecordLabel:
 
 
 def _create_session(
-    tx: Transaction,
-    visitor: Principal | None,
-    binding_id: UUID,
-    about: Record | None,
-    now: datetime,
+    tx: Transaction, reader: Principal, binding_id: UUID, about: Record | None, now: datetime
 ) -> tuple[UUID, UUID]:
-    """Return a user and their new session: a known visitor's, or a new one's."""
+    """Return a user and their new session: a known user's, or a new visitor's."""
     entity_id = about.id if about else None
     seen = type_registry.get_record_type(tx, about.type).settings.chat_visibility if about else "private"
-    if visitor and visitor.id:
-        reader = users.load_user_principal(tx, visitor.id, binding_id)
+    if reader.id:
         session = users.open_session(reader, tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now)
-        return visitor.id, session.id
+        return reader.id, session.id
     opened = users.create_visitor(tx, binding_id=binding_id, entity_id=entity_id, visibility=seen, now=now)
     return opened.user_id, opened.session_id

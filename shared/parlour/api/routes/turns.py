@@ -5,9 +5,10 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.authorization import Viewer
+from parlour.api.authorization import Editor, Viewer
 from parlour.conversations import turn_views
 from parlour.infra.json_values import JsonObject
+from parlour.tools.builtin import agent_writes
 
 router = APIRouter(prefix="/v1/turns", tags=["turns"])
 
@@ -26,3 +27,12 @@ def get_turn(turn_id: UUID, caller: Viewer) -> JsonObject:
     """One turn."""
     with caller.transaction() as tx:
         return turn_views.get_turn(caller.principal, tx, turn_id).to_json()
+
+
+@router.post("/{turn_id}/undo")
+def undo_turn(turn_id: UUID, caller: Editor) -> JsonObject:
+    """Restore what the turn wrote into records; what was changed since is left and listed."""
+    with caller.transaction() as tx:
+        undone = agent_writes.undo_turn(caller.principal, tx, turn_id, caller.now)
+    caller.request_embedding()
+    return {"writes": [one.to_json() for one in undone]}

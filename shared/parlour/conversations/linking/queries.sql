@@ -153,6 +153,20 @@ DELETE FROM channel_identities v
  WHERE v.user_id = %(user_id)s
    AND EXISTS (SELECT FROM channel_identities p WHERE p.user_id = %(into)s AND p.channel = v.channel);
 
+-- name: move_created_records
+-- What the visitor created is the user's own.
+WITH links AS (
+    UPDATE edges SET created_by = 'user:' || %(into)s::uuid WHERE created_by = 'user:' || %(user_id)s::uuid
+), deltas AS (
+    UPDATE context_rows r SET metadata = jsonb_set(r.metadata, '{by}', to_jsonb('user:' || %(into)s::uuid))
+      FROM entities e
+     WHERE e.created_by = 'user:' || %(user_id)s::uuid AND r.entity_id = e.id AND r.kind = 'delta'
+       AND r.metadata ->> 'by' = e.created_by
+)
+UPDATE entities SET created_by = 'user:' || %(into)s::uuid,
+                    updated_by = CASE WHEN updated_by = created_by THEN 'user:' || %(into)s::uuid ELSE updated_by END
+ WHERE created_by = 'user:' || %(user_id)s::uuid;
+
 -- name: move_identities
 -- The others are the phone's user's.
 UPDATE channel_identities SET user_id = %(into)s WHERE user_id = %(user_id)s;

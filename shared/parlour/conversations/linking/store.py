@@ -201,6 +201,7 @@ _MERGE_QUERIES = (
     "move_decisions",
     "move_episodes",
     "move_sessions",
+    "move_created_records",
     "delete_duplicate_identities",
     "move_identities",
     "merge_user_details",

@@ -28,3 +28,26 @@ SELECT t.key || '/' || e.key AS handle
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
  WHERE e.origin = ANY(%(origins)s) AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
  ORDER BY array_position(%(origins)s, e.origin);
+
+-- name: add_agent_write
+-- Write down what a call did to a record; a repeated call finds it written down.
+INSERT INTO agent_writes (tenant_id, id, turn_id, origin, principal, action, entity_id, target_id, relation, before,
+                          after, version, written_at)
+VALUES (current_tenant(), %(id)s, %(turn_id)s, %(origin)s, %(principal)s, %(action)s, %(entity_id)s, %(target_id)s,
+        %(relation)s, %(before)s, %(after)s, %(version)s, %(now)s)
+ON CONFLICT (tenant_id, origin) DO NOTHING;
+
+-- name: lock_agent_writes
+-- What a turn wrote and nobody has taken back, the latest first.
+SELECT w.id, w.action, w.entity_id, w.target_id, w.relation, w.before, w.version,
+       t.key || '/' || e.key AS handle, e.classification
+  FROM agent_writes w
+  JOIN entities e ON (e.tenant_id, e.id) = (w.tenant_id, w.entity_id)
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE w.turn_id = %(turn_id)s AND w.undone_at IS NULL
+ ORDER BY w.id DESC
+   FOR UPDATE OF w;
+
+-- name: mark_undone
+-- Somebody took back what a call did.
+UPDATE agent_writes SET undone_at = %(now)s, undone_by = %(by)s WHERE id = %(id)s;

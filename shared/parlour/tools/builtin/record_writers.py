@@ -7,7 +7,7 @@ sources' titles, clauses and pages, a link to each record that these were read i
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from parlour.documents import authored_documents, projects
+from parlour.documents import authored_documents, catalogue, projects
 from parlour.documents.authored_documents import NewDocument
 from parlour.infra.errors import InvalidArguments, InvalidRequest, NotFound
 from parlour.infra.json_values import Json, JsonObject
@@ -16,7 +16,8 @@ from parlour.infra.queues import DelayedQueue
 from parlour.records import crud, record_links, type_registry
 from parlour.records.crud import Record, RecordInput, RecordPatch
 from parlour.records.record import PROJECT_TYPE
-from parlour.tools.builtin import create_requests, record_json, store
+from parlour.records.record_links import Link
+from parlour.tools.builtin import agent_writes, create_requests, record_json, store
 from parlour.tools.builtin.cited_sources import REFERENCES_RELATION, SourceSet, read_cited_sources
 from parlour.tools.builtin.create_requests import CreateRequest, reject_unknown_fields
 from parlour.tools.builtin.definitions import MAX_CREATED
@@ -165,6 +166,7 @@ def _create_all(context: ToolContext, tx: Transaction, drafts: Sequence[CreateRe
             if target != source.handle:
                 edge = record_links.link(context.principal, tx, source.id, target, relation, context.now)
                 made.link(edge.source, edge.relation, edge.target)
+    agent_writes.record_creation(context, tx, made.requested)
     return made
 
 
@@ -225,13 +227,31 @@ def _update(
 
     Somebody else may have undone it since; it is not made again.
     """
-    principal, now = context.principal, context.now
+    principal = context.principal
     (found,) = require_records(principal, tx, [handle], "entity")
     before, origin = crud.lock_record(principal, tx, found.id, None), _origin(context, 0)
     if before.type != authored_documents.DOCUMENT_TYPE and text:
         raise InvalidArguments(f"text: only a document has one, and {handle} is none; use properties")
     if origin and crud.has_change_of_origin(tx, before.id, origin):
         return before, None
+    old_text = _document_text(context, tx, before)
+    after = _apply_update(context, tx, before, patch, text, origin)
+    agent_writes.record_update(context, tx, before, after, (old_text, text or old_text))
+    return before, after
+
+
+def _document_text(context: ToolContext, tx: Transaction, record: Record) -> str:
+    """Return a document's text; "" for another record."""
+    if record.type != authored_documents.DOCUMENT_TYPE:
+        return ""
+    return catalogue.read_text(tx, catalogue.get_document(context.principal, tx, record.handle, context.team_id))
+
+
+def _apply_update(
+    context: ToolContext, tx: Transaction, before: Record, patch: RecordPatch, text: str, origin: str | None
+) -> Record:
+    """Change a record and, of a document, its text; return it as it is then."""
+    principal, now, handle = context.principal, context.now, before.handle
     rest = patch
     if before.type == authored_documents.DOCUMENT_TYPE:
         description, state = (
@@ -244,17 +264,19 @@ def _update(
         others = {name: value for name, value in patch.properties.items() if name not in _DOCUMENT_FIELDS}
         rest = RecordPatch(properties=others)
     if rest.name or rest.properties:
-        return before, crud.update_record(principal, tx, before.id, rest, None, now, origin=origin)
-    return before, crud.get_record(principal, tx, before.id)
+        return crud.update_record(principal, tx, before.id, rest, None, now, origin=origin)
+    return crud.get_record(principal, tx, before.id)
 
 
 def _link(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, str, str]]) -> JsonObject:
     require_records(context.principal, tx, [end for source, _, target in links for end in (source, target)], "links")
     principal, now = context.principal, context.now
-    done = [
-        record_links.link(principal, tx, source, target, relation, now, _origin(context, at))
-        for at, (source, relation, target) in enumerate(links)
-    ]
+    done: list[Link] = []
+    for at, (source, relation, target) in enumerate(links):
+        edge = record_links.link(principal, tx, source, target, relation, now, _origin(context, at))
+        done.append(edge)
+        if edge.is_new:
+            _record_link(context, tx, at, (edge.source, edge.relation, edge.target), is_removed=False)
     return {"edges_created": record_json.links_json(done)}
 
 
@@ -263,15 +285,24 @@ def _unlink(context: ToolContext, tx: Transaction, links: Sequence[tuple[str, st
     require_records(context.principal, tx, [end for source, _, target in links for end in (source, target)], "links")
     removed: list[Json] = []
     absent: list[Json] = []
-    for source, relation, target in links:
+    for at, (source, relation, target) in enumerate(links):
         edge: JsonObject = {"from": source, "relation": relation, "to": target}
         try:
             record_links.unlink(context.principal, tx, source, target, relation, context.now)
             removed.append(edge)
+            _record_link(context, tx, at, (source, relation, target), is_removed=True)
         except NotFound:
             absent.append(edge)
     done: JsonObject = {"edges_removed": removed}
     return {**done, "not_there": absent} if absent else done
+
+
+def _record_link(
+    context: ToolContext, tx: Transaction, at: int, link: tuple[str, str, str], *, is_removed: bool
+) -> None:
+    source, relation, target = link
+    ends = crud.get_record(context.principal, tx, source), crud.get_record(context.principal, tx, target)
+    agent_writes.record_link(context, tx, at, ends, relation, is_removed=is_removed)
 
 
 def _conversation_project(context: ToolContext, tx: Transaction) -> str:

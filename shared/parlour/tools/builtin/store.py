@@ -1,7 +1,9 @@
 """What the tools ask the database for beyond what the other parts hand out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
@@ -44,3 +46,31 @@ def list_handles(tx: Transaction, kind: str, clearance: int) -> list[HandleRow]:
 
 def find_created_records(tx: Transaction, origins: Sequence[str], clearance: int) -> list[HandleRow]:
     return tx.all(SQL["find_created_records"], HandleRow, origins=list(origins), clearance=clearance)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentWriteRow:
+    """What one call did to one record; `handle` names the record, `version` is the one that it came to."""
+
+    id: UUID
+    action: Literal["create", "update", "link", "unlink"]
+    entity_id: UUID
+    target_id: UUID | None
+    relation: str
+    before: JsonObject | None
+    version: int
+    handle: str
+    classification: int
+
+
+def add_agent_write(tx: Transaction, row: Mapping[str, object]) -> bool:
+    """Whether it was not there before."""
+    return tx.run(SQL["add_agent_write"], **row) == 1
+
+
+def lock_agent_writes(tx: Transaction, turn_id: UUID) -> list[AgentWriteRow]:
+    return tx.all(SQL["lock_agent_writes"], AgentWriteRow, turn_id=turn_id)
+
+
+def mark_undone(tx: Transaction, write_id: UUID, by: str, now: datetime) -> None:
+    tx.run(SQL["mark_undone"], id=write_id, by=by, now=now)

@@ -1,0 +1,157 @@
+"""What agents write into records: audited with the turn and with what it replaced, and taken back turn by turn."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from parlour.documents import authored_documents
+from parlour.documents.authored_documents import DocumentPatch
+from parlour.infra.errors import CallerError, NotFound
+from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
+from parlour.infra.postgres import Transaction
+from parlour.principal import Principal
+from parlour.records import crud, record_links
+from parlour.records.crud import Record, RecordPatch
+from parlour.records.record import DOCUMENT_TYPE
+from parlour.tenancy import audit
+from parlour.tenancy.roles import require_role
+from parlour.tools.builtin import store
+from parlour.tools.builtin.store import AgentWriteRow
+from parlour.tools.run import ToolContext
+
+_ACTS = {"create": "created", "update": "updated", "link": "linked", "unlink": "unlinked"}
+_CHANGED_SINCE = "changed since; not touched"
+
+
+@dataclass(frozen=True, slots=True)
+class UndoneWrite:
+    """What became of one write that was to be taken back. `outcome` is "undone", or says why it was left."""
+
+    handle: str
+    action: str
+    outcome: str
+
+    def to_json(self) -> JsonObject:
+        """Return it as the API's JSON."""
+        return {"handle": self.handle, "action": self.action, "outcome": self.outcome}
+
+
+def record_creation(context: ToolContext, tx: Transaction, created: Sequence[Record]) -> None:
+    """Write down the records that a call created."""
+    for at, record in enumerate(created):
+        _add(context, tx, f"create/{at}", {"action": "create", "entity_id": record.id, "version": record.version})
+
+
+def record_update(context: ToolContext, tx: Transaction, before: Record, after: Record, texts: tuple[str, str]) -> None:
+    """Write down what a call changed in a record. `texts`: a document's before and after, empty for other records."""
+    if before.version == after.version and texts[0] == texts[1]:
+        return
+    _add(
+        context,
+        tx,
+        "update",
+        {
+            "action": "update",
+            "entity_id": after.id,
+            "before": _content(before, texts[0]),
+            "after": _content(after, texts[1]),
+            "version": after.version,
+        },
+    )
+
+
+def record_link(
+    context: ToolContext, tx: Transaction, at: int, ends: tuple[Record, Record], relation: str, *, is_removed: bool
+) -> None:
+    """Write down a link that a call added or removed."""
+    source, target = ends
+    _add(
+        context,
+        tx,
+        f"link/{at}",
+        {
+            "action": "unlink" if is_removed else "link",
+            "entity_id": source.id,
+            "target_id": target.id,
+            "relation": relation,
+            "version": source.version,
+        },
+    )
+
+
+def undo_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> list[UndoneWrite]:
+    """Restore what a turn's calls wrote into records, the latest first; audited. Needs the role editor.
+
+    What was changed since is left, and so is what the principal may not see; the answer says so. Done twice, the second
+    finds nothing. NotFound when the turn wrote nothing that is not undone.
+    """
+    require_role(principal, "editor")
+    rows = [row for row in store.lock_agent_writes(tx, turn_id) if row.classification <= principal.clearance]
+    if not rows:
+        raise NotFound("this turn changed no record, or that is undone already")
+    versions: dict[UUID, int] = {}
+    undone = [UndoneWrite(row.handle, row.action, _undo(principal, tx, row, versions, now)) for row in rows]
+    details: JsonObject = {"writes": len(rows), "undone": sum(one.outcome == "undone" for one in undone)}
+    audit.add_entry(principal, tx, "turn.undone", f"turn:{turn_id}", details, now)
+    return undone
+
+
+def _undo(principal: Principal, tx: Transaction, row: AgentWriteRow, versions: dict[UUID, int], now: datetime) -> str:
+    """Return the outcome of taking one write back; `versions` are those that this undoing has led records to."""
+    try:
+        record = crud.get_record(principal, tx, row.entity_id)
+        if row.action in {"create", "update"} and record.version != versions.get(record.id, row.version):
+            return _CHANGED_SINCE
+        match row.action:
+            case "create":
+                authored_documents.delete_record_and_document(principal, tx, record.id, None, now)
+            case "update":
+                versions[record.id] = _restore(principal, tx, record, row.before or {}, now)
+            case "link":
+                record_links.unlink(principal, tx, record.id, row.target_id or record.id, row.relation, now)
+            case "unlink":
+                record_links.link(principal, tx, record.id, row.target_id or record.id, row.relation, now)
+    except CallerError as error:
+        return f"left as it is: {error}"
+    store.mark_undone(tx, row.id, principal.name, now)
+    return "undone"
+
+
+def _restore(principal: Principal, tx: Transaction, record: Record, before: JsonObject, now: datetime) -> int:
+    """Give a record its earlier name, properties and text; return its version then."""
+    properties = before["properties"] if isinstance(before["properties"], dict) else {}
+    name = str(before["name"])
+    text = before.get("text")
+    if record.type == DOCUMENT_TYPE and isinstance(text, str):
+        patch = DocumentPatch(title=name, content=text, description=str(properties.get("description") or ""))
+        authored_documents.revise_document(principal, tx, record.handle, patch, now)
+        record = crud.get_record(principal, tx, record.id)
+    changed = {key: properties.get(key) for key in {*record.properties, *properties}}
+    patch_rest = RecordPatch(name, {key: value for key, value in changed.items() if key != "sources"})
+    return crud.update_record(principal, tx, record.id, patch_rest, None, now).version
+
+
+def _content(record: Record, text: str) -> JsonObject:
+    content: JsonObject = {"name": record.name, "properties": {**record.properties}}
+    return {**content, "text": text} if record.type == DOCUMENT_TYPE else content
+
+
+def _add(context: ToolContext, tx: Transaction, place: str, what: dict[str, object]) -> None:
+    """Write a change down, and audit it; a repeated call changes nothing."""
+    principal, now = context.principal, context.now
+    row = {"target_id": None, "relation": "", "before": None, "after": None, **what}
+    write_id = uuid7(now)
+    origin = f"{context.idempotency_key}/{place}"
+    common = {"id": write_id, "turn_id": context.turn_id, "origin": origin, "principal": principal.name, "now": now}
+    if store.add_agent_write(tx, {**row, **common}):
+        details: JsonObject = {
+            "session": str(context.session_id),
+            "turn": str(context.turn_id),
+            "write": str(write_id),
+            "version": int(str(what["version"])),
+        }
+        audit.add_entry(
+            principal, tx, f"record.{_ACTS[str(what['action'])]}", f"entity:{what['entity_id']}", details, now
+        )
