@@ -53,11 +53,6 @@ class Principal:
             return self.writes
         return "all" if self.kind == "system" or self.has_role("editor") else "none"
 
-    def can_change(self, created_by: str) -> bool:
-        """Whether this principal may change what the principal named `created_by` has created."""
-        rights = self.write_rights
-        return rights == "all" or (rights == "own" and created_by == self.name)
-
 
 def system_principal(tenant_id: UUID) -> Principal:
     """Parlour itself, acting for one tenant on behalf of nobody in particular."""

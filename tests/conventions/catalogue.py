@@ -49,6 +49,7 @@ def permissive_policies(superuser: Superuser) -> set[str]:
          WHERE NOT (p.polrelid IN ('routing_keys'::regclass, 'work_due'::regclass) AND p.polcmd = 'r')
            AND NOT (p.polname = 'keyword_search' AND p.polcmd = 'r'
                     AND p.polroles = ARRAY['parlour_search'::regrole::oid])
+           AND p.polpermissive
            AND (COALESCE(pg_get_expr(p.polqual, p.polrelid), 'x') NOT IN ('x', %(isolated)s)
                 OR COALESCE(pg_get_expr(p.polwithcheck, p.polrelid), 'x') NOT IN ('x', %(isolated)s)
                 OR (p.polqual IS NULL AND p.polwithcheck IS NULL))""",

@@ -51,7 +51,11 @@ class RecordPatchBody(RequestModel):
 
 
 class RecordView(ResponseModel):
-    """A record; `link` is where people look at it. Whether its Pulse is stale is told with that one."""
+    """A record.
+
+    link           where people look at it. Whether its Pulse is stale is told with that one.
+    unverified_by  the user who created it, until a member accepts it.
+    """
 
     id: UUID
     handle: str
@@ -67,6 +71,7 @@ class RecordView(ResponseModel):
     updated_at: datetime
     created_by: str
     updated_by: str
+    unverified_by: str | None
     link: str
 
     @classmethod

@@ -48,19 +48,34 @@ def records(
     where: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="Filter by a property value; repeat it for several.")
     ] = None,
+    is_unverified: Annotated[
+        bool, typer.Option("--unverified", help="Only records by users that nobody has accepted.")
+    ] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number, latest change first.")] = 30,
     as_json: JsonOption = False,
 ) -> None:
     """List records, latest change first."""
-    found = _read_pages(
-        get_api_client(context), limit, {"type": type_key, "project": project, **_property_filters(where or ())}
-    )
+    filters = {"type": type_key, "project": project, **_property_filters(where or ())}
+    if is_unverified:
+        filters["unverified"] = "true"
+    found = _read_pages(get_api_client(context), limit, filters)
     if as_json:
         terminal.print_json(found)
     elif found:
         terminal.print_renderable(rendering.make_table(("", "state", "changed", ""), map(_record_row, found)))
     else:
         terminal.print_line("No records found")
+
+
+def accept(
+    context: typer.Context,
+    handle: Annotated[str, typer.Argument(metavar="HANDLE", help="From `parlour records --unverified`.")],
+) -> None:
+    """Accept a record that a user created: searches, briefings and Pulses of everybody include it from now on."""
+    target = get_api_client(context)
+    record = target.request("GET", f"v1/entities/{quote(handle, safe='/')}")
+    target.request("POST", f"v1/entities/{record['id']}/accept")
+    terminal.print_line(f"Accepted: {handle}. Everybody who may read it finds it now.")
 
 
 def show(

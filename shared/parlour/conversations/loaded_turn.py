@@ -96,6 +96,7 @@ def load_turn(
         raise NotFound("the session's binding is gone")
     access = users.persona_access(persona)
     principal = access.principal
+    tx.read_as(principal)
     hosts = persona.tenant.settings.get("tool_hosts")
     known = [str(one) for one in hosts] if isinstance(hosts, list) else []
     all_tools = parse_tools(persona.tools_json, persona.agent.tools, known, persona.tenant.slug)
@@ -273,6 +274,7 @@ class _TurnLoader:
 
     def _surrounding_candidates(self, tx: Transaction) -> list[Item]:
         """Return the candidates further around the record, for a briefing that is rendered: it is cached for long."""
+        tx.read_as(self.principal)
         return briefing_candidates.surrounding_candidates(
             self.principal, tx, self.focus_record, self.persona, self.tools, self.turn.frozen_at
         )

@@ -412,3 +412,25 @@ SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
  ORDER BY m.position DESC
  LIMIT %(most)s;
+
+-- name: read_shown_level
+-- The highest classification among the record that a conversation is about, the sources that it has given numbers to,
+-- what its earlier turns were answered from, and the records that the calls of the present turn returned.
+WITH named AS (
+    SELECT DISTINCT found[1] AS type, found[2] AS key
+      FROM tool_calls c,
+           regexp_matches(c.result::text, '([a-z][a-z0-9_]*)/([A-Za-z0-9][A-Za-z0-9_.~-]*)', 'g') found
+     WHERE c.turn_id = %(turn_id)s
+)
+SELECT COALESCE(GREATEST(
+    (SELECT e.classification FROM sessions s JOIN entities e ON (e.tenant_id, e.id) = (s.tenant_id, s.entity_id)
+      WHERE s.id = %(session_id)s),
+    (SELECT max(r.classification)
+       FROM citation_numbers n JOIN context_rows r ON (r.tenant_id, r.id) = (n.tenant_id, n.row_id)
+      WHERE n.session_id = %(session_id)s),
+    (SELECT max(source.classification)
+       FROM turn_source_status(ARRAY(SELECT t.id FROM turns t WHERE t.session_id = %(session_id)s)) source),
+    (SELECT max(e.classification)
+       FROM named
+       JOIN entity_types y ON y.key = named.type
+       JOIN entities e ON (e.tenant_id, e.type_id, e.key) = (y.tenant_id, y.id, named.key))), 0);

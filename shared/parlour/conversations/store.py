@@ -301,3 +301,7 @@ def list_transcript(tx: Transaction, session_id: UUID, reader: SessionReader, li
 
 def _row_columns(record: object) -> dict[str, object]:
     return {name: getattr(record, name) for name in record.__slots__}  # type: ignore[attr-defined]
+
+
+def read_shown_level(tx: Transaction, session_id: UUID, turn_id: UUID) -> int:
+    return int(tx.value(SQL["read_shown_level"], session_id=session_id, turn_id=turn_id))

@@ -9,6 +9,7 @@ from parlour.conversations import store
 from parlour.conversations.journal import FinishedCall, Journal, RunTools, ToolRequest
 from parlour.conversations.loaded_turn import LoadedTurn
 from parlour.conversations.record_events import EventList, record_events
+from parlour.conversations.shown_level import read_shown_level
 from parlour.conversations.turn_context import COMMIT_RESERVE_SECONDS, TurnContext
 from parlour.infra.errors import ModelError, ToolNotAvailable
 from parlour.infra.ids import uuid7
@@ -91,7 +92,9 @@ def _run_request(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, 
                 found = _new_call(step, request, turn_context.dependencies.clock())
                 effect = PlannedEffect(found, tool)
                 turn_context.feed.commit(lambda tx: reserve_effect(tx, turn_context.turn.id, effect))
-            context = replace(_tool_context(turn_context, loaded_turn, step, request), tool_call_id=found.id)
+            context = replace(
+                _tool_context(turn_context, loaded_turn, step, request, is_write=True), tool_call_id=found.id
+            )
             book = _TurnCallRecorder(turn_context, loaded_turn.principal, found.id, tool, context.now)
             result = effects.perform_effect(
                 context, tool, request.arguments, found.state, turn_context.dependencies.endpoints, book
@@ -210,7 +213,9 @@ def _new_call(step: int, request: ToolRequest, now: datetime) -> UnfinishedCall:
     )
 
 
-def _tool_context(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest) -> ToolContext:
+def _tool_context(
+    turn_context: TurnContext, loaded_turn: LoadedTurn, step: int, request: ToolRequest, *, is_write: bool = False
+) -> ToolContext:
     services = turn_context.dependencies
     return ToolContext(
         principal=loaded_turn.access.principal_for(request.name),
@@ -224,6 +229,7 @@ def _tool_context(turn_context: TurnContext, loaded_turn: LoadedTurn, step: int,
         team_id=loaded_turn.persona.team.id,
         user_messages=loaded_turn.recent_user_texts,
         entity_id=loaded_turn.entity_id,
+        shown_level=read_shown_level(turn_context, loaded_turn) if is_write else 0,
     )
 
 

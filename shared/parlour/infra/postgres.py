@@ -19,7 +19,7 @@ import psycopg
 
 from parlour.infra.connection import Connection, OpenConnection, SecondsLeft, connector
 from parlour.infra.errors import DatabaseUnavailable, SchemaOutdated, StatementTooSlow
-from parlour.infra.transaction import StatementCounts, Transaction, jsonb
+from parlour.infra.transaction import StatementCounts, Transaction, jsonb, reader_name
 from parlour.principal import Principal
 
 __all__ = [
@@ -53,10 +53,11 @@ _GRACE_SECONDS = 1.0
 """How much later than the database itself we give a statement up."""
 
 _BEGIN = (
-    "BEGIN; SET LOCAL app.tenant_id = '{}'; SET LOCAL statement_timeout = {};"
+    "BEGIN; SET LOCAL app.tenant_id = '{}'; SET LOCAL app.reader = '{}'; SET LOCAL statement_timeout = {};"
     f" SET LOCAL idle_in_transaction_session_timeout = {_IDLE_IN_TRANSACTION_MS}"
 )
-"""All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or nothing, and a number.
+"""All in one round trip. The simple protocol takes no parameters; what is put in is a UUID or
+nothing, a kind with a UUID or nothing, and a number.
 RDS Proxy pins a connection on SET and on `set_config`, but not on SET LOCAL."""
 
 _UNPREPARED = (
@@ -102,13 +103,15 @@ class Database:
     def transaction(self, principal: Principal | UUID | None) -> Iterator[Transaction]:
         """One transaction as the principal's tenant; None sees only the tables without tenant content.
 
+        A user does not see what others created and nobody accepted (`Transaction.read_as`).
+
         Raises DatabaseUnavailable when the database cannot be reached or goes away; what was not
         committed is as if it had never been, so the caller's caller may simply run it again. SchemaOutdated
         when a table or column is not there yet. RuntimeError inside another one: it would commit that one's half.
         """
         if self._is_busy:
             raise RuntimeError("a transaction is open on this database: pass its `tx` on instead of opening another")
-        connection = self._begin(principal.tenant_id if isinstance(principal, Principal) else principal)
+        connection = self._begin(principal)
         self._is_busy = True
         try:
             with self._translate_errors(connection):
@@ -143,21 +146,21 @@ class Database:
     def _remaining_seconds(self) -> float:
         return self._seconds_left() if self._seconds_left else math.inf
 
-    def _begin(self, tenant: UUID | None) -> Connection:
+    def _begin(self, principal: Principal | UUID | None) -> Connection:
         reused = self._connection is not None
         try:
-            return self._open(tenant)
+            return self._open(principal)
         except psycopg.OperationalError as error:
             self.close()
             if not reused:
                 raise DatabaseUnavailable from error
         try:
-            return self._open(tenant)
+            return self._open(principal)
         except psycopg.OperationalError as error:
             self.close()
             raise DatabaseUnavailable from error
 
-    def _open(self, tenant: UUID | None) -> Connection:
+    def _open(self, principal: Principal | UUID | None) -> Connection:
         is_stale = time.time() - self._last_used > _MAX_IDLE.total_seconds()
         if self._connection is not None and (is_stale or self._connection.closed):
             self.close()
@@ -168,7 +171,10 @@ class Database:
         self.statements.add("begin")
         allowed_ms = int(max(_MIN_STATEMENT_MS, min(_MAX_STATEMENT_MS, self._remaining_seconds() * 1000)))
         connection.timeout_seconds = lambda: min(_BEGIN_TIMEOUT_SECONDS, self._timeout_seconds())
-        connection.execute_simple(_BEGIN.format("" if tenant is None else UUID(str(tenant)), allowed_ms).encode())
+        tenant = principal.tenant_id if isinstance(principal, Principal) else principal
+        reader = reader_name(principal) if isinstance(principal, Principal) else ""
+        said = _BEGIN.format("" if tenant is None else UUID(str(tenant)), reader, allowed_ms)
+        connection.execute_simple(said.encode())
         connection.timeout_seconds = self._timeout_seconds
         return connection
 

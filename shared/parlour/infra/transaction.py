@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from psycopg.rows import class_row
 from psycopg.types.json import Jsonb
 
 from parlour.infra.connection import Connection
 from parlour.infra.queries import Query
+from parlour.principal import Principal
+
+_NOBODY = "nobody"
+"""A reader who created nothing."""
 
 
 @dataclass(slots=True)
@@ -29,6 +34,14 @@ class Transaction:
     def __init__(self, connection: Connection, statements: StatementCounts) -> None:
         self._connection = connection
         self._statements = statements
+
+    def read_as(self, principal: Principal | None) -> None:
+        """Read from here on for somebody: without what others created and nobody accepted. None: for nobody at all.
+
+        For transactions of Parlour itself that read on behalf of a user, or for everybody.
+        """
+        name = _NOBODY if principal is None else reader_name(principal)
+        self._connection.execute_simple(f"SET LOCAL app.reader = '{name}'".encode())
 
     def first[R](self, query: Query, record: type[R], /, **parameters: object) -> R | None:
         """Return the first row as `record`, or None."""
@@ -67,6 +80,13 @@ class Transaction:
     def _record(self, query: Query, parameters: Mapping[str, object]) -> tuple[bytes, dict[str, object]]:
         self._statements.add(query.name, parameters)
         return query.sql.encode(), adapt_parameters(parameters)
+
+
+def reader_name(principal: Principal) -> str:
+    """Return whom row-level security reads for: a user by name; members, keys and Parlour itself see everything."""
+    if principal.kind != "user":
+        return ""
+    return f"user:{UUID(str(principal.id))}" if principal.id else _NOBODY
 
 
 def jsonb(value: object) -> Jsonb:

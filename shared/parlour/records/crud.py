@@ -47,6 +47,7 @@ __all__ = [
     "RecordPage",
     "RecordPatch",
     "RecordRef",
+    "accept_record",
     "create_record",
     "delete_record",
     "find_records",
@@ -85,6 +86,7 @@ def create_record(
         "project_id": project.id if project else None,
         "origin": origin,
         "by": principal.name,
+        "unverified_by": None if principal.write_rights == "all" else principal.name,
         "now": now,
     }
     record_id = _insert(tx, columns, validate_key(new.key) if new.key else "", uuid7(now))
@@ -180,13 +182,28 @@ def lock_record(principal: Principal, tx: Transaction, ref: RecordRef, version: 
     store.lock_tenant(tx)
     store.lock_record(tx, get_record(principal, tx, ref).id)
     entity = get_record(principal, tx, ref)
-    require_change_rights(principal, entity.created_by)
+    require_change_rights(principal, entity)
     if version is not None and version != entity.version:
         raise Conflict(
             f"{entity.handle} is at version {entity.version}, but you changed version {version};"
             " read it again and repeat the change"
         )
     return entity
+
+
+def accept_record(principal: Principal, tx: Transaction, ref: RecordRef, now: datetime) -> Record:
+    """Let everybody see what a user created; the user cannot change it any more. Audited; the caller checks the role.
+
+    Conflict when it is accepted already.
+    """
+    entity = lock_record(principal, tx, ref, None)
+    if not store.accept_record(tx, entity.id, principal.name, now):
+        raise Conflict(f"{entity.handle} is accepted already")
+    audit.add_entry(principal, tx, "record.accepted", f"entity:{entity.id}", {"created_by": entity.created_by}, now)
+    staleness.mark_stale(tx, entity.id, "changed", now)
+    staleness.mark_parents_stale(tx, [entity.id], now)
+    staleness.mark_many_stale(tx, store.find_linked_record_ids(tx, entity.id), "link_changed", now)
+    return get_record(principal, tx, entity.id)
 
 
 def has_change_of_origin(tx: Transaction, record_id: UUID, origin: str) -> bool:
@@ -218,6 +235,7 @@ def list_records(
         project_id=_get_project(principal, tx, query.project).id if query.project else None,
         where={_storable(name): _storable(value) for name, value in query.where.items()},
         text=_storable(query.text).strip(),
+        only_unverified=query.only_unverified,
         after_at=after_at,
         after_handle=after_handle,
         clearance=principal.clearance,

@@ -104,6 +104,8 @@ def propagate_transitions(
     store.sync_documents_with_records(
         tx, [(record.id, record.name, record.classification) for record in documents], now
     )
+    if principal.write_rights != "all":
+        return  # nobody else sees it, so nothing that others read has become stale
     found = [] if origin == PACK_ORIGIN else [one.after.id for one in steps if one.is_new_finding]
     staleness.mark_findings_stale(tx, found, now)
     staleness.mark_many_stale(
@@ -139,6 +141,8 @@ def propagate_links(
         if end.record_type.settings.is_searchable
     ]
     _add_delta_rows(principal, tx, rows, now)
+    if principal.write_rights != "all":
+        return
     found = {end.record.id for end in ends if origin != PACK_ORIGIN and end.is_linked_to_new_finding(now)}
     staleness.mark_many_stale(tx, sorted(found), "finding_created", now)
     staleness.mark_many_stale(

@@ -121,7 +121,7 @@ WITH wanted AS (
 )
 SELECT e.id, t.key AS type, t.display_name AS type_name, e.key, e.name, e.properties, e.classification,
        p.id AS project_id, pt.key || '/' || p.key AS project, e.version, e.created_at, e.updated_at,
-       e.created_by, e.updated_by, e.stale_since, e.stale_causes
+       e.created_by, e.updated_by, e.stale_since, e.stale_causes, e.unverified_by
   FROM wanted
   JOIN entities e ON (e.tenant_id, e.id) = (current_tenant(), wanted.id)
   JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
@@ -145,9 +145,9 @@ SELECT e.id, t.key AS type, e.key, e.name, e.properties, e.classification, e.del
 -- name: add_record
 -- Add a record; nothing happens when its key, or the call that makes it, has one already.
 INSERT INTO entities (tenant_id, id, type_id, key, name, properties, classification, project_id, origin, snapshot_type_version,
-                      created_by, updated_by, created_at, updated_at)
+                      created_by, updated_by, created_at, updated_at, unverified_by)
 SELECT t.tenant_id, %(id)s, t.id, %(key)s, %(name)s, %(properties)s, %(classification)s, %(project_id)s, %(origin)s,
-       t.version, %(by)s, %(by)s, %(now)s, %(now)s
+       t.version, %(by)s, %(by)s, %(now)s, %(now)s, %(unverified_by)s
   FROM entity_types t
  WHERE t.key = %(type)s
     ON CONFLICT DO NOTHING;
@@ -436,7 +436,7 @@ RETURNING e.stale_since;
 WITH page AS MATERIALIZED (
     SELECT e.id, t.key AS type, t.display_name AS type_name, e.key, e.name, e.properties, e.classification,
            e.tenant_id, e.project_id, e.version, e.created_at, e.updated_at, e.created_by, e.updated_by,
-           e.stale_since, e.stale_causes
+           e.stale_since, e.stale_causes, e.unverified_by
       FROM entities e
       JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
      WHERE e.deleted_at IS NULL
@@ -446,6 +446,7 @@ WITH page AS MATERIALIZED (
        AND NOT EXISTS (SELECT FROM jsonb_each_text(%(where)s) AS asked (name, value)
                         WHERE e.properties->>asked.name IS DISTINCT FROM asked.value)
        AND (%(text)s = '' OR strpos(lower(e.name || ' ' || e.key), lower(%(text)s)) > 0)
+       AND (NOT %(only_unverified)s OR e.unverified_by IS NOT NULL)
        AND (%(after_at)s::timestamptz IS NULL
             OR e.updated_at < %(after_at)s
             OR e.updated_at = %(after_at)s AND (t.key || '/' || e.key) COLLATE "C" > %(after_handle)s)
@@ -454,7 +455,7 @@ WITH page AS MATERIALIZED (
 )
 SELECT e.id, e.type, e.type_name, e.key, e.name, e.properties, e.classification,
        home.id AS project_id, home.handle AS project, e.version, e.created_at, e.updated_at,
-       e.created_by, e.updated_by, e.stale_since, e.stale_causes
+       e.created_by, e.updated_by, e.stale_since, e.stale_causes, e.unverified_by
   FROM page e
   LEFT JOIN LATERAL (
       SELECT p.id, pt.key || '/' || p.key AS handle
@@ -647,3 +648,21 @@ WITH buried AS (
 INSERT INTO work_due (tenant_id, kind, id, due_at)
 SELECT tenant_id, 'file', id, %(due_at)s FROM buried
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = EXCLUDED.due_at;
+
+-- name: accept_record
+-- A member accepts what a user created: it is everybody's from now on, with all that is searched of it.
+WITH accepted AS (
+    UPDATE entities SET unverified_by = NULL, version = version + 1, updated_by = %(by)s, updated_at = %(now)s
+     WHERE id = %(id)s AND unverified_by IS NOT NULL
+    RETURNING tenant_id, id
+), papers AS (
+    UPDATE documents d SET unverified_by = NULL FROM accepted a WHERE (d.tenant_id, d.own_entity_id) = (a.tenant_id, a.id)
+), found AS (
+    UPDATE context_rows r SET unverified_by = NULL
+      FROM accepted a
+     WHERE r.tenant_id = a.tenant_id AND (r.entity_id = a.id OR r.related_entity_id = a.id)
+       AND NOT EXISTS (SELECT FROM entities o
+                        WHERE o.tenant_id = r.tenant_id AND o.id IN (r.entity_id, r.related_entity_id) AND o.id <> a.id
+                          AND o.unverified_by IS NOT NULL)
+)
+SELECT id FROM accepted;

@@ -47,6 +47,7 @@ class Record:
     project          the handle of the project that it belongs to; None also when the reader may not see that one.
     version          counts its changes, from 1.
     created_by       `kind:id` of the principal.
+    unverified_by    the user who created it, until a member accepts it; others do not see it until then.
     stale_since      since when its Pulse no longer says what is, and why; None while it does.
     """
 
@@ -66,6 +67,7 @@ class Record:
     updated_by: str
     stale_since: datetime | None
     stale_causes: list[str]
+    unverified_by: str | None
 
     @property
     def handle(self) -> str:
@@ -106,12 +108,18 @@ class RecordPatch:
 
 @dataclass(frozen=True, slots=True)
 class RecordQuery:
-    """Which records to list. where: property values, as text; text: part of the name or key, in any case."""
+    """Which records to list.
+
+    where            property values, as text.
+    text             part of the name or key, in any case.
+    only_unverified  only those that no member has accepted.
+    """
 
     type: str | None = None
     project: RecordRef | None = None
     where: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
+    only_unverified: bool = False
 
 
 ANY_RECORD = RecordQuery()

@@ -64,7 +64,7 @@ def link(
         ends = get_record(principal, tx, there.source_id), get_record(principal, tx, there.target_id)
         return _to_link(*ends, there.relation)
     ends = _get_both_ends(principal, tx, source, target)
-    require_change_rights(principal, ends[0].created_by, ends[1].created_by)
+    require_change_rights(principal, *ends)
     name = relations.validate_relation(
         relation, frozenset() if relation in relations.CATALOGUE else store.relations_in_use(tx, principal.clearance)
     )
@@ -98,7 +98,7 @@ def unlink(
     """
     store.lock_tenant(tx)
     ends = _get_both_ends(principal, tx, source, target)
-    require_change_rights(principal, ends[0].created_by, ends[1].created_by)
+    require_change_rights(principal, *ends)
     if not store.delete_link(tx, ends[0].id, ends[1].id, relation.replace("\0", "")):
         raise NotFound(f"{ends[0].handle} has no link '{printable_reference(relation)}' to {ends[1].handle}")
     _propagate(principal, tx, ends, relation, "no longer linked", now)

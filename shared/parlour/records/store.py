@@ -355,3 +355,8 @@ class LinkedRecordsRow:
 
 def read_linked_records(tx: Transaction, **wanted: object) -> LinkedRecordsRow:
     return tx.one(SQL["read_linked_records"], LinkedRecordsRow, **wanted)
+
+
+def accept_record(tx: Transaction, record_id: UUID, by: str, now: datetime) -> bool:
+    """Whether it was unverified."""
+    return tx.value(SQL["accept_record"], id=record_id, by=by, now=now) is not None

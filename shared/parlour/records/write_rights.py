@@ -2,6 +2,7 @@
 
 from parlour.infra.errors import Forbidden
 from parlour.principal import Principal
+from parlour.records.record import Record
 
 _NO_RIGHTS = "you may not create or change records here"
 
@@ -12,11 +13,12 @@ def require_creation_rights(principal: Principal) -> None:
         raise Forbidden(_NO_RIGHTS)
 
 
-def require_change_rights(principal: Principal, *creators: str) -> None:
-    """Raise Forbidden unless the principal may change what one of `creators` has created.
+def require_change_rights(principal: Principal, *records: Record) -> None:
+    """Raise Forbidden unless the principal may change one of the records.
 
-    A link is changed from either end, so one end of one's own is enough.
+    A link is changed from either end, so one end of one's own is enough. What a member has accepted is the tenant's.
     """
     require_creation_rights(principal)
-    if not any(principal.can_change(creator) for creator in creators):
-        raise Forbidden("you may change only what you created yourself")
+    own = (record for record in records if record.unverified_by == principal.name)
+    if principal.write_rights == "own" and not any(own):
+        raise Forbidden("you may change only what you created yourself and nobody has accepted yet")

@@ -38,6 +38,7 @@ class ToolContext:
     connection       by which a call that is given up is cut.
     team_id          the team that answers: the turn sees that team's own documents, and no other team's.
     entity_id        the record that the conversation is about.
+    shown_level      the highest classification of what the conversation has shown; what is written is as closed.
     user_messages    what the user wrote last, two messages at most, oldest first.
     """
 
@@ -55,6 +56,7 @@ class ToolContext:
     team_id: UUID | None = None
     entity_id: UUID | None = None
     user_messages: Sequence[str] = ()
+    shown_level: int = 0
 
 
 type BuiltinTool = Callable[[ToolContext, JsonObject], JsonObject]

@@ -27,7 +27,23 @@ RISK = BUILT_IN_TYPES["risk"]
 
 def entity(name: str = "Crane", properties: JsonObject | None = None, classification: int = 0) -> Record:
     return Record(
-        ID, "risk", "Risk", "R-1", name, properties or {}, classification, None, None, 1, NOW, NOW, "", "", None, []
+        ID,
+        "risk",
+        "Risk",
+        "R-1",
+        name,
+        properties or {},
+        classification,
+        None,
+        None,
+        1,
+        NOW,
+        NOW,
+        "",
+        "",
+        None,
+        [],
+        None,
     )
 
 

@@ -82,7 +82,10 @@ def list_entities(
     cursor: Cursor = "",
     limit: Limit = 20,
 ) -> RecordPageView:
-    """List records, the last changed first. `where.NAME=VALUE` filters by a property, as often as needed."""
+    """List records, the last changed first.
+
+    `where.NAME=VALUE` filters by a property, as often as needed; `unverified=true` keeps those that nobody accepted.
+    """
     where = {
         name.removeprefix(_FILTER_PREFIX): value
         for name, value in request.query_params.items()
@@ -92,13 +95,20 @@ def list_entities(
         page = crud.list_records(
             caller.principal,
             tx,
-            RecordQuery(type=type or None, project=project or None, where=where, text=text),
+            RecordQuery(type or None, project or None, where, text, request.query_params.get("unverified") == "true"),
             cursor=cursor,
             limit=limit,
         )
         kinds = type_registry.list_record_types(tx)
     shown = [RecordView.from_record(entity, kinds[entity.type]) for entity in page.records]
     return RecordPageView(entities=shown, next_cursor=page.next_cursor)
+
+
+@router.post("/entities/{record_id:uuid}/accept")
+def accept_entity(record_id: UUID, caller: Editor, response: Response) -> RecordView:
+    """Let everybody see what a user created, with a Pulse and in searches."""
+    with caller.transaction() as tx:
+        return _record_view(tx, crud.accept_record(caller.principal, tx, record_id, caller.now), response)
 
 
 @router.get("/entities/{record_id:uuid}")

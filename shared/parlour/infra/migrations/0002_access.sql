@@ -53,3 +53,70 @@ CALL isolate('agent_writes');
 CREATE INDEX agent_writes_turn ON agent_writes (tenant_id, turn_id, id);
 CREATE INDEX agent_writes_entity ON agent_writes (tenant_id, entity_id);
 CREATE INDEX agent_writes_target ON agent_writes (tenant_id, target_id) WHERE target_id IS NOT NULL;
+
+-- What a user without the rights of an editor created is unverified until a member accepts it: nobody else's searches,
+-- briefings and Pulses find it. unverified_by: the principal who created it; null once it counts like anything else.
+-- Row-level security withholds it, also from a query that forgets to ask.
+ALTER TABLE entities ADD COLUMN unverified_by text;
+ALTER TABLE documents ADD COLUMN unverified_by text;
+ALTER TABLE context_rows ADD COLUMN unverified_by text;
+CREATE INDEX entities_unverified ON entities (tenant_id, updated_at DESC) WHERE unverified_by IS NOT NULL;
+
+-- The principal whom a transaction reads for; null reads everything of the tenant.
+CREATE FUNCTION current_reader() RETURNS text
+    LANGUAGE sql STABLE PARALLEL SAFE
+    RETURN NULLIF(current_setting('app.reader', true), '');
+GRANT EXECUTE ON FUNCTION current_reader() TO parlour_search;
+
+CREATE PROCEDURE withhold_unverified(tenant_table regclass) LANGUAGE plpgsql AS $$
+BEGIN
+    EXECUTE format(
+        'CREATE POLICY unverified ON %s AS RESTRICTIVE FOR SELECT TO parlour_app
+         USING (unverified_by IS NULL OR (SELECT current_reader()) IS NULL OR unverified_by = (SELECT current_reader()))',
+        tenant_table
+    );
+END
+$$;
+CALL withhold_unverified('entities');
+CALL withhold_unverified('documents');
+CALL withhold_unverified('context_rows');
+
+-- A row about an unverified record is as unverified as that record.
+CREATE FUNCTION inherit_unverified() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_TABLE_NAME = 'documents' THEN
+        SELECT e.unverified_by INTO NEW.unverified_by
+          FROM entities e WHERE (e.tenant_id, e.id) = (NEW.tenant_id, NEW.own_entity_id);
+    ELSE
+        SELECT e.unverified_by INTO NEW.unverified_by
+          FROM entities e
+         WHERE e.tenant_id = NEW.tenant_id AND e.id IN (NEW.entity_id, NEW.related_entity_id)
+           AND e.unverified_by IS NOT NULL
+         LIMIT 1;
+    END IF;
+    RETURN NEW;
+END
+$$;
+CREATE TRIGGER inherit_unverified BEFORE INSERT ON documents
+    FOR EACH ROW WHEN (NEW.own_entity_id IS NOT NULL) EXECUTE FUNCTION inherit_unverified();
+CREATE TRIGGER inherit_unverified BEFORE INSERT ON context_rows
+    FOR EACH ROW WHEN (NEW.entity_id IS NOT NULL OR NEW.related_entity_id IS NOT NULL)
+    EXECUTE FUNCTION inherit_unverified();
+
+-- As before, without unverified rows of others: this function is not bound by the policy.
+GRANT CREATE ON SCHEMA public TO parlour_search;
+SET LOCAL ROLE parlour_search;
+CREATE OR REPLACE FUNCTION search_lexemes(query tsquery, clearance int, team uuid, any_team boolean, most int)
+    RETURNS TABLE (id uuid, rank real, lexemes tsvector)
+    LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, public
+AS $$
+    SELECT r.id, ts_rank(r.lexemes, query) AS rank, r.lexemes
+      FROM context_rows r
+     WHERE r.lexemes @@ query AND r.tenant_id = current_tenant() AND r.classification <= clearance
+       AND r.session_id IS NULL AND (r.team_id IS NULL OR any_team OR r.team_id = team)
+       AND (r.unverified_by IS NULL OR current_reader() IS NULL OR r.unverified_by = current_reader())
+     ORDER BY rank DESC, r.id
+     LIMIT most
+$$;
+RESET ROLE;
+REVOKE CREATE ON SCHEMA public FROM parlour_search;

@@ -98,6 +98,16 @@ def find_restricted_and_deleted(
     return frozenset(above), frozenset(one for one, key in keys.items() if _is_deleted(told.get(key), key, mentioned))
 
 
+def find_highest_level(tx: Transaction, session_id: UUID, sources: Iterable[Source]) -> int:
+    """Return the highest classification that one of these sources has by now; 0 where none has any."""
+    asked: dict[str, set[str]] = {}
+    for table, one in map(_source_key, sources):
+        if table in _TABLES_WITH_STATUS:
+            asked.setdefault(table, set()).add(one)
+    found = store.read_source_status(tx, session_id, asked) if asked else []
+    return max((one.classification for one in found), default=0)
+
+
 def handle_sources(text: str) -> list[Source]:
     """Return what looks like a handle in a call or its result."""
     return [Source("handles", one) for one in sorted(_find_handles(text))]

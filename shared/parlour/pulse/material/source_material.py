@@ -82,7 +82,8 @@ class SourceMaterial:
 
 
 def find_subject(tx: Transaction, record_id: UUID) -> PulseSubject | None:
-    """Return the record; None when it is gone."""
+    """Return the record; None when it is gone, or nobody has accepted it yet: a Pulse is for everybody."""
+    tx.read_as(None)
     row = store.find_subject(tx, record_id)
     return _subject_from_row(row) if row else None
 
@@ -93,7 +94,8 @@ def find_levels(tx: Transaction, subject: PulseSubject) -> list[int]:
 
 
 def read_material(tx: Transaction, subject: PulseSubject, level: int, now: datetime, tenant_id: UUID) -> SourceMaterial:
-    """Everything at or below the level, in five statements."""
+    """Everything at or below the level that is everybody's, in five statements."""
+    tx.read_as(None)
     status = subject.record_type.settings.status_properties
     found = _read_linked_records(tx, subject.id, Principal(tenant_id, "user", clearance=level), now)
     return SourceMaterial(

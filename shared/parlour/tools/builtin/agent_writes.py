@@ -129,12 +129,17 @@ def _restore(principal: Principal, tx: Transaction, record: Record, before: Json
         authored_documents.revise_document(principal, tx, record.handle, patch, now)
         record = crud.get_record(principal, tx, record.id)
     changed = {key: properties.get(key) for key in {*record.properties, *properties}}
-    patch_rest = RecordPatch(name, {key: value for key, value in changed.items() if key != "sources"})
+    level = int(str(before["classification"]))
+    patch_rest = RecordPatch(name, {key: value for key, value in changed.items() if key != "sources"}, level)
     return crud.update_record(principal, tx, record.id, patch_rest, None, now).version
 
 
 def _content(record: Record, text: str) -> JsonObject:
-    content: JsonObject = {"name": record.name, "properties": {**record.properties}}
+    content: JsonObject = {
+        "name": record.name,
+        "properties": {**record.properties},
+        "classification": record.classification,
+    }
     return {**content, "text": text} if record.type == DOCUMENT_TYPE else content
 
 

@@ -7,6 +7,9 @@ from parlour.principal import LEVEL_NAMES
 from parlour.records.record import Record
 from parlour.records.record_links import Link
 
+UNVERIFIED_NOTE = "written by the user; nobody has checked it"
+"""What a model is told of a record that no member has accepted."""
+
 _LONGEST_VALUE = 80
 """Characters of a property in a list; a record that is read whole has all of them."""
 
@@ -47,6 +50,8 @@ def _record_header(entity: Record) -> JsonObject:
     told: JsonObject = {"entity": entity.handle, "name": entity.name, "kind": entity.type_name}
     if entity.project:
         told["project"] = entity.project
+    if entity.unverified_by:
+        told["unverified"] = UNVERIFIED_NOTE
     return told | {"updated": _day(entity.updated_at.isoformat())}
 
 

@@ -5,7 +5,7 @@ sources' titles, clauses and pages, a link to each record that these were read i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from parlour.documents import authored_documents, catalogue, projects
 from parlour.documents.authored_documents import NewDocument
@@ -252,13 +252,14 @@ def _apply_update(
 ) -> Record:
     """Change a record and, of a document, its text; return it as it is then."""
     principal, now, handle = context.principal, context.now, before.handle
-    rest = patch
+    level = context.shown_level if context.shown_level > before.classification else None
+    rest = replace(patch, classification=level)
     if before.type == authored_documents.DOCUMENT_TYPE:
         description, state = (
             (text_argument(patch.properties, name) if name in patch.properties else None) for name in _DOCUMENT_FIELDS
         )
         revision = authored_documents.DocumentPatch(
-            title=patch.name, description=description, content=text or None, state=state
+            title=patch.name, description=description, content=text or None, state=state, classification=level
         )
         authored_documents.revise_document(principal, tx, handle, revision, now, context.team_id, origin)
         others = {name: value for name, value in patch.properties.items() if name not in _DOCUMENT_FIELDS}
@@ -326,12 +327,13 @@ def _check_handles(context: ToolContext, tx: Transaction, draft: CreateRequest, 
 def _classification_for(
     context: ToolContext, tx: Transaction, kind: str, project: str, sources: SourceSet
 ) -> int | None:
-    """No more open than what it was taken from; None leaves it to the kind and the project."""
-    if not sources.classification:
+    """Return a level as closed as anything the conversation has shown; None leaves it to the kind and the project."""
+    shown = max(sources.classification, context.shown_level)
+    if not shown:
         return None
     own = type_registry.get_record_type(tx, kind).settings.classification
     above = crud.get_record(context.principal, tx, project).classification if project else 0
-    return max(own, above, sources.classification)
+    return max(own, above, shown)
 
 
 def _parse_link(link: JsonObject, at: int) -> tuple[str, str, str]:
