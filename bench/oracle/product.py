@@ -110,6 +110,9 @@ _TURN_SECONDS, _JOB_SECONDS = 60.0, 600.0
 _TRIES = 4
 """How often a message of a turn's queue is delivered at most; the third attempt fails the turn."""
 
+_LET_EVERYBODY_WRITE = Query(
+    "oracle.let_everybody_write", "-", """UPDATE bindings SET writes = '{"anonymous": "all", "verified": "all"}'"""
+)
 _SET_CLEARANCE = Query(
     "oracle.set_clearance",
     "Give a user a clearance of their own; no part of the product does.",
@@ -253,6 +256,9 @@ class World:
         """Put the example pack in force with these files added or replaced."""
         pack = validate({**folder.read_folder(PACK_FOLDER), **overlay})
         apply(self.admin, self.database, self.embedder, pack, self.clock())
+        # The recordings are older than rights to write: whoever talked could change everything.
+        with self.database.transaction(self.admin) as tx:
+            tx.run(_LET_EVERYBODY_WRITE)
 
     def write(self, phone: str, text: str, message: str, app: str, file: tuple[str, str, bytes] | None = None) -> None:
         """A WhatsApp message comes in, perhaps with a file: (the provider's word for its kind, name, bytes)."""

@@ -115,7 +115,7 @@ PURE = {
         "write_rights",
     },
     "search": {"index/context_rows", "index/message_rows", "results"},
-    "tenancy": {"access", "labels", "persona", "roles", "rows", "signed_tokens", "visitor_tokens"},
+    "tenancy": {"access", "labels", "limits", "persona", "roles", "rows", "signed_tokens", "visitor_tokens"},
     "text": "*",
     "tools": {"addresses", "callbacks", "effect_status", "http_answers", "result", "rows", "tool_definition"},
     "tools/builtin": {"create_requests", "definitions", "record_json"},

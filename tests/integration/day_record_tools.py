@@ -2,7 +2,11 @@
 
 from uuid import UUID
 
+from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
+from parlour.principal import Principal
+from parlour.records import crud
+from parlour.records.record import RecordInput, RecordQuery
 from parlour.tools.builtin import agent_writes, builtin_tools
 from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
@@ -41,6 +45,12 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
     change = tool_call("update_entity", entity="risk/R-03", properties={"owner": "Priya"})
     conversation.model.script = [change, text_answer("Set.")]
     conversation.run_turn()
+    somebody = Principal(conversation.tenant_id, "user", uuid7(conversation.clock()), clearance=1, writes="own")
+    with conversation.database.transaction(somebody) as tx:
+        crud.create_record(somebody, tx, RecordInput("risk", "Reported", properties=_RISK), conversation.clock(), "day")
+    with conversation.database.transaction(conversation.admin) as tx:
+        (reported,) = crud.list_records(conversation.admin, tx, RecordQuery(only_unverified=True)).records
+        crud.accept_record(conversation.admin, tx, reported.id, conversation.clock())
     ((updated,),) = conversation.query("SELECT turn_id FROM agent_writes WHERE action = 'update'")
     with conversation.database.transaction(conversation.admin) as tx:
         assert agent_writes.undo_turn(conversation.admin, tx, UUID(str(updated)), conversation.clock())

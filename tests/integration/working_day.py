@@ -33,8 +33,9 @@ from parlour.packs.apply import apply
 from parlour.packs.export import export
 from parlour.packs.validate import validate
 from parlour.principal import system_principal
-from parlour.tenancy import api_keys, audit, bindings, members, routing_keys, tenants, users
+from parlour.tenancy import api_keys, audit, bindings, members, rate_limits, routing_keys, tenants, users
 from parlour.tenancy.authentication import Authenticator, Credentials
+from parlour.tenancy.limits import RateLimit
 from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.visitor_tokens import VisitorClaims
 from tests.conversation_harness import ConversationHarness, WordEmbedder, search_call, text_answer
@@ -168,6 +169,10 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         tenants.set_tenant_status(admin, tx, "active", conversation.clock())
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50)
+        bucket = RateLimit("visitor", "day", 2)
+        assert rate_limits.take(tx, [bucket], conversation.clock()) == 0
+        assert rate_limits.should_notify(tx, bucket, conversation.clock())
+        assert rate_limits.list_limits(admin, tx, 10)
     sign_in_everybody(conversation, key.text)
     with conversation.database.transaction(admin) as tx:
         assert api_keys.list_keys(admin, tx)

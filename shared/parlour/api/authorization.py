@@ -16,8 +16,9 @@ from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.search.index import scheduling
 from parlour.search.index.embedders import Embedder
-from parlour.tenancy import roles, users
+from parlour.tenancy import rate_limits, roles, users
 from parlour.tenancy.authentication import AuthenticatedCaller, Credentials, VisitorClaims
+from parlour.tenancy.limits import hash_address, message_limits
 from parlour.tenancy.users import Session
 
 
@@ -62,12 +63,27 @@ class Caller:
             raise NotFound("this token was issued for another agent; open a session with that one")
         return found
 
+    def require_message_tokens(self, request: Request) -> None:
+        """Count a message against the limits of its visitor, address and binding; RateLimited above one of them."""
+        visitor = self.signed_in.visitor
+        if visitor is None or self.principal.id is None:
+            return
+        address = address_hash(self.dependencies, request)
+        wanted = message_limits(self.signed_in.limits, self.principal.id, visitor.binding_id, address)
+        with self.dependencies.databases.borrow() as database:
+            rate_limits.require_tokens(database, self.principal, wanted, self.now)
+
     def require_visitor(self) -> VisitorClaims:
         """Return a visitor whose token is valid for all their sessions with a binding; else Forbidden."""
         visitor = self.signed_in.visitor
         if visitor is None or visitor.session_id is not None:
             raise Forbidden("use the visitor_token of the session, not the session token")
         return visitor
+
+
+def address_hash(services: ApiDependencies, request: Request) -> str:
+    """Return where a request came from, as limits know it; "" when the server does not say."""
+    return hash_address(services.token_secret(), request.client.host) if request.client else ""
 
 
 def request_embedding(services: ApiDependencies, tenant_id: UUID) -> None:

@@ -32,6 +32,8 @@ class ApiDependencies:
     default_pulse_cap      how much of that Pulses may cost, when the tenant has no such cap of its own.
     embedding_spaces       the models that text is embedded with, by space.
     count_tokens           text -> tokens, to refuse a pack whose persona exceeds its budget; None does not check.
+    check_challenge        (answer, network address) -> whether a new visitor has solved the page's challenge; None
+                           where there is no challenge.
     environment            the name of this deployment; the console shows it.
     is_local               whether a phone and a member's token are served beside the API (`/local/`), on a laptop.
     showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
@@ -56,6 +58,7 @@ class ApiDependencies:
     embedding_spaces: EmbeddingSpaces
     clock: Callable[[], datetime]
     count_tokens: Callable[[str], int] | None = None
+    check_challenge: Callable[[str, str], bool] | None = None
     environment: str = ""
     is_local: bool = False
     showcase_tenants: tuple[str, ...] = ()

@@ -27,6 +27,7 @@ from parlour.infra.errors import (
     NotFound,
     ParlourError,
     PayloadTooLarge,
+    RateLimited,
     RetryError,
     Unauthenticated,
 )
@@ -93,6 +94,8 @@ def _parlour_error(request: Request, problem: Exception) -> Response:
 def _client_error(request: Request, problem: CallerError, fields: Sequence[object] = ()) -> Response:
     log.warning("request_refused", **_request_fields(request, problem.code, problem.status))
     headers = {"WWW-Authenticate": "Bearer"} if problem.status == HTTPStatus.UNAUTHORIZED else None
+    if isinstance(problem, RateLimited):
+        headers = {"Retry-After": str(problem.retry_after)}
     if isinstance(problem, InvalidPack):
         fields = [asdict(one) for one in problem.problems]
     return error_response(problem.status, problem.code, str(problem), fields, headers)

@@ -51,9 +51,6 @@ class StreamTiming:
 LIVE_TIMING = StreamTiming()
 """Where bytes leave as they are written: under a web server."""
 
-BUFFERED_TIMING = StreamTiming(max_seconds=20.0)
-"""Where a response leaves as a whole, when it is complete: behind API Gateway, which waits 29 s at most."""
-
 
 @dataclass(slots=True)
 class EventReader:

@@ -62,6 +62,7 @@ class NewSession(RequestModel):
     """Whom to talk to: the host that a binding's web channel names, or a binding (slug or id) of a tenant.
 
     entity: the record that the conversation is to be about, by handle or id.
+    challenge: the answer of the challenge that the page shows to new visitors, where the deployment has one.
     resume: go on with the visitor's latest conversation about that, or about nothing, if they have one.
     """
 
@@ -70,6 +71,7 @@ class NewSession(RequestModel):
     tenant: Slug | None = None
     entity: RecordReference | None = None
     resume: bool = False
+    challenge: Annotated[str, Field(max_length=4_096)] = ""
 
     @model_validator(mode="after")
     def _check_one_way(self) -> Self:

@@ -10,6 +10,7 @@ from parlour.api.app import create_app
 from parlour.api.database_pool import DatabasePool
 from parlour.api.dependencies import ApiDependencies
 from parlour.bootstrap import clients
+from parlour.bootstrap.challenge import make_challenge_check
 from parlour.bootstrap.database import make_database
 from parlour.bootstrap.embedding_models import make_embedding_spaces
 from parlour.infra.settings import HttpApiSettings, load_settings
@@ -59,6 +60,9 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         embedding_spaces=make_embedding_spaces(settings, secrets),
         clock=lambda: datetime.now(UTC),
         count_tokens=token_counter.count_tokens,
+        check_challenge=make_challenge_check(
+            settings.challenge_verify_url, lambda: secrets.get(settings.challenge_secret)
+        ),
         environment=settings.environment,
         is_local=local,
         showcase_tenants=showcase,

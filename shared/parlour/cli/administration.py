@@ -107,6 +107,25 @@ def set_user_clearance(
     terminal.print_line(f"The clearance of {user} is now: {said}.")
 
 
+def limits(
+    context: typer.Context,
+    limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number, those that refused somebody first.")] = 30,
+) -> None:
+    """List the token buckets of visitors, addresses and bindings: what is left, and how many requests were refused."""
+    found = get_api_client(context).request("GET", "v1/limits", limit=limit)["limits"]
+    rows = (
+        (
+            one["scope"],
+            one["key"],
+            f"{one['tokens']:.0f}",
+            one["refused_count"],
+            rendering.format_time(one["refilled_at"]),
+        )
+        for one in found
+    )
+    terminal.print_renderable(rendering.make_table(("what", "whose", "left", "refused", "last used"), rows))
+
+
 def audit(
     context: typer.Context,
     limit: Annotated[int, typer.Option(min=1, max=200, help="Maximum number, newest first.")] = 30,

@@ -212,6 +212,7 @@ app.command()(erase.erase)
 app.command()(reembedding.reembed)
 app.command()(attention.redrive)
 app.command()(attention.cancel)
+app.command()(administration.limits)
 app.command()(administration.audit)
 
 

@@ -26,6 +26,7 @@ MISCONFIGURED_REPLY = (
     "I cannot answer here at the moment: something on our side leaves no room for your message. Somebody has been "
     "told; please try again later."
 )
+RATE_LIMIT_NOTICE = "You are writing faster than I can answer. I have your messages and answer them in a moment."
 DAILY_CAP_REPLY = "I have answered all I can for today. Please write again tomorrow."
 
 _EMPTY_MESSAGE_REPLY = "Your message arrived without any text. What would you like to know?"

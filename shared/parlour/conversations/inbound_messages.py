@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Literal
 from uuid import UUID
 
-from parlour.channels import delivery_updates
+from parlour.channels import delivery_updates, outbox
 from parlour.channels.envelope import Envelope
-from parlour.conversations import attachment_uploads, store
+from parlour.conversations import attachment_uploads, canned_replies, store
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
 from parlour.infra import log
 from parlour.infra.errors import MalformedPayload
@@ -21,7 +21,8 @@ from parlour.jobs import sweep
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal, system_principal
-from parlour.tenancy import bindings, routing_keys, users
+from parlour.tenancy import bindings, rate_limits, routing_keys, users
+from parlour.tenancy.limits import Limits, message_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
 
@@ -101,11 +102,15 @@ def receive_envelope(
     stored = database.run(system_principal(route.tenant_id), partial(_store_envelope, envelope, route.binding_id, now))
     if stored is None:
         return _report_unknown_number(envelope)
-    received, is_new = stored
+    received, is_new = stored.message, stored.is_new
     log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
     if envelope.media:
         store_media(system_principal(route.tenant_id), received.id)
-    if received.state == "unanswered":
+    if stored.notice_id:
+        send_wakeup(
+            outbox.wakeup_message(route.tenant_id, received.session_id, stored.notice_id, str(stored.notice_id))
+        )
+    if received.state == "unanswered" and not stored.is_deferred:
         _send_wakeup(turn_queue, route.tenant_id, received, is_new=is_new, now=now)
     return "stored" if is_new else "duplicate"
 
@@ -158,10 +163,22 @@ def web_message_id(session_id: UUID, client_id: str) -> str:
     return f"web:{session_id}:{client_id}"
 
 
-def _store_envelope(
-    envelope: Envelope, binding_id: UUID, now: datetime, tx: Transaction
-) -> tuple[StoredMessage, bool] | None:
-    """Store the message and return it with whether it is new; None when the binding answers nobody.
+@dataclass(frozen=True, slots=True)
+class _StoredEnvelope:
+    """A message as it was stored.
+
+    is_deferred  whether its sender wrote more than their binding takes: the session is woken when there is room again.
+    notice_id    the outbox row of a line that says so, where one is due.
+    """
+
+    message: StoredMessage
+    is_new: bool
+    is_deferred: bool = False
+    notice_id: UUID | None = None
+
+
+def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Transaction) -> _StoredEnvelope | None:
+    """Store the message; None when the binding answers nobody.
 
     A stranger's message to a private door is stored and not answered: a reply would tell that somebody is there.
     """
@@ -182,6 +199,8 @@ def _store_envelope(
         log.warning("stranger_at_private_door", binding_id=binding_id)
         log.count("StrangerAtPrivateDoor")
     media = envelope.media
+    limits = message_limits(Limits.from_settings(binding.limits), contact.user_id, binding_id)
+    wait = rate_limits.take(tx, limits, now) if is_admitted else 0
     message = NewMessage(
         id=uuid7(now),
         session_id=contact.session_id,
@@ -195,9 +214,32 @@ def _store_envelope(
         sent_at=envelope.sent_at,
         received_at=now,
         metadata=envelope.metadata,
-        due_at=now + SWEEP_DELAY,
+        due_at=now + (timedelta(seconds=wait) if wait else SWEEP_DELAY),
     )
-    return _insert_once(tx, message)
+    stored, is_new = _insert_once(tx, message)
+    if not wait or not is_new:
+        return _StoredEnvelope(stored, is_new)
+    notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
+    return _StoredEnvelope(stored, is_new, is_deferred=True, notice_id=notice_id)
+
+
+def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, now: datetime) -> UUID:
+    """Store the line that tells somebody to wait, and return its outbox row."""
+    outbox_id, notice_id = uuid7(now), uuid7(now)
+    store.insert_notice(
+        tx,
+        message_id=notice_id,
+        session_id=message.session_id,
+        binding_id=message.binding_id,
+        channel=message.channel,
+        body=canned_replies.RATE_LIMIT_NOTICE,
+        now=now,
+    )
+    delivery = outbox.NewDelivery(
+        outbox_id, message.session_id, notice_id, message.binding_id, message.channel, envelope.sender
+    )
+    outbox.enqueue(tx, delivery, now)
+    return outbox_id
 
 
 def _report_unknown_number(envelope: Envelope) -> ReceiveOutcome:

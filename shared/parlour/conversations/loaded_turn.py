@@ -332,7 +332,7 @@ def _load_focus_record(
         tx,
         lease.entity_id,
         team_id=persona.team.id,
-        cache=links,
+        cache=None if persona.user and persona.user.has_unverified else links,
         last_write=persona.last_record_write,
         now=now,
     )

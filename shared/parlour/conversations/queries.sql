@@ -51,12 +51,16 @@ UPDATE turns
 -- name: open_turn
 -- A new turn over what is to be answered, if anything is; its messages, moment and configuration versions are frozen
 -- here. A message whose file is still being fetched is left to the wake that follows the file, unless it came before
--- `awaited_since`.
+-- `awaited_since`. A burst that is too large is answered in parts: the rest waits for a turn of its own.
 WITH ready AS (
-    SELECT id FROM messages
-     WHERE session_id = %(session_id)s AND state = 'unanswered'
-       AND (media IS NULL OR media ?| ARRAY['stored', 'refused', 'is_blocked'] OR received_at < %(awaited_since)s
-            OR COALESCE(media ->> 'url', '') = '' AND COALESCE(media ->> 'id', '') = '')
+    SELECT id
+      FROM (SELECT id, row_number() OVER arrival AS place, sum(octet_length(body)) OVER arrival AS bytes
+              FROM messages
+             WHERE session_id = %(session_id)s AND state = 'unanswered'
+               AND (media IS NULL OR media ?| ARRAY['stored', 'refused', 'is_blocked'] OR received_at < %(awaited_since)s
+                    OR COALESCE(media ->> 'url', '') = '' AND COALESCE(media ->> 'id', '') = '')
+            WINDOW arrival AS (ORDER BY position)) waiting
+     WHERE place = 1 OR place <= %(max_messages)s AND bytes <= %(max_bytes)s
 ), opened AS (
     INSERT INTO turns (tenant_id, id, session_id, binding_id, number, attempt_count, attempt_id, frozen_at, config)
     SELECT current_tenant(), %(turn_id)s, s.id, s.binding_id,
@@ -73,6 +77,14 @@ WITH ready AS (
     UPDATE messages SET state = 'in_turn', turn_id = opened.id FROM opened WHERE messages.id IN (SELECT id FROM ready)
 )
 SELECT id, number, attempt_count, frozen_at, true AS is_new FROM opened;
+
+-- name: insert_notice
+-- A line that tells somebody to wait. It belongs to no turn and is no speech: no prompt, list, search or memory has it.
+INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,
+                      received_at, indexed)
+VALUES (current_tenant(), %(message_id)s, %(session_id)s, %(binding_id)s, 'outbound', 'ignored', %(channel)s, 'notice',
+        %(body)s, %(now)s, %(now)s, true)
+ON CONFLICT (tenant_id, id) DO NOTHING;
 
 -- name: list_input_messages
 -- The turn's frozen messages in order of arrival, with the address that a reply on their channel goes to, and with what

@@ -94,6 +94,7 @@ class _ModelRequest:
                     purpose="turn",
                     default_cap=services.default_cap_usd,
                     expires_at=running.lease.expires_at,
+                    anonymous_share=self._anonymous_share(),
                 ),
                 now=now,
             )
@@ -218,9 +219,14 @@ class _ModelRequest:
                 purpose="turn",
                 default_cap=services.default_cap_usd,
                 expires_at=self.running.lease.expires_at,
+                anonymous_share=self._anonymous_share(),
             ),
             now=services.clock(),
         )
+
+    def _anonymous_share(self) -> Decimal | None:
+        access = self.running.access
+        return access.limits.anonymous_part if access and access.identification == "anonymous" else None
 
     def _new_reservation(self) -> UUID:
         self.reserved.append(uuid7(self.running.dependencies.clock()))

@@ -39,6 +39,9 @@ from parlour.jobs.work_due import SWEEP_DELAY
 
 SQL = Queries.for_module(__file__)
 
+MAX_TURN_MESSAGES, MAX_TURN_BYTES = 50, 64 * 1024
+"""What one turn answers at most; what somebody sends beyond that waits for the next turn."""
+
 
 def acquire_lease(
     tx: Transaction, session_id: UUID, holder_id: UUID, now: datetime, expires_at: datetime
@@ -76,7 +79,8 @@ def release_lease(tx: Transaction, lease: Lease) -> None:
 def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datetime) -> OpenTurn | None:
     """Return the session's open turn, or a new one over the unanswered messages; None when there are none.
 
-    A message whose file is still being fetched waits until it is stored or refused, or `MAX_FILE_WAIT` has passed.
+    A turn answers at most `MAX_TURN_MESSAGES` messages with `MAX_TURN_BYTES` bytes of text, and at least one. A message
+    whose file is still being fetched waits until it is stored or refused, or `MAX_FILE_WAIT` has passed.
     """
     turn = tx.first(SQL["resume_turn"], OpenTurn, session_id=lease.id, holder=lease.holder_id)
     return turn or tx.first(
@@ -87,7 +91,14 @@ def open_or_resume_turn(tx: Transaction, lease: Lease, turn_id: UUID, now: datet
         holder=lease.holder_id,
         now=now,
         awaited_since=now - MAX_FILE_WAIT,
+        max_messages=MAX_TURN_MESSAGES,
+        max_bytes=MAX_TURN_BYTES,
     )
+
+
+def insert_notice(tx: Transaction, **fields: object) -> None:
+    """Store a line that belongs to no turn."""
+    tx.run(SQL["insert_notice"], **fields)
 
 
 def refund_attempt(tx: Transaction, lease: Lease, turn_id: UUID) -> None:

@@ -16,6 +16,7 @@ from parlour.models.images import ImageResolver
 from parlour.models.model import Model
 from parlour.prompts.ledger.prompt_builder import PromptBuilder
 from parlour.records.linked_records import LinkedRecordsCache
+from parlour.tenancy.access import Access
 from parlour.tools.builtin.builtin_tools import EmbedderForTenant
 from parlour.tools.calls import UnfinishedCall
 from parlour.tools.run import Endpoints
@@ -62,6 +63,7 @@ class TurnDependencies:
 class TurnContext:
     """One turn while it runs, under its lease.
 
+    access            what the user may do, once the turn's material was read.
     prompt_builder    the turn's prompts, once its material was read.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
@@ -73,6 +75,7 @@ class TurnContext:
     feed: EventFeed
     stage_timer: StageTimer
     seconds_left: Callable[[], float]
+    access: Access | None = None
     prompt_builder: PromptBuilder | None = None
     tools: tuple[Tool, ...] = ()
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)

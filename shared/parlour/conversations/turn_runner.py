@@ -174,6 +174,7 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
         loaded: LoadedTurn = transact(read)
     turn_context.unfinished_calls.update(loaded.unfinished_calls)
     turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
+    turn_context.access = loaded.access
     tenant_id = turn_context.feed.principal.tenant_id
     waiting = [
         dispatch_message(tenant_id, call_id, turn_context.turn.attempt_count)

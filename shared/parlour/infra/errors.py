@@ -43,6 +43,7 @@
         ├── DeliveryUnknown           a provider may or may not have taken a message; sending again might double it
         ├── PromptOverflow            layers that may not be dropped exceed the budget
         └── SpendRefused              the tenant's daily cap is reached, or its model calls are switched off
+            └── AnonymousShareSpent   visitors whom no channel has verified have spent their part of the cap
 
 The docstring of a class is its default message; a message given instead must say what to do next.
 """
@@ -248,6 +249,24 @@ class Conflict(CallerError):
     status = 409
 
 
+class RateLimited(CallerError):
+    """Too many requests; `retry_after` says in how many seconds there is room again."""
+
+    code = "rate_limited"
+    status = 429
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(f"too many requests; try again in {retry_after} seconds")
+        self.retry_after = retry_after
+
+
+class NotAcceptable(CallerError):
+    """The request asks for a form of answer that cannot be given here."""
+
+    code = "not_acceptable"
+    status = 406
+
+
 class PayloadTooLarge(CallerError):
     """The body is larger than this endpoint accepts."""
 
@@ -355,3 +374,9 @@ class SpendRefused(OperatorError):
     """Model calls are over for today: raise the tenant's daily cap, or switch its model calls on again."""
 
     code = "spend_cap"
+
+
+class AnonymousShareSpent(SpendRefused):
+    """Visitors whom no channel has verified have spent their part of the daily cap; others go on."""
+
+    code = "anonymous_share"

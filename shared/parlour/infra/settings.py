@@ -207,6 +207,10 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
     operator_secret: str = Field(description="secret: the deployment operator's key")
     oidc_issuers: str = Field(default="", description="issuers whose tokens members may carry, comma-separated")
     oidc_audience: str = Field(default="parlour")
+    challenge_verify_url: str = Field(
+        default="", description="where answers of new visitors' challenges are checked (Turnstile); empty: no challenge"
+    )
+    challenge_secret: str = Field(default="", description="secret: the key of that service")
 
 
 class MigrateSettings(DatabaseSettings, EmbeddingModelSettings):

@@ -14,29 +14,37 @@ WITH room AS (
            d.spent_usd AS spent_usd,
            COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
                       WHERE r.tenant_id = t.tenant_id AND r.day = d.day AND r.expires_at > %(now)s
-                        AND r.id <> %(id)s), 0) AS reserved_usd
+                        AND r.id <> %(id)s), 0) AS reserved_usd,
+           %(anonymous_share)s::numeric IS NULL OR %(amount)s = 0
+           OR d.anonymous_usd + %(amount)s
+              + COALESCE((SELECT sum(r.amount_usd) FROM spend_reservations r
+                           WHERE r.tenant_id = t.tenant_id AND r.day = d.day AND r.expires_at > %(now)s
+                             AND r.is_anonymous AND r.id <> %(id)s), 0)
+              <= %(anonymous_share)s * COALESCE(t.daily_cap_usd, %(default_cap)s) AS has_share
       FROM tenants t
       JOIN spend_days d ON d.tenant_id = t.tenant_id AND d.day = %(day)s
 ), taken AS (
-    INSERT INTO spend_reservations (tenant_id, id, day, purpose, amount_usd, expires_at)
-    SELECT current_tenant(), %(id)s, %(day)s, %(purpose)s, %(amount)s, %(expires_at)s
+    INSERT INTO spend_reservations (tenant_id, id, day, purpose, amount_usd, expires_at, is_anonymous)
+    SELECT current_tenant(), %(id)s, %(day)s, %(purpose)s, %(amount)s, %(expires_at)s,
+           %(anonymous_share)s::numeric IS NOT NULL
       FROM room
-     WHERE NOT is_stopped AND (%(amount)s = 0 OR spent_usd + reserved_usd + %(amount)s <= cap_usd)
+     WHERE NOT is_stopped AND has_share AND (%(amount)s = 0 OR spent_usd + reserved_usd + %(amount)s <= cap_usd)
     ON CONFLICT (tenant_id, id) DO UPDATE SET expires_at = EXCLUDED.expires_at
     RETURNING id
 )
-SELECT is_stopped, cap_usd, spent_usd, reserved_usd, EXISTS (SELECT FROM taken) AS is_reserved FROM room;
+SELECT is_stopped, cap_usd, spent_usd, reserved_usd, has_share, EXISTS (SELECT FROM taken) AS is_reserved FROM room;
 
 -- name: settle
 -- Put what was spent in the place of its reservations, on the day of the last one; nothing when they are gone already.
 -- Reservations that nobody settled are cleared away once no report of costs goes back to them.
 WITH gone AS (
-    DELETE FROM spend_reservations WHERE id = ANY(%(ids)s) RETURNING day
+    DELETE FROM spend_reservations WHERE id = ANY(%(ids)s) RETURNING day, is_anonymous
 ), forgotten AS (
     DELETE FROM spend_reservations WHERE expires_at <= %(forgotten_before)s AND id <> ALL(%(ids)s)
 )
 UPDATE spend_days d
-   SET spent_usd = d.spent_usd + %(spent)s
+   SET spent_usd = d.spent_usd + %(spent)s,
+       anonymous_usd = d.anonymous_usd + CASE WHEN (SELECT bool_or(is_anonymous) FROM gone) THEN %(spent)s ELSE 0 END
   FROM tenants t
  WHERE t.tenant_id = d.tenant_id AND d.day = (SELECT max(day) FROM gone)
 RETURNING d.tenant_id, d.day, d.spent_usd AS spent_usd, COALESCE(t.daily_cap_usd, %(default_cap)s) AS cap_usd, d.warned_percent AS warned_percent;

@@ -12,7 +12,7 @@ from decimal import ROUND_UP, Decimal
 from uuid import UUID
 
 from parlour.infra import log
-from parlour.infra.errors import InvalidRequest, NotFound, SpendRefused
+from parlour.infra.errors import AnonymousShareSpent, InvalidRequest, NotFound, SpendRefused
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import store
 from parlour.models.cost_report import MAX_DAYS
@@ -60,6 +60,9 @@ def reserve(tx: Transaction, reservation: Reservation, now: datetime) -> None:
         log.warning("spend_refused", reason="stopped", purpose=purpose)
         raise SpendRefused("model calls are switched off for this tenant; switch them on again")
     if not room.is_reserved:
+        if not room.has_share:
+            log.count("AnonymousShareSpent")
+            raise AnonymousShareSpent
         log.warning(
             "spend_refused",
             reason="cap",
@@ -93,6 +96,8 @@ def reserve_in_transaction(
 
     try:
         database.run(principal, work)
+    except AnonymousShareSpent:
+        raise  # the tenant itself has not reached its cap
     except SpendRefused:
         if not reserved:
             database.run(principal, lambda tx: _warn_cap_reached(principal, tx, reservation.default_cap, now))

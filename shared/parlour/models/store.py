@@ -18,6 +18,7 @@ class Reservation:
 
     purpose      what the call is for, as in its row of llm_calls.
     default_cap  US dollars a day of the deployment; a tenant's own cap takes precedence.
+    anonymous_share  for a visitor whom no channel has verified: the part of the cap that all of them share; else None.
     """
 
     id: UUID
@@ -25,6 +26,7 @@ class Reservation:
     purpose: str
     default_cap: Decimal
     expires_at: datetime
+    anonymous_share: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class ReservationResult:
     cap_usd: Decimal
     spent_usd: Decimal
     reserved_usd: Decimal
+    has_share: bool
     is_reserved: bool
 
 

@@ -221,7 +221,21 @@ def expand_writes(value: object) -> object:
     return {"anonymous": value, "verified": value} if isinstance(value, str) else value
 
 
+type PerMinute = Annotated[int, Field(ge=1, le=100_000)]
 type WritesSetting = Annotated[Writes, BeforeValidator(expand_writes)]
+
+
+class BindingLimits(PackModel):
+    """What a binding takes per minute: messages of one visitor, of one network address, of all; and new visitors.
+
+    anonymous_share  the part of the tenant's daily cap that visitors whom no channel has verified may spend.
+    """
+
+    visitor_per_minute: PerMinute | None = None
+    address_per_minute: PerMinute | None = None
+    binding_per_minute: PerMinute | None = None
+    new_visitors_per_minute: PerMinute | None = None
+    anonymous_share: Annotated[float, Field(ge=0, le=1)] | None = None
 
 
 class Binding(PackModel):
@@ -231,6 +245,7 @@ class Binding(PackModel):
     owner        whom it answers when its door is private.
     writes       what people may change: none, own (what they created themselves) or all; members by their roles.
     tool_writes  the same for single tools, by name.
+    limits       how much it takes; what is left out is the default.
     """
 
     display_name: Name
@@ -243,6 +258,7 @@ class Binding(PackModel):
     channels: Channels = Channels()
     owner: Owner | None = None
     writes: WritesSetting = Writes()
+    limits: BindingLimits = BindingLimits()
     tool_writes: dict[Identifier, WritesSetting] = {}  # noqa: RUF012 - pydantic copies it
 
 

@@ -11,7 +11,6 @@ from uuid import UUID
 from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
-from parlour.infra.transaction import reader_name
 from parlour.principal import Principal
 from parlour.records import store
 from parlour.records.linked_records_text import (
@@ -66,7 +65,6 @@ class _CacheKey:
 
     tenant_id: UUID
     entity_id: UUID
-    reader: str
     clearance: int
     team_id: UUID | None
     sees_all_teams: bool
@@ -126,12 +124,11 @@ def read_focus_record(
 ) -> FocusRecord | None:
     """Return the record and the first three of each type that it is linked to; None when the principal may not see it.
 
-    `last_write` is the transaction that wrote the tenant's records last, if this transaction has read it and has
+    cache       shared by readers; leave it out for one who sees unverified records of their own.
+    last_write  the transaction that wrote the tenant's records last, if this transaction has read it and has
     written nothing.
     """
-    key = _CacheKey(
-        principal.tenant_id, entity_id, reader_name(principal), principal.clearance, team_id, _sees_all_teams(principal)
-    )
+    key = _CacheKey(principal.tenant_id, entity_id, principal.clearance, team_id, _sees_all_teams(principal))
     known = cache.find(key, now) if cache else None
     if known and (
         store.read_last_write(tx) if last_write is None else LastWrite(last_write, is_cacheable=True)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from parlour.infra.json_values import JsonObject
 from parlour.principal import Principal, WriteRights
+from parlour.tenancy.limits import DEFAULT_LIMITS, Limits
 from parlour.tenancy.persona import Binding
 from parlour.tenancy.rows import User
 
@@ -28,6 +29,7 @@ class Access:
 
     principal       who acts, with clearance, roles and the rights to write of a tool without rights of its own.
     is_admitted     whether the door is open to them.
+    limits          how much they may ask for.
     tool_writes     the rights to write of single tools, by the tool's name.
     """
 
@@ -35,6 +37,7 @@ class Access:
     identification: Identification
     is_admitted: bool
     tool_writes: Mapping[str, WriteRights] = field(default_factory=dict)
+    limits: Limits = DEFAULT_LIMITS
 
     def principal_for(self, tool_name: str) -> Principal:
         """Return the principal that a tool acts for."""
@@ -76,6 +79,7 @@ def compute_access(user: User, binding: Binding, *, can_act: bool = True) -> Acc
         and not is_closed_member
         and (binding.door != "private" or is_owner(user, binding)),
         tool_writes=tool_writes,
+        limits=Limits.from_settings(binding.limits),
     )
 
 

@@ -16,6 +16,7 @@ from parlour.infra.postgres import Database
 from parlour.principal import Principal, PrincipalKind
 from parlour.tenancy import api_keys, roles, routing_keys, signed_tokens, store, tenants, visitor_tokens
 from parlour.tenancy.access import compute_access
+from parlour.tenancy.limits import DEFAULT_LIMITS, Limits
 from parlour.tenancy.oidc import TrustedIssuers
 from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant
 from parlour.tenancy.visitor_tokens import VisitorClaims, VisitorToken
@@ -46,11 +47,12 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedCaller:
-    """Somebody who may act, the tenant they act in, and what a visitor's token is confined to."""
+    """Somebody who may act, the tenant they act in, and what a visitor's token is confined to and may ask for."""
 
     principal: Principal
     tenant: Tenant
     visitor: VisitorClaims | None = None
+    limits: Limits = DEFAULT_LIMITS
 
 
 class Authenticator:
@@ -139,7 +141,7 @@ def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) 
     access = compute_access(acting.user, acting.binding)
     if acting.binding.is_active and not access.is_admitted:
         raise Forbidden("this agent is private; sign in as its owner")
-    caller = AuthenticatedCaller(replace(access.principal, roles=frozenset()), acting.tenant, claims)
+    caller = AuthenticatedCaller(replace(access.principal, roles=frozenset()), acting.tenant, claims, access.limits)
     return _require_same_tenant(caller, slug)
 
 

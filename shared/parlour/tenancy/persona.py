@@ -16,6 +16,7 @@ class Binding:
     owner        whom a private door answers: {"phone"}, or {"issuer", "subject"} of a member.
     writes       {"anonymous" | "verified": "none" | "own" | "all"}: what people may change.
     tool_writes  the same by the name of a tool.
+    limits       what it takes per minute, as `Limits` reads it.
     """
 
     id: UUID
@@ -33,6 +34,7 @@ class Binding:
     owner: JsonObject
     writes: JsonObject
     tool_writes: JsonObject
+    limits: JsonObject
 
     @property
     def is_open_to_visitors(self) -> bool:

@@ -72,25 +72,25 @@ SELECT json_build_object('tenant', t, 'binding', b, 'human', h, 'team', m, 'agen
 -- name: find_binding
 -- One binding.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes
+       writes, tool_writes, limits
   FROM bindings WHERE id = %(binding_id)s;
 
 -- name: find_binding_by_slug
 -- One binding, by the name its pack gives it.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes
+       writes, tool_writes, limits
   FROM bindings WHERE slug = %(slug)s;
 
 -- name: list_active_bindings
 -- The bindings that are switched on.
 SELECT id, slug, display_name, human_id, team_id, agent_id, door, channels, clearance, greeting, is_active, version, owner,
-       writes, tool_writes
+       writes, tool_writes, limits
   FROM bindings WHERE is_active ORDER BY slug;
 
 -- name: list_bindings_of_agent
 -- The bindings that are switched on and put this agent, by its slug, to work.
 SELECT b.id, b.slug, b.display_name, b.human_id, b.team_id, b.agent_id, b.door, b.channels, b.clearance, b.greeting,
-       b.is_active, b.version, b.owner, b.writes, b.tool_writes
+       b.is_active, b.version, b.owner, b.writes, b.tool_writes, b.limits
   FROM bindings b JOIN agents a ON a.tenant_id = b.tenant_id AND a.id = b.agent_id
  WHERE b.is_active AND a.slug = %(agent)s ORDER BY b.slug;
 
@@ -268,3 +268,36 @@ SELECT id, actor, action, target, details, at
   FROM audit_log
  WHERE %(before_at)s::timestamptz IS NULL OR (at, id) < (%(before_at)s::timestamptz, %(before_id)s::uuid)
  ORDER BY at DESC, id DESC LIMIT %(most)s;
+
+-- name: take_token
+-- Take a token from a bucket, which is full when it is new; without one the refusal is counted. A few buckets that nobody
+-- has used for a day are cleared away.
+WITH idle AS (
+    DELETE FROM rate_limits
+     WHERE ctid = ANY(ARRAY(SELECT ctid FROM rate_limits
+                             WHERE tenant_id = current_tenant() AND refilled_at < %(now)s - interval '1 day'
+                               AND (scope, key) <> (%(scope)s, %(key)s)
+                             LIMIT 20 FOR UPDATE SKIP LOCKED))
+)
+INSERT INTO rate_limits AS b (tenant_id, scope, key, tokens, refilled_at, was_refused, refused_count)
+VALUES (current_tenant(), %(scope)s, %(key)s, GREATEST(%(per_minute)s - 1, 0), %(now)s, %(per_minute)s < 1,
+        CASE WHEN %(per_minute)s < 1 THEN 1 ELSE 0 END)
+ON CONFLICT (tenant_id, scope, key) DO UPDATE
+   SET (tokens, refilled_at, was_refused, refused_count) = (
+       SELECT CASE WHEN there.tokens >= 1 THEN there.tokens - 1 ELSE there.tokens END, GREATEST(b.refilled_at, %(now)s),
+              there.tokens < 1, b.refused_count + CASE WHEN there.tokens < 1 THEN 1 ELSE 0 END
+         FROM (SELECT LEAST(%(per_minute)s, b.tokens + %(per_minute)s / 60.0
+                            * GREATEST(0, extract(epoch FROM %(now)s - b.refilled_at))) AS tokens) there)
+RETURNING scope, key, tokens, refilled_at, was_refused, refused_count;
+
+-- name: mark_notified
+-- Somebody is told that they have to wait; nothing when they were told since that moment.
+UPDATE rate_limits SET notified_at = %(now)s
+ WHERE scope = %(scope)s AND key = %(key)s AND (notified_at IS NULL OR notified_at < %(since)s);
+
+-- name: list_rate_limits
+-- Buckets, those that have refused somebody first, then those used last.
+SELECT scope, key, tokens, refilled_at, was_refused, refused_count
+  FROM rate_limits
+ ORDER BY refused_count > 0 DESC, refilled_at DESC, scope, key
+ LIMIT %(most)s;

@@ -45,9 +45,10 @@ class RoutingKey:
 class User:
     """An end user of a tenant.
 
-    clearance    None where the binding's applies.
-    is_verified  whether a messaging channel has verified who it is.
-    member       {"issuer", "subject", "roles", "is_active"} of the member who talks as this user, if one does.
+    clearance       None where the binding's applies.
+    is_verified     whether a messaging channel has verified who it is.
+    has_unverified  whether they created records that no member has accepted.
+    member          {"issuer", "subject", "roles", "is_active"} of the member who talks as this user, if one does.
     """
 
     tenant_id: UUID
@@ -58,6 +59,7 @@ class User:
     clearance: int | None
     created_at: datetime
     is_verified: bool
+    has_unverified: bool
     member: JsonObject | None
 
 
@@ -96,6 +98,18 @@ class Contact:
     user_id: UUID
     session_id: UUID
     is_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimitRow:
+    """A token bucket: what was left at `refilled_at`, and how many requests it has refused."""
+
+    scope: str
+    key: str
+    tokens: float
+    refilled_at: datetime
+    was_refused: bool
+    refused_count: int
 
 
 @dataclass(frozen=True, slots=True)

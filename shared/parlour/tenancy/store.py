@@ -10,6 +10,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.tenancy.limits import RateLimit
 from parlour.tenancy.persona import Agent, Binding, Human, Persona, Team
 from parlour.tenancy.rows import (
     ApiKey,
@@ -17,6 +18,7 @@ from parlour.tenancy.rows import (
     Contact,
     CredentialRow,
     Member,
+    RateLimitRow,
     RoutingKey,
     Session,
     Tenant,
@@ -167,6 +169,21 @@ def find_member_credential(tx: Transaction, issuer: str, subject: str) -> Creden
 
 def find_key_credential(tx: Transaction, key_id: UUID) -> CredentialRow | None:
     return tx.first(SQL["find_key_credential"], CredentialRow, key_id=key_id)
+
+
+def take_token(tx: Transaction, limit: RateLimit, now: datetime) -> RateLimitRow:
+    return tx.one(
+        SQL["take_token"], RateLimitRow, scope=limit.scope, key=limit.key, per_minute=limit.per_minute, now=now
+    )
+
+
+def mark_notified(tx: Transaction, limit: RateLimit, now: datetime, since: datetime) -> bool:
+    """Whether nobody was told since then."""
+    return tx.run(SQL["mark_notified"], scope=limit.scope, key=limit.key, now=now, since=since) == 1
+
+
+def list_rate_limits(tx: Transaction, limit: int) -> list[RateLimitRow]:
+    return tx.all(SQL["list_rate_limits"], RateLimitRow, most=limit)
 
 
 def add_member(tx: Transaction, **values: str | int | UUID | datetime | list[str]) -> Member | None:

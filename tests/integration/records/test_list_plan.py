@@ -23,6 +23,7 @@ _ASKED: dict[str, object] = {
     "project_id": None,
     "where": {},
     "text": "",
+    "only_unverified": False,
     "after_at": None,
     "after_handle": "",
     "clearance": 3,

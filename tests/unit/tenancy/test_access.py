@@ -32,6 +32,7 @@ BINDING = Binding(
     owner={},
     writes={},
     tool_writes={},
+    limits={},
 )
 VISITOR = User(
     tenant_id=TENANT,
@@ -42,6 +43,7 @@ VISITOR = User(
     clearance=None,
     created_at=NOW,
     is_verified=False,
+    has_unverified=False,
     member=None,
 )
 PHONE = replace(VISITOR, id=UUID(int=11), phone="+447700900009", is_verified=True)

@@ -42,24 +42,28 @@ function refusal(status, answer) {
 
 /**
  * The numbered events of a session after `after`, as they come, until the caller stops asking.
- * Streams where the server can, asks every `pause` ms where it cannot; a broken line is picked up where it broke.
+ * Streams where the server can, asks where it cannot: after `pause` ms, and more seldom up to `longest` while nothing comes.
+ * A broken line is picked up where it broke.
  */
-export async function* events(session, after, { stream, signal, pause = 600 }) {
+export async function* events(session, after, { stream, signal, pause = 600, longest = 5000 }) {
   let number = after;
   let failures = 0;
+  let wait = pause;
   while (!signal.aborted) {
     try {
       const batch = stream ? streamed(session, number, signal) : polled(session, number, signal);
       for await (const event of batch) {
         failures = 0;
+        wait = pause;
         if (event.number <= number) continue;
         number = event.number;
         yield event;
       }
-      if (!stream) await sleep(pause, signal);
+      if (!stream) await sleep(wait, signal);
+      wait = Math.min(wait * 1.2, longest);
     } catch (error) {
       if (signal.aborted) return;
-      if (error instanceof Problem && error.status >= 400 && error.status < 500) throw error;
+      if (error instanceof Problem && error.status >= 400 && error.status < 500 && error.status !== 429) throw error;
       failures += 1;
       if (failures > 8) throw error;
       stream = stream && failures < 3;

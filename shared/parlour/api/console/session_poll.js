@@ -2,7 +2,8 @@
 
 import { call } from "./api.js";
 
-const NEAR = 4000; // between two looks
+const NEAR = 4000; // between two looks, after something came
+const FAR = 60_000; // at most: each look that finds nothing doubles the wait
 const IDLE = 10 * 60_000; // nobody touched the page: a database that pauses is left to pause
 
 export class Watch {
@@ -15,12 +16,13 @@ export class Watch {
   /** Look after this conversation, and no other, if both channels meet in it. */
   over({ id, is_main: both }) {
     clearTimeout(this.timer);
+    this.wait = NEAR;
     this.session = both ? id : null;
     if (both) this.later();
   }
 
   later() {
-    this.timer = setTimeout(() => this.look().catch(() => {}).finally(() => this.isOurs() && this.later()), NEAR);
+    this.timer = setTimeout(() => this.look().catch(() => {}).finally(() => this.isOurs() && this.later()), this.wait);
   }
 
   isOurs() {
@@ -37,6 +39,8 @@ export class Watch {
     if (!this.isOurs() || chat.following || chat.pending.size) return;
     const last = chat.log.lastElementChild?.dataset.id;
     chat.number = Math.max(chat.number, shown.last_event);
-    if (messages.length && messages.at(-1).id !== last) chat.retell(messages);
+    const isNew = messages.length && messages.at(-1).id !== last;
+    this.wait = isNew ? NEAR : Math.min(FAR, this.wait * 2);
+    if (isNew) chat.retell(messages);
   }
 }

@@ -1,5 +1,6 @@
 """Who may do what in the tenant, and who did: keys, members, the audit trail."""
 
+from dataclasses import asdict
 from typing import Annotated
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from parlour.api.schemas import (
     UserClearance,
 )
 from parlour.infra.json_values import JsonObject
-from parlour.tenancy import api_keys, audit, members, roles, users
+from parlour.tenancy import api_keys, audit, members, rate_limits, roles, users
 from parlour.tenancy.audit import AuditEntry
 
 router = APIRouter(prefix="/v1", tags=["people"])
@@ -90,6 +91,14 @@ def set_user_clearance(user_id: UUID, change: UserClearance, caller: Admin) -> N
     """Set what a user may see through every binding; null: what the binding says."""
     with caller.transaction() as tx:
         users.set_user_clearance(caller.principal, tx, user_id, change.clearance, caller.now)
+
+
+@router.get("/limits")
+def list_limits(caller: Viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> JsonObject:
+    """List the token buckets of visitors, addresses and bindings: those that refused somebody first."""
+    with caller.transaction() as tx:
+        found = rate_limits.list_limits(caller.principal, tx, limit)
+    return {"limits": [{**asdict(row), "refilled_at": row.refilled_at.isoformat()} for row in found]}
 
 
 @router.get("/audit")

@@ -11,7 +11,8 @@ from fastapi import APIRouter, Header, Query, Request
 from fastapi.responses import StreamingResponse
 
 from parlour.api import event_stream
-from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials
+from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials, address_hash
+from parlour.api.dependencies import ApiDependencies
 from parlour.api.event_stream import Event, EventReader
 from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
@@ -28,16 +29,17 @@ from parlour.conversations import event_feed as turn_events
 from parlour.conversations import turn_views as turns_read
 from parlour.conversations.rows import NewUpload
 from parlour.conversations.sessions import session_lists
-from parlour.infra.errors import Forbidden, NotFound
+from parlour.infra.errors import Forbidden, NotAcceptable, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.records import type_registry
 from parlour.records.crud import Record, find_records, get_record
-from parlour.tenancy import bindings, routing_keys, tenants, users
+from parlour.tenancy import bindings, rate_limits, routing_keys, tenants, users
 from parlour.tenancy.authentication import AuthenticatedCaller, VisitorClaims
 from parlour.tenancy.bindings import Binding
+from parlour.tenancy.limits import Limits, visitor_limits
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
@@ -50,7 +52,9 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 @router.post("", status_code=201)
-def open_session(wanted: NewSession, services: AppDependencies, given: RequestCredentials) -> OpenedSession:
+def open_session(
+    request: Request, wanted: NewSession, services: AppDependencies, given: RequestCredentials
+) -> OpenedSession:
     """Begin a conversation, or go on with the latest: with a visitor's token the same visitor's, else a new one's."""
     now = services.clock()
     with services.databases.borrow() as database:
@@ -61,6 +65,9 @@ def open_session(wanted: NewSession, services: AppDependencies, given: RequestCr
         with database.transaction(tenant_id) as tx:
             known_id = _find_known_user(tx, known, tenant_id, now)
             binding, reader = _open_door(tx, tenant_id, named, known_id)
+        if known_id is None:
+            _admit_new_visitor(request, services, database, reader, binding, wanted.challenge)
+        with database.transaction(tenant_id) as tx:
             about = get_record(reader, tx, wanted.entity) if wanted.entity else None
             is_returning = known_id is not None and _can_get_visitor_token(known, binding.id)
             latest = _find_latest_session(reader, tx, binding.id, about) if wanted.resume and is_returning else None
@@ -96,10 +103,11 @@ def get_session(session_id: UUID, caller: AnyCaller) -> SessionView:
 
 
 @router.post("/{session_id}/attachments", status_code=201)
-def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller) -> AttachmentStarted:
+def start_attachment(request: Request, session_id: UUID, wanted: NewAttachment, caller: AnyCaller) -> AttachmentStarted:
     """Say what will be sent along with a message; the answer is a form to POST it with, and the id that the message
     names it by."""
     _check_own_session(caller, session_id)
+    caller.require_message_tokens(request)
     services = caller.dependencies
     announced = NewUpload(uuid7(caller.now), wanted.name, wanted.size_bytes)
     with caller.transaction() as tx:
@@ -116,9 +124,10 @@ def start_attachment(session_id: UUID, wanted: NewAttachment, caller: AnyCaller)
 
 
 @router.post("/{session_id}/messages", status_code=202)
-def post_message(session_id: UUID, message: NewMessage, caller: AnyCaller) -> MessageAccepted:
+def post_message(request: Request, session_id: UUID, message: NewMessage, caller: AnyCaller) -> MessageAccepted:
     """Write in one's own session. The answer comes as events; posting again with the same id is harmless."""
     _check_own_session(caller, session_id)
+    caller.require_message_tokens(request)
     services = caller.dependencies
     named = [attachment_uploads.AttachmentReference(one.upload, one.file) for one in message.attachments]
     name = inbound_messages.web_message_id(session_id, message.client_message_id or "")
@@ -167,12 +176,18 @@ def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> 
 def stream_events(
     request: Request, session_id: UUID, caller: AnyCaller, after: EventNumber = 0, last_event_id: LastEventId = ""
 ) -> StreamingResponse:
-    """Stream the same events as they come (text/event-stream); resume after `Last-Event-ID`, or after `after`."""
+    """Stream the same events as they come (text/event-stream); resume after `Last-Event-ID`, or after `after`.
+
+    NotAcceptable behind API Gateway, which holds a response back until it is complete: an idle stream would occupy a
+    function for nothing.
+    """
+    if is_response_buffered(request):
+        raise NotAcceptable(f"responses are not streamed here; poll GET /v1/sessions/{session_id}/events?after=N")
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
     tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
-    pace = event_stream.BUFFERED_TIMING if is_response_buffered(request) else event_stream.LIVE_TIMING
-    return StreamingResponse(event_stream.stream_events(tail, pace), media_type="text/event-stream")
+    frames = event_stream.stream_events(tail, event_stream.LIVE_TIMING)
+    return StreamingResponse(frames, media_type="text/event-stream")
 
 
 def is_response_buffered(request: Request) -> bool:
@@ -231,6 +246,22 @@ def _open_door(tx: Transaction, tenant_id: UUID, named: str | UUID, user_id: UUI
     if not access.is_admitted:
         raise NotFound(_NO_SUCH_AGENT)
     return binding, access.principal
+
+
+def _admit_new_visitor(
+    request: Request,
+    services: ApiDependencies,
+    database: Database,
+    reader: Principal,
+    binding: Binding,
+    challenge: str,
+) -> None:
+    """Let a new visitor in: Forbidden without a solved challenge, RateLimited when too many come."""
+    address = request.client.host if request.client else ""
+    if services.check_challenge and not services.check_challenge(challenge, address):
+        raise Forbidden("challenge: solve the page's challenge first and send its answer")
+    limits = visitor_limits(Limits.from_settings(binding.limits), binding.id, address_hash(services, request))
+    rate_limits.require_tokens(database, reader, limits, services.clock())
 
 
 def _can_get_visitor_token(known: AuthenticatedCaller | None, binding_id: UUID) -> bool:

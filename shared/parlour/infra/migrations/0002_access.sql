@@ -14,16 +14,6 @@ ALTER TABLE bindings
     ADD COLUMN writes jsonb NOT NULL DEFAULT '{}',
     ADD COLUMN tool_writes jsonb NOT NULL DEFAULT '{}';
 
--- A user as access is computed from: the row, whether a channel verified who it is, and the member behind it.
-CREATE FUNCTION acting_user(person users) RETURNS jsonb
-    LANGUAGE sql STABLE
-    RETURN to_jsonb(person) || jsonb_build_object(
-        'is_verified', EXISTS (SELECT FROM channel_identities i
-                                WHERE (i.tenant_id, i.user_id) = (person.tenant_id, person.id) AND i.channel <> 'web'),
-        'member', (SELECT jsonb_build_object('issuer', m.issuer, 'subject', m.subject, 'roles', m.roles,
-                                             'is_active', m.active)
-                     FROM members m WHERE (m.tenant_id, m.id) = (person.tenant_id, person.member_id)));
-
 -- What an agent wrote into records, with what it replaced, so that a person can take a turn back.
 -- before, after: {"name", "properties", "text"}; null where there was or is none. version: the record's, afterwards.
 -- turn_id: no foreign key; a person may want to take back what an expired turn did.
@@ -60,7 +50,7 @@ CREATE INDEX agent_writes_target ON agent_writes (tenant_id, target_id) WHERE ta
 ALTER TABLE entities ADD COLUMN unverified_by text;
 ALTER TABLE documents ADD COLUMN unverified_by text;
 ALTER TABLE context_rows ADD COLUMN unverified_by text;
-CREATE INDEX entities_unverified ON entities (tenant_id, updated_at DESC) WHERE unverified_by IS NOT NULL;
+CREATE INDEX entities_unverified ON entities (tenant_id, unverified_by) WHERE unverified_by IS NOT NULL;
 
 -- The principal whom a transaction reads for; null reads everything of the tenant.
 CREATE FUNCTION current_reader() RETURNS text
@@ -120,3 +110,40 @@ AS $$
 $$;
 RESET ROLE;
 REVOKE CREATE ON SCHEMA public FROM parlour_search;
+
+-- limits: {"visitor_per_minute", "address_per_minute", "binding_per_minute", "new_visitors_per_minute",
+-- "anonymous_share"}; a missing key is the default.
+ALTER TABLE bindings ADD COLUMN limits jsonb NOT NULL DEFAULT '{}';
+
+-- Token buckets. tokens: what was left at refilled_at. was_refused: how the last request ended. notified_at: when people
+-- who write by a messaging channel were last told that they have to wait. Rows of full buckets are cleared away.
+CREATE TABLE rate_limits (
+    tenant_id     uuid NOT NULL REFERENCES tenants ON DELETE CASCADE,
+    scope         text NOT NULL CHECK (scope IN ('visitor', 'address', 'binding', 'new_visitors')),
+    key           text NOT NULL,
+    tokens        double precision NOT NULL,
+    refilled_at   timestamptz NOT NULL,
+    was_refused   boolean NOT NULL DEFAULT false,
+    refused_count bigint NOT NULL DEFAULT 0,
+    notified_at   timestamptz,
+    PRIMARY KEY (tenant_id, scope, key)
+);
+CALL isolate('rate_limits');
+CREATE INDEX rate_limits_time ON rate_limits (tenant_id, refilled_at);
+
+-- The part of the day's spend that went to visitors whom no channel has verified.
+ALTER TABLE spend_days ADD COLUMN anonymous_usd numeric(14, 8) NOT NULL DEFAULT 0;
+ALTER TABLE spend_reservations ADD COLUMN is_anonymous boolean NOT NULL DEFAULT false;
+
+-- A user as access is computed from: the row, whether a channel verified who it is, whether records of theirs wait to be
+-- accepted, and the member behind it.
+CREATE FUNCTION acting_user(person users) RETURNS jsonb
+    LANGUAGE sql STABLE
+    RETURN to_jsonb(person) || jsonb_build_object(
+        'is_verified', EXISTS (SELECT FROM channel_identities i
+                                WHERE (i.tenant_id, i.user_id) = (person.tenant_id, person.id) AND i.channel <> 'web'),
+        'has_unverified', EXISTS (SELECT FROM entities e
+                                   WHERE e.tenant_id = person.tenant_id AND e.unverified_by = 'user:' || person.id),
+        'member', (SELECT jsonb_build_object('issuer', m.issuer, 'subject', m.subject, 'roles', m.roles,
+                                             'is_active', m.active)
+                     FROM members m WHERE (m.tenant_id, m.id) = (person.tenant_id, person.member_id)));

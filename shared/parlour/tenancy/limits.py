@@ -1,0 +1,71 @@
+"""How much one visitor, one address and one binding may ask for: the numbers, and the buckets they stand for. Pure."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import Literal
+from uuid import UUID
+
+from parlour.infra.json_values import JsonObject
+
+type LimitScope = Literal["visitor", "address", "binding", "new_visitors"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a binding takes, as messages or new visitors per minute, with as many at once.
+
+    anonymous_share  the part of the tenant's daily cap that visitors whom no channel has verified may spend.
+    """
+
+    visitor_per_minute: int = 30
+    address_per_minute: int = 120
+    binding_per_minute: int = 1_200
+    new_visitors_per_minute: int = 120
+    anonymous_share: float = 0.2
+
+    @classmethod
+    def from_settings(cls, settings: JsonObject) -> "Limits":
+        """Return the limits of a binding; what it does not say is the default."""
+        given = {one.name: settings[one.name] for one in fields(cls) if settings.get(one.name) is not None}
+        return cls(**given)  # type: ignore[arg-type]
+
+    @property
+    def anonymous_part(self) -> Decimal:
+        """The share as a decimal."""
+        return Decimal(str(self.anonymous_share))
+
+
+DEFAULT_LIMITS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class RateLimit:
+    """One bucket: it holds `per_minute` tokens at most, and as many flow in every minute."""
+
+    scope: LimitScope
+    key: str
+    per_minute: int
+
+
+def message_limits(limits: Limits, user_id: UUID, binding_id: UUID, address: str = "") -> list[RateLimit]:
+    """Return the buckets that a message takes a token from. `address`: the hash of where it came from, if known."""
+    found = [
+        RateLimit("visitor", str(user_id), limits.visitor_per_minute),
+        RateLimit("binding", str(binding_id), limits.binding_per_minute),
+    ]
+    return [*found, RateLimit("address", address, limits.address_per_minute)] if address else found
+
+
+def visitor_limits(limits: Limits, binding_id: UUID, address: str) -> list[RateLimit]:
+    """Return the buckets that a new visitor takes a token from."""
+    return [
+        RateLimit("address", address, limits.address_per_minute),
+        RateLimit("new_visitors", str(binding_id), limits.new_visitors_per_minute),
+    ]
+
+
+def hash_address(secret: str, address: str) -> str:
+    """Return a network address as buckets know it: nobody can read the address back."""
+    return hmac.new(secret.encode(), f"address:{address}".encode(), hashlib.sha256).hexdigest()[:32]

@@ -1,0 +1,143 @@
+"""A flood is stored, answered in parts, and leaves room for others."""
+
+import json
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from parlour.conversations import canned_replies
+from parlour.infra.errors import AnonymousShareSpent, RateLimited
+from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
+from parlour.models import spend
+from parlour.models.spend import Reservation
+from parlour.principal import Principal
+from parlour.tenancy import rate_limits
+from parlour.tenancy.limits import RateLimit
+from tests.conversation_harness import ConversationHarness, text_answer
+
+
+def set_limits(conversation: ConversationHarness, limits: JsonObject) -> None:
+    conversation.query(f"UPDATE bindings SET limits = '{json.dumps(limits)}' RETURNING id")
+
+
+def test_a_bucket_refuses_when_it_is_empty_and_refills_with_time(conversation: ConversationHarness) -> None:
+    bucket, now = [RateLimit("visitor", "somebody", 3)], conversation.clock()
+    who = conversation.admin
+    for _ in range(3):
+        rate_limits.require_tokens(conversation.database, who, bucket, now)
+    with pytest.raises(RateLimited) as refused:
+        rate_limits.require_tokens(conversation.database, who, bucket, now)
+    assert refused.value.retry_after == 20
+    rate_limits.require_tokens(conversation.database, who, bucket, now + timedelta(seconds=20))
+    with pytest.raises(RateLimited):
+        rate_limits.require_tokens(conversation.database, who, bucket, now + timedelta(seconds=20))
+    with conversation.database.transaction(who) as tx:
+        (row,) = rate_limits.list_limits(who, tx, 10)
+    assert (row.scope, row.key, row.refused_count, row.was_refused) == ("visitor", "somebody", 2, True)
+
+
+def test_buckets_that_nobody_uses_are_cleared_away(conversation: ConversationHarness) -> None:
+    now = conversation.clock()
+    for day, key in enumerate(("old", "new")):
+        bucket = [RateLimit("visitor", key, 3)]
+        rate_limits.require_tokens(conversation.database, conversation.admin, bucket, now + timedelta(days=2 * day))
+    assert conversation.query("SELECT key FROM rate_limits") == [("new",)]
+
+
+def test_a_phone_that_floods_is_told_once_and_answered_later(conversation: ConversationHarness) -> None:
+    set_limits(conversation, {"visitor_per_minute": 2})
+    for number in range(5):
+        assert conversation.send_whatsapp(f"Message {number}", f"m{number}") == "stored"
+    assert len(conversation.turns.sent) == 2
+    bodies = conversation.query("SELECT body FROM messages WHERE kind = 'notice'")
+    assert bodies == [(canned_replies.RATE_LIMIT_NOTICE,)]
+    assert conversation.query("SELECT count(*) FROM outbox") == [(1,)]
+    assert conversation.query("SELECT count(*) FROM messages WHERE state = 'unanswered'") == [(5,)]
+    last = "(SELECT max(received_at) FROM messages)"
+    assert conversation.query(
+        f"SELECT due_at <= {last} + interval '61 seconds' FROM work_due WHERE kind = 'session'"
+    ) == [(True,)]
+    conversation.model.script = [text_answer("All five.")]
+    conversation.run_turn()
+    assert conversation.query("SELECT count(*) FROM messages WHERE state = 'unanswered'") == [(0,)]
+    assert conversation.send_whatsapp("Again", "m1") == "duplicate"
+
+
+def test_another_persons_messages_are_answered_meanwhile(conversation: ConversationHarness) -> None:
+    set_limits(conversation, {"visitor_per_minute": 1})
+    for number in range(3):
+        conversation.send_whatsapp(f"Flood {number}", f"f{number}", sender="+919800000666")
+    conversation.send_whatsapp("Hello", "h1")
+    assert len(conversation.turns.sent) == 2
+
+
+def test_a_turn_answers_fifty_messages_and_the_rest_waits(conversation: ConversationHarness) -> None:
+    for number in range(53):
+        conversation.send_whatsapp(f"Line {number}", f"m{number}")
+    conversation.model.script = [text_answer("First."), text_answer("Second.")]
+    conversation.run_turn()
+    assert conversation.query("SELECT count(*) FROM messages WHERE state = 'unanswered'") == [(3,)]
+    conversation.run_turn()
+    assert conversation.query("SELECT count(*) FROM messages WHERE state = 'unanswered'") == [(0,)]
+
+
+def test_a_turn_takes_64_kilobytes_and_at_least_one_message(conversation: ConversationHarness) -> None:
+    visitor = conversation.create_visitor()
+    session_id = conversation.find_session(visitor)
+    for number in range(3):
+        conversation.send_web(visitor, session_id, "x" * 40_000, f"m{number}")
+    for left in (2, 1, 0):
+        conversation.model.script = [text_answer("Read.")]
+        conversation.run_turn()
+        assert conversation.query("SELECT count(*) FROM messages WHERE state = 'unanswered'") == [(left,)]
+
+
+def test_visitors_spend_their_share_and_phones_go_on(conversation: ConversationHarness) -> None:
+    conversation.query("UPDATE tenants SET daily_cap_usd = 1 RETURNING 1")
+    now = conversation.clock()
+
+    def reserve(amount: str, share: str | None) -> None:
+        wanted = Reservation(
+            id=uuid7(now),
+            amount=Decimal(amount),
+            purpose="turn",
+            default_cap=Decimal(20),
+            expires_at=now + timedelta(minutes=5),
+            anonymous_share=Decimal(share) if share else None,
+        )
+        spend.reserve_in_transaction(conversation.database, conversation.admin, wanted, now)
+        with conversation.database.transaction(conversation.admin) as tx:
+            spend.settle(tx, [wanted.id], wanted.amount, default_cap=Decimal(20), now=now)
+
+    reserve("0.15", "0.2")
+    with pytest.raises(AnonymousShareSpent):
+        reserve("0.1", "0.2")
+    reserve("0.5", None)
+    reserve("0.05", "0.2")
+    with pytest.raises(AnonymousShareSpent):
+        reserve("0.01", "0.2")
+    assert conversation.query("SELECT spent_usd, anonymous_usd FROM spend_days") == [(Decimal("0.7"), Decimal("0.2"))]
+    assert conversation.query("SELECT warned_percent FROM spend_days") == [(50,)]
+
+
+def test_a_visitor_above_the_share_gets_a_polite_line_and_a_phone_an_answer(conversation: ConversationHarness) -> None:
+    set_limits(conversation, {"anonymous_share": 0})
+    visitor = conversation.create_visitor()
+    conversation.send_web(visitor, conversation.find_session(visitor), "Hello")
+    conversation.model.script = [text_answer("Never sent.")]
+    conversation.run_turn()
+    assert conversation.query(
+        "SELECT body, degraded FROM messages m JOIN turns t ON t.id = m.turn_id WHERE direction = 'outbound'"
+    ) == [(canned_replies.DAILY_CAP_REPLY, True)]
+    conversation.send_whatsapp("Hello")
+    conversation.model.script = [text_answer("Good morning.")]
+    conversation.run_turn()
+    assert conversation.query("SELECT count(*) FROM messages WHERE body = 'Good morning.'") == [(1,)]
+
+
+def test_limits_are_shown_to_viewers_only(conversation: ConversationHarness) -> None:
+    stranger = Principal(conversation.tenant_id, "user", uuid7(conversation.clock()))
+    with conversation.database.transaction(stranger) as tx, pytest.raises(Exception, match="viewer"):
+        rate_limits.list_limits(stranger, tx, 10)
