@@ -31,7 +31,7 @@ FLOORS: tuple[frozenset[str], ...] = (
 
 ROOMS = frozenset().union(*FLOORS)
 
-PURE_INFRA = {"parlour.infra.errors", "parlour.infra.json_values", "parlour.infra.ids"}
+PURE_INFRA = {"parlour.infra.errors", "parlour.infra.json_values", "parlour.infra.ids", "parlour.infra.signing_keys"}
 """What a pure file may use of the ground floor: words and values, nothing that reaches outside."""
 
 PURE = {

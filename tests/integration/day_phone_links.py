@@ -24,6 +24,7 @@ _PHONES = ("+919800000301", "+919800000302")
 
 def link_phone_numbers(conversation: ConversationHarness) -> None:
     """Facts that both have are told apart by when they were said last."""
+    _flood(conversation)
     main = _written(conversation)
     visitor, session = start_web_session(conversation)
     add_fact(conversation, main, "city", "Pune")
@@ -57,6 +58,14 @@ def _written(conversation: ConversationHarness) -> UUID:
     conversation.send_whatsapp("It is me.", "joined", sender=_PHONES[0])
     ((session,),) = conversation.query("SELECT session_id FROM messages WHERE provider_message_id = 'gupshup:joined'")
     return UUID(str(session))
+
+
+def _flood(conversation: ConversationHarness) -> None:
+    """Somebody writes more than their binding takes, and is told so."""
+    conversation.query("""UPDATE bindings SET limits = '{"visitor_per_minute": 1}' RETURNING id""")
+    for number in range(2):
+        conversation.send_whatsapp("Hello?", f"flood{number}", sender="+919800000309")
+    conversation.query("UPDATE bindings SET limits = '{}' RETURNING id")
 
 
 def _mistyped(conversation: ConversationHarness, visitor: Principal, link_id: UUID) -> None:

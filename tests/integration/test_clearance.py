@@ -358,6 +358,7 @@ SILENT = {
     "GET /v1/me",
     "GET /v1/members",
     "GET /v1/audit",
+    "GET /v1/limits",
     "GET /v1/reembedding",
     "GET /v1/attention",
     "GET /v1/attention/failed-replies",

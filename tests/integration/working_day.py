@@ -162,8 +162,8 @@ def administer_tenant(conversation: ConversationHarness) -> None:
             admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=conversation.clock()
         )
         assert members.list_members(admin, tx)
-        key = api_keys.create_key(admin, tx, name="ci", roles=["admin"], clearance=1, now=conversation.clock())
-        spare = api_keys.create_key(admin, tx, name="spare", roles=[], clearance=0, now=conversation.clock())
+        key = api_keys.create_key(admin, tx, api_keys.NewApiKey("ci", ["admin"], 1), conversation.clock())
+        spare = api_keys.create_key(admin, tx, api_keys.NewApiKey("spare", [], 0), conversation.clock())
         tenants.update_tenant(admin, tx, display_name="Northbank", settings={"polite": True}, now=conversation.clock())
         tenants.set_tenant_status(admin, tx, "paused", conversation.clock())
         tenants.set_tenant_status(admin, tx, "active", conversation.clock())
@@ -209,6 +209,8 @@ def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
         VisitorClaims(conversation.tenant_id, visitor.id, session.binding_id, session.id), now
     )
     assert sign_in.authenticate(Credentials(f"Bearer {token.text}", ""), conversation.database, now)
+    with conversation.database.transaction(visitor) as tx:
+        users.sign_out(visitor, tx, visitor.id, now)
 
 
 def reapply_pack(conversation: ConversationHarness) -> None:

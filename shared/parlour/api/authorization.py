@@ -112,11 +112,15 @@ def get_credentials(request: Request) -> Credentials:
 RequestCredentials = Annotated[Credentials, Depends(get_credentials)]
 
 
-def authenticate_caller(found: AppDependencies, given: RequestCredentials) -> Caller:
-    """Sign the caller in, or refuse."""
+def authenticate_caller(request: Request, found: AppDependencies, given: RequestCredentials) -> Caller:
+    """Sign the caller in, or refuse; a key with scopes opens only those parts of the API."""
     now = found.clock()
     with found.databases.borrow() as database:
-        return Caller(found, found.authenticator.authenticate(given, database, now), now)
+        signed_in = found.authenticator.authenticate(given, database, now)
+    tags = set(getattr(request.scope.get("route"), "tags", ()))
+    if signed_in.scopes and not tags & signed_in.scopes:
+        raise Forbidden(f"this key is for {', '.join(sorted(signed_in.scopes))} only; create one with this scope")
+    return Caller(found, signed_in, now)
 
 
 AnyCaller = Annotated[Caller, Depends(authenticate_caller)]
@@ -147,10 +151,10 @@ def require_admin(calling: AnyCaller) -> Caller:
     return calling
 
 
-def require_operator(found: AppDependencies, given: RequestCredentials) -> ApiDependencies:
+def require_operator(request: Request, found: AppDependencies, given: RequestCredentials) -> ApiDependencies:
     """Return the dependencies to the operator of the deployment, for work on every tenant."""
     if not found.authenticator.is_operator(given):
-        authenticate_caller(found, given)  # whoever is nobody at all hears that instead
+        authenticate_caller(request, found, given)  # whoever is nobody at all hears that instead
         raise Forbidden("only the operator of the deployment may do this; use the operator key")
     return found
 

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import (
     AfterValidator,
+    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -118,11 +119,16 @@ class PackFiles(RequestModel):
 
 
 class NewKey(RequestModel):
-    """An API key to make. Nobody can give more clearance than they have."""
+    """An API key to make. Nobody can give more clearance than they have.
+
+    expires_at: null: never. scopes: the parts of the API that it opens; empty: all.
+    """
 
     name: SingleLine
     roles: Roles = []
     clearance: Clearance = 1
+    expires_at: AwareDatetime | None = None
+    scopes: Annotated[list[SingleLine], Field(max_length=20)] = []
 
 
 class NewMember(RequestModel):
@@ -300,6 +306,9 @@ class KeyView(ResponseModel):
     clearance: int
     created_at: datetime
     revoked_at: datetime | None
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    scopes: list[str]
 
 
 class CreatedKeyView(KeyView):

@@ -1,5 +1,6 @@
 """Keys, the tenant's status, and who did what."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -23,9 +24,15 @@ def create_key(
     clearance: Annotated[
         int, typer.Option(min=0, max=3, help="0 public, 1 internal, 2 confidential, 3 restricted.")
     ] = 1,
+    days: Annotated[int | None, typer.Option(min=1, help="Days until it expires; without it, never.")] = None,
+    scope: Annotated[
+        list[str] | None, typer.Option(help="Part of the API it opens, like entities or files; repeat it for several.")
+    ] = None,
 ) -> None:
     """Create a key. Its secret is printed once, alone on standard output."""
-    body = {"name": name, "roles": role or [], "clearance": clearance}
+    body: dict[str, object] = {"name": name, "roles": role or [], "clearance": clearance, "scopes": scope or []}
+    if days is not None:
+        body["expires_at"] = (datetime.now(UTC) + timedelta(days=days)).isoformat()
     made = get_api_client(context).request("POST", "v1/keys", body)
     terminal.print_note(f"key {made['id']}: store the secret now, it is not shown again")
     terminal.print_line(made["key"])
@@ -35,7 +42,7 @@ def create_key(
 def list_keys(context: typer.Context) -> None:
     """List the keys, newest first, including revoked ones."""
     found = get_api_client(context).request("GET", "v1/keys")["keys"]
-    headings = ("name", "roles", "clearance", "created", "revoked", "key")
+    headings = ("name", "roles", "clearance", "created", "last used", "expires", "revoked", "key")
     terminal.print_renderable(
         rendering.make_table(
             headings,
@@ -45,6 +52,8 @@ def list_keys(context: typer.Context) -> None:
                     " ".join(one["roles"]) or "-",
                     one["clearance"],
                     rendering.format_time(one["created_at"]),
+                    rendering.format_time(one["last_used_at"]) or "-",
+                    rendering.format_time(one["expires_at"]) or "-",
                     rendering.format_time(one["revoked_at"]) or "-",
                     one["id"],
                 )
@@ -91,6 +100,15 @@ def list_users(
     found = get_api_client(context).request("GET", "v1/users", text=text, limit=limit)["users"]
     rows = ((one["name"] or "-", one["phone_last_digits"] or "-", one["id"]) for one in found)
     terminal.print_renderable(rendering.make_table(("name", "phone ends in", "user"), rows))
+
+
+@users.command("sign-out")
+def sign_user_out(
+    context: typer.Context, user: Annotated[UUID, typer.Argument(help="The user's id, from `parlour users list`.")]
+) -> None:
+    """Refuse every token that a user has: they begin anew on the web, or link their phone again."""
+    get_api_client(context).request("POST", f"v1/users/{user}/sign-out")
+    terminal.print_line(f"{user} is signed out everywhere.")
 
 
 @users.command("clearance")

@@ -675,7 +675,7 @@ WITH tried AS (
 ), known AS (
     DELETE FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
 )
-UPDATE users SET phone = NULL, display_name = NULL WHERE id = ANY(%(ids)s::uuid[]);
+UPDATE users SET phone = NULL, display_name = NULL, token_epoch = token_epoch + 1 WHERE id = ANY(%(ids)s::uuid[]);
 
 -- name: delete_users
 -- Take a user away, with whoever turned out to be the same person; also what others tried to join their number with.

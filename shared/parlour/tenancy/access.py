@@ -30,6 +30,7 @@ class Access:
     principal       who acts, with clearance, roles and the rights to write of a tool without rights of its own.
     is_admitted     whether the door is open to them.
     limits          how much they may ask for.
+    token_epoch     what their new tokens carry.
     tool_writes     the rights to write of single tools, by the tool's name.
     """
 
@@ -38,6 +39,7 @@ class Access:
     is_admitted: bool
     tool_writes: Mapping[str, WriteRights] = field(default_factory=dict)
     limits: Limits = DEFAULT_LIMITS
+    token_epoch: int = 0
 
     def principal_for(self, tool_name: str) -> Principal:
         """Return the principal that a tool acts for."""
@@ -80,6 +82,7 @@ def compute_access(user: User, binding: Binding, *, can_act: bool = True) -> Acc
         and (binding.door != "private" or is_owner(user, binding)),
         tool_writes=tool_writes,
         limits=Limits.from_settings(binding.limits),
+        token_epoch=user.token_epoch,
     )
 
 

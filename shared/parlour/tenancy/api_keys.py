@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from parlour.infra.errors import NotFound
+from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
@@ -24,7 +24,37 @@ from parlour.tenancy.labels import validate_label
 from parlour.tenancy.roles import check_grant, require_role
 from parlour.tenancy.rows import ApiKey
 
-__all__ = ["ApiKey", "CreatedApiKey", "PresentedKey", "create_key", "list_keys", "parse_key", "revoke_key"]
+__all__ = [
+    "SCOPES",
+    "ApiKey",
+    "CreatedApiKey",
+    "NewApiKey",
+    "PresentedKey",
+    "create_key",
+    "list_keys",
+    "parse_key",
+    "revoke_key",
+]
+
+SCOPES = frozenset(
+    {
+        "attention",
+        "configuration",
+        "costs",
+        "documents",
+        "entities",
+        "erasure",
+        "files",
+        "memory",
+        "operations",
+        "people",
+        "pulse",
+        "search",
+        "sessions",
+        "turns",
+    }
+)
+"""The parts of the API, by the tags of its routes."""
 
 _SECRET_BYTES = 32
 _KEY_PATTERN = re.compile(r"parlour_([0-9a-f]{32})_([0-9a-f]{32})([0-9a-f]{64})")
@@ -57,32 +87,50 @@ def parse_key(text: str) -> PresentedKey | None:
     return form and PresentedKey(UUID(form[1]), UUID(form[2]), bytes.fromhex(form[3]))
 
 
+@dataclass(frozen=True, slots=True)
+class NewApiKey:
+    """A key to create.
+
+    expires_at  None: never.
+    scopes      the parts of the API that it opens, from `SCOPES`; empty: all.
+    """
+
+    name: str
+    roles: Collection[str] = ()
+    clearance: int = 1
+    expires_at: datetime | None = None
+    scopes: Collection[str] = ()
+
+
 def create_key(
     principal: Principal,
     tx: Transaction,
-    *,
-    name: str,
-    roles: Collection[str],
-    clearance: int,
+    new: NewApiKey,
     now: datetime,
     randomness: Callable[[int], bytes] = os.urandom,
 ) -> CreatedApiKey:
     """Create a key of the principal's tenant. Needs admin; audited.
 
-    Forbidden and InvalidRequest as `check_grant`.
+    Forbidden and InvalidRequest as `check_grant`; InvalidRequest also for an unknown scope and for a time that is over.
     """
-    check_grant(principal, roles, clearance)
+    check_grant(principal, new.roles, new.clearance)
+    if unknown := sorted(set(new.scopes) - SCOPES):
+        raise InvalidRequest(f"scopes: {', '.join(map(repr, unknown))} unknown; use {', '.join(sorted(SCOPES))}")
+    if new.expires_at is not None and new.expires_at <= now:
+        raise InvalidRequest("expires_at: is over already; give a later time")
     secret = randomness(_SECRET_BYTES)
     key = store.create_key(
         tx,
         key_id=uuid7(now),
-        name=validate_label("name", name),
+        name=validate_label("name", new.name),
         secret_hash=_hash(secret),
-        roles=sorted(set(roles)),
-        clearance=clearance,
+        roles=sorted(set(new.roles)),
+        clearance=new.clearance,
+        expires_at=new.expires_at,
+        scopes=sorted(set(new.scopes)),
         now=now,
     )
-    details: JsonObject = {"roles": [*key.roles], "clearance": key.clearance}
+    details: JsonObject = {"roles": [*key.roles], "clearance": key.clearance, "scopes": [*key.scopes]}
     audit.add_entry(principal, tx, "key.created", f"key:{key.id}", details, now)
     return CreatedApiKey(key, f"parlour_{principal.tenant_id.hex}_{key.id.hex}{secret.hex()}")
 

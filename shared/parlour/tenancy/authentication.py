@@ -47,12 +47,16 @@ class Credentials:
 
 @dataclass(frozen=True, slots=True)
 class AuthenticatedCaller:
-    """Somebody who may act, the tenant they act in, and what a visitor's token is confined to and may ask for."""
+    """Somebody who may act, the tenant they act in, and what a visitor's token is confined to and may ask for.
+
+    `scopes` are the parts of the API that a key opens; empty: all.
+    """
 
     principal: Principal
     tenant: Tenant
     visitor: VisitorClaims | None = None
     limits: Limits = DEFAULT_LIMITS
+    scopes: frozenset[str] = frozenset()
 
 
 class Authenticator:
@@ -75,6 +79,7 @@ class Authenticator:
             signed_in = self._authenticate_bearer(credentials, database, now)
         except Unauthenticated as refusal:
             log.warning("authentication_failed", reason=refusal.reason)
+            log.count("SignInFailed")
             raise
         if signed_in.tenant.status == "archived" and signed_in.principal.kind != "operator":
             raise Forbidden("this tenant is closed; the operator of the deployment can open it again")
@@ -95,9 +100,10 @@ class Authenticator:
         bearer = credentials.bearer
         if presented := api_keys.parse_key(bearer):
             with database.transaction(presented.tenant_id) as tx:
-                row = store.find_key_credential(tx, presented.key_id)
-            if row is None or row.secret_hash is None or not presented.matches(row.secret_hash):
-                raise Unauthenticated(reason="unknown_key")
+                row = store.find_key_credential(tx, presented.key_id, now)
+                if row is None or row.secret_hash is None or not presented.matches(row.secret_hash):
+                    raise Unauthenticated(reason="unknown_key")
+                store.mark_key_used(tx, row.id, now)
             return _require_same_tenant(_to_caller("key", row), credentials.tenant)
         header = signed_tokens.parse_header(bearer)
         if header is None:
@@ -138,6 +144,8 @@ def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) 
         acting = store.find_acting_user(tx, claims.user_id, claims.binding_id)
     if acting is None:
         raise Unauthenticated(reason="visitor_gone")
+    if acting.token_epoch != claims.epoch:
+        raise Unauthenticated(reason="signed_out")
     access = compute_access(acting.user, acting.binding)
     if acting.binding.is_active and not access.is_admitted:
         raise Forbidden("this agent is private; sign in as its owner")
@@ -147,7 +155,8 @@ def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) 
 
 def _to_caller(kind: PrincipalKind, row: CredentialRow) -> AuthenticatedCaller:
     tenant = store.parse_tenant(row.tenant)
-    return AuthenticatedCaller(Principal(tenant.tenant_id, kind, row.id, frozenset(row.roles), row.clearance), tenant)
+    principal = Principal(tenant.tenant_id, kind, row.id, frozenset(row.roles), row.clearance)
+    return AuthenticatedCaller(principal, tenant, scopes=frozenset(row.scopes))
 
 
 def _require_same_tenant(signed_in: AuthenticatedCaller, slug: str) -> AuthenticatedCaller:

@@ -8,6 +8,7 @@ from typing import Literal
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
+from parlour.infra.signing_keys import parse_signing_keys
 
 type LimitScope = Literal["visitor", "address", "binding", "new_visitors"]
 
@@ -68,4 +69,6 @@ def visitor_limits(limits: Limits, binding_id: UUID, address: str) -> list[RateL
 
 def hash_address(secret: str, address: str) -> str:
     """Return a network address as buckets know it: nobody can read the address back."""
-    return hmac.new(secret.encode(), f"address:{address}".encode(), hashlib.sha256).hexdigest()[:32]
+    return hmac.new(parse_signing_keys(secret)[0].encode(), f"address:{address}".encode(), hashlib.sha256).hexdigest()[
+        :32
+    ]

@@ -176,7 +176,8 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
 
 -- name: find_acting_user
 -- A user and a binding, for what the user may do through it.
-SELECT acting_user(u) AS "user", to_jsonb(b) AS binding, 'act' = ANY(a.modes) AS can_act, to_jsonb(t) AS tenant
+SELECT acting_user(u) AS "user", to_jsonb(b) AS binding, 'act' = ANY(a.modes) AS can_act, to_jsonb(t) AS tenant,
+       v.token_epoch
   FROM users v
   JOIN users u ON u.tenant_id = v.tenant_id AND u.id = COALESCE(v.merged_into, v.id)
   JOIN bindings b ON b.tenant_id = v.tenant_id
@@ -205,15 +206,24 @@ RETURNING id;
 
 -- name: find_member_credential
 -- The active member whom an issuer calls by this subject.
-SELECT m.id, m.roles, m.clearance, NULL::bytea AS secret_hash, to_jsonb(t) AS tenant
+SELECT m.id, m.roles, m.clearance, NULL::bytea AS secret_hash, '{}'::text[] AS scopes, to_jsonb(t) AS tenant
   FROM members m JOIN tenants t USING (tenant_id)
  WHERE m.issuer = %(issuer)s AND m.subject = %(subject)s AND m.active;
 
 -- name: find_key_credential
--- A key that is not revoked; whoever asks compares the hash.
-SELECT k.id, k.roles, k.clearance, k.secret_hash, to_jsonb(t) AS tenant
+-- A key that is neither revoked nor expired; whoever asks compares the hash.
+SELECT k.id, k.roles, k.clearance, k.secret_hash, k.scopes, to_jsonb(t) AS tenant
   FROM api_keys k JOIN tenants t USING (tenant_id)
- WHERE k.id = %(key_id)s AND k.revoked_at IS NULL;
+ WHERE k.id = %(key_id)s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %(now)s);
+
+-- name: mark_key_used
+-- A key was used just now; written down every ten minutes.
+UPDATE api_keys SET last_used_at = %(now)s
+ WHERE id = %(key_id)s AND (last_used_at IS NULL OR last_used_at < %(now)s - interval '10 minutes');
+
+-- name: raise_token_epoch
+-- Every token that a user has is refused from now on; also those of visitors who turned out to be the same person.
+UPDATE users SET token_epoch = token_epoch + 1 WHERE id = %(user_id)s OR merged_into = %(user_id)s;
 
 -- name: add_member
 -- A new member; no row comes back when the issuer's subject is one already.
@@ -237,18 +247,20 @@ SELECT id, issuer, subject, display_name, roles, clearance, active, created_at
 
 -- name: create_key
 -- A new API key, by the hash of its secret.
-INSERT INTO api_keys (tenant_id, id, name, secret_hash, roles, clearance, created_at)
-VALUES (current_tenant(), %(key_id)s, %(name)s, %(secret_hash)s, %(roles)s, %(clearance)s, %(now)s)
-RETURNING id, name, roles, clearance, created_at, revoked_at;
+INSERT INTO api_keys (tenant_id, id, name, secret_hash, roles, clearance, created_at, expires_at, scopes)
+VALUES (current_tenant(), %(key_id)s, %(name)s, %(secret_hash)s, %(roles)s, %(clearance)s, %(now)s, %(expires_at)s,
+        %(scopes)s)
+RETURNING id, name, roles, clearance, created_at, revoked_at, expires_at, last_used_at, scopes;
 
 -- name: revoke_key
 -- End a key; one that has ended keeps its time.
 UPDATE api_keys SET revoked_at = COALESCE(revoked_at, %(now)s) WHERE id = %(key_id)s
-RETURNING id, name, roles, clearance, created_at, revoked_at;
+RETURNING id, name, roles, clearance, created_at, revoked_at, expires_at, last_used_at, scopes;
 
 -- name: list_keys
 -- The tenant's keys, the newest first.
-SELECT id, name, roles, clearance, created_at, revoked_at FROM api_keys ORDER BY created_at DESC, id DESC;
+SELECT id, name, roles, clearance, created_at, revoked_at, expires_at, last_used_at, scopes
+  FROM api_keys ORDER BY created_at DESC, id DESC;
 
 -- name: add_config_version
 -- Keep a version of a piece of configuration; nothing is written when that version is there already.

@@ -48,6 +48,7 @@ class User:
     clearance       None where the binding's applies.
     is_verified     whether a messaging channel has verified who it is.
     has_unverified  whether they created records that no member has accepted.
+    token_epoch     tokens of an earlier epoch are refused.
     member          {"issuer", "subject", "roles", "is_active"} of the member who talks as this user, if one does.
     """
 
@@ -60,6 +61,7 @@ class User:
     created_at: datetime
     is_verified: bool
     has_unverified: bool
+    token_epoch: int
     member: JsonObject | None
 
 
@@ -128,7 +130,12 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """An API key, without its secret: that is shown once and then known by its hash alone."""
+    """An API key, without its secret: that is shown once and then known by its hash alone.
+
+    expires_at    None: never.
+    last_used_at  to within ten minutes.
+    scopes        the parts of the API that it opens, by the tags of routes; empty: all.
+    """
 
     id: UUID
     name: str
@@ -136,6 +143,9 @@ class ApiKey:
     clearance: int
     created_at: datetime
     revoked_at: datetime | None
+    expires_at: datetime | None
+    last_used_at: datetime | None
+    scopes: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +159,7 @@ class CredentialRow:
     roles: list[str]
     clearance: int
     secret_hash: bytes | None
+    scopes: list[str]
     tenant: JsonObject
 
 

@@ -31,12 +31,17 @@ SQL = Queries.for_module(__file__)
 
 @dataclass(frozen=True, slots=True)
 class ActingUser:
-    """A user and a binding as they are now; `can_act` is the agent's mode."""
+    """A user and a binding as they are now.
+
+    can_act      the agent's mode.
+    token_epoch  of the user that was asked for, who may have turned out to be this one.
+    """
 
     user: User
     binding: Binding
     can_act: bool
     tenant: Tenant
+    token_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,7 @@ class _ActingUserRow:
     binding: JsonObject
     can_act: bool
     tenant: JsonObject
+    token_epoch: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +155,11 @@ def find_acting_user(tx: Transaction, user_id: UUID, binding_id: UUID) -> Acting
     if row is None:
         return None
     return ActingUser(
-        _from_json_row(User, row.user), _from_json_row(Binding, row.binding), row.can_act, parse_tenant(row.tenant)
+        _from_json_row(User, row.user),
+        _from_json_row(Binding, row.binding),
+        row.can_act,
+        parse_tenant(row.tenant),
+        row.token_epoch,
     )
 
 
@@ -167,8 +177,17 @@ def find_member_credential(tx: Transaction, issuer: str, subject: str) -> Creden
     return tx.first(SQL["find_member_credential"], CredentialRow, issuer=issuer, subject=subject)
 
 
-def find_key_credential(tx: Transaction, key_id: UUID) -> CredentialRow | None:
-    return tx.first(SQL["find_key_credential"], CredentialRow, key_id=key_id)
+def find_key_credential(tx: Transaction, key_id: UUID, now: datetime) -> CredentialRow | None:
+    return tx.first(SQL["find_key_credential"], CredentialRow, key_id=key_id, now=now)
+
+
+def mark_key_used(tx: Transaction, key_id: UUID, now: datetime) -> None:
+    tx.run(SQL["mark_key_used"], key_id=key_id, now=now)
+
+
+def raise_token_epoch(tx: Transaction, user_id: UUID) -> bool:
+    """Whether there is such a user."""
+    return tx.run(SQL["raise_token_epoch"], user_id=user_id) > 0
 
 
 def take_token(tx: Transaction, limit: RateLimit, now: datetime) -> RateLimitRow:
@@ -198,7 +217,7 @@ def list_members(tx: Transaction) -> list[Member]:
     return tx.all(SQL["list_members"], Member)
 
 
-def create_key(tx: Transaction, **values: str | int | bytes | UUID | datetime | list[str]) -> ApiKey:
+def create_key(tx: Transaction, **values: str | int | bytes | UUID | datetime | list[str] | None) -> ApiKey:
     return tx.one(SQL["create_key"], ApiKey, **values)
 
 

@@ -11,7 +11,7 @@ from parlour.tenancy import audit, store
 from parlour.tenancy.access import Access, compute_access
 from parlour.tenancy.labels import clean_label
 from parlour.tenancy.persona import Persona
-from parlour.tenancy.roles import check_grant
+from parlour.tenancy.roles import check_grant, require_role
 from parlour.tenancy.rows import Contact, Session, SessionVisibility, User
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "open_session",
     "persona_access",
     "set_user_clearance",
+    "sign_out",
 ]
 
 
@@ -167,6 +168,18 @@ def find_or_create_member_user(principal: Principal, tx: Transaction, now: datet
     if principal.kind != "member" or not found:
         raise NotFound("this member no longer exists")
     return found
+
+
+def sign_out(principal: Principal, tx: Transaction, user_id: UUID, now: datetime) -> None:
+    """Refuse every token that the user has from now on: for themselves, or by an administrator; audited.
+
+    NotFound when there is no such user.
+    """
+    if principal.kind != "user":
+        require_role(principal, "admin")
+    if not store.raise_token_epoch(tx, user_id):
+        raise NotFound("user not found")
+    audit.add_entry(principal, tx, "user.signed_out", f"user:{user_id}", {}, now)
 
 
 def set_user_clearance(

@@ -4,14 +4,17 @@ It can never pass as a member's token, nor a member's as one of these: the type 
 algorithm and the key are all different, and each reader accepts exactly one of each.
 """
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 import jwt
 
-from parlour.infra.errors import Misconfigured, Unauthenticated
+from parlour.infra.errors import Unauthenticated
 from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.infra.signing_keys import parse_signing_keys
 from parlour.tenancy import signed_tokens
 
 SESSION_TOKEN_LIFETIME = timedelta(hours=24)
@@ -21,24 +24,31 @@ VISITOR_TOKEN_LIFETIME = timedelta(days=90)
 """Of a token for all of a visitor's sessions with a binding, from the last conversation that they began: who comes back
 after a week is known. As long as raw messages stay in the database (design section 9)."""
 
+MAX_TOKEN_AGE = timedelta(days=365)
+"""How long a visitor's tokens are renewed; then they are somebody new, unless they link a phone."""
+
 VISITOR_TOKEN_TYPE = "visitor+jwt"  # noqa: S105 - a type, no secret
 """The header's `typ`: what tells these tokens from an issuer's before anything is verified."""
 
 _ALGORITHM = "HS256"
 _ISSUER = "parlour"
 _CLAIM_TYPE = "visitor"
-_MIN_SECRET_CHARS = 32
-"""Characters; HS256 wants a key of 256 bits at least."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitorClaims:
-    """Whom a token is for. Without a session it is good for all of the user's sessions with the binding."""
+    """Whom a token is for. Without a session it is good for all of the user's sessions with the binding.
+
+    epoch     the user's when it was issued.
+    began_at  when the visitor first got a token, from which later ones were renewed; None: now.
+    """
 
     tenant_id: UUID
     user_id: UUID
     binding_id: UUID
     session_id: UUID | None
+    epoch: int = 0
+    began_at: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +60,13 @@ class VisitorToken:
 
 
 def issue_token(visitor: VisitorClaims, secret: str, now: datetime) -> VisitorToken:
-    """Issue a token valid for 24 hours, or for 90 days without a session.
+    """Issue a token valid for 24 hours, or for 90 days without a session, and a year after the first one at most.
 
-    Misconfigured when the secret has fewer than 32 characters.
+    It is signed with the first of the secret's keys. Misconfigured when one has fewer than 32 characters.
     """
-    expires_at = (now + (SESSION_TOKEN_LIFETIME if visitor.session_id else VISITOR_TOKEN_LIFETIME)).replace(
-        microsecond=0
-    )
+    began_at = visitor.began_at or now
+    lifetime = SESSION_TOKEN_LIFETIME if visitor.session_id else VISITOR_TOKEN_LIFETIME
+    expires_at = min(now + lifetime, began_at + MAX_TOKEN_AGE).replace(microsecond=0)
     claims: JsonObject = {
         "iss": _ISSUER,
         "typ": _CLAIM_TYPE,
@@ -65,12 +75,14 @@ def issue_token(visitor: VisitorClaims, secret: str, now: datetime) -> VisitorTo
         "bnd": str(visitor.binding_id),
         "iat": int(now.timestamp()),
         "exp": int(expires_at.timestamp()),
+        "auth_time": int(began_at.timestamp()),
+        "epo": visitor.epoch,
     }
     if visitor.session_id:
         claims["ses"] = str(visitor.session_id)
     payload = canonical_json(claims).encode()
     return VisitorToken(
-        jwt.PyJWS().encode(payload, _validated_secret(secret), _ALGORITHM, {"typ": VISITOR_TOKEN_TYPE}), expires_at
+        jwt.PyJWS().encode(payload, parse_signing_keys(secret)[0], _ALGORITHM, {"typ": VISITOR_TOKEN_TYPE}), expires_at
     )
 
 
@@ -79,14 +91,30 @@ def verify_token(text: str, secret: str, now: datetime) -> VisitorClaims:
     header = signed_tokens.parse_header(text)
     if header is None or header.type != VISITOR_TOKEN_TYPE:
         raise Unauthenticated(reason="not_a_visitor")
-    claims = signed_tokens.verify_signature(text, _validated_secret(secret), _ALGORITHM)
+    claims = _verify_with_any(text, parse_signing_keys(secret))
     if claims.get("iss") != _ISSUER or claims.get("typ") != _CLAIM_TYPE:
         raise Unauthenticated(reason="not_a_visitor")
     signed_tokens.verify_times(claims, now)
     session_id = _get_id_claim(claims, "ses") if "ses" in claims else None
+    epoch, began = claims.get("epo", 0), claims.get("auth_time", claims.get("iat"))
+    if not isinstance(epoch, int) or not isinstance(began, int):
+        raise Unauthenticated(reason="claim_epo")
     return VisitorClaims(
-        _get_id_claim(claims, "ten"), _get_id_claim(claims, "sub"), _get_id_claim(claims, "bnd"), session_id
+        _get_id_claim(claims, "ten"),
+        _get_id_claim(claims, "sub"),
+        _get_id_claim(claims, "bnd"),
+        session_id,
+        epoch,
+        datetime.fromtimestamp(began, UTC),
     )
+
+
+def _verify_with_any(text: str, keys: Sequence[str]) -> JsonObject:
+    """Return the claims if one of the keys signed them; the older key is valid while it is being replaced."""
+    for key in keys[:-1]:
+        with suppress(Unauthenticated):
+            return signed_tokens.verify_signature(text, key, _ALGORITHM)
+    return signed_tokens.verify_signature(text, keys[-1], _ALGORITHM)
 
 
 def _get_id_claim(claims: JsonObject, name: str) -> UUID:
@@ -94,10 +122,3 @@ def _get_id_claim(claims: JsonObject, name: str) -> UUID:
         return UUID(signed_tokens.get_text_claim(claims, name))
     except ValueError as error:
         raise Unauthenticated(reason=f"claim_{name}") from error
-
-
-def _validated_secret(secret: str) -> str:
-    stripped = secret.strip()
-    if len(stripped) < _MIN_SECRET_CHARS:
-        raise Misconfigured(f"the token secret needs {_MIN_SECRET_CHARS} characters at least; generate a random one")
-    return stripped

@@ -5,14 +5,18 @@ this deployment: the type in the header and the issuer differ, and each reader a
 """
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 import jwt
 
-from parlour.infra.errors import Misconfigured, ToolRefused, Unauthenticated
+from parlour.infra.errors import ToolRefused, Unauthenticated
 from parlour.infra.json_values import JsonObject, canonical_json
+from parlour.infra.signing_keys import parse_signing_keys
 from parlour.tools.result import ToolResult, error_result, success_result
 
 CALLBACK_PATH = "/v1/tool-results"
@@ -23,9 +27,6 @@ LATE_RESULT_PERIOD = timedelta(days=7)
 _TOKEN_TYPE = "tool-result+jwt"  # noqa: S105 - a type, no secret
 _ALGORITHM = "HS256"
 _ISSUER = "parlour"
-_MIN_SECRET_CHARS = 32
-"""Characters; HS256 wants a key of 256 bits at least."""
-
 _MAX_REASON_CHARS = 300
 _VERIFY_OPTIONS: jwt.types.SigOptions = {"verify_signature": True, "enforce_minimum_key_length": True}
 
@@ -50,7 +51,7 @@ def make_callback_url(public_url: str, callback: Callback, secret: str, deadline
         "exp": int((deadline + LATE_RESULT_PERIOD).timestamp()),
     }
     token = jwt.PyJWS().encode(
-        canonical_json(claims).encode(), _validated_secret(secret), _ALGORITHM, {"typ": _TOKEN_TYPE}
+        canonical_json(claims).encode(), parse_signing_keys(secret)[0], _ALGORITHM, {"typ": _TOKEN_TYPE}
     )
     return f"{public_url.rstrip('/')}{CALLBACK_PATH}/{token}"
 
@@ -58,9 +59,7 @@ def make_callback_url(public_url: str, callback: Callback, secret: str, deadline
 def verify_callback_token(token: str, secret: str, now: datetime) -> Callback:
     """Return what the token is for. Unauthenticated unless it was issued here for this and has not expired."""
     try:
-        whole = jwt.PyJWS().decode_complete(
-            token, _validated_secret(secret), algorithms=[_ALGORITHM], options=_VERIFY_OPTIONS
-        )
+        whole = _decode_with_any(token, parse_signing_keys(secret))
         claims = json.loads(whole["payload"])
         if str(whole["header"].get("typ", "")).lower() != _TOKEN_TYPE or claims["iss"] != _ISSUER:
             raise Unauthenticated(reason="not_a_callback")
@@ -71,6 +70,14 @@ def verify_callback_token(token: str, secret: str, now: datetime) -> Callback:
         raise Unauthenticated(reason="malformed") from error
 
 
+def _decode_with_any(token: str, keys: Sequence[str]) -> dict[str, Any]:
+    """Return the token decoded, if one of the keys signed it."""
+    for key in keys[:-1]:
+        with suppress(jwt.InvalidSignatureError):
+            return jwt.PyJWS().decode_complete(token, key, algorithms=[_ALGORITHM], options=_VERIFY_OPTIONS)
+    return jwt.PyJWS().decode_complete(token, keys[-1], algorithms=[_ALGORITHM], options=_VERIFY_OPTIONS)
+
+
 def parse_result(content: JsonObject) -> ToolResult:
     """Return a posted result: {"error": "..."} says that the call failed, anything else is the tool's answer."""
     error = content.get("error")
@@ -78,10 +85,3 @@ def parse_result(content: JsonObject) -> ToolResult:
         return success_result(content)
     reason = error if isinstance(error, str) else canonical_json(success_result({"error": error}).content)
     return error_result(ToolRefused(f"the tool could not do it: {reason[:_MAX_REASON_CHARS]}"))
-
-
-def _validated_secret(secret: str) -> str:
-    stripped = secret.strip()
-    if len(stripped) < _MIN_SECRET_CHARS:
-        raise Misconfigured(f"the token secret needs {_MIN_SECRET_CHARS} characters at least; generate a random one")
-    return stripped

@@ -61,11 +61,12 @@ def test_a_number_is_joined_with_the_code_that_came_there(
     joined = client.post(path, json=given, headers=someone.headers)
     assert joined.status_code == 200, joined.text
     assert joined.json()["session_id"] == one["id"]
-    assert client.post(path, json=given, headers=someone.headers).json()["session_id"] == one["id"]
-    for token in (someone.token, joined.json()["visitor_token"]):
-        (now,) = VisitorClient(client, token).list()
-        assert (now["id"], now["is_main"], now["title"]) == (one["id"], True, "When is the pour?")
-    again = asked(someone, one["id"])
+    # The visitor's earlier tokens are refused: whoever else has one is not the holder of the phone.
+    assert client.post(path, json=given, headers=someone.headers).status_code == 401
+    holder = VisitorClient(client, joined.json()["visitor_token"])
+    (now,) = holder.list()
+    assert (now["id"], now["is_main"], now["title"]) == (one["id"], True, "When is the pour?")
+    again = asked(holder, one["id"])
     assert (again.status_code, again.json()["error"]["code"]) == (409, "conflict")
 
 

@@ -95,7 +95,7 @@ def join(database: Database, firm: SampleTenant, issuer: str, roles: list[str], 
 
 def make_key(database: Database, firm: SampleTenant) -> api_keys.CreatedApiKey:
     with database.transaction(firm.admin) as tx:
-        return api_keys.create_key(firm.admin, tx, name="k", roles=["viewer"], clearance=2, now=NOW)
+        return api_keys.create_key(firm.admin, tx, api_keys.NewApiKey("k", ["viewer"], 2), NOW)
 
 
 def visit(database: Database, firm: SampleTenant) -> VisitorClaims:

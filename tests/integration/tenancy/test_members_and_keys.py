@@ -17,27 +17,25 @@ ISSUER = "https://id.example.com"
 
 def test_a_key_is_shown_once_and_kept_as_a_hash(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
-        created = api_keys.create_key(acme.admin, tx, name=" Import ", roles=["viewer"], clearance=2, now=now)
+        created = api_keys.create_key(acme.admin, tx, api_keys.NewApiKey(" Import ", ["viewer"], 2), now)
         assert api_keys.list_keys(acme.admin, tx) == [created.key]
         presented = api_keys.parse_key(created.text)
         assert presented is not None
         stored = "SELECT FROM api_keys WHERE secret_hash = sha256(%(secret)s)"
         assert execute_sql(tx, stored, secret=presented.secret) == 1
-    assert created.key == api_keys.ApiKey(created.key.id, "Import", ["viewer"], 2, now, None)
+    assert created.key == api_keys.ApiKey(created.key.id, "Import", ["viewer"], 2, now, None, None, None, [])
     assert (presented.tenant_id, presented.key_id) == (acme.tenant_id, created.key.id)
 
 
 def test_two_keys_differ(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
-        texts = {
-            api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now).text[-64:] for _ in range(3)
-        }
+        texts = {api_keys.create_key(acme.admin, tx, api_keys.NewApiKey("k", [], 0), now).text[-64:] for _ in range(3)}
     assert len(texts) == 3
 
 
 def test_a_key_is_revoked_once(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
-        key = api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now).key
+        key = api_keys.create_key(acme.admin, tx, api_keys.NewApiKey("k", [], 0), now).key
         later = now + timedelta(hours=1)
         assert api_keys.revoke_key(acme.admin, tx, key.id, later).revoked_at == later
         assert api_keys.revoke_key(acme.admin, tx, key.id, later + timedelta(hours=1)).revoked_at == later
@@ -49,18 +47,18 @@ def test_the_audit_trail_knows_the_key_but_not_its_secret(
     database: Database, acme: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.admin) as tx:
-        created = api_keys.create_key(acme.admin, tx, name="k", roles=["viewer"], clearance=1, now=now)
+        created = api_keys.create_key(acme.admin, tx, api_keys.NewApiKey("k", ["viewer"], 1), now)
         entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10) if entry.action == "key.created")
     assert entry.target == f"key:{created.key.id}"
     assert entry.actor == acme.admin.name
-    assert entry.details == {"roles": ["viewer"], "clearance": 1}
+    assert entry.details == {"roles": ["viewer"], "clearance": 1, "scopes": []}
 
 
 def test_a_key_of_another_tenant_is_not_there(
     database: Database, acme: SampleTenant, brick: SampleTenant, now: datetime
 ) -> None:
     with database.transaction(acme.admin) as tx:
-        key = api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=0, now=now).key
+        key = api_keys.create_key(acme.admin, tx, api_keys.NewApiKey("k", [], 0), now).key
     with database.transaction(brick.admin) as tx:
         assert api_keys.list_keys(brick.admin, tx) == []
         with pytest.raises(NotFound):
@@ -128,7 +126,7 @@ def test_without_the_role_nothing_is_granted_or_listed(database: Database, acme:
     viewer = Principal(acme.tenant_id, "member", UUID(int=2), frozenset({"viewer"}), clearance=3)
     with database.transaction(viewer) as tx:
         for act in (
-            lambda: api_keys.create_key(viewer, tx, name="k", roles=[], clearance=0, now=now),
+            lambda: api_keys.create_key(viewer, tx, api_keys.NewApiKey("k", [], 0), now),
             lambda: api_keys.revoke_key(viewer, tx, UUID(int=1), now),
             lambda: api_keys.list_keys(viewer, tx),
             lambda: members.list_members(viewer, tx),
@@ -140,4 +138,4 @@ def test_without_the_role_nothing_is_granted_or_listed(database: Database, acme:
 
 def test_nobody_makes_a_key_that_sees_more_than_they_do(database: Database, acme: SampleTenant, now: datetime) -> None:
     with pytest.raises(Forbidden), database.transaction(acme.admin) as tx:
-        api_keys.create_key(acme.admin, tx, name="k", roles=[], clearance=3, now=now)
+        api_keys.create_key(acme.admin, tx, api_keys.NewApiKey("k", [], 3), now)

@@ -56,6 +56,7 @@ def test_a_first_message_makes_a_user_and_their_main_session(
         created_at=now,
         is_verified=True,
         has_unverified=False,
+        token_epoch=0,
         member=None,
     )
     assert (session.user_id, session.binding_id, session.channel) == (contact.user_id, acme.binding_id, "whatsapp")

@@ -42,13 +42,16 @@ def test_a_code_is_drawn_from_a_million() -> None:
     assert len({link_codes.generate_code(lambda below, at=at: at % below) for at in range(2_000)}) == 2_000  # type: ignore[misc]
 
 
+SECRET = "s" * 40
+
+
 def test_a_seal_is_of_one_code_of_one_link_under_one_secret() -> None:
-    seal = link_codes.hash_code("secret", ONE, "123456")
-    assert link_codes.hashes_equal(seal, link_codes.hash_code("secret", ONE, " 123 456 "))
+    seal = link_codes.hash_code(SECRET, ONE, "123456")
+    assert link_codes.hashes_equal(seal, link_codes.hash_code(SECRET, ONE, " 123 456 "))
     for other in (
-        link_codes.hash_code("secret", ONE, "123457"),
-        link_codes.hash_code("secret", OTHER, "123456"),
-        link_codes.hash_code("other", ONE, "123456"),
+        link_codes.hash_code(SECRET, ONE, "123457"),
+        link_codes.hash_code(SECRET, OTHER, "123456"),
+        link_codes.hash_code("o" * 40, ONE, "123456"),
     ):
         assert not link_codes.hashes_equal(seal, other)
     assert b"123456" not in seal

@@ -44,6 +44,7 @@ VISITOR = User(
     created_at=NOW,
     is_verified=False,
     has_unverified=False,
+    token_epoch=0,
     member=None,
 )
 PHONE = replace(VISITOR, id=UUID(int=11), phone="+447700900009", is_verified=True)

@@ -1,5 +1,6 @@
 import contextlib
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -125,3 +126,23 @@ def test_no_text_breaks_the_reading(text: str) -> None:
 def test_a_short_secret_signs_nothing(secret: str) -> None:
     with pytest.raises(Misconfigured):
         visitor_tokens.issue_token(WHOM, secret, NOW)
+
+
+def test_an_older_key_is_accepted_while_it_is_replaced() -> None:
+    older, newer = "o" * 40, "n" * 40
+    token = visitor_tokens.issue_token(WHOM, older, NOW)
+    assert visitor_tokens.verify_token(token.text, f"{newer}\n{older}", NOW).user_id == WHOM.user_id
+    renewed = visitor_tokens.issue_token(WHOM, f"{newer}\n{older}", NOW)
+    assert visitor_tokens.verify_token(renewed.text, newer, NOW).user_id == WHOM.user_id
+    with pytest.raises(Unauthenticated):
+        visitor_tokens.verify_token(token.text, newer, NOW)
+
+
+def test_tokens_are_renewed_for_a_year_at_most() -> None:
+    first = visitor_tokens.issue_token(replace(WHOM, session_id=None), SECRET, NOW)
+    claims = visitor_tokens.verify_token(first.text, SECRET, NOW)
+    late = NOW + visitor_tokens.MAX_TOKEN_AGE - timedelta(days=1)
+    renewed = visitor_tokens.issue_token(claims, SECRET, late)
+    assert renewed.expires_at == NOW + visitor_tokens.MAX_TOKEN_AGE
+    with pytest.raises(Unauthenticated):
+        visitor_tokens.verify_token(renewed.text, SECRET, late + timedelta(days=2))

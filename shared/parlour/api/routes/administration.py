@@ -19,6 +19,7 @@ from parlour.api.schemas import (
 )
 from parlour.infra.json_values import JsonObject
 from parlour.tenancy import api_keys, audit, members, rate_limits, roles, users
+from parlour.tenancy.api_keys import NewApiKey
 from parlour.tenancy.audit import AuditEntry
 
 router = APIRouter(prefix="/v1", tags=["people"])
@@ -37,14 +38,7 @@ def get_me(caller: AnyCaller) -> CallerView:
 def create_key(wanted: NewKey, caller: Admin) -> CreatedKeyView:
     """Make an API key; its text is in this answer and nowhere else."""
     with caller.transaction() as tx:
-        created = api_keys.create_key(
-            caller.principal,
-            tx,
-            name=wanted.name,
-            roles=wanted.roles,
-            clearance=wanted.clearance,
-            now=caller.now,
-        )
+        created = api_keys.create_key(caller.principal, tx, NewApiKey(**wanted.model_dump()), caller.now)
     return CreatedKeyView(**KeyView.model_validate(created.key).model_dump(), key=created.text)
 
 
@@ -91,6 +85,21 @@ def set_user_clearance(user_id: UUID, change: UserClearance, caller: Admin) -> N
     """Set what a user may see through every binding; null: what the binding says."""
     with caller.transaction() as tx:
         users.set_user_clearance(caller.principal, tx, user_id, change.clearance, caller.now)
+
+
+@router.post("/users/{user_id}/sign-out", status_code=204)
+def sign_user_out(user_id: UUID, caller: Admin) -> None:
+    """Refuse every token that a user has from now on. Whoever they are, they begin anew or link their phone again."""
+    with caller.transaction() as tx:
+        users.sign_out(caller.principal, tx, user_id, caller.now)
+
+
+@router.post("/me/sign-out", status_code=204)
+def sign_out_everywhere(caller: AnyCaller) -> None:
+    """Refuse every token that the visitor has, this one included. Needs the `visitor_token`."""
+    user_id = caller.require_visitor().user_id
+    with caller.transaction() as tx:
+        users.sign_out(caller.principal, tx, user_id, caller.now)
 
 
 @router.get("/limits")

@@ -1,6 +1,7 @@
 """Joining a conversation on the web with a phone: consent, a code that is sent there, and the code given back."""
 
 import secrets
+from dataclasses import replace
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -13,7 +14,7 @@ from parlour.conversations.linking.code_request import PhoneClaim, RequestedCode
 from parlour.conversations.linking.user_merge import merge_user
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, NotFound, QueueUnavailable
-from parlour.tenancy import bindings
+from parlour.tenancy import bindings, users
 from parlour.tenancy.authentication import VisitorClaims
 from parlour.tenancy.bindings import Binding
 
@@ -57,13 +58,12 @@ def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, ca
             secret=services.token_secret(),
             now=caller.now,
         )
-    tenant_id = caller.principal.tenant_id
-    token = services.authenticator.issue_visitor_token(
-        VisitorClaims(tenant_id, joined.user_id, binding.id, joined.session_id), caller.now
-    )
-    whole = services.authenticator.issue_visitor_token(
-        VisitorClaims(tenant_id, joined.user_id, binding.id, None), caller.now
-    )
+    with caller.transaction() as tx:
+        epoch = users.load_access(tx, joined.user_id, binding.id).token_epoch
+    # The visitor's own tokens are refused from now on: whoever else has one is not the holder of the phone.
+    for_all = VisitorClaims(caller.principal.tenant_id, joined.user_id, binding.id, None, epoch)
+    whole = services.authenticator.issue_visitor_token(for_all, caller.now)
+    token = services.authenticator.issue_visitor_token(replace(for_all, session_id=joined.session_id), caller.now)
     return PhoneLinked(
         session_id=joined.session_id,
         token=token.text,

@@ -64,7 +64,7 @@ def open_session(
         tenant_id, named = _find_binding(database, wanted)
         with database.transaction(tenant_id) as tx:
             known_id = _find_known_user(tx, known, tenant_id, now)
-            binding, reader = _open_door(tx, tenant_id, named, known_id)
+            binding, reader, epoch = _open_door(tx, tenant_id, named, known_id)
         if known_id is None:
             _admit_new_visitor(request, services, database, reader, binding, wanted.challenge)
         with database.transaction(tenant_id) as tx:
@@ -72,7 +72,8 @@ def open_session(
             is_returning = known_id is not None and _can_get_visitor_token(known, binding.id)
             latest = _find_latest_session(reader, tx, binding.id, about) if wanted.resume and is_returning else None
             user_id, session_id = latest or _create_session(tx, reader, binding.id, about, now)
-    whom = VisitorClaims(tenant_id, user_id, binding.id, session_id)
+    began_at = known.visitor.began_at if known and known.visitor else None
+    whom = VisitorClaims(tenant_id, user_id, binding.id, session_id, epoch, began_at)
     token = services.authenticator.issue_visitor_token(whom, now)
     for_all = replace(whom, session_id=None)
     whole = (
@@ -229,8 +230,12 @@ def _find_known_user(tx: Transaction, known: AuthenticatedCaller | None, tenant_
     return known.principal.id if known.principal.kind == "user" else None
 
 
-def _open_door(tx: Transaction, tenant_id: UUID, named: str | UUID, user_id: UUID | None) -> tuple[Binding, Principal]:
-    """Return the binding and the reader that a session with it is opened for; NotFound when its door is closed to them.
+def _open_door(
+    tx: Transaction, tenant_id: UUID, named: str | UUID, user_id: UUID | None
+) -> tuple[Binding, Principal, int]:
+    """Return the binding, the reader that a session with it is opened for, and the epoch of their tokens.
+
+    NotFound when its door is closed to them.
 
     A reader without an id is a visitor who is not there yet.
     """
@@ -241,11 +246,11 @@ def _open_door(tx: Transaction, tenant_id: UUID, named: str | UUID, user_id: UUI
     if user_id is None:
         if not binding.is_open_to_visitors:
             raise NotFound(_NO_SUCH_AGENT)
-        return binding, Principal(tenant_id, "user", clearance=binding.clearance)
+        return binding, Principal(tenant_id, "user", clearance=binding.clearance), 0
     access = users.load_access(tx, user_id, binding.id)
     if not access.is_admitted:
         raise NotFound(_NO_SUCH_AGENT)
-    return binding, access.principal
+    return binding, access.principal, access.token_epoch
 
 
 def _admit_new_visitor(

@@ -183,7 +183,8 @@ UPDATE users p
 
 -- name: mark_user_merged
 -- The visitor is the phone's user from now on; their own row only leads there.
-UPDATE users SET merged_into = %(into)s, display_name = NULL, locale = NULL WHERE id = %(user_id)s;
+UPDATE users SET merged_into = %(into)s, display_name = NULL, locale = NULL, token_epoch = token_epoch + 1
+ WHERE id = %(user_id)s;
 
 -- name: complete_link
 -- The link came about; the code's words go, and nobody has to look after it.

@@ -135,6 +135,16 @@ CREATE INDEX rate_limits_time ON rate_limits (tenant_id, refilled_at);
 ALTER TABLE spend_days ADD COLUMN anonymous_usd numeric(14, 8) NOT NULL DEFAULT 0;
 ALTER TABLE spend_reservations ADD COLUMN is_anonymous boolean NOT NULL DEFAULT false;
 
+-- token_epoch: tokens of an earlier epoch are refused. Joining a phone, erasure and signing out everywhere raise it.
+ALTER TABLE users ADD COLUMN token_epoch int NOT NULL DEFAULT 0;
+
+-- expires_at: null never. last_used_at: to within ten minutes. scopes: parts of the API (the tags of its routes) that the
+-- key opens; empty is all of them.
+ALTER TABLE api_keys
+    ADD COLUMN expires_at timestamptz,
+    ADD COLUMN last_used_at timestamptz,
+    ADD COLUMN scopes text[] NOT NULL DEFAULT '{}';
+
 -- A user as access is computed from: the row, whether a channel verified who it is, whether records of theirs wait to be
 -- accepted, and the member behind it.
 CREATE FUNCTION acting_user(person users) RETURNS jsonb
