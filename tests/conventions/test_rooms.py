@@ -50,6 +50,7 @@ PURE = {
         "conversation_references",
         "journal",
         "linking/link_codes",
+        "outgoing_links",
         "rows",
         "sessions/title",
         "stage_timer",

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.conversations import store
+from parlour.conversations.outgoing_links import LinkFilter
 from parlour.conversations.rows import Event, Lease
 from parlour.conversations.turn_views import session_reader
 from parlour.infra.errors import LeaseLost
@@ -28,8 +29,12 @@ def list_events(principal: Principal, tx: Transaction, session_id: UUID, number:
 
 @dataclass(slots=True)
 class EventFeed:
-    """Writes of one turn under one lease. `is_followed`: whether somebody may be waiting on the web; of a phone's
-    messages alone nobody reads what comes, so there it stays empty."""
+    """Writes of one turn under one lease.
+
+    is_followed  whether somebody may be waiting on the web; of a phone's messages alone nobody reads what comes, so
+                 there it stays empty.
+    link_filter  what streamed text passes through.
+    """
 
     principal: Principal
     database: Database
@@ -37,6 +42,7 @@ class EventFeed:
     turn_id: UUID
     clock: Callable[[], datetime]
     is_followed: bool
+    link_filter: LinkFilter = field(default_factory=LinkFilter)
     _pending_events: list[tuple[str, JsonObject]] = field(default_factory=list)
     _pending_text: list[str] = field(default_factory=list)
     _pending_text_since: datetime | None = None
@@ -48,14 +54,17 @@ class EventFeed:
     def add_event(self, kind: str, payload: JsonObject) -> None:
         """Have an event committed with the next write."""
         if self.is_followed:
-            self._flush_text()
+            if kind == "text_reset":
+                self.link_filter.reset()
+            self.finish_text()
             self._pending_events.append((kind, payload))
 
     def stream_text(self, delta: str) -> None:
         """Stream a piece of the reply; it is committed about every 100 ms."""
         if not self.is_followed:
             return
-        self._pending_text.append(delta)
+        if shown := self.link_filter.add(delta):
+            self._pending_text.append(shown)
         self._pending_text_since = self._pending_text_since or self.clock()
         if self.clock() - self._pending_text_since >= _FLUSH_INTERVAL:
             self.commit(lambda _: None)
@@ -83,6 +92,12 @@ class EventFeed:
         self._last_event_number = last
         self._pending_events.clear()
         return done
+
+    def finish_text(self) -> None:
+        """End a text that was streamed: what the filter of links still holds back is committed with the next write."""
+        if rest := self.link_filter.finish():
+            self._pending_text.append(rest)
+        self._flush_text()
 
     def _flush_text(self) -> None:
         if self._pending_text:

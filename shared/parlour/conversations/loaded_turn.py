@@ -293,6 +293,12 @@ class _TurnLoader:
         )
 
 
+def link_hosts(settings: JsonObject) -> frozenset[str]:
+    """Return the hosts that links of a tenant's replies may lead to: those that it names, its own, its records'."""
+    lists = (settings.get(name) for name in ("link_hosts", "own_hosts"))
+    return frozenset(str(host) for hosts in lists if isinstance(hosts, list) for host in hosts)
+
+
 def _first_model(persona: Persona, providers: Collection[str]) -> str:
     """Which model will be asked first; "" when none can be: whoever asks is told why."""
     with suppress(Misconfigured):

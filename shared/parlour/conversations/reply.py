@@ -7,6 +7,7 @@ from typing import Literal
 from parlour.channels import outbox
 from parlour.channels.outbox import PendingReply
 from parlour.conversations import citations, memory_writes, store
+from parlour.conversations.outgoing_links import filter_links
 from parlour.conversations.rows import Citation, NewReply, TurnEnd
 from parlour.conversations.turn_context import TurnContext
 from parlour.infra import log
@@ -79,12 +80,14 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
         running.feed.add_event("error", {"code": answer.problem, "message": answer.text})
     running.feed.add_event("done", {"message_id": str(reply_id), "turn_id": str(turn.id)})
 
+    text = _without_foreign_links(running, answer.text)
+
     with running.stage_timer.measure("save") as took:
 
         def commit(tx: Transaction) -> _Committed:
             citable = list_numbered_sources(answer.reader, tx, lease.id) if answer.reader and "[" in answer.text else []
             sources = {source.number: source for source in citable}
-            cited = citations.check_citations(answer.text, sources)
+            cited = citations.check_citations(text, sources)
             metadata: JsonObject = {"removed_citations": cited.removed_count} if cited.removed_count else {}
             is_first = store.insert_reply(
                 tx, lease, turn.id, NewReply(reply_id, last_input.channel, cited.text, metadata, now)
@@ -133,6 +136,14 @@ def commit_answer(running: TurnContext, answer: Answer) -> None:
     except QueueUnavailable as problem:
         log.warning("embedder_wake_failed", tenant_id=tenant_id, code=problem.code)
     job_scheduling.send_jobs(services.memory_queue, committed.jobs)
+
+
+def _without_foreign_links(running: TurnContext, text: str) -> str:
+    filtered = filter_links(text, running.link_hosts)
+    if filtered.removed_count:
+        log.warning("links_removed", turn_id=running.turn.id, count=filtered.removed_count)
+        log.count("LinkRemoved")
+    return filtered.text
 
 
 def _give_up_unfinished_effects(tx: Transaction, running: TurnContext, now: datetime) -> None:

@@ -159,6 +159,7 @@ class _ModelRequest:
                                 reason=part.problem,
                             )
                     case Completion():
+                        self.running.feed.finish_text()
                         return part
         raise AssertionError("a stream ends with Completed or an error")
 

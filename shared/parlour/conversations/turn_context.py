@@ -64,6 +64,7 @@ class TurnContext:
     """One turn while it runs, under its lease.
 
     access            what the user may do, once the turn's material was read.
+    link_hosts        the hosts that links of the reply may lead to.
     prompt_builder    the turn's prompts, once its material was read.
     unfinished_calls  effects that are reserved or begun and have no outcome yet, by step and the model's call id.
     """
@@ -76,6 +77,7 @@ class TurnContext:
     stage_timer: StageTimer
     seconds_left: Callable[[], float]
     access: Access | None = None
+    link_hosts: frozenset[str] = frozenset()
     prompt_builder: PromptBuilder | None = None
     tools: tuple[Tool, ...] = ()
     unfinished_calls: dict[tuple[int, str], UnfinishedCall] = field(default_factory=dict)

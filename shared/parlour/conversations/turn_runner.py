@@ -11,7 +11,7 @@ from parlour.conversations import canned_replies, store
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.journal import CallModel, Reply, RunTools, next_step
-from parlour.conversations.loaded_turn import LoadedTurn, load_turn
+from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
 from parlour.conversations.reply import Answer, commit_answer
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn, TurnEnd
 from parlour.conversations.stage_timer import StageTimer
@@ -175,6 +175,7 @@ def _load_turn(turn_context: TurnContext) -> LoadedTurn:
     turn_context.unfinished_calls.update(loaded.unfinished_calls)
     turn_context.prompt_builder, turn_context.tools = loaded.prompt_builder, loaded.tools
     turn_context.access = loaded.access
+    turn_context.link_hosts = turn_context.feed.link_filter.allowed_hosts = link_hosts(loaded.persona.tenant.settings)
     tenant_id = turn_context.feed.principal.tenant_id
     waiting = [
         dispatch_message(tenant_id, call_id, turn_context.turn.attempt_count)

@@ -10,9 +10,16 @@ from parlour.records.properties import SOURCES_PROPERTY
 from parlour.records.record_links import LinkDraft
 from parlour.records.snapshots import SnapshotTemplate
 from parlour.tenancy import routing_keys
+from parlour.tools.tool_definition import host_of
 
 TOOL_HOSTS_SETTING = "tool_hosts"
 """The tenant's setting that says which hosts its tools may reach."""
+
+LINK_HOSTS_SETTING = "link_hosts"
+"""The tenant's setting that says which hosts links in replies may lead to."""
+
+OWN_HOSTS_SETTING = "own_hosts"
+"""Further such hosts, which follow from the rest of the pack."""
 
 
 def snapshot_templates(pack: Pack) -> list[SnapshotTemplate]:
@@ -96,5 +103,17 @@ def _as_object(value: object) -> JsonObject:
 
 def merge_tenant_settings(pack: Pack, before: JsonObject) -> JsonObject:
     """Return the tenant's settings with the pack's values; all others stay."""
-    kept = {name: value for name, value in before.items() if name != TOOL_HOSTS_SETTING}
-    return {**kept, TOOL_HOSTS_SETTING: [*pack.tenant.tool_hosts]} if pack.tenant.tool_hosts else kept
+    given: JsonObject = {
+        TOOL_HOSTS_SETTING: [*pack.tenant.tool_hosts],
+        LINK_HOSTS_SETTING: [*pack.tenant.link_hosts],
+        OWN_HOSTS_SETTING: [*_own_hosts(pack)],
+    }
+    kept = {name: value for name, value in before.items() if name not in given}
+    return {**kept, **{name: hosts for name, hosts in given.items() if hosts}}
+
+
+def _own_hosts(pack: Pack) -> list[str]:
+    """Return the hosts of the tenant's chat pages, and those where its records are looked at."""
+    pages = [binding.channels.web.host for binding in pack.bindings.values() if binding.channels.web]
+    records = [host_of(kind.rag.link) for kind in pack.entity_types.values() if kind.rag.link.startswith("https://")]
+    return sorted({*pages, *records})

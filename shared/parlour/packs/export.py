@@ -9,7 +9,7 @@ from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Database
 from parlour.models import spend
 from parlour.packs import front_matter, model_validation, store
-from parlour.packs.drafts import TOOL_HOSTS_SETTING
+from parlour.packs.drafts import LINK_HOSTS_SETTING, TOOL_HOSTS_SETTING
 from parlour.packs.format import Agent, Binding, DocumentHeader, EntityType, Human, Record, Team, Tenant, Tool
 from parlour.packs.pack_model import PackModel
 from parlour.packs.pack_parser import TENANT_FILE
@@ -55,6 +55,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     secrets = {one.name: one.config["reference"] for one in configuration if one.kind == "secret"}
     row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
     row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
+    row["link_hosts"] = tenant.settings.get(LINK_HOSTS_SETTING, [])
     if cap is not None:
         row["daily_cap_usd"] = float(cap)
     files = {

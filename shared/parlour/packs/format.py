@@ -63,6 +63,7 @@ class Tenant(PackModel):
 
     secrets        name -> where the secret store keeps it; never the value itself.
     tool_hosts     the hosts that its tools may call, and no others.
+    link_hosts     the hosts that links in replies may lead to, besides its own and those of its record types' links.
     daily_cap_usd  what model calls may cost a day, in US dollars; left out, it stays as it is.
     """
 
@@ -71,6 +72,7 @@ class Tenant(PackModel):
     daily_cap_usd: Annotated[float, AfterValidator(field_formats.daily_cap)] | None = None
     secrets: dict[Identifier, Annotated[str, AfterValidator(field_formats.secret_reference)]] = {}  # noqa: RUF012 - pydantic copies it
     tool_hosts: tuple[Annotated[str, AfterValidator(field_formats.tool_host)], ...] = ()
+    link_hosts: tuple[Annotated[str, AfterValidator(field_formats.tool_host)], ...] = ()
 
 
 class Voice(PackModel):
