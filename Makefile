@@ -25,7 +25,7 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo logs test nightly chaos check lint types conventions template built build deploy fmt lock clean environments python
+.PHONY: help run demo logs test nightly chaos attacks check lint types conventions template built build deploy fmt lock clean environments python
 
 ##@ Try it
 
@@ -54,6 +54,9 @@ nightly: $(DEV) $(EMULATOR) $(SAM) ## ten thousand random sessions against the c
 
 chaos: $(DEV) $(EMULATOR) ## kill the process at every external call and check each guarantee (make chaos ONLY=poison)
 	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)
+
+attacks: $(DEV) ## try every attack of docs/security.md (make attacks WITHOUT=links: with that defence switched off)
+	@$(BIN)/python -m tests.attacks $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(JSON),--json "$(JSON)")
 
 check: lint types conventions template ## lint, format, types, conventions, template
 

@@ -143,6 +143,7 @@ class ConversationHarness:
     builtins: dict[str, BuiltinTool] = field(default_factory=dict)
     model: ScriptedModel = field(default_factory=ScriptedModel)
     embedder: Embedder = field(default_factory=WordEmbedder)
+    owner: Callable[[str], object] | None = None
 
     @property
     def admin(self) -> Principal:
@@ -186,6 +187,12 @@ class ConversationHarness:
         }
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
         return receive_envelope(self.database, self.turns, envelope, self.clock())
+
+    def run_as_owner(self, statement: str) -> None:
+        """Change the schema of this test's database."""
+        if self.owner is None:
+            raise RuntimeError("this harness has no owner's connection")
+        self.owner(statement)
 
     def let_everybody_write(self) -> None:
         """Most tests are not about rights."""

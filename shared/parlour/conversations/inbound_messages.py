@@ -22,6 +22,7 @@ from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
+from parlour.tenancy.bindings import Binding
 from parlour.tenancy.limits import Limits, message_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
@@ -185,7 +186,7 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
     binding = bindings.find_binding(tx, binding_id)
     if binding is None or not binding.is_active:
         return None
-    is_admitted = binding.door != "private" or binding.owner.get("phone") == envelope.sender
+    is_admitted = _is_admitted(binding, envelope)
     name = envelope.metadata.get("sender_name")
     contact = users.find_or_create_contact(
         tx,
@@ -221,6 +222,11 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         return _StoredEnvelope(stored, is_new)
     notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
     return _StoredEnvelope(stored, is_new, is_deferred=True, notice_id=notice_id)
+
+
+def _is_admitted(binding: Binding, envelope: Envelope) -> bool:
+    """Whether a private door is its owner's; the turn computes access once more, from the user's rows."""
+    return binding.door != "private" or binding.owner.get("phone") == envelope.sender
 
 
 def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, now: datetime) -> UUID:

@@ -1,0 +1,88 @@
+"""The defences, and how each is switched off: what shows that an attack would get through without it."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import psycopg
+
+from parlour.conversations import event_feed, outgoing_links, reply, tool_execution
+from parlour.records import crud, record_links
+from parlour.tenancy import access, rate_limits
+from parlour.tenancy import store as tenancy_store
+from parlour.tenancy.limits import Limits
+from parlour.tools import effects
+from tests.conversation_harness import ConversationHarness
+
+type SwitchOff = Callable[[ConversationHarness, ExitStack], object]
+
+
+def _open_doors(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(access, "is_owner", lambda *_: True))
+    stack.enter_context(patch("parlour.conversations.inbound_messages._is_admitted", lambda *_: True))
+
+
+def _let_everybody_write(_desk: ConversationHarness, stack: ExitStack) -> None:
+    for module in (crud, record_links):
+        stack.enter_context(patch.object(module, "require_change_rights", lambda *_: None))
+    stack.enter_context(patch.object(crud, "require_creation_rights", lambda *_: None))
+    stack.enter_context(patch.object(effects, "require_write_rights", lambda *_: None))
+    stack.enter_context(patch.object(access.Access, "can_write_with", lambda *_: True))
+
+
+def _show_unverified(desk: ConversationHarness, _stack: ExitStack) -> None:
+    desk.run_as_owner("CREATE OR REPLACE FUNCTION current_reader() RETURNS text LANGUAGE sql STABLE RETURN NULL::text")
+
+
+def _forget_levels(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(tool_execution, "read_shown_level", lambda *_: 0))
+
+
+def _take_everything(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(rate_limits, "take", lambda *_: 0))
+
+
+def _share_the_cap(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(Limits, "anonymous_part", None))
+
+
+def _keep_tokens(_desk: ConversationHarness, stack: ExitStack) -> None:
+    stack.enter_context(patch.object(tenancy_store, "raise_token_epoch", lambda *_: True))
+
+
+def _keep_links(_desk: ConversationHarness, stack: ExitStack) -> None:
+    def unfiltered(text: str, _hosts: object) -> outgoing_links.FilteredReply:
+        return outgoing_links.FilteredReply(text, 0)
+
+    stack.enter_context(patch.object(reply, "filter_links", unfiltered))
+    stack.enter_context(patch.object(outgoing_links, "filter_links", unfiltered))
+    stack.enter_context(patch.object(event_feed, "LinkFilter", outgoing_links.LinkFilter))
+
+
+DEFENCES: Mapping[str, SwitchOff] = {
+    "doors": _open_doors,
+    "write-rights": _let_everybody_write,
+    "unverified": _show_unverified,
+    "levels": _forget_levels,
+    "rate-limits": _take_everything,
+    "anonymous-share": _share_the_cap,
+    "token-epoch": _keep_tokens,
+    "links": _keep_links,
+}
+"""By the name that `--without` knows them by."""
+
+
+def run_committed(owner: psycopg.Connection[Any], statement: str) -> None:
+    """Change the schema for every connection."""
+    owner.execute(statement.encode())
+    owner.commit()
+
+
+@contextmanager
+def without(defence: str, desk: ConversationHarness) -> Iterator[None]:
+    """Switch a defence off, if one is named, for as long as the block lasts."""
+    with ExitStack() as stack:
+        if defence:
+            DEFENCES[defence](desk, stack)
+        yield
