@@ -140,6 +140,8 @@ class ConversationHarness:
     ingest: FakeQueue = field(default_factory=FakeQueue)
     embedding: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     memory: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
+    wakeups: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
+    max_tenant_turns: int = 20
     builtins: dict[str, BuiltinTool] = field(default_factory=dict)
     model: ScriptedModel = field(default_factory=ScriptedModel)
     embedder: Embedder = field(default_factory=WordEmbedder)
@@ -160,6 +162,8 @@ class ConversationHarness:
             tool_queue=self.tools,
             embedding_queue=self.embedding,
             memory_queue=self.memory,
+            wakeup_queue=self.wakeups,
+            max_tenant_turns=self.max_tenant_turns,
             embedder_of=lambda _database, _tenant: self.embedder,
             default_cap_usd=Decimal(20),
             clock=self.clock,

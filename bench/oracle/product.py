@@ -599,6 +599,8 @@ class World:
             tool_queue=self.tools,
             embedding_queue=self.embedding,
             memory_queue=self.memory,
+            wakeup_queue=self.memory,
+            max_tenant_turns=20,
             embedder_of=lambda _database, _tenant: self.embedder,
             default_cap_usd=_PLENTY,
             clock=self.clock,

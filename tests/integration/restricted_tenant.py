@@ -162,6 +162,8 @@ class RestrictedTenant:
             tool_queue=FakeQueue(),
             embedding_queue=FakeDelayedQueue(),
             memory_queue=FakeDelayedQueue(),
+            wakeup_queue=FakeDelayedQueue(),
+            max_tenant_turns=20,
             embedder_of=lambda _database, _tenant: ConstantEmbedder(),
             default_cap_usd=Decimal(20),
             clock=lambda: self.clock.now,

@@ -39,6 +39,8 @@ def build_orchestrator() -> MessageHandler[JsonObject]:
         tool_queue=clients.make_fifo_queue(settings.tools_queue_url),
         embedding_queue=clients.make_delayed_queue(settings.embedding_queue_url),
         memory_queue=clients.make_delayed_queue(settings.memory_queue_url),
+        wakeup_queue=clients.make_delayed_queue(settings.wakeups_queue_url),
+        max_tenant_turns=settings.max_tenant_turns,
         embedder_of=make_embedding_spaces(settings, secrets).tenant_embedder,
         default_cap_usd=settings.daily_cap_usd,
         clock=lambda: datetime.now(UTC),

@@ -78,6 +78,10 @@ WITH ready AS (
 )
 SELECT id, number, attempt_count, frozen_at, true AS is_new FROM opened;
 
+-- name: count_running_turns
+-- How many turns of the tenant are under way, besides this session's.
+SELECT count(*) FROM sessions WHERE lease_until > %(now)s AND id <> %(session_id)s;
+
 -- name: insert_notice
 -- A line that tells somebody to wait. It belongs to no turn and is no speech: no prompt, list, search or memory has it.
 INSERT INTO messages (tenant_id, id, session_id, binding_id, direction, state, channel, kind, body, sent_at,

@@ -50,6 +50,11 @@ def acquire_lease(
     return tx.first(SQL["acquire_lease"], Lease, session_id=session_id, holder=holder_id, now=now, until=expires_at)
 
 
+def count_running_turns(tx: Transaction, session_id: UUID, now: datetime) -> int:
+    """How many turns of the tenant are under way, besides the session's own."""
+    return int(tx.value(SQL["count_running_turns"], session_id=session_id, now=now))
+
+
 def find_lease_end(tx: Transaction, session_id: UUID) -> LeaseEnd | None:
     """Until when the session is held; None when there is no such session."""
     return tx.first(SQL["find_lease_end"], LeaseEnd, session_id=session_id)

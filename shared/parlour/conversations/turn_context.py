@@ -37,6 +37,8 @@ class TurnDependencies:
     tool_queue            the dispatcher's.
     embedding_queue       the embedder's: messages get their vectors after the turn.
     memory_queue          wakes the workers that extract memories.
+    wakeup_queue          wakes sessions later.
+    max_tenant_turns      turns of one tenant that run at once; further ones wait without holding a worker.
     embedder_of           the embedder of a tenant's questions.
     default_cap_usd       US dollars a day for a tenant without a cap of its own.
     linked_records_cache  records with their links, read less than a minute ago.
@@ -50,6 +52,8 @@ class TurnDependencies:
     tool_queue: FifoQueue
     embedding_queue: DelayedQueue
     memory_queue: DelayedQueue
+    wakeup_queue: DelayedQueue
+    max_tenant_turns: int
     embedder_of: EmbedderForTenant
     default_cap_usd: Decimal
     clock: Callable[[], datetime]

@@ -33,8 +33,13 @@ from parlour.infra.errors import (
 )
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Transaction
+from parlour.jobs import work_due
+from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tools.calls import dispatch_message
+
+_SHARE_WAIT_SECONDS = (3.0, 8.0)
+"""How long a session waits, at random, while its tenant has as many turns under way as it may."""
 
 MAX_ATTEMPTS = 3
 """A turn begun more often than this has failed: its inputs are parked and the user hears a polite line."""
@@ -50,6 +55,8 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
     takes too long is.
     """
     principal = system_principal(wakeup.tenant_id)
+    if _postpone_above_share(dependencies, wakeup):
+        return
     running = _begin_turn(dependencies, principal, wakeup.session_id, seconds_left)
     if running is None:
         # A reply whose sender was never woken, because the worker died after its commit, is sent on now.
@@ -72,6 +79,28 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
     if not running.turn.is_new:
         # This wake may have been a later message's, used up by the turn that an earlier worker left open.
         run_session(dependencies, wakeup, seconds_left)
+
+
+def _postpone_above_share(dependencies: TurnDependencies, wakeup: SessionWakeup) -> bool:
+    """Whether the tenant has as many turns under way as it may; the session is then woken again in a moment.
+
+    The message that brought the wake-up is done: it neither holds a worker nor counts towards the dead letters.
+    """
+    now = dependencies.clock()
+
+    def postpone(tx: Transaction) -> DueWork | None:
+        if store.count_running_turns(tx, wakeup.session_id, now) < dependencies.max_tenant_turns:
+            return None
+        later = now + timedelta(seconds=dependencies.jitter(*_SHARE_WAIT_SECONDS))
+        work_due.schedule(tx, "session", wakeup.session_id, later)
+        return DueWork(wakeup.tenant_id, "session", wakeup.session_id, later)
+
+    postponed = dependencies.database.run(system_principal(wakeup.tenant_id), postpone)
+    if postponed is None:
+        return False
+    log.count("TurnPostponed")
+    dependencies.wakeup_queue.send(postponed.to_json(), (postponed.due_at - now).total_seconds())
+    return True
 
 
 def _commit_failure(turn_context: TurnContext) -> bool:

@@ -111,6 +111,8 @@ class OrchestratorSettings(DatabaseSettings, EmbeddingSettings, ToolSettings, Sp
     outbox_queue_url: str
     tools_queue_url: str
     memory_queue_url: str
+    wakeups_queue_url: str
+    max_tenant_turns: int = Field(default=20, description="turns of one tenant that run at once; further ones wait")
     media_bucket: str
     bedrock_claude: bool = Field(default=False, description="whether agents may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')

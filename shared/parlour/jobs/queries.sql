@@ -50,7 +50,10 @@ SELECT tenant_id, kind, id, due_at FROM work_due
  WHERE tenant_id = current_tenant() AND kind = %(kind)s AND id = %(id)s;
 
 -- name: list_overdue_work
--- What is due in any tenant, except Pulses, oldest first.
-SELECT tenant_id, kind, id, due_at FROM work_due
- WHERE due_at <= %(now)s AND kind <> 'pulse'
- ORDER BY due_at LIMIT %(limit)s;
+-- What is due in any tenant, except Pulses: the oldest of every tenant, then the next of every tenant, so that one tenant's
+-- backlog keeps nobody else waiting.
+SELECT tenant_id, kind, id, due_at
+  FROM (SELECT tenant_id, kind, id, due_at, row_number() OVER (PARTITION BY tenant_id ORDER BY due_at, id) AS place
+          FROM work_due
+         WHERE due_at <= %(now)s AND kind <> 'pulse') overdue
+ ORDER BY place, due_at LIMIT %(limit)s;

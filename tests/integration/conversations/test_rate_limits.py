@@ -141,3 +141,23 @@ def test_limits_are_shown_to_viewers_only(conversation: ConversationHarness) -> 
     stranger = Principal(conversation.tenant_id, "user", uuid7(conversation.clock()))
     with conversation.database.transaction(stranger) as tx, pytest.raises(Exception, match="viewer"):
         rate_limits.list_limits(stranger, tx, 10)
+
+
+def test_a_tenant_with_many_turns_under_way_waits_without_holding_a_worker(conversation: ConversationHarness) -> None:
+    conversation.max_tenant_turns = 1
+    conversation.send_whatsapp("First", "m1", sender="+919800000661")
+    busy = conversation.list_wakes()[-1]
+    later = "now() + interval '9 years'"
+    conversation.query(f"UPDATE sessions SET lease_until = {later} WHERE id = '{busy.session_id}' RETURNING id")
+    conversation.send_whatsapp("Second", "m2")
+    waiting = conversation.list_wakes()[-1]
+    conversation.run_turn(waiting)
+    assert conversation.model.requests == []
+    ((body, seconds),) = conversation.wakeups.sent
+    assert (body["kind"], body["id"]) == ("session", str(waiting.session_id))
+    assert 3 <= seconds <= 8
+    assert conversation.query("SELECT attempt_count FROM turns") == []
+    conversation.query("UPDATE sessions SET lease_until = NULL RETURNING id")
+    conversation.model.script = [text_answer("Now.")]
+    conversation.run_turn(waiting)
+    assert conversation.query("SELECT body FROM messages WHERE direction = 'outbound'") == [("Now.",)]

@@ -157,3 +157,6 @@ CREATE FUNCTION acting_user(person users) RETURNS jsonb
         'member', (SELECT jsonb_build_object('issuer', m.issuer, 'subject', m.subject, 'roles', m.roles,
                                              'is_active', m.active)
                      FROM members m WHERE (m.tenant_id, m.id) = (person.tenant_id, person.member_id)));
+
+-- The turns of a tenant that are under way.
+CREATE INDEX sessions_leased ON sessions (tenant_id, lease_until) WHERE lease_until IS NOT NULL;
