@@ -219,6 +219,8 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
 """What is asked of a route besides, or in place of, its path about what is restricted."""
 
 NOT_ABOUT_RECORDS = {
+    "GET /v1/limits": "counts of requests, also those that are above the reader",
+    "POST /v1/me/sign-out": "the visitor's own tokens",
     "PUT /v1/pack": "it writes what the caller sends",
     "PUT /v1/costs/cap": "money",
     "POST /v1/costs/stop": "money",
@@ -358,7 +360,6 @@ SILENT = {
     "GET /v1/me",
     "GET /v1/members",
     "GET /v1/audit",
-    "GET /v1/limits",
     "GET /v1/reembedding",
     "GET /v1/attention",
     "GET /v1/attention/failed-replies",

@@ -33,6 +33,7 @@ SAYS_NOTHING_OF_PEOPLE = frozenset(
         "entity_types",
         "humans",
         "members",
+        "rate_limits",
         "reembeddings",
         "routing_keys",
         "schema_migrations",

@@ -18,6 +18,7 @@ from parlour.api.schemas import (
     UserClearance,
 )
 from parlour.infra.json_values import JsonObject
+from parlour.memory.inspection import user_memory
 from parlour.tenancy import api_keys, audit, members, rate_limits, roles, users
 from parlour.tenancy.api_keys import NewApiKey
 from parlour.tenancy.audit import AuditEntry
@@ -84,6 +85,7 @@ def update_member(member_id: UUID, change: MemberChange, caller: Admin) -> Membe
 def set_user_clearance(user_id: UUID, change: UserClearance, caller: Admin) -> None:
     """Set what a user may see through every binding; null: what the binding says."""
     with caller.transaction() as tx:
+        user_memory.require_visible_user(caller.principal, tx, user_id)
         users.set_user_clearance(caller.principal, tx, user_id, change.clearance, caller.now)
 
 
@@ -91,6 +93,7 @@ def set_user_clearance(user_id: UUID, change: UserClearance, caller: Admin) -> N
 def sign_user_out(user_id: UUID, caller: Admin) -> None:
     """Refuse every token that a user has from now on. Whoever they are, they begin anew or link their phone again."""
     with caller.transaction() as tx:
+        user_memory.require_visible_user(caller.principal, tx, user_id)
         users.sign_out(caller.principal, tx, user_id, caller.now)
 
 

@@ -56,10 +56,16 @@ def read_user_memory(principal: Principal, tx: Transaction, user_id: UUID) -> Us
     Raises NotFound for a user whom the principal may not see.
     """
     roles.require_role(principal, "viewer")
+    found = require_visible_user(principal, tx, user_id)
+    return _read_memory(tx, found, user_id, None, is_own=False, clearance=principal.clearance)
+
+
+def require_visible_user(principal: Principal, tx: Transaction, user_id: UUID) -> UserRow:
+    """Return the user; NotFound when there is none, or the principal may not see them."""
     found = store.find_user(tx, user_id, principal.clearance)
     if found is None:
         raise NotFound("user not found")
-    return _read_memory(tx, found, user_id, None, is_own=False, clearance=principal.clearance)
+    return found
 
 
 def read_own_memory(principal: Principal, tx: Transaction, binding_id: UUID) -> UserMemory:
