@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.documents import authored_documents
@@ -21,8 +22,22 @@ from parlour.tools.builtin import store
 from parlour.tools.builtin.store import AgentWriteRow
 from parlour.tools.run import ToolContext
 
-_ACTS = {"create": "created", "update": "updated", "link": "linked", "unlink": "unlinked"}
+type _Action = Literal["create", "update", "link", "unlink"]
+
+_PAST_TENSE = {"create": "created", "update": "updated", "link": "linked", "unlink": "unlinked"}
 _CHANGED_SINCE = "changed since; not touched"
+
+
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """What a call did to a record, which is as it is afterwards."""
+
+    action: _Action
+    record: Record
+    target_id: UUID | None = None
+    relation: str = ""
+    before: JsonObject | None = None
+    after: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +56,18 @@ class UndoneWrite:
 def record_creation(context: ToolContext, tx: Transaction, created: Sequence[Record]) -> None:
     """Write down the records that a call created."""
     for at, record in enumerate(created):
-        _add(context, tx, f"create/{at}", {"action": "create", "entity_id": record.id, "version": record.version})
+        _add(context, tx, f"create/{at}", _Write("create", record))
 
 
 def record_update(context: ToolContext, tx: Transaction, before: Record, after: Record, texts: tuple[str, str]) -> None:
     """Write down what a call changed in a record. `texts`: a document's before and after, empty for other records."""
-    if before.version == after.version and texts[0] == texts[1]:
-        return
-    _add(
-        context,
-        tx,
-        "update",
-        {
-            "action": "update",
-            "entity_id": after.id,
-            "before": _content(before, texts[0]),
-            "after": _content(after, texts[1]),
-            "version": after.version,
-        },
-    )
+    if before.version != after.version or texts[0] != texts[1]:
+        _add(
+            context,
+            tx,
+            "update",
+            _Write("update", after, before=_content(before, texts[0]), after=_content(after, texts[1])),
+        )
 
 
 def record_link(
@@ -67,18 +75,8 @@ def record_link(
 ) -> None:
     """Write down a link that a call added or removed."""
     source, target = ends
-    _add(
-        context,
-        tx,
-        f"link/{at}",
-        {
-            "action": "unlink" if is_removed else "link",
-            "entity_id": source.id,
-            "target_id": target.id,
-            "relation": relation,
-            "version": source.version,
-        },
-    )
+    write = _Write("unlink" if is_removed else "link", source, target_id=target.id, relation=relation)
+    _add(context, tx, f"link/{at}", write)
 
 
 def undo_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> list[UndoneWrite]:
@@ -143,20 +141,32 @@ def _content(record: Record, text: str) -> JsonObject:
     return {**content, "text": text} if record.type == DOCUMENT_TYPE else content
 
 
-def _add(context: ToolContext, tx: Transaction, place: str, what: dict[str, object]) -> None:
+def _add(context: ToolContext, tx: Transaction, place: str, write: _Write) -> None:
     """Write a change down, and audit it; a repeated call changes nothing."""
-    principal, now = context.principal, context.now
-    row = {"target_id": None, "relation": "", "before": None, "after": None, **what}
+    principal, now, record = context.principal, context.now, write.record
     write_id = uuid7(now)
-    origin = f"{context.idempotency_key}/{place}"
-    common = {"id": write_id, "turn_id": context.turn_id, "origin": origin, "principal": principal.name, "now": now}
-    if store.add_agent_write(tx, {**row, **common}):
+    is_new = store.add_agent_write(
+        tx,
+        {
+            "id": write_id,
+            "turn_id": context.turn_id,
+            "origin": f"{context.idempotency_key}/{place}",
+            "principal": principal.name,
+            "action": write.action,
+            "entity_id": record.id,
+            "target_id": write.target_id,
+            "relation": write.relation,
+            "before": write.before,
+            "after": write.after,
+            "version": record.version,
+            "now": now,
+        },
+    )
+    if is_new:
         details: JsonObject = {
             "session": str(context.session_id),
             "turn": str(context.turn_id),
             "write": str(write_id),
-            "version": int(str(what["version"])),
+            "version": record.version,
         }
-        audit.add_entry(
-            principal, tx, f"record.{_ACTS[str(what['action'])]}", f"entity:{what['entity_id']}", details, now
-        )
+        audit.add_entry(principal, tx, f"record.{_PAST_TENSE[write.action]}", f"entity:{record.id}", details, now)
