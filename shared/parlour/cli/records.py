@@ -72,6 +72,7 @@ def accept(
     handle: Annotated[str, typer.Argument(metavar="HANDLE", help="From `parlour records --unverified`.")],
 ) -> None:
     """Accept a record that a user created: searches, briefings and Pulses of everybody include it from now on."""
+    _require_handle(handle)
     target = get_api_client(context)
     record = target.request("GET", f"v1/entities/{quote(handle, safe='/')}")
     target.request("POST", f"v1/entities/{record['id']}/accept")
@@ -84,9 +85,7 @@ def show(
     as_json: JsonOption = False,
 ) -> None:
     """Show one record with its links; for a document, its text."""
-    kind, slash, key = handle.partition("/")
-    if not (kind and slash and key):
-        raise InvalidRequest("a handle is a type and a key, like task/T-112; `parlour records` lists them")
+    kind = _require_handle(handle)
     target, path = get_api_client(context), quote(handle, safe="/")
     found, links = _get_record(target, path)
     document = target.request("GET", f"v1/documents/{path}") if kind == "document" else None
@@ -96,6 +95,14 @@ def show(
         terminal.print_renderable(
             Group(*_render_record(found, links), *_render_document(document, heading=found is None))
         )
+
+
+def _require_handle(handle: str) -> str:
+    """Return the type that a handle names; InvalidRequest for what is none."""
+    kind, slash, key = handle.partition("/")
+    if not (kind and slash and key):
+        raise InvalidRequest("a handle is a type and a key, like task/T-112; `parlour records` lists them")
+    return kind
 
 
 def _get_record(target: ApiClient, path: str) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
