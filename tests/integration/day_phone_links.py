@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from parlour.conversations import store
 from parlour.conversations.linking import expired_codes, link_codes
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.ids import uuid7
@@ -66,6 +67,10 @@ def _flood(conversation: ConversationHarness) -> None:
     for number in range(2):
         conversation.send_whatsapp("Hello?", f"flood{number}", sender="+919800000309")
     conversation.query("UPDATE bindings SET limits = '{}' RETURNING id")
+    conversation.query("UPDATE sessions SET lease_until = now() + interval '9 years' RETURNING id")
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        assert store.count_running_turns(tx, uuid7(conversation.clock()), conversation.clock()) > 0
+    conversation.query("UPDATE sessions SET lease_until = NULL RETURNING id")
 
 
 def _mistyped(conversation: ConversationHarness, visitor: Principal, link_id: UUID) -> None:

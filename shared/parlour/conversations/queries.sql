@@ -79,8 +79,8 @@ WITH ready AS (
 SELECT id, number, attempt_count, frozen_at, true AS is_new FROM opened;
 
 -- name: count_running_turns
--- How many turns of the tenant are under way, besides this session's.
-SELECT count(*) FROM sessions WHERE lease_until > %(now)s AND id <> %(session_id)s;
+-- How many turns of the tenant are under way, besides this session's; no row where there is none.
+SELECT count(*) FROM sessions WHERE lease_until > %(now)s AND id <> %(session_id)s HAVING count(*) > 0;
 
 -- name: insert_notice
 -- A line that tells somebody to wait. It belongs to no turn and is no speech: no prompt, list, search or memory has it.

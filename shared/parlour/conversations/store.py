@@ -52,7 +52,7 @@ def acquire_lease(
 
 def count_running_turns(tx: Transaction, session_id: UUID, now: datetime) -> int:
     """How many turns of the tenant are under way, besides the session's own."""
-    return int(tx.value(SQL["count_running_turns"], session_id=session_id, now=now))
+    return int(tx.value(SQL["count_running_turns"], session_id=session_id, now=now) or 0)
 
 
 def find_lease_end(tx: Transaction, session_id: UUID) -> LeaseEnd | None:

@@ -38,6 +38,8 @@ SELECT 'users' AS table_name, id::text AS id FROM who
  UNION ALL SELECT 'context_rows', id::text FROM r
  UNION ALL SELECT 'outbox', id::text FROM o
  UNION ALL SELECT 'channel_identities', id::text FROM channel_identities WHERE user_id = ANY(ARRAY(SELECT id FROM who))
+ UNION ALL SELECT 'rate_limits', scope || '/' || key FROM rate_limits
+            WHERE scope = 'visitor' AND key IN (SELECT id::text FROM who)
  UNION ALL SELECT 'phone_links', id::text FROM phone_links
             WHERE user_id = ANY(ARRAY(SELECT id FROM who)) OR contact_id = ANY(ARRAY(SELECT id FROM who))
                   OR phone IN (SELECT phone FROM users WHERE id = ANY(ARRAY(SELECT id FROM who)))
@@ -674,6 +676,8 @@ WITH tried AS (
     DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]))
 ), known AS (
     DELETE FROM channel_identities WHERE user_id = ANY(%(ids)s::uuid[])
+), counted AS (
+    DELETE FROM rate_limits WHERE scope = 'visitor' AND key = ANY(%(ids)s::uuid[]::text[])
 )
 UPDATE users SET phone = NULL, display_name = NULL, token_epoch = token_epoch + 1 WHERE id = ANY(%(ids)s::uuid[]);
 
@@ -681,6 +685,8 @@ UPDATE users SET phone = NULL, display_name = NULL, token_epoch = token_epoch + 
 -- Take a user away, with whoever turned out to be the same person; also what others tried to join their number with.
 WITH tried AS (
     DELETE FROM phone_links WHERE phone IN (SELECT phone FROM users WHERE id = ANY(%(ids)s::uuid[]))
+), counted AS (
+    DELETE FROM rate_limits WHERE scope = 'visitor' AND key = ANY(%(ids)s::uuid[]::text[])
 )
 DELETE FROM users WHERE id = ANY(%(ids)s::uuid[]);
 
