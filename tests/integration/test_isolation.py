@@ -54,6 +54,7 @@ NAMES_THE_TENANT = {
 
 
 OF_WHAT_IS_BURIED = {
+    "conversations.count_running_turns",
     "builtin.lock_agent_writes",
     "files.lock_record_of_file",
     "conversations.lock_abandoned_uploads",
