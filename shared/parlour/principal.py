@@ -28,6 +28,7 @@ class Principal:
                `editor` may write records, documents and files.
     clearance  0 public, 1 internal, 2 confidential, 3 restricted.
     writes     what a user may change; of others the roles decide.
+    label      the subject of an operator who signed in by OIDC.
     """
 
     tenant_id: UUID
@@ -36,11 +37,12 @@ class Principal:
     roles: frozenset[str] = frozenset()
     clearance: int = PUBLIC
     writes: WriteRights = "none"
+    label: str = ""
 
     @property
     def name(self) -> str:
-        """How logs and the audit trail call this principal: kind and id, nothing personal."""
-        return f"{self.kind}:{self.id}" if self.id else self.kind
+        """How logs and the audit trail call this principal: kind and id, or the label; nothing personal."""
+        return f"{self.kind}:{self.id or self.label}" if self.id or self.label else self.kind
 
     def has_role(self, role: str) -> bool:
         """Whether this principal holds `role`; administrators and operators hold every role."""

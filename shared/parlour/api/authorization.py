@@ -153,7 +153,7 @@ def require_admin(calling: AnyCaller) -> Caller:
 
 def require_operator(request: Request, found: AppDependencies, given: RequestCredentials) -> ApiDependencies:
     """Return the dependencies to the operator of the deployment, for work on every tenant."""
-    if not found.authenticator.is_operator(given):
+    if found.authenticator.find_operator(given, found.clock()) is None:
         authenticate_caller(request, found, given)  # whoever is nobody at all hears that instead
         raise Forbidden("only the operator of the deployment may do this; use the operator key")
     return found

@@ -43,6 +43,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
             issuers,
             token_secret=lambda: secrets.get(settings.token_secret),
             operator_secret=lambda: secrets.get(settings.operator_secret),
+            operators=oidc.parse_operators(settings.operators),
         ),
         turns_web_queue=clients.make_fifo_queue(settings.turns_web_queue_url),
         turns_messaging_queue=clients.make_fifo_queue(settings.turns_messaging_queue_url),

@@ -209,6 +209,9 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
     operator_secret: str = Field(description="secret: the deployment operator's key")
     oidc_issuers: str = Field(default="", description="issuers whose tokens members may carry, comma-separated")
     oidc_audience: str = Field(default="parlour")
+    operators: str = Field(
+        default="", description="who runs the deployment: issuer#subject, comma-separated; empty: the operator's key"
+    )
     challenge_verify_url: str = Field(
         default="", description="where answers of new visitors' challenges are checked (Turnstile); empty: no challenge"
     )

@@ -6,7 +6,7 @@ same sentence; the log has the reason.
 """
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -17,7 +17,7 @@ from parlour.principal import Principal, PrincipalKind
 from parlour.tenancy import api_keys, roles, routing_keys, signed_tokens, store, tenants, visitor_tokens
 from parlour.tenancy.access import compute_access
 from parlour.tenancy.limits import DEFAULT_LIMITS, Limits
-from parlour.tenancy.oidc import TrustedIssuers
+from parlour.tenancy.oidc import Identity, TrustedIssuers
 from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant
 from parlour.tenancy.visitor_tokens import VisitorClaims, VisitorToken
 
@@ -63,8 +63,14 @@ class Authenticator:
     """Checks credentials. Secrets are read when a bearer of their kind comes. May be shared between threads."""
 
     def __init__(
-        self, issuers: TrustedIssuers, token_secret: Callable[[], str], operator_secret: Callable[[], str]
+        self,
+        issuers: TrustedIssuers,
+        token_secret: Callable[[], str],
+        operator_secret: Callable[[], str],
+        operators: Collection[Identity] = (),
     ) -> None:
+        """`operators` sign in by OIDC and run the deployment. With one of them the operator's key lets nobody in."""
+        self._operators = frozenset(operators)
         self._issuers = issuers
         self._token_secret = token_secret
         self._operator_secret = operator_secret
@@ -85,12 +91,21 @@ class Authenticator:
             raise Forbidden("this tenant is closed; the operator of the deployment can open it again")
         return signed_in
 
-    def is_operator(self, credentials: Credentials) -> bool:
-        """Whether the bearer is the operator's key; a secret of fewer than 32 characters lets nobody in."""
+    def find_operator(self, credentials: Credentials, now: datetime) -> str | None:
+        """Return an operator's label, "" for the operator's key; None when the bearer does not run the deployment.
+
+        A secret of fewer than 32 characters lets nobody in.
+        """
         try:
-            return self._is_operator_key(credentials.bearer)
+            bearer = credentials.bearer
+            if self._is_operator_key(bearer):
+                return ""
+            if not self._operators or signed_tokens.parse_header(bearer) is None:
+                return None
+            identity = self._issuers.verify(bearer, now)
         except Unauthenticated:
-            return False
+            return None
+        return identity.subject if identity in self._operators else None
 
     def issue_visitor_token(self, claims: VisitorClaims, now: datetime) -> VisitorToken:
         """Return a visitor's token, valid for 24 hours."""
@@ -109,10 +124,7 @@ class Authenticator:
         if header is None:
             if not self._is_operator_key(bearer):
                 raise Unauthenticated(reason="unknown_bearer")
-            tenant = tenants.find_tenant_by_slug(database, _require_tenant_slug(credentials.tenant))
-            if tenant is None:
-                raise NotFound("tenant not found; apply a pack to create it")
-            return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id), tenant)
+            return _operator_caller(database, credentials.tenant, "")
         if header.type == visitor_tokens.VISITOR_TOKEN_TYPE:
             whom = visitor_tokens.verify_token(bearer, self._token_secret(), now)
             return _authenticate_visitor(whom, credentials.tenant, database)
@@ -120,6 +132,8 @@ class Authenticator:
 
     def _authenticate_member(self, bearer: str, slug: str, database: Database, now: datetime) -> AuthenticatedCaller:
         identity = self._issuers.verify(bearer, now)
+        if identity in self._operators:
+            return _operator_caller(database, slug, identity.subject)
         route = _find_tenant_key(_require_tenant_slug(slug), database)
         if route is None:
             raise Unauthenticated(reason="unknown_tenant")
@@ -132,7 +146,14 @@ class Authenticator:
     def _is_operator_key(self, bearer: str) -> bool:
         secret = self._operator_secret().strip()
         same = hmac.compare_digest(bearer.encode(errors="replace"), secret.encode())
-        return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS
+        return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS and not self._operators
+
+
+def _operator_caller(database: Database, slug: str, label: str) -> AuthenticatedCaller:
+    tenant = tenants.find_tenant_by_slug(database, _require_tenant_slug(slug))
+    if tenant is None:
+        raise NotFound("tenant not found; apply a pack to create it")
+    return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id, label), tenant)
 
 
 def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) -> AuthenticatedCaller:

@@ -35,6 +35,15 @@ class Identity:
     subject: str
 
 
+def parse_operators(text: str) -> tuple[Identity, ...]:
+    """Return who runs the deployment: `<issuer>#<subject>`, comma-separated. Misconfigured for anything else."""
+    entries = [part.strip() for part in text.split(",") if part.strip()]
+    found = [Identity(*entry.rsplit("#", 1)) for entry in entries if "#" in entry.strip("#")]
+    if len(found) != len(entries):
+        raise Misconfigured("OPERATORS: write <issuer>#<subject>, separated by commas")
+    return tuple(found)
+
+
 def parse_issuers(text: str) -> tuple[str, ...]:
     """Return the issuers of a comma-separated setting; Misconfigured unless each is https, or http on this machine."""
     issuers = tuple(part.strip() for part in text.split(",") if part.strip())

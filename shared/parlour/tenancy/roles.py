@@ -11,9 +11,9 @@ ROLES = frozenset({"admin", "editor", "viewer"})
 what an operator sees."""
 
 
-def operator_principal(tenant_id: UUID) -> Principal:
-    """Whoever runs the deployment, acting inside one tenant."""
-    return Principal(tenant_id, "operator", clearance=RESTRICTED)
+def operator_principal(tenant_id: UUID, label: str = "") -> Principal:
+    """Whoever runs the deployment, acting inside one tenant; `label` is the subject by which they signed in."""
+    return Principal(tenant_id, "operator", clearance=RESTRICTED, label=label)
 
 
 def require_role(principal: Principal, role: str) -> None:

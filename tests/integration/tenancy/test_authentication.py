@@ -16,10 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jwt.algorithms import RSAAlgorithm
 
-from parlour.infra.errors import CallerError, Forbidden, InvalidRequest, NotFound, Unauthenticated
+from parlour.infra.errors import CallerError, Forbidden, InvalidRequest, Misconfigured, NotFound, Unauthenticated
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
-from parlour.tenancy import api_keys, members, tenants, users, visitor_tokens
+from parlour.tenancy import api_keys, members, oidc, tenants, users, visitor_tokens
 from parlour.tenancy.authentication import AuthenticatedCaller, Authenticator, Credentials
 from parlour.tenancy.json_fetcher import JsonFetcher
 from parlour.tenancy.oidc import TrustedIssuers
@@ -203,19 +203,19 @@ def test_nothing_but_the_operators_key_is_the_operators(
 ) -> None:
     for bearer in (OPERATOR_KEY[:-1], OPERATOR_KEY + "x", OPERATOR_KEY.upper(), "é", "x"):
         refused(call, bearer, "acme")
-        assert not sign_in.is_operator(Credentials(f"Bearer {bearer}", "acme"))
+        assert sign_in.find_operator(Credentials(f"Bearer {bearer}", "acme"), NOW) is None
 
 
 def test_the_operator_is_known_before_there_is_a_tenant(sign_in: Authenticator) -> None:
-    assert sign_in.is_operator(Credentials(f"Bearer {OPERATOR_KEY}", ""))
-    assert not sign_in.is_operator(Credentials("", ""))
+    assert sign_in.find_operator(Credentials(f"Bearer {OPERATOR_KEY}", ""), NOW) == ""
+    assert sign_in.find_operator(Credentials("", ""), NOW) is None
 
 
 def test_a_short_operator_secret_lets_nobody_in(database: Database, acme: SampleTenant) -> None:
     for secret in ("", " ", "\n", "short", "x" * 31):
         weak = Authenticator(TrustedIssuers([], "parlour", JsonFetcher()), lambda: TOKEN_SECRET, secret.__str__)
         credentials = Credentials(f"Bearer {secret.strip() or 'x'}", "acme")
-        assert not weak.is_operator(credentials)
+        assert weak.find_operator(credentials, NOW) is None
         with pytest.raises(Unauthenticated):
             weak.authenticate(credentials, database, NOW)
 
@@ -367,3 +367,27 @@ def test_odd_claims_of_a_trusted_issuer_break_nothing(
 ) -> None:
     with pytest.raises(Unauthenticated):
         call(token(issuer, **{name: value}), "acme")  # type: ignore[arg-type]
+
+
+def test_an_operator_signs_in_by_name_and_then_no_key_does(
+    issuer: str, database: Database, acme: SampleTenant, brick: SampleTenant
+) -> None:
+    who = oidc.parse_operators(f"{issuer}#asha")
+    named = Authenticator(
+        TrustedIssuers([issuer], "parlour", JsonFetcher()), lambda: TOKEN_SECRET, lambda: OPERATOR_KEY, who
+    )
+    for firm in (acme, brick):
+        signed_in = named.authenticate(Credentials(f"Bearer {token(issuer)}", firm.slug), database, NOW)
+        assert (signed_in.principal.kind, signed_in.principal.name) == ("operator", "operator:asha")
+    assert named.find_operator(Credentials(f"Bearer {token(issuer)}", ""), NOW) == "asha"
+    assert named.find_operator(Credentials(f"Bearer {token(issuer, 'mallory')}", ""), NOW) is None
+    assert named.find_operator(Credentials(f"Bearer {OPERATOR_KEY}", ""), NOW) is None
+    for bearer in (OPERATOR_KEY, token(issuer, "mallory")):
+        with pytest.raises(Unauthenticated):
+            named.authenticate(Credentials(f"Bearer {bearer}", acme.slug), database, NOW)
+
+
+@pytest.mark.parametrize("text", ["asha", "https://id.example", "#asha", "https://id.example#asha,ines"])
+def test_operators_that_cannot_be_are_refused(text: str) -> None:
+    with pytest.raises(Misconfigured, match="OPERATORS"):
+        oidc.parse_operators(text)

@@ -76,7 +76,7 @@ def _authenticate_applier(
     try:
         return services.authenticator.authenticate(given, database, now).principal
     except NotFound:  # told to the operator only: there is no tenant of that name so far
-        return roles.operator_principal(uuid7(now))
+        return roles.operator_principal(uuid7(now), services.authenticator.find_operator(given, now) or "")
 
 
 def _binding_view(binding: Binding) -> BindingView:
