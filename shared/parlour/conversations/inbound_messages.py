@@ -17,7 +17,7 @@ from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
-from parlour.jobs import sweep
+from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal, system_principal
@@ -200,8 +200,6 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         log.warning("stranger_at_private_door", binding_id=binding_id)
         log.count("StrangerAtPrivateDoor")
     media = envelope.media
-    limits = message_limits(Limits.from_settings(binding.limits), contact.user_id, binding_id)
-    wait = rate_limits.take(tx, limits, now) if is_admitted else 0
     message = NewMessage(
         id=uuid7(now),
         session_id=contact.session_id,
@@ -215,11 +213,14 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         sent_at=envelope.sent_at,
         received_at=now,
         metadata=envelope.metadata,
-        due_at=now + (timedelta(seconds=wait) if wait else SWEEP_DELAY),
+        due_at=now + SWEEP_DELAY,
     )
     stored, is_new = _insert_once(tx, message)
-    if not wait or not is_new:
+    limits = message_limits(Limits.from_settings(binding.limits), contact.user_id, binding_id)
+    wait = rate_limits.take(tx, limits, now) if is_admitted and is_new else 0
+    if not wait:
         return _StoredEnvelope(stored, is_new)
+    work_due.schedule(tx, "session", stored.session_id, now + timedelta(seconds=wait))
     notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
     return _StoredEnvelope(stored, is_new, is_deferred=True, notice_id=notice_id)
 

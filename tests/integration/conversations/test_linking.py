@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from threading import Barrier
 from uuid import UUID
@@ -16,11 +17,14 @@ from parlour.conversations.linking.user_merge import MergedUser
 from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, LeaseHeld, NotFound
 from parlour.infra.ids import uuid7
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.jobs.sweep import handle_wakeup
 from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
+from parlour.records import crud
+from parlour.records.record import RecordInput
 from parlour.tenancy import users
 from tests.conversation_harness import PHONE, ConversationHarness, text_answer
 from tests.integration.conversations.phone_link_steps import (
@@ -152,6 +156,23 @@ def test_a_visitors_token_goes_on_working_as_the_phones_user(conversation: Conve
         acting = users.load_user_principal(tx, visitor.id, binding_id)
         assert acting.id == now_one.user_id
         assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id)} == {main, session}
+
+
+def test_what_a_visitor_created_is_the_phones_users_own(conversation: ConversationHarness) -> None:
+    start_phone_session(conversation)
+    visitor, session = start_web_session(conversation)
+    creator, now = replace(visitor, writes="own"), conversation.clock()
+    with conversation.database.transaction(creator) as tx:
+        risk: JsonObject = {"severity": "high", "state": "open", "owner": "Asha"}
+        record = crud.create_record(creator, tx, RecordInput("risk", "Reported", properties=risk), now)
+    joined = enter_code(conversation, visitor, request_phone_code(conversation, visitor, session, PHONE).link_id)
+    binding_id = binding_of(conversation, session)
+    with conversation.database.transaction(conversation.tenant_id) as tx:
+        owner = users.load_user_principal(tx, joined.user_id, binding_id)
+    with conversation.database.transaction(owner) as tx:
+        found = crud.get_record(owner, tx, record.id)
+        assert (found.created_by, found.unverified_by) == (owner.name, owner.name)
+    assert conversation.query(f"SELECT 1 FROM context_rows WHERE unverified_by = '{visitor.name}'") == []
 
 
 def test_where_nothing_was_said_on_the_phone_it_goes_on_with_the_web(conversation: ConversationHarness) -> None:

@@ -154,17 +154,23 @@ DELETE FROM channel_identities v
    AND EXISTS (SELECT FROM channel_identities p WHERE p.user_id = %(into)s AND p.channel = v.channel);
 
 -- name: move_created_records
--- What the visitor created is the user's own.
+-- What the visitor created is the user's own, also what no member has accepted yet.
 WITH links AS (
     UPDATE edges SET created_by = 'user:' || %(into)s::uuid WHERE created_by = 'user:' || %(user_id)s::uuid
-), deltas AS (
-    UPDATE context_rows r SET metadata = jsonb_set(r.metadata, '{by}', to_jsonb('user:' || %(into)s::uuid))
-      FROM entities e
-     WHERE e.created_by = 'user:' || %(user_id)s::uuid AND r.entity_id = e.id AND r.kind = 'delta'
-       AND r.metadata ->> 'by' = e.created_by
+), papers AS (
+    UPDATE documents SET unverified_by = 'user:' || %(into)s::uuid WHERE unverified_by = 'user:' || %(user_id)s::uuid
+), rows AS (
+    UPDATE context_rows r
+       SET metadata = CASE WHEN r.metadata ->> 'by' = 'user:' || %(user_id)s::uuid
+                           THEN jsonb_set(r.metadata, '{by}', to_jsonb('user:' || %(into)s::uuid)) ELSE r.metadata END,
+           unverified_by = CASE WHEN r.unverified_by IS NOT NULL THEN 'user:' || %(into)s::uuid END
+     WHERE r.unverified_by = 'user:' || %(user_id)s::uuid
+        OR r.kind = 'delta' AND r.metadata ->> 'by' = 'user:' || %(user_id)s::uuid
+           AND r.entity_id IN (SELECT id FROM entities WHERE created_by = 'user:' || %(user_id)s::uuid)
 )
 UPDATE entities SET created_by = 'user:' || %(into)s::uuid,
-                    updated_by = CASE WHEN updated_by = created_by THEN 'user:' || %(into)s::uuid ELSE updated_by END
+                    updated_by = CASE WHEN updated_by = created_by THEN 'user:' || %(into)s::uuid ELSE updated_by END,
+                    unverified_by = CASE WHEN unverified_by IS NOT NULL THEN 'user:' || %(into)s::uuid END
  WHERE created_by = 'user:' || %(user_id)s::uuid;
 
 -- name: move_identities

@@ -16,7 +16,7 @@ from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidRequest, LeaseHeld, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database, Transaction
-from parlour.principal import Principal
+from parlour.principal import Principal, system_principal
 from parlour.tenancy import audit
 
 _EXPIRED = "this code is no longer valid; request a new one"
@@ -65,6 +65,7 @@ def _try_code(
 def _merge(
     principal: Principal, link_id: UUID, user_id: UUID, given: bytes, audited: UUID, now: datetime, tx: Transaction
 ) -> MergedUser:
+    tx.read_as(system_principal(principal.tenant_id))  # what the visitor created becomes somebody else's here
     link = store.lock_link(tx, link_id, user_id, given)
     if link is None:
         before = _find_earlier_merge(tx, link_id, user_id, given)

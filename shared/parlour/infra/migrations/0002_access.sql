@@ -50,6 +50,7 @@ CREATE INDEX agent_writes_target ON agent_writes (tenant_id, target_id) WHERE ta
 ALTER TABLE entities ADD COLUMN unverified_by text;
 ALTER TABLE documents ADD COLUMN unverified_by text;
 ALTER TABLE context_rows ADD COLUMN unverified_by text;
+CREATE INDEX context_rows_unverified ON context_rows (tenant_id, unverified_by) WHERE unverified_by IS NOT NULL;
 CREATE INDEX entities_unverified ON entities (tenant_id, unverified_by) WHERE unverified_by IS NOT NULL;
 
 -- The principal whom a transaction reads for; null reads everything of the tenant.
