@@ -104,10 +104,18 @@ def quoted(phone: Phone) -> str:
 
 @pytest.fixture(scope="module")
 def noted(quoted: str, phone: Phone, browser: Browser) -> tuple[str, str]:
-    """What was said when the first contract's clauses were noted by the phone and the second's on the web."""
+    """What was said when the first contract's clauses were noted by the phone and the second's on the web.
+
+    What a visitor notes waits for a member, who accepts it here.
+    """
     on_the_phone = phone.says(LOG_IT)
     browser.says(ABOUT.format("Merrow Weir"))
-    return on_the_phone, browser.says(LOG_IT)["reply"]["text"]
+    on_the_web = browser.says(LOG_IT)["reply"]["text"]
+    waiting = operate(phone.world, "GET", "/v1/entities", params={"unverified": "true"}).json()["entities"]
+    assert [one["name"] for one in waiting] == ["7. Liability for tolls"]
+    assert "7. Liability for tolls" not in phone.says(ACROSS)
+    operate(phone.world, "POST", f"/v1/entities/{waiting[0]['id']}/accept")
+    return on_the_phone, on_the_web
 
 
 def risks(world: World) -> dict[str, dict[str, Any]]:
