@@ -256,7 +256,7 @@ class World:
         """Put the example pack in force with these files added or replaced."""
         pack = validate({**folder.read_folder(PACK_FOLDER), **overlay})
         apply(self.admin, self.database, self.embedder, pack, self.clock())
-        # The recordings are older than rights to write: whoever talked could change everything.
+        # The recordings were made before there were rights to write: every user could change every record.
         with self.database.transaction(self.admin) as tx:
             tx.run(_LET_EVERYBODY_WRITE)
 

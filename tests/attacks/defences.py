@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 import psycopg
 
-from parlour.conversations import event_feed, outgoing_links, reply, tool_execution
+from parlour.conversations import outgoing_links, reply, tool_execution
 from parlour.records import crud, record_links
 from parlour.tenancy import access, rate_limits
 from parlour.tenancy import store as tenancy_store
@@ -20,7 +20,6 @@ type SwitchOff = Callable[[ConversationHarness, ExitStack], object]
 
 def _open_doors(_desk: ConversationHarness, stack: ExitStack) -> None:
     stack.enter_context(patch.object(access, "is_owner", lambda *_: True))
-    stack.enter_context(patch("parlour.conversations.inbound_messages._is_admitted", lambda *_: True))
 
 
 def _let_everybody_write(_desk: ConversationHarness, stack: ExitStack) -> None:
@@ -57,7 +56,6 @@ def _keep_links(_desk: ConversationHarness, stack: ExitStack) -> None:
 
     stack.enter_context(patch.object(reply, "filter_links", unfiltered))
     stack.enter_context(patch.object(outgoing_links, "filter_links", unfiltered))
-    stack.enter_context(patch.object(event_feed, "LinkFilter", outgoing_links.LinkFilter))
 
 
 DEFENCES: Mapping[str, SwitchOff] = {

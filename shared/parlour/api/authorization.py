@@ -154,7 +154,7 @@ def require_admin(calling: AnyCaller) -> Caller:
 def require_operator(request: Request, found: AppDependencies, given: RequestCredentials) -> ApiDependencies:
     """Return the dependencies to the operator of the deployment, for work on every tenant."""
     if found.authenticator.find_operator(given, found.clock()) is None:
-        authenticate_caller(request, found, given)  # whoever is nobody at all hears that instead
+        authenticate_caller(request, found, given)  # invalid credentials get a 401, not a 403
         raise Forbidden("only the operator of the deployment may do this; use the operator key")
     return found
 

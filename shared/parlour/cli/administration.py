@@ -106,7 +106,7 @@ def list_users(
 def sign_user_out(
     context: typer.Context, user: Annotated[UUID, typer.Argument(help="The user's id, from `parlour users list`.")]
 ) -> None:
-    """Refuse every token that a user has: they begin anew on the web, or link their phone again."""
+    """Refuse all tokens of a user. The user starts a new session on the web, or links their phone again."""
     get_api_client(context).request("POST", f"v1/users/{user}/sign-out")
     terminal.print_line(f"{user} is signed out everywhere.")
 

@@ -22,8 +22,7 @@ from parlour.jobs.sweep import Finder, StaleWork
 from parlour.jobs.work_due import SWEEP_DELAY, DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
-from parlour.tenancy.bindings import Binding
-from parlour.tenancy.limits import Limits, message_limits
+from parlour.tenancy.limits import message_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
 
@@ -186,7 +185,6 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
     binding = bindings.find_binding(tx, binding_id)
     if binding is None or not binding.is_active:
         return None
-    is_admitted = _is_admitted(binding, envelope)
     name = envelope.metadata.get("sender_name")
     contact = users.find_or_create_contact(
         tx,
@@ -196,7 +194,8 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         binding_id=binding_id,
         now=now,
     )
-    if not is_admitted:
+    access = users.load_access(tx, contact.user_id, binding_id)
+    if not access.is_admitted:
         log.warning("stranger_at_private_door", binding_id=binding_id)
         log.count("StrangerAtPrivateDoor")
     media = envelope.media
@@ -204,7 +203,7 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         id=uuid7(now),
         session_id=contact.session_id,
         binding_id=binding_id,
-        state="ignored" if envelope.kind == "other" or not is_admitted else "unanswered",
+        state="ignored" if envelope.kind == "other" or not access.is_admitted else "unanswered",
         channel=envelope.channel,
         kind=envelope.kind,
         body=envelope.text,
@@ -216,18 +215,13 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         due_at=now + SWEEP_DELAY,
     )
     stored, is_new = _insert_once(tx, message)
-    limits = message_limits(Limits.from_settings(binding.limits), contact.user_id, binding_id)
-    wait = rate_limits.take(tx, limits, now) if is_admitted and is_new else 0
+    limits = message_limits(access.limits, contact.user_id, binding_id)
+    wait = rate_limits.take(tx, limits, now) if access.is_admitted and is_new else 0
     if not wait:
         return _StoredEnvelope(stored, is_new)
     work_due.schedule(tx, "session", stored.session_id, now + timedelta(seconds=wait))
     notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
     return _StoredEnvelope(stored, is_new, is_deferred=True, notice_id=notice_id)
-
-
-def _is_admitted(binding: Binding, envelope: Envelope) -> bool:
-    """Whether a private door is its owner's; the turn computes access once more, from the user's rows."""
-    return binding.door != "private" or binding.owner.get("phone") == envelope.sender
 
 
 def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, now: datetime) -> UUID:

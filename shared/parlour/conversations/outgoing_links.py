@@ -1,7 +1,7 @@
 """Links in replies: only hosts that the tenant allowed stay links. Pure.
 
-A model that was talked into it can put what it knows into the address of a link or an image, and whoever shows the
-reply sends it there. So any other link is shown as text without a scheme, which nothing fetches.
+An injected instruction can make a model put confidential text into the URL of a link or an image. A client that renders
+the reply, or a user who clicks, sends the text to that host. So every other link becomes text without a scheme.
 """
 
 import re

@@ -1,7 +1,7 @@
-"""The highest classification of anything that a conversation has shown: what is written in it is at least as closed.
+"""The highest classification that a conversation has shown: the lower bound for every record written in it.
 
-It does not matter which sources a model names. A text that was written with a confidential document in the prompt may
-repeat it.
+The sources that a model names do not lower it: a text written with a confidential document in the prompt may repeat
+the document.
 """
 
 from parlour.conversations import store
@@ -13,7 +13,7 @@ from parlour.prompts.ledger import source_status
 
 
 def read_shown_level(running: TurnContext, loaded: LoadedTurn) -> int:
-    """Return the level, at most the clearance of the user; somebody who sees only what is public is shown only that."""
+    """Return the level, at most the clearance of the user; public at once for a user with the lowest clearance."""
     clearance = loaded.principal.clearance
     if clearance == PUBLIC or running.prompt_builder is None:
         return PUBLIC

@@ -36,9 +36,9 @@ class Transaction:
         self._statements = statements
 
     def read_as(self, principal: Principal | None) -> None:
-        """Read from here on for somebody: without what others created and nobody accepted. None: for nobody at all.
+        """Withhold from now on the unverified rows that others than the principal created. None: withhold all of them.
 
-        For transactions of Parlour itself that read on behalf of a user, or for everybody.
+        For transactions of Parlour itself that read on behalf of a user, or for a text that everybody reads.
         """
         name = _NOBODY if principal is None else reader_name(principal)
         self._connection.execute_simple(f"SET LOCAL app.reader = '{name}'".encode())

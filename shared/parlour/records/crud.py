@@ -192,7 +192,9 @@ def lock_record(principal: Principal, tx: Transaction, ref: RecordRef, version: 
 
 
 def accept_record(principal: Principal, tx: Transaction, ref: RecordRef, now: datetime) -> Record:
-    """Let everybody see what a user created; the user cannot change it any more. Audited; the caller checks the role.
+    """Verify a record that a user created: every reader finds it, and the user cannot change it. Audited.
+
+    The caller checks the role.
 
     Conflict when it is accepted already.
     """

@@ -83,9 +83,8 @@ class HttpEndpoint:
         if context.callback_url:
             headers["parlour-callback"] = context.callback_url
         seconds = min(tool.max_wait_seconds, MAX_REQUEST_SECONDS)
-        answer = self._send_request(
-            context, tool, "POST", tool.endpoint, seconds, headers, canonical_json(arguments).encode()
-        )
+        body = canonical_json(arguments).encode()
+        answer = self._send_request(context, tool, tool.endpoint, seconds, headers, body)
         if answer.status == httpx2.codes.ACCEPTED and context.callback_url:
             raise AnswersLater
         return interpret_call_answer(answer, writes=tool.writes)
@@ -97,19 +96,19 @@ class HttpEndpoint:
         """
         context = replace(context, connection=CancellableConnection())
         url = (tool.lookup or "").replace(KEY_PLACEHOLDER, quote(context.idempotency_key, safe=""))
-        return interpret_lookup_answer(self._send_request(context, tool, "GET", url, _LOOKUP_SECONDS, {}, b""))
+        return interpret_lookup_answer(self._send_request(context, tool, url, _LOOKUP_SECONDS, {}))
 
     def _send_request(
         self,
         context: ToolContext,
         tool: Tool,
-        method: str,
         url: str,
         seconds: float,
         headers: Mapping[str, str],
-        body: bytes,
+        body: bytes | None = None,
     ) -> HttpAnswer:
-        """One request and its answer. What was surely not sent is a plain ModelError."""
+        """Send a POST with the body, or a GET without one. What was surely not sent is a plain ModelError."""
+        method = "GET" if body is None else "POST"
         deadline = time.monotonic() + min(seconds, context.seconds_left())
         # The pack was checked when it was applied; the list or the deployment may have changed since.
         may_be_plain = self._private_hosts.is_allowed(tool.tenant_slug, url)
@@ -124,7 +123,7 @@ class HttpEndpoint:
         request = _Request(context, deadline, self._verify, writes=tool.writes and method == "POST")
         for position, address in enumerate(addresses):
             try:
-                return request.send(method, target, address, sent, body)
+                return request.send(method, target, address, sent, body or b"")
             except _NOT_SENT_ERRORS as error:
                 log.info("tool_unreachable", tool=tool.name, turn_id=context.turn_id, error=type(error).__name__)
                 if position == len(addresses) - 1 or context.connection.is_cancelled:

@@ -38,7 +38,7 @@ class ToolContext:
     connection       by which a call that is given up is cut.
     team_id          the team that answers: the turn sees that team's own documents, and no other team's.
     entity_id        the record that the conversation is about.
-    shown_level      the highest classification of what the conversation has shown; what is written is as closed.
+    shown_level      the highest classification that the conversation has shown: the lower bound of what it writes.
     user_messages    what the user wrote last, two messages at most, oldest first.
     """
 

@@ -61,7 +61,7 @@ def test_a_number_is_joined_with_the_code_that_came_there(
     joined = client.post(path, json=given, headers=someone.headers)
     assert joined.status_code == 200, joined.text
     assert joined.json()["session_id"] == one["id"]
-    # The visitor's earlier tokens are refused: whoever else has one is not the holder of the phone.
+    # The merge revokes the visitor's earlier tokens: another person may hold a copy, and does not hold the phone.
     assert client.post(path, json=given, headers=someone.headers).status_code == 401
     holder = VisitorClient(client, joined.json()["visitor_token"])
     (now,) = holder.list()

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from parlour.conversations import canned_replies
-from parlour.infra.errors import AnonymousShareSpent, RateLimited
+from parlour.infra.errors import AnonymousShareSpent, Forbidden, RateLimited
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.models import spend
@@ -139,7 +139,7 @@ def test_a_visitor_above_the_share_gets_a_polite_line_and_a_phone_an_answer(conv
 
 def test_limits_are_shown_to_viewers_only(conversation: ConversationHarness) -> None:
     stranger = Principal(conversation.tenant_id, "user", uuid7(conversation.clock()))
-    with conversation.database.transaction(stranger) as tx, pytest.raises(Exception, match="viewer"):
+    with conversation.database.transaction(stranger) as tx, pytest.raises(Forbidden, match="viewer"):
         rate_limits.list_limits(stranger, tx, 10)
 
 

@@ -91,7 +91,7 @@ def set_user_clearance(user_id: UUID, change: UserClearance, caller: Admin) -> N
 
 @router.post("/users/{user_id}/sign-out", status_code=204)
 def sign_user_out(user_id: UUID, caller: Admin) -> None:
-    """Refuse every token that a user has from now on. Whoever they are, they begin anew or link their phone again."""
+    """Refuse all tokens of a user from now on. The user starts a new session, or links their phone again."""
     with caller.transaction() as tx:
         user_memory.require_visible_user(caller.principal, tx, user_id)
         users.sign_out(caller.principal, tx, user_id, caller.now)
@@ -99,7 +99,7 @@ def sign_user_out(user_id: UUID, caller: Admin) -> None:
 
 @router.post("/me/sign-out", status_code=204)
 def sign_out_everywhere(caller: AnyCaller) -> None:
-    """Refuse every token that the visitor has, this one included. Needs the `visitor_token`."""
+    """Refuse all tokens of the visitor, including this one. Needs the `visitor_token`."""
     user_id = caller.require_visitor().user_id
     with caller.transaction() as tx:
         users.sign_out(caller.principal, tx, user_id, caller.now)

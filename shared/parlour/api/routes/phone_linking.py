@@ -60,7 +60,7 @@ def confirm_phone_link(session_id: UUID, link_id: UUID, given: PhoneLinkCode, ca
         )
     with caller.transaction() as tx:
         epoch = users.load_access(tx, joined.user_id, binding.id).token_epoch
-    # The visitor's own tokens are refused from now on: whoever else has one is not the holder of the phone.
+    # The merge has revoked the visitor's earlier tokens: another person may hold a copy, and does not hold the phone.
     for_all = VisitorClaims(caller.principal.tenant_id, joined.user_id, binding.id, None, epoch)
     whole = services.authenticator.issue_visitor_token(for_all, caller.now)
     token = services.authenticator.issue_visitor_token(replace(for_all, session_id=joined.session_id), caller.now)

@@ -327,7 +327,7 @@ def _check_handles(context: ToolContext, tx: Transaction, draft: CreateRequest, 
 def _classification_for(
     context: ToolContext, tx: Transaction, kind: str, project: str, sources: SourceSet
 ) -> int | None:
-    """Return a level as closed as anything the conversation has shown; None leaves it to the kind and the project."""
+    """Return a level no lower than the conversation has shown; None leaves it to the kind and the project."""
     shown = max(sources.classification, context.shown_level)
     if not shown:
         return None
