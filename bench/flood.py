@@ -207,7 +207,7 @@ class Sender:
             self.refused += 1
             return
         text = WebMessage(session_id, "How wide is the crack at C4?", str(uuid7(now)))
-        receive_web_message(visitor, self.database, self.deployment.turns, text, now)
+        receive_web_message(visitor, self.database, self.deployment.turns, FakeDelayedQueue(), text, now)
         self.accepted += 1
 
 

@@ -104,6 +104,10 @@ class Worker:
         self.kill()
         return InvocationResult("timed_out", None, time.monotonic() - begun)
 
+    def kill_process(self) -> None:
+        """Kill the process and nothing else; whoever waits for its answer is told."""
+        self._process.kill()
+
     def kill(self) -> None:
         """End the process at once, whatever it is at."""
         self._process.kill()
@@ -151,6 +155,12 @@ class WorkerPool:
             with self._lock:
                 self._idle.setdefault(function, []).append(worker)
         return ended
+
+    def list_busy(self) -> list[Worker]:
+        """Return the workers that are at something."""
+        with self._lock:
+            idle = {id(worker) for workers in self._idle.values() for worker in workers}
+            return [worker for worker in self._all if id(worker) not in idle and worker.is_alive]
 
     def stop(self) -> None:
         """Kill them all."""

@@ -190,7 +190,7 @@ class ConversationHarness:
             "metadata": {"sender_name": "Priya"},
         }
         envelope = Envelope(**{**fields, **changes})  # type: ignore[arg-type]
-        return receive_envelope(self.database, self.turns, envelope, self.clock())
+        return receive_envelope(self.database, self.turns, self.wakeups, envelope, self.clock())
 
     def run_as_owner(self, statement: str) -> None:
         """Change the schema of this test's database."""
@@ -219,7 +219,7 @@ class ConversationHarness:
 
     def send_web(self, visitor: Principal, session_id: UUID, text: str, client_id: str | None = None) -> UUID:
         return receive_web_message(
-            visitor, self.database, self.turns, WebMessage(session_id, text, client_id), self.clock()
+            visitor, self.database, self.turns, self.wakeups, WebMessage(session_id, text, client_id), self.clock()
         )
 
     def list_wakes(self) -> list[SessionWakeup]:

@@ -84,9 +84,8 @@ class InboundMedia:
         gathered = attachment_uploads.resolve_attachments(
             visitor, desk.database, self.bucket, session_id, named, name, now
         )
-        return inbound_messages.receive_web_message(
-            visitor, desk.database, desk.turns, inbound_messages.WebMessage(session_id, text, client_id, gathered), now
-        )
+        message = inbound_messages.WebMessage(session_id, text, client_id, gathered)
+        return inbound_messages.receive_web_message(visitor, desk.database, desk.turns, desk.wakeups, message, now)
 
     def run_turn(self) -> list[JsonObject]:
         """Run the newest wake; the messages that the model was asked with last."""

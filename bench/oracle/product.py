@@ -238,6 +238,7 @@ class World:
         self.clock = Clock(self.starts)
         self.turns, self.outbox, self.tools, self.uploaded = Fifo(), Fifo(), Fifo(), Fifo()
         self.embedding, self.memory = DelayedMessages(self.clock), DelayedMessages(self.clock)
+        self.wakeups = DelayedMessages(self.clock)  # no worker dies here, so nobody looks at them
         self.wakeups = DelayedMessages(self.clock)
         self.admin = roles.operator_principal(_TENANT)
         self.model = ScriptedModel(lambda _: self.answer_turn())
@@ -278,7 +279,7 @@ class World:
             metadata={},
         )
         outcome = inbound_messages.receive_envelope(
-            self.database, self.turns, envelope, self.clock(), store_media=self._keep_file
+            self.database, self.turns, self.wakeups, envelope, self.clock(), store_media=self._keep_file
         )
         assert outcome == "stored", outcome
 
@@ -294,6 +295,7 @@ class World:
             person.principal,
             self.database,
             self.turns,
+            self.wakeups,
             inbound_messages.WebMessage(person.session, text, None, gathered),
             self.clock(),
         )
@@ -599,7 +601,7 @@ class World:
             tool_queue=self.tools,
             embedding_queue=self.embedding,
             memory_queue=self.memory,
-            wakeup_queue=self.memory,
+            wakeup_queue=self.wakeups,
             max_tenant_turns=20,
             embedder_of=lambda _database, _tenant: self.embedder,
             default_cap_usd=_PLENTY,

@@ -246,10 +246,10 @@ def _counted() -> dict[str, set[frozenset[str]]]:
     return found
 
 
-def test_a_turn_comes_back_thirty_seconds_after_its_function_must_have_ended(template: Json) -> None:
+def test_the_visibility_of_a_turn_is_six_times_its_functions_timeout(template: Json) -> None:
     limit = properties(template, "orchestrator")["Timeout"]
     for name in mappings(template, "orchestrator"):
-        assert queues(template)[name]["VisibilityTimeout"] == limit + 30
+        assert queues(template)[name]["VisibilityTimeout"] == 6 * limit
 
 
 def test_no_message_comes_back_while_its_function_may_still_run(template: Json) -> None:

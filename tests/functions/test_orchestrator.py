@@ -54,7 +54,7 @@ def _forget() -> None:
 
 
 def wake(conversation: ConversationHarness) -> dict[str, Any]:
-    return sqs_event(conversation.list_wakes()[-1].to_queue_message("x").body)
+    return sqs_event(conversation.list_wakes()[-1].to_queue_message("x", 0).body)
 
 
 def test_a_wake_without_embeddings_gets_sources_from_the_offline_model(

@@ -17,6 +17,7 @@ from parlour.channels.envelope import Media
 from parlour.channels.media import MediaFetcher
 from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
 from parlour.conversations import event_feed, failed_turns, turn_views
+from parlour.conversations import store as turn_store
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -26,6 +27,7 @@ from parlour.infra.errors import (
     SpendRefused,
 )
 from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Transaction
 from parlour.models import cost_report, spend
 from parlour.models.spend import Reservation
 from parlour.packs import folder
@@ -365,6 +367,15 @@ def resume_turn(conversation: ConversationHarness) -> None:
     with pytest.raises(RuntimeError):
         conversation.run_turn()
     conversation.run_turn()
+    session, now = conversation.list_wakes()[-1].session_id, conversation.clock()
+
+    def hold_for_longer(tx: Transaction) -> None:
+        lease = turn_store.acquire_lease(tx, session, uuid7(now), now, now)
+        assert lease is not None
+        assert turn_store.renew_lease(tx, lease, now)
+        turn_store.release_lease(tx, lease)
+
+    conversation.database.run(conversation.tenant_id, hold_for_longer)
 
 
 def fail_turns(conversation: ConversationHarness) -> None:

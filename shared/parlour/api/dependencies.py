@@ -48,6 +48,7 @@ class ApiDependencies:
     outbox_queue: FifoQueue
     embedder_queue: DelayedQueue
     ingest_queue: FifoQueue
+    wakeup_queue: DelayedQueue
     pulse_queue: DelayedQueue
     upload_bucket: UploadStore
     media_bucket: ObjectStore

@@ -51,6 +51,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         outbox_queue=clients.make_fifo_queue(settings.outbox_queue_url),
         embedder_queue=clients.make_delayed_queue(settings.embedding_queue_url),
         ingest_queue=clients.make_fifo_queue(settings.ingest_queue_url),
+        wakeup_queue=clients.make_delayed_queue(settings.wakeups_queue_url),
         pulse_queue=clients.make_delayed_queue(settings.pulse_queue_url),
         upload_bucket=clients.make_upload_store(settings.files_bucket),
         media_bucket=clients.make_upload_store(settings.media_bucket),

@@ -31,6 +31,7 @@ def build_receiver() -> MessageHandler[JsonObject]:
     )
     waiting = clients.make_fifo_queue(settings.intake_queue_url)
     outbox = clients.make_fifo_queue(settings.outbox_queue_url)
+    wakeups = clients.make_delayed_queue(settings.wakeups_queue_url)
     turns = {
         "whatsapp": clients.make_fifo_queue(settings.turns_messaging_queue_url),
         "web": clients.make_fifo_queue(settings.turns_web_queue_url),
@@ -51,6 +52,7 @@ def build_receiver() -> MessageHandler[JsonObject]:
                     raise
                 waiting.send([intake_messages.file_retry_message(envelope)])
 
-        receive_envelope(store, turns[envelope.channel], envelope, now, keep_file, lambda rest: outbox.send([rest]))
+        turn_queue = turns[envelope.channel]
+        receive_envelope(store, turn_queue, wakeups, envelope, now, keep_file, lambda rest: outbox.send([rest]))
 
     return with_time_limit(store, settings, receiver)

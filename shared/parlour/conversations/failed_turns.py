@@ -37,8 +37,9 @@ def redrive_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: date
     if place is None:
         raise Conflict(_NOT_WAITING_OR_BUSY)
     log.info("turn_redriven", tenant_id=principal.tenant_id, turn_id=turn_id, session_id=place.session_id)
-    wake = SessionWakeup(principal.tenant_id, place.session_id).to_queue_message(f"redrive:{turn_id}:{now.isoformat()}")
-    return PendingWakeup(place.channel, wake)
+    wakeup = SessionWakeup(principal.tenant_id, place.session_id)
+    message = wakeup.to_queue_message(f"redrive:{turn_id}:{now.isoformat()}", place.wake_group)
+    return PendingWakeup(place.channel, message)
 
 
 def dismiss_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> None:

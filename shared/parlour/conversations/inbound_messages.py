@@ -16,15 +16,18 @@ from parlour.infra.errors import MalformedPayload
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
-from parlour.infra.queues import FifoQueue, QueueMessage
+from parlour.infra.queues import DelayedQueue, FifoQueue, QueueMessage
 from parlour.jobs import sweep, work_due
 from parlour.jobs.sweep import Finder, StaleWork
-from parlour.jobs.work_due import SWEEP_DELAY, DueWork
+from parlour.jobs.work_due import DueWork
 from parlour.principal import Principal, system_principal
 from parlour.tenancy import bindings, rate_limits, routing_keys, users
 from parlour.tenancy.limits import message_limits
 
 type ReceiveOutcome = Literal["stored", "duplicate", "status", "routing_key_unknown"]
+
+CHECK_DELAY = timedelta(seconds=20)
+"""How long after a message the session is looked at for the first time: longer than a lease that nobody renews."""
 
 type StoreMedia = Callable[[Principal, UUID], object]
 """Fetches and keeps what a stored message came with. A RetryError brings the message again."""
@@ -37,10 +40,10 @@ class SessionWakeup:
     tenant_id: UUID
     session_id: UUID
 
-    def to_queue_message(self, deduplication_id: str) -> QueueMessage:
-        """As a queue message; wakes of one session stay in order."""
+    def to_queue_message(self, deduplication_id: str, wake_group: int) -> QueueMessage:
+        """As a queue message; wakes of one session and group stay in order."""
         body: JsonObject = {"tenant_id": str(self.tenant_id), "session_id": str(self.session_id)}
-        return QueueMessage(body, str(self.session_id), deduplication_id)
+        return QueueMessage(body, f"{self.session_id}:{wake_group}", deduplication_id)
 
     @classmethod
     def parse(cls, body: Mapping[str, object]) -> "SessionWakeup":
@@ -62,16 +65,22 @@ class WebMessage:
 
 
 def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
-    """Return the finder of sessions with an unanswered message or an open turn. turns: queues by channel."""
+    """Return the finder of sessions with an unanswered message or an open turn. `turn_queues`: by channel.
 
-    def find(tx: Transaction, work: DueWork, _now: datetime) -> StaleWork | None:
+    A session is woken as soon as its lease has run out: a living worker would have renewed it.
+    """
+
+    def find(tx: Transaction, work: DueWork, now: datetime) -> StaleWork | None:
         held = store.lock_session(tx, work.id)
         since = store.find_unanswered_since(tx, work.id) if held else None
         if held is None or since is None:
             return None
         queue = turn_queues.get(held.channel) or turn_queues["whatsapp"]
-        woken = SessionWakeup(work.tenant_id, work.id).to_queue_message(work.deduplication_id)
-        return StaleWork(since, sweep.message_sender(queue, woken), held.lease_until)
+        if held.lease_until and held.lease_until > now:
+            return StaleWork(since, lambda: None, held.lease_until, wait_after_lease=timedelta(seconds=1))
+        group = store.open_wake_group(tx, work.id)
+        woken = SessionWakeup(work.tenant_id, work.id).to_queue_message(work.deduplication_id, group)
+        return StaleWork(since, sweep.message_sender(queue, woken), first_wait=CHECK_DELAY)
 
     return find
 
@@ -79,6 +88,7 @@ def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
 def receive_envelope(
     database: Database,
     turn_queue: FifoQueue,
+    wakeup_queue: DelayedQueue,
     envelope: Envelope,
     now: datetime,
     store_media: StoreMedia = lambda _principal, _message_id: None,
@@ -87,10 +97,10 @@ def receive_envelope(
     """Store what a provider delivered, in one transaction as its tenant, then wake the session's turn.
 
     Files are fetched in between, so that the turn has them; when that raises, the message comes again as a duplicate.
-    If it never comes again, the sweep wakes the session. `send_wakeup` wakes the sender of a reply that a status
-    settled in part. A number that no active binding answers is acknowledged and counted: refusing it would only make
-    the provider send it again and, in the end, disable the webhook. RetryError when the database or the queue is
-    unavailable; the envelope is delivered again then and nothing happens twice.
+    If it never comes again, a message on `wakeup_queue` has the session looked at. `send_wakeup` wakes the sender of a
+    reply that a status settled in part. A number that no active binding answers is acknowledged and counted: refusing
+    it would only make the provider send it again and, in the end, disable the webhook. RetryError when the database or
+    the queue is unavailable; the envelope is delivered again then and nothing happens twice.
     """
     route = database.run(None, lambda tx: routing_keys.find_routing_key(tx, envelope.to))
     if route is None or route.binding_id is None:
@@ -104,6 +114,9 @@ def receive_envelope(
         return _report_unknown_number(envelope)
     received, is_new = stored.message, stored.is_new
     log.info("message_received", tenant_id=route.tenant_id, message_id=received.id, session_id=received.session_id)
+    if received.state == "unanswered":
+        work = DueWork(route.tenant_id, "session", received.session_id, stored.due_at)
+        work_due.send_wakeup(wakeup_queue, work, now)
     if envelope.media:
         store_media(system_principal(route.tenant_id), received.id)
     if stored.notice_id:
@@ -119,12 +132,14 @@ def receive_web_message(
     principal: Principal,
     database: Database,
     turn_queue: FifoQueue,
+    wakeup_queue: DelayedQueue,
     message: WebMessage,
     now: datetime,
 ) -> UUID:
     """Store a visitor's message in their own session, wake its turn, and return the message's id.
 
-    NotFound when the session is not the principal's own.
+    The message that has the session looked at later is sent before the commit: nobody delivers a request again whose
+    worker died. NotFound when the session is not the principal's own.
     """
     message_id = uuid7(now)
 
@@ -144,11 +159,13 @@ def receive_web_message(
             sent_at=now,
             received_at=now,
             metadata={},
-            due_at=now + SWEEP_DELAY,
+            due_at=now + CHECK_DELAY,
         )
         stored, is_new = _insert_once(tx, row)
         if is_new:
             attachment_uploads.add_attachments(tx, row, message.attachments)
+        work = DueWork(principal.tenant_id, "session", stored.session_id, row.due_at)
+        work_due.send_wakeup(wakeup_queue, work, now)
         return stored, is_new
 
     received, is_new = database.run(principal, store_message)
@@ -167,12 +184,14 @@ def web_message_id(session_id: UUID, client_id: str) -> str:
 class _StoredEnvelope:
     """A message as it was stored.
 
+    due_at       when its session is looked at for the first time.
     is_deferred  whether its sender wrote more than their binding takes: the session is woken when there is room again.
     notice_id    the outbox row of a line that says so, where one is due.
     """
 
     message: StoredMessage
     is_new: bool
+    due_at: datetime
     is_deferred: bool = False
     notice_id: UUID | None = None
 
@@ -212,16 +231,17 @@ def _store_envelope(envelope: Envelope, binding_id: UUID, now: datetime, tx: Tra
         sent_at=envelope.sent_at,
         received_at=now,
         metadata=envelope.metadata,
-        due_at=now + SWEEP_DELAY,
+        due_at=now + CHECK_DELAY,
     )
     stored, is_new = _insert_once(tx, message)
     limits = message_limits(access.limits, contact.user_id, binding_id)
     wait = rate_limits.take(tx, limits, now) if access.is_admitted and is_new else 0
     if not wait:
-        return _StoredEnvelope(stored, is_new)
-    work_due.schedule(tx, "session", stored.session_id, now + timedelta(seconds=wait))
+        return _StoredEnvelope(stored, is_new, message.due_at)
+    later = now + timedelta(seconds=wait)
+    work_due.schedule(tx, "session", stored.session_id, later)
     notice_id = _enqueue_notice(tx, message, envelope, now) if rate_limits.should_notify(tx, limits[0], now) else None
-    return _StoredEnvelope(stored, is_new, is_deferred=True, notice_id=notice_id)
+    return _StoredEnvelope(stored, is_new, later, is_deferred=True, notice_id=notice_id)
 
 
 def _enqueue_notice(tx: Transaction, message: NewMessage, envelope: Envelope, now: datetime) -> UUID:
@@ -259,4 +279,5 @@ def _insert_once(tx: Transaction, message: NewMessage) -> tuple[StoredMessage, b
 def _send_wakeup(turns: FifoQueue, tenant_id: UUID, received: StoredMessage, *, is_new: bool, now: datetime) -> None:
     """Wake the session; a second wake-up for the same message needs an id of its own, or the queue would drop it."""
     again = "" if is_new else f":{now.isoformat()}"
-    turns.send([SessionWakeup(tenant_id, received.session_id).to_queue_message(f"{received.id}{again}")])
+    wakeup = SessionWakeup(tenant_id, received.session_id)
+    turns.send([wakeup.to_queue_message(f"{received.id}{again}", received.wake_group)])

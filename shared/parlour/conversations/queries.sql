@@ -11,9 +11,19 @@ RETURNING id, user_id, binding_id, channel, lease_token AS token, lease_until AS
 -- When the session's lease ends by itself, null when nobody holds it; no row for a session that is gone.
 SELECT lease_until FROM sessions WHERE id = %(session_id)s;
 
+-- name: renew_lease
+-- Hold the session for longer, if it is still ours and was not let go.
+UPDATE sessions
+   SET lease_until = GREATEST(lease_until, %(until)s)
+ WHERE id = %(session_id)s AND lease_token = %(token)s AND lease_until IS NOT NULL;
+
 -- name: lock_session
 -- Keep a session as it is until the transaction ends: whoever stores a message or runs a turn in it waits.
 SELECT channel, lease_until FROM sessions WHERE id = %(session_id)s FOR UPDATE;
+
+-- name: open_wake_group
+-- Let the session be woken in a FIFO group of its own: a dead worker's message may hold the one before.
+UPDATE sessions SET wake_group = wake_group + 1 WHERE id = %(session_id)s RETURNING wake_group;
 
 -- name: find_unanswered_since
 -- Since when a session has something to answer: an unanswered message, or a turn that is open; null when it has not.
@@ -188,13 +198,13 @@ WITH stored AS (
       FROM stored
      WHERE s.id = stored.session_id AND (s.archived_at IS NOT NULL OR s.titled_by = '' AND %(title)s <> '')
 )
-SELECT id, session_id, state FROM stored;
+SELECT stored.id, stored.session_id, stored.state, s.wake_group FROM stored JOIN sessions s ON s.id = stored.session_id;
 
 -- name: find_message_by_provider_id
 -- The message that a provider id of a binding belongs to.
-SELECT id, session_id, state
-  FROM messages
- WHERE binding_id = %(binding_id)s AND provider_message_id = %(provider_message_id)s;
+SELECT m.id, m.session_id, m.state, s.wake_group
+  FROM messages m JOIN sessions s ON s.id = m.session_id
+ WHERE m.binding_id = %(binding_id)s AND m.provider_message_id = %(provider_message_id)s;
 
 -- name: mark_session_active
 -- The session was used just now.
@@ -297,7 +307,7 @@ UPDATE turns
 -- What a tool call came to, as a message of the session that asked for it: once per call and outcome. It is answered
 -- on the channel that the call was asked for on. Told again, it leaves nothing to be looked after.
 WITH asked AS (
-    SELECT s.id AS session_id, s.binding_id, s.channel AS queue,
+    SELECT s.id AS session_id, s.binding_id, s.channel AS queue, s.wake_group,
            (SELECT m.channel FROM messages m
              WHERE m.turn_id = t.id ORDER BY m.position DESC LIMIT 1) AS channel
       FROM turns t JOIN sessions s ON s.id = t.session_id
@@ -316,7 +326,7 @@ WITH asked AS (
     SELECT current_tenant(), 'session', session_id, %(due_at)s FROM stored
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
-SELECT session_id, queue AS channel FROM asked;
+SELECT session_id, queue AS channel, wake_group FROM asked;
 
 -- name: list_failed_turns
 -- Failed turns whose messages wait for somebody to decide, oldest first; none of more clearance than the reader's.
@@ -352,7 +362,7 @@ WITH reopened AS (
     SELECT current_tenant(), 'session', session_id, %(due_at)s FROM reopened
     ON CONFLICT (tenant_id, kind, id) DO UPDATE SET due_at = LEAST(work_due.due_at, EXCLUDED.due_at)
 )
-SELECT s.id AS session_id, s.channel
+SELECT s.id AS session_id, s.channel, s.wake_group
   FROM turns t
   JOIN sessions s ON s.id = t.session_id
  WHERE t.id = %(turn_id)s AND (t.redriven_at = %(now)s OR EXISTS (SELECT FROM reopened));

@@ -10,7 +10,7 @@ from parlour.infra.json_values import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """A session leased for one turn, until `expires_at`.
+    """A session leased for one turn; until `expires_at`, if nobody renews it.
 
     token              the fencing token: higher than every token before.
     holder_id          the worker; a lease it took by a statement whose answer was lost is still its own.
@@ -95,6 +95,7 @@ class StoredMessage:
     id: UUID
     session_id: UUID
     state: str
+    wake_group: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +165,11 @@ class NewMessage:
 
 @dataclass(frozen=True, slots=True)
 class SessionQueue:
-    """A session, and the channel whose queue wakes it."""
+    """A session, the channel whose queue wakes it, and the number of its group there."""
 
     session_id: UUID
     channel: str
+    wake_group: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """One step of a turn: the model is asked. The request is committed before, the answer after."""
 
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
@@ -78,6 +78,7 @@ class _ModelRequest:
             running.feed.add_event("text_reset", {"step": self.number})
         running.feed.add_event("context_usage", self.prompt_builder.usage_json(self.number, self.assembled))
         now = services.clock()
+        deadline = now + timedelta(seconds=running.seconds_left())
         reservation, worst_case = self._new_reservation(), self._worst_case(choice)
         asking = StepRequest(running.lease.id, running.turn.id, choice.provider, choice.model, now)
         prompt = self.prompt_builder.plan_prompt_writes(asking, self.number, self.assembled)
@@ -93,7 +94,7 @@ class _ModelRequest:
                     amount=worst_case,
                     purpose="turn",
                     default_cap=services.default_cap_usd,
-                    expires_at=running.lease.expires_at,
+                    expires_at=deadline,
                     anonymous_share=self._anonymous_share(),
                 ),
                 now=now,
@@ -210,7 +211,7 @@ class _ModelRequest:
             self._take(self._new_reservation(), choice)
 
     def _take(self, reservation: UUID, choice: ModelChoice) -> None:
-        services = self.running.dependencies
+        services, now = self.running.dependencies, self.running.dependencies.clock()
         spend.reserve_in_transaction(
             services.database,
             self.running.feed.principal,
@@ -219,10 +220,10 @@ class _ModelRequest:
                 amount=self._worst_case(choice),
                 purpose="turn",
                 default_cap=services.default_cap_usd,
-                expires_at=self.running.lease.expires_at,
+                expires_at=now + timedelta(seconds=self.running.seconds_left()),
                 anonymous_share=self._anonymous_share(),
             ),
-            now=services.clock(),
+            now=now,
         )
 
     def _anonymous_share(self) -> Decimal | None:

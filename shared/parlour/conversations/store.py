@@ -76,6 +76,17 @@ def pass_fence(tx: Transaction, lease: Lease, last_event_number: int) -> bool:
     return tx.run(SQL["pass_fence"], session_id=lease.id, token=lease.token, last_event=last_event_number) > 0
 
 
+def renew_lease(tx: Transaction, lease: Lease, until: datetime) -> bool:
+    """Hold the session until `until`; False when somebody else has it by now, or it was let go."""
+    return tx.run(SQL["renew_lease"], session_id=lease.id, token=lease.token, until=until) > 0
+
+
+def open_wake_group(tx: Transaction, session_id: UUID) -> int:
+    """Return the number of a FIFO group that no dead worker holds; the session is woken there from now on."""
+    number: int = tx.value(SQL["open_wake_group"], session_id=session_id)
+    return number
+
+
 def release_lease(tx: Transaction, lease: Lease) -> None:
     """Let the session go."""
     tx.run(SQL["release_lease"], session_id=lease.id, token=lease.token)

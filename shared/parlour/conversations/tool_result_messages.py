@@ -46,6 +46,5 @@ def store_tool_result(tx: Transaction, tenant_id: UUID, call: EndedCall, now: da
     )
     if place is None:
         return None
-    return PendingWakeup(
-        place.channel, SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}")
-    )
+    wake = SessionWakeup(tenant_id, place.session_id).to_queue_message(f"{key}:{now.isoformat()}", place.wake_group)
+    return PendingWakeup(place.channel, wake)

@@ -11,6 +11,7 @@ from parlour.conversations import canned_replies, store
 from parlour.conversations.event_feed import EventFeed
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.journal import CallModel, Reply, RunTools, next_step
+from parlour.conversations.lease_renewal import lease_end, renew_lease
 from parlour.conversations.loaded_turn import LoadedTurn, link_hosts, load_turn
 from parlour.conversations.reply import Answer, commit_answer
 from parlour.conversations.rows import InboundMessage, Lease, OpenTurn, TurnEnd
@@ -48,7 +49,7 @@ MAX_ATTEMPTS = 3
 def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_left: Callable[[], float]) -> None:
     """Answer what is unanswered in the session, if anything is.
 
-    The lease ends at the invocation's deadline, before the queue delivers the wake again. Raises RetryError
+    The lease is renewed while the turn runs, until the invocation's deadline at the latest. Raises RetryError
     (LeaseHeld when another worker is at it) or whatever unexpected broke the turn, so that the wake is delivered
     again; after three attempts the turn is failed instead. An attempt that a RetryError ended (the database was
     away, or the time was over, say) is not the turn's fault and is not counted; one that a statement ended which
@@ -65,7 +66,8 @@ def run_session(dependencies: TurnDependencies, wakeup: SessionWakeup, seconds_l
             outbox.send_wakeup(dependencies.outbox_queue, principal.tenant_id, wakeup.session_id, row.id, row.attempts)
         return
     try:
-        commit_answer(running, _produce_answer(running))
+        with renew_lease(dependencies.database, principal.tenant_id, running.lease, dependencies.clock, seconds_left):
+            commit_answer(running, _produce_answer(running))
     except LeaseLost:
         log.warning("lease_lost", tenant_id=principal.tenant_id, turn_id=running.turn.id)
     except RetryError as problem:
@@ -117,7 +119,7 @@ def _begin_turn(
 ) -> TurnContext | None:
     """Take the lease and open or resume the turn; committed before anything can go wrong, so attempts are counted."""
     now = services.clock()
-    until, holder, turn_id = now + timedelta(seconds=seconds_left()), uuid7(now), uuid7(now)
+    until, holder, turn_id = lease_end(now, seconds_left), uuid7(now), uuid7(now)
 
     def begin(tx: Transaction) -> tuple[Lease, OpenTurn, tuple[InboundMessage, ...]] | None:
         lease = store.acquire_lease(tx, session_id, holder, now, until)
@@ -133,6 +135,8 @@ def _begin_turn(
             store.release_lease(tx, lease)
             return None
         if inputs := store.list_input_messages(tx, turn.id):
+            if not turn.is_new:  # the one before died or gave up, so this one is looked after closely
+                work_due.schedule(tx, "session", session_id, until)
             return lease, turn, tuple(inputs)
         # A turn whose messages are gone has nothing to say; left open, it would stand before all that comes
         # after it.
@@ -144,6 +148,9 @@ def _begin_turn(
     if begun is None:
         return None
     lease, turn, inputs = begun
+    if not turn.is_new:
+        work = DueWork(principal.tenant_id, "session", session_id, lease.expires_at)
+        work_due.send_wakeup(services.wakeup_queue, work, now)
     stages = StageTimer(services.clock)
     stages.add_between("wait", inputs[0].received_at, now)
     is_followed = "web" in {lease.channel, *(one.channel for one in inputs)}  # a phone's session, joined, is on both

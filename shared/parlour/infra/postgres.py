@@ -79,6 +79,12 @@ class Database:
         self._is_busy = False
         self.statements = StatementCounts()
 
+    def clone(self) -> "Database":
+        """Return another one, with a connection of its own: for another thread."""
+        other = Database(self._connect)
+        other.set_time_limit(self._seconds_left)
+        return other
+
     def set_time_limit(self, seconds_left: SecondsLeft | None) -> None:
         """Set the deadline of the invocation: neither opening a connection nor a statement outlives it."""
         self._seconds_left = seconds_left

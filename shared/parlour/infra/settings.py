@@ -101,6 +101,7 @@ class ReceiverSettings(WakeSettings):
 
     intake_queue_url: str
     outbox_queue_url: str
+    wakeups_queue_url: str
     media_bucket: str
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
@@ -203,6 +204,7 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
     outbox_dead_letters_url: str
     ingest_queue_url: str
     ingest_dead_letters_url: str
+    wakeups_queue_url: str
     files_bucket: str
     media_bucket: str
     token_secret: str = Field(description="secret: the key that visitor tokens are signed with")

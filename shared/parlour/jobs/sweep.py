@@ -31,8 +31,6 @@ RETRY_AFTER_ERROR = timedelta(hours=1)
 #: A sweep begins nothing new with less time than this.
 _MIN_SECONDS_LEFT = 10.0
 
-_DELAY_AFTER_LEASE = timedelta(minutes=1)
-
 type SweepOutcome = Literal["woken", "settled", "busy", "changed_meanwhile", "failed"]
 
 
@@ -42,9 +40,12 @@ class StaleWork:
 
     waiting_since  when the work began to wait; the longer ago, the later the sweep looks again.
     send_wakeup    sends the message that wakes the worker; called after the commit.
-    leased_until   the end of a worker's lease; the sweep looks again a minute later.
+    leased_until   the end of a worker's lease.
     not_before     the time before which nothing is to be done.
     is_planned     only the sweep wakes this work, so finding it is no sign of a lost message.
+
+    wait_after_lease  how long after the lease's end the sweep looks again: its queue may be the quicker one.
+    first_wait        how long after it was woken the sweep looks again; at first, then longer each time.
     """
 
     waiting_since: datetime
@@ -52,12 +53,14 @@ class StaleWork:
     leased_until: datetime | None = None
     not_before: datetime | None = None
     is_planned: bool = False
+    wait_after_lease: timedelta = timedelta(minutes=1)
+    first_wait: timedelta = SWEEP_DELAY
 
     def wait_until(self, now: datetime) -> datetime | None:
         """Return when to look again at work that must not be woken now; None for work that must be."""
         if self.not_before and self.not_before > now:
             return self.not_before
-        return self.leased_until + _DELAY_AFTER_LEASE if self.leased_until and self.leased_until > now else None
+        return self.leased_until + self.wait_after_lease if self.leased_until and self.leased_until > now else None
 
 
 class Finder(Protocol):
@@ -117,7 +120,7 @@ def sweep(dependencies: SweepDependencies, seconds_left: SecondsLeft) -> SweepRe
 
 
 def handle_wakeup(dependencies: SweepDependencies, body: JsonObject) -> None:
-    """Look at the one piece of work that a wake-up is about, if it is due; otherwise send the wake-up again.
+    """Look at the one piece of work that a wake-up is about, if it is due; send the wake-up again until it is done.
 
     A wake-up that is early does not touch the database.
     """
@@ -129,7 +132,7 @@ def handle_wakeup(dependencies: SweepDependencies, body: JsonObject) -> None:
         work = found
         if work.due_at <= now:
             look = _sweep_item(dependencies, work)
-            if look.outcome == "busy" and look.next_due_at:
+            if look.next_due_at:
                 work = replace(work, due_at=look.next_due_at)
     if work.due_at > now:
         work_due.send_wakeup(dependencies.wakeup_queue, work, now)
@@ -170,7 +173,8 @@ def _sweep_item(dependencies: SweepDependencies, work: DueWork) -> _ItemResult:
         if busy_until:
             look = _ItemResult("busy", busy_until)
         else:  # as long as it has waited already: 5 minutes, 10, 20 ... 6 hours
-            look = _ItemResult("woken", now + min(max(now - stale.waiting_since, SWEEP_DELAY), MAX_WAIT), stale)
+            wait = min(max(now - stale.waiting_since, stale.first_wait), MAX_WAIT)
+            look = _ItemResult("woken", now + wait, stale)
         return (
             look
             if look.next_due_at and work_due.reschedule(tx, work, look.next_due_at)

@@ -201,6 +201,7 @@ class FakeQueues:
     embedding: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     ingest: RecordingQueue = field(default_factory=RecordingQueue)
     pulse: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
+    wakeups: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     bucket: FakeBucket = field(default_factory=FakeBucket)
     dead_letters: dict[str, FakeDeadLetters] = field(
         default_factory=lambda: {
@@ -238,6 +239,7 @@ def make_dependencies(
         outbox_queue=queues.outbox,
         embedder_queue=queues.embedding,
         ingest_queue=queues.ingest,
+        wakeup_queue=queues.wakeups,
         pulse_queue=queues.pulse,
         upload_bucket=queues.bucket,
         media_bucket=queues.bucket,

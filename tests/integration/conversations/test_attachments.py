@@ -177,7 +177,8 @@ def test_a_message_wakes_its_session_when_its_file_was_seen_to(conversation: Con
             sent_at=conversation.clock(),
             metadata={},
         )
-        inbound_messages.receive_envelope(conversation.database, conversation.turns, sent, conversation.clock(), keep)
+        desk = conversation
+        inbound_messages.receive_envelope(desk.database, desk.turns, desk.wakeups, sent, desk.clock(), keep)
 
     with pytest.raises(ProviderUnavailable):
         deliver()

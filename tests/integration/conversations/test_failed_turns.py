@@ -68,7 +68,7 @@ def test_a_redriven_turn_is_answered_once_and_is_not_parked_any_more(
 ) -> None:
     waking = reopen(conversation, failed)
     assert waking.queue_channel == "whatsapp"
-    assert waking.message.body == conversation.list_wakes()[-1].to_queue_message("").body
+    assert waking.message.body == conversation.list_wakes()[-1].to_queue_message("", 0).body
     conversation.model.script = [text_answer("0.35 mm.")]
     conversation.run_turn()
     conversation.run_turn()

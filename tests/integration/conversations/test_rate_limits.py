@@ -151,6 +151,7 @@ def test_a_tenant_with_many_turns_under_way_waits_without_holding_a_worker(conve
     conversation.query(f"UPDATE sessions SET lease_until = {later} WHERE id = '{busy.session_id}' RETURNING id")
     conversation.send_whatsapp("Second", "m2")
     waiting = conversation.list_wakes()[-1]
+    conversation.wakeups.sent.clear()
     conversation.run_turn(waiting)
     assert conversation.model.requests == []
     ((body, seconds),) = conversation.wakeups.sent

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from parlour.channels import outbox
-from parlour.conversations.inbound_messages import SessionWakeup
+from parlour.conversations.inbound_messages import CHECK_DELAY, SessionWakeup
 from parlour.infra.errors import MalformedPayload, QueueUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
@@ -22,7 +22,7 @@ from parlour.tools.run import ToolContext
 from tests.conversation_harness import ConversationHarness, FakeQueue, text_answer
 from tests.integration.sweeping import dependencies
 
-MINUTE, DAY = timedelta(minutes=1), timedelta(days=1)
+SECOND, MINUTE, DAY = timedelta(seconds=1), timedelta(minutes=1), timedelta(days=1)
 
 
 @dataclass
@@ -96,14 +96,16 @@ class TestSessions:
         with pytest.raises(QueueUnavailable):
             sweep_harness.desk.send_whatsapp("How wide is the crack?")
         sweep_harness.desk.turns.error = None
-        assert sweep_harness.sweep(SWEEP_DELAY - MINUTE) == SweepResult(0, 0, 0, has_more=False)
+        assert sweep_harness.sweep(CHECK_DELAY / 2) == SweepResult(0, 0, 0, has_more=False)
         waits = []
         for _ in range(4):
             sweep_harness.desk.clock.now = max(sweep_harness.desk.clock.now, sweep_harness.due_times()["session"])
             assert sweep_harness.sweep(timedelta()) == SweepResult(1, 0, 0, has_more=False)
-            waits.append(round((sweep_harness.due_times()["session"] - sweep_harness.desk.clock.now) / MINUTE))
-        assert waits == [5, 10, 20, 40]
-        assert len(sweep_harness.desk.turns.sent) == 4  # each with an id of its own
+            wait = sweep_harness.due_times()["session"] - sweep_harness.desk.clock.now
+            waits.append(round(wait.total_seconds()))
+        assert waits == [20, 40, 80, 160]
+        groups = {message.group_id for message in sweep_harness.desk.turns.sent.values()}
+        assert len(groups) == 4  # a dead worker's message holds at most one of them
         sweep_harness.answer()
         assert sweep_harness.due_times().keys() == {"outbox"}
 
@@ -125,7 +127,7 @@ class TestSessions:
         sweep_harness.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         sweep_harness.desk.turns.sent.clear()
         assert sweep_harness.sweep() == SweepResult(0, 0, 1, has_more=False)
-        assert sweep_harness.due_times()["session"] == until + MINUTE
+        assert sweep_harness.due_times()["session"] == until + SECOND
         assert sweep_harness.sweep().woken_count == 1
         sweep_harness.answer()
         assert sweep_harness.desk.query("SELECT attempt_count FROM turns") == [(2,)]
@@ -354,12 +356,18 @@ class TestWakeUps:
         ((body, seconds),) = sweep_harness.wakeups.sent
         assert (DueWork.from_json(body).due_at, 7190 < seconds <= 7200) == (due_at, True)
 
-    def test_one_that_is_due_wakes_and_is_done_with(self, sweep_harness: SweepHarness) -> None:
+    def test_one_that_is_due_wakes_and_comes_again_until_its_work_is_done(self, sweep_harness: SweepHarness) -> None:
         sweep_harness.desk.send_whatsapp("How wide is the crack?")
         sweep_harness.desk.turns.sent.clear()
         sweep_harness.desk.clock.now += SWEEP_DELAY + MINUTE
         sweep_harness.wake_up("session", self.session_of(sweep_harness), sweep_harness.due_times()["session"])
-        assert (len(sweep_harness.desk.turns.sent), sweep_harness.wakeups.sent) == (1, [])
+        assert len(sweep_harness.desk.turns.sent) == 1
+        ((again, _),) = sweep_harness.wakeups.sent
+        assert DueWork.from_json(again).due_at == sweep_harness.due_times()["session"]
+        sweep_harness.answer()
+        sweep_harness.wakeups.sent.clear()
+        sweep_harness.wake_up("session", self.session_of(sweep_harness), sweep_harness.desk.clock.now)
+        assert sweep_harness.wakeups.sent == []
 
     def test_one_whose_work_is_settled_is_done_with(self, sweep_harness: SweepHarness) -> None:
         sweep_harness.wake_up("session", uuid4(), sweep_harness.desk.clock.now)
@@ -379,7 +387,7 @@ class TestWakeUps:
         until = sweep_harness.desk.clock.now + 2 * MINUTE
         sweep_harness.desk.query(f"UPDATE sessions SET lease_until = '{until.isoformat()}' RETURNING 1")
         sweep_harness.wake_up("session", self.session_of(sweep_harness), sweep_harness.due_times()["session"])
-        assert [DueWork.from_json(body).due_at for body, _ in sweep_harness.wakeups.sent] == [until + MINUTE]
+        assert [DueWork.from_json(body).due_at for body, _ in sweep_harness.wakeups.sent] == [until + SECOND]
 
     @pytest.mark.parametrize("change", [{"kind": "other"}, {"id": "x"}, {"due_at": "soon"}, {"tenant_id": None}])
     def test_one_that_is_none_is_refused(self, sweep_harness: SweepHarness, change: JsonObject) -> None:

@@ -140,6 +140,7 @@ def post_message(request: Request, session_id: UUID, message: NewMessage, caller
             caller.principal,
             database,
             services.turns_web_queue,
+            services.wakeup_queue,
             inbound_messages.WebMessage(session_id, message.text, message.client_message_id, gathered),
             caller.now,
         )

@@ -1,0 +1,111 @@
+"""A lease is short and renewed while its worker lives; a session whose worker died is woken within seconds."""
+
+import time
+from datetime import datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from parlour.conversations import lease_renewal, store
+from parlour.conversations.inbound_messages import CHECK_DELAY
+from parlour.conversations.lease_renewal import renew_lease
+from parlour.conversations.rows import Lease
+from parlour.infra.errors import QueueUnavailable
+from parlour.infra.ids import uuid7
+from parlour.infra.postgres import Transaction
+from parlour.jobs.work_due import DueWork
+from tests.conversation_harness import ConversationHarness, text_answer
+
+
+class Killed(BaseException):
+    """Stands for the end of the process."""
+
+
+@pytest.fixture
+def frequent_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease_renewal, "_RENEWAL_SECONDS", 0.01)
+
+
+def take_lease(conversation: ConversationHarness) -> Lease:
+    now, session = conversation.clock.now, conversation.list_wakes()[-1].session_id
+
+    def take(tx: Transaction) -> Lease | None:
+        return store.acquire_lease(tx, session, uuid7(now), now, now + timedelta(seconds=1))
+
+    lease = conversation.database.run(conversation.tenant_id, take)
+    assert lease is not None
+    return lease
+
+
+def lease_until(conversation: ConversationHarness) -> datetime | None:
+    ((until,),) = conversation.query("SELECT lease_until FROM sessions")
+    assert until is None or isinstance(until, datetime)
+    return until
+
+
+@pytest.mark.usefixtures("frequent_renewals")
+@pytest.mark.parametrize(("seconds_left", "holds_for"), [(60.0, 15), (4.0, 4)])
+def test_it_is_renewed_but_never_beyond_the_deadline(
+    conversation: ConversationHarness, seconds_left: float, holds_for: int
+) -> None:
+    conversation.send_whatsapp("Hello?")
+    lease, start = take_lease(conversation), conversation.clock.now
+    with renew_lease(conversation.database, conversation.tenant_id, lease, conversation.clock, lambda: seconds_left):
+        deadline = time.monotonic() + 10
+        while lease_until(conversation) == lease.expires_at and time.monotonic() < deadline:
+            time.sleep(0.01)
+    until = lease_until(conversation)
+    assert until is not None
+    assert round((until - start).total_seconds()) == holds_for
+
+
+@pytest.mark.usefixtures("frequent_renewals")
+@pytest.mark.parametrize("change", ["lease_token = lease_token + 1", "lease_until = NULL"])
+def test_a_lease_that_was_lost_or_let_go_is_left_alone(conversation: ConversationHarness, change: str) -> None:
+    conversation.send_whatsapp("Hello?")
+    lease = take_lease(conversation)
+    conversation.query(f"UPDATE sessions SET {change} RETURNING id")
+    before = lease_until(conversation)
+    with renew_lease(conversation.database, conversation.tenant_id, lease, conversation.clock, lambda: 60.0):
+        time.sleep(0.1)
+    assert lease_until(conversation) == before
+
+
+def due_wakeups(conversation: ConversationHarness) -> list[tuple[UUID, timedelta]]:
+    """The sessions that are to be looked at, and how long from now."""
+    found = [DueWork.from_json(body) for body, _ in conversation.wakeups.sent]
+    conversation.wakeups.sent.clear()
+    return [(work.id, work.due_at - conversation.clock.now) for work in found]
+
+
+def test_a_web_message_whose_wakeup_is_never_sent_has_its_session_looked_at(
+    conversation: ConversationHarness,
+) -> None:
+    visitor = conversation.create_visitor()
+    session = conversation.find_session(visitor)
+    conversation.turns.error = QueueUnavailable()
+    with pytest.raises(QueueUnavailable):
+        conversation.send_web(visitor, session, "Hello?")
+    ((looked_at, wait),) = due_wakeups(conversation)
+    assert (looked_at, round(wait.total_seconds())) == (session, CHECK_DELAY.total_seconds())
+
+
+def test_whoever_takes_a_dead_workers_turn_up_is_looked_after_until_its_lease_ends(
+    conversation: ConversationHarness,
+) -> None:
+    conversation.send_whatsapp("Hello?")
+    conversation.wakeups.sent.clear()
+
+    def die() -> None:
+        raise Killed
+
+    conversation.model.before_completion, conversation.model.script = die, [text_answer("Hello.")]
+    with pytest.raises(Killed):
+        conversation.run_turn()
+    assert due_wakeups(conversation) == []
+    conversation.clock.now += timedelta(seconds=16)
+    conversation.model.before_completion, conversation.model.script = (lambda: None), [text_answer("Hello.")]
+    conversation.run_turn()
+    ((session, wait),) = due_wakeups(conversation)
+    assert session == conversation.list_wakes()[-1].session_id
+    assert 14 < wait.total_seconds() <= 15
