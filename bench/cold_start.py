@@ -31,6 +31,7 @@ EVENTS = {
     "outbound": "outbound_reply.json",
     "embedder": "embedder_pending.json",
     "ingest": "ingest_file.json",
+    "file_reader": "file_reader_pdf.json",
     "sweep": "sweep_wakeup.json",
     "pulse_sweep": "pulse_sweep_schedule.json",
     "pulse_writer": "pulse_writer_job.json",

@@ -24,7 +24,7 @@ ARCHITECTURES = ("arm64", "x86_64")
 STACK_NAME = "parlour"
 _BUCKET = "parlour-artifacts"
 _KEPT_BUILDS = 3
-_SINGLE_FUNCTION_LAYERS = {"ExtractionLayer": "ingest"}
+_SINGLE_FUNCTION_LAYERS = {"ExtractionLayer": "file_reader"}
 """Layers that only one function has."""
 
 _BUILT_FROM = (*DEPLOYED, "layers/compile.py", "template.yaml", "requirements/sam.txt")

@@ -23,6 +23,9 @@ class FakeBucket:
     def make_download_link(self, key: str, name: str, seconds: int, /) -> str:
         return f"https://files.example.org/{key}?name={name}&seconds={seconds}"
 
+    def make_upload_link(self, key: str, seconds: int, /) -> str:
+        return f"https://files.example.org/{key}?seconds={seconds}"
+
     def size(self, key: str, /) -> int | None:
         self._answer()
         return len(self.objects[key]) if key in self.objects else None

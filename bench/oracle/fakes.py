@@ -102,6 +102,9 @@ class Bucket:
     def make_download_link(self, key: str, name: str, seconds: int, /) -> str:
         return f"{self.origin}/{key}?name={name}&seconds={seconds}"
 
+    def make_upload_link(self, key: str, seconds: int, /) -> str:
+        return f"{self.origin}/{key}?seconds={seconds}"
+
     def size(self, key: str, /) -> int | None:
         return len(self.objects[key]) if key in self.objects else None
 

@@ -648,7 +648,7 @@ class World:
         return ingestion.IngestDependencies(
             self.database,
             self.files,
-            extract_in_sandbox,
+            lambda key, kind, _seconds: extract_in_sandbox(self.files.objects[key], kind),
             distiller,
             self.embedding,
             self.clock,

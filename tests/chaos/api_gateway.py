@@ -1,6 +1,7 @@
-"""API Gateway, small: what comes over HTTP goes to the handlers in workers."""
+"""API Gateway and Lambda's own API, small: what comes over HTTP goes to the handlers in workers."""
 
 import json
+import re
 import threading
 from collections.abc import Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -9,6 +10,8 @@ from typing import Any
 from local.workers import WorkerPool
 
 _TIMEOUT_SECONDS = 10.0
+_FUNCTION_SECONDS = 300.0
+_INVOKED_PATH = re.compile(r"/2015-03-31/functions/(\w+)/invocations")
 
 
 def proxy_event(method: str, path: str, headers: Mapping[str, str], body: str | None) -> dict[str, Any]:
@@ -45,6 +48,9 @@ class ApiGateway:
     def handle(self, path: str, headers: Mapping[str, str], body: str) -> dict[str, Any]:
         """What the function behind the path answers; 502 when its worker died."""
         assert self.workers is not None  # it was given them before anybody called
+        if invoked := _INVOKED_PATH.fullmatch(path):
+            ended = self.workers.invoke(invoked[1], json.loads(body), _FUNCTION_SECONDS)
+            return {"statusCode": 200, "body": json.dumps(ended.answer), "is_failed": ended.outcome != "answered"}
         function = "inbound" if path.startswith("/webhooks/") else "http_api"
         ended = self.workers.invoke(function, proxy_event("POST", path, headers, body), _TIMEOUT_SECONDS)
         return (
@@ -63,6 +69,8 @@ class _Handler(BaseHTTPRequestHandler):
         content = str(answer.get("body") or "").encode()
         self.send_response(int(answer["statusCode"]))
         self.send_header("Content-Length", str(len(content)))
+        if answer.get("is_failed"):
+            self.send_header("X-Amz-Function-Error", "Unhandled")
         self.end_headers()
         self.wfile.write(content)
 

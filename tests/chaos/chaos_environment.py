@@ -312,6 +312,8 @@ def _function_environment(
         "EMBEDDING_DIMENSIONS": str(ConstantEmbedder.dimensions),
         "PRIVATE_TOOL_HOSTS": ",".join(f"{slug}@{OFFICE_HOST}={servers.office}" for slug in _TENANTS_WITH_OFFICE),
         "PUBLIC_URL": servers.gateway,
+        "AWS_ENDPOINT_URL_LAMBDA": servers.gateway,
+        "FILE_READER_FUNCTION": "file_reader",
         "DAILY_CAP_USD": "100000",
     }
 

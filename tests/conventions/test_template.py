@@ -19,6 +19,7 @@ NEEDS_THE_CLOUD = ("AWS::EC2::", "AWS::RDS::")
 ALLOWED_ACTIONS = {
     "bedrock:InvokeModel",
     "bedrock:InvokeModelWithResponseStream",
+    "lambda:InvokeFunction",
     "s3:DeleteObject",
     "s3:GetObject",
     "s3:ListBucket",
@@ -44,7 +45,12 @@ ALLOWED_PATTERNS = {
     },
     "ToolDispatcherFunction": {TENANTS_KEYS},
     "HttpApiFunction": {"${FilesBucket.Arn}/*", "${MediaBucket.Arn}/*"},
-    "IngestFunction": {"${FilesBucket.Arn}/*", "foundation-model/anthropic.*", ":inference-profile/*"},
+    "IngestFunction": {
+        "${FilesBucket.Arn}/*",
+        "${FilesBucket.Arn}/extracted/*",
+        "foundation-model/anthropic.*",
+        ":inference-profile/*",
+    },
     "PulseWriterFunction": {"foundation-model/anthropic.*", ":inference-profile/*"},
     "MemoryExtractorFunction": {
         "${MediaBucket.Arn}/tenant/*/archive/*",
@@ -79,12 +85,12 @@ def properties(template: Json, function: str) -> Json:
 
 
 def variables(template: Json, function: str) -> Json:
-    own = properties(template, function)["Environment"]["Variables"]
+    own = properties(template, function).get("Environment", {"Variables": {}})["Variables"]
     return {**template["Globals"]["Function"]["Environment"]["Variables"], **own}
 
 
 def statements(template: Json, function: str) -> Iterator[tuple[list[str], list[Any]]]:
-    for policy in properties(template, function)["Policies"]:
+    for policy in properties(template, function).get("Policies", []):
         for statement in policy["Statement"]:
             assert statement["Effect"] == "Allow"
             yield _listed(statement["Action"]), _listed(statement["Resource"])
@@ -171,6 +177,15 @@ def test_no_policy_allows_more_than_it_names(template: Json, function: str) -> N
 def test_a_function_keeps_its_logs_for_a_stated_time(template: Json, function: str) -> None:
     group = properties(template, function)["LoggingConfig"]["LogGroup"]["Ref"]
     assert template["Resources"][group]["Properties"]["RetentionInDays"] == {"Ref": "LogDays"}
+
+
+def test_what_parses_the_files_of_strangers_has_nothing_to_steal(template: Json) -> None:
+    reader = properties(template, "file_reader")
+    assert reader.keys() & {"VpcConfig", "Environment", "Policies", "Role"} == set()
+    assert allowed(template, "ingest", "lambda:InvokeFunction") == {"FileReaderFunction"}
+    for function in FUNCTIONS:
+        layers = properties(template, function).get("Layers", [])
+        assert ({"Ref": "ExtractionLayer"} in layers) == (function == "file_reader")
 
 
 def test_the_functions_on_the_path_of_a_person_start_from_a_snapshot(template: Json) -> None:

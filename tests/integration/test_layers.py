@@ -67,7 +67,7 @@ def test_every_function_is_measured_and_tested_here() -> None:
 def test_a_function_answers_with_only_its_layers(built: Path, environment: dict[str, str], function: str) -> None:
     with Sandbox(deployment.function_code(built, function), environment, snapshot=function in SNAPSHOTS) as sandbox:
         answer = sandbox.invoke(read_event(EVENTS[function]))
-    assert set(answer) & {"statusCode", "batchItemFailures", "applied", "sent_count"}
+    assert set(answer) & {"statusCode", "batchItemFailures", "applied", "sent_count", "problem"}
     assert answer.get("statusCode", 200) == 200
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import boto3
 from botocore.config import Config
 
+from parlour.infra.functions import LambdaFunction
 from parlour.infra.objects import S3ObjectStore
 from parlour.infra.queues import SqsDelayedQueue, SqsFifoQueue
 from parlour.infra.secrets import SecretsManager
@@ -26,6 +27,9 @@ _UPLOAD_CONFIG = Config(
     s3={"addressing_style": "virtual"},
 )
 """A file takes longer than a call. A form names the bucket's own region: browsers are not sent on from another."""
+
+_FUNCTION_CONFIG = Config(connect_timeout=2, read_timeout=320, retries={"total_max_attempts": 1})
+"""A function may take five minutes. One that did not answer is not called again: it may still be at it."""
 
 _STREAMING_CONFIG = Config(
     connect_timeout=5, read_timeout=60, retries={"total_max_attempts": 1}, max_pool_connections=20
@@ -71,6 +75,11 @@ def make_bedrock_client() -> "BedrockRuntimeClient":
 def make_bedrock_streaming_client() -> "BedrockRuntimeClient":
     """Bedrock's inference endpoint, for answers."""
     return boto3.client("bedrock-runtime", config=_STREAMING_CONFIG)
+
+
+def make_function(name: str) -> LambdaFunction:
+    """Return the function of this name."""
+    return LambdaFunction(boto3.client("lambda", config=_FUNCTION_CONFIG), name)
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from parlour.bootstrap import clients
 from parlour.bootstrap.database import MessageHandler, make_database, with_time_limit
 from parlour.bootstrap.model_providers import make_providers
-from parlour.files.extract.sandbox import extract_in_sandbox
+from parlour.files.file_reader import RemoteFileReader
 from parlour.files.file_summary import FileSummariser
 from parlour.files.ingestion import IngestDependencies, ingest, parse_message
 from parlour.infra.json_values import JsonObject
@@ -36,10 +36,11 @@ def build_ingest() -> MessageHandler[JsonObject]:
         sleep=time.sleep,
         jitter=random.SystemRandom().uniform,
     )
+    uploads = clients.make_upload_store(settings.files_bucket)
     services = IngestDependencies(
         database=store,
-        uploads=clients.make_upload_store(settings.files_bucket),
-        extract=extract_in_sandbox,
+        uploads=uploads,
+        read_file=RemoteFileReader(clients.make_function(settings.file_reader_function), uploads),
         summariser=distiller,
         embedder_queue=clients.make_delayed_queue(settings.embedding_queue_url),
         clock=_now,

@@ -59,3 +59,8 @@ class NewFile:
 def file_object_key(tenant_id: UUID, file_id: UUID, version: int) -> str:
     """Where the bytes of one version are kept."""
     return f"tenant/{tenant_id}/files/{file_id}/{version}"
+
+
+def extracted_object_key(object_key: str) -> str:
+    """Where the text of a version is handed over: for seconds; the bucket deletes what a dead worker left there."""
+    return f"extracted/{object_key}"

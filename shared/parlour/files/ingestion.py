@@ -16,12 +16,11 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.files import store
-from parlour.files.extract.parts import ExtractedFile
-from parlour.files.extract.sandbox import ProcessLimits
-from parlour.files.file import file_object_key
+from parlour.files.file import extracted_object_key, file_object_key
+from parlour.files.file_reader import FileReader
 from parlour.files.file_rows import file_rows
 from parlour.files.file_summary import FileSummariser
-from parlour.files.file_types import FileType, file_type_of_name
+from parlour.files.file_types import file_type_of_name
 from parlour.files.problems import MAX_FILE_BYTES, unreadable_file, waiting_text
 from parlour.files.store import StoredFile
 from parlour.infra import log
@@ -60,16 +59,14 @@ _RETRY_PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0)
 _MAX_READ_SECONDS = 240
 _MIN_READ_SECONDS = 10
 
-type Extractor = Callable[[bytes, FileType, ProcessLimits], ExtractedFile]
-
 
 @dataclass(frozen=True, slots=True)
 class IngestDependencies:
-    """What the worker runs with. `embedding`: the queue of who gives the rows their vectors."""
+    """What the worker runs with. `embedder_queue`: the queue of who gives the rows their vectors."""
 
     database: Database
     uploads: UploadStore
-    extract: Extractor
+    read_file: FileReader
     summariser: FileSummariser
     embedder_queue: DelayedQueue
     clock: Callable[[], datetime]
@@ -166,7 +163,7 @@ def _obsolete_versions(tx: Transaction, held: StoredFile, now: datetime) -> _Obs
 
 def _delete_obsolete(services: IngestDependencies, principal: Principal, left: _ObsoleteVersions) -> None:
     keys = [file_object_key(principal.tenant_id, left.file_id, number) for number in range(1, left.versions + 1)]
-    services.uploads.delete(keys)
+    services.uploads.delete([*keys, *map(extracted_object_key, keys)])
 
     def settle(tx: Transaction) -> None:
         work_due.complete(tx, "file", left.file_id)
@@ -186,7 +183,9 @@ def _ingest_version(
         if data is None:
             raise unreadable_file("gone")
         time = max(_MIN_READ_SECONDS, min(_MAX_READ_SECONDS, int(seconds_left() - RESERVED_SECONDS)))
-        read = services.extract(data, file_type_of_name(held.name), ProcessLimits(seconds=time))
+        if len(data) > MAX_FILE_BYTES:
+            raise unreadable_file("too_large")
+        read = services.read_file(held.object_key, file_type_of_name(held.name), time)
         summary = services.summariser.summarise(principal, held.name, held.team_id, read.chunks, seconds_left)
         rows = file_rows(held.name, read, summary, held.classification)
         done = _ReadResult(rows, read.page_count, read.token_count, hashlib.sha256(data).hexdigest())

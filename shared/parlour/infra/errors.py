@@ -105,6 +105,12 @@ class ObjectsUnavailable(RetryError):
     code = "objects_unavailable"
 
 
+class FunctionUnavailable(RetryError):
+    """Another function of the deployment did not answer; the work will be tried again."""
+
+    code = "function_unavailable"
+
+
 class SecretUnavailable(RetryError):
     """The secret store did not answer; the work will be tried again."""
 

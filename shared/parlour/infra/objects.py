@@ -62,6 +62,9 @@ class UploadStore(Protocol):
         A browser saves the file and shows nothing of it, whatever it is.
         """
 
+    def make_upload_link(self, key: str, seconds: int, /) -> str:
+        """Return an address to which anyone who has it may PUT the bytes of this key, for `seconds`."""
+
     def size(self, key: str, /) -> int | None:
         """How many bytes are there; None when nothing is."""
 
@@ -125,6 +128,15 @@ class S3ObjectStore:
         }
         try:
             return self._client.generate_presigned_url("get_object", asked, ExpiresIn=seconds)
+        except (BotoCoreError, ClientError) as error:
+            raise _to_error(error) from error
+
+    def make_upload_link(self, key: str, seconds: int, /) -> str:
+        """Signed here; S3 is not asked."""
+        try:
+            return self._client.generate_presigned_url(
+                "put_object", {"Bucket": self.bucket, "Key": key}, ExpiresIn=seconds
+            )
         except (BotoCoreError, ClientError) as error:
             raise _to_error(error) from error
 

@@ -124,10 +124,15 @@ class IngestSettings(DatabaseSettings, SpendSettings):
     """Uploaded files to searchable rows."""
 
     files_bucket: str
+    file_reader_function: str = Field(description="the name of the function that reads files")
     embedding_queue_url: str
     bedrock_claude: bool = Field(default=False, description="whether summaries may use the provider bedrock")
     model_secret: str = Field(description='secret: JSON {"anthropic_api_key": "..."}; empty: none configured')
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
+
+
+class FileReaderSettings(Settings):
+    """Nothing: it is told two addresses, call by call."""
 
 
 class OutboundSettings(DatabaseSettings):

@@ -7,10 +7,13 @@ from typing import Any
 from uuid import UUID
 
 from parlour.files import uploads
-from parlour.files.extract.sandbox import extract_in_sandbox
+from parlour.files.extract.parts import ExtractedFile
+from parlour.files.extract.sandbox import ProcessLimits, extract_in_sandbox
 from parlour.files.file import File, NewFile
 from parlour.files.file_summary import FileSummariser
-from parlour.files.ingestion import Extractor, FileVersion, IngestDependencies, ingest, parse_message
+from parlour.files.file_types import FileType
+from parlour.files.ingestion import FileVersion, IngestDependencies, ingest, parse_message
+from parlour.files.problems import unreadable_file
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
@@ -46,7 +49,7 @@ class UploadHarness:
     queue: FakeQueue = field(default_factory=FakeQueue)
     embedding: FakeDelayedQueue = field(default_factory=FakeDelayedQueue)
     models: Mapping[str, Model] = field(default_factory=lambda: {"offline": OfflineModel()})
-    extract: Extractor = extract_in_sandbox
+    extract: Callable[[bytes, FileType, ProcessLimits], ExtractedFile] = extract_in_sandbox
     slept: list[float] = field(default_factory=list)
 
     def start(self, new: NewFile, principal: Principal | None = None) -> uploads.StartedUpload:
@@ -96,8 +99,14 @@ class UploadHarness:
             self.database, lambda: self.models, Decimal(20), self.clock, lambda _: None, lambda low, _: low
         )
         return IngestDependencies(
-            self.database, self.bucket, self.extract, distiller, self.embedding, self.clock, self.slept.append
+            self.database, self.bucket, self._read_file, distiller, self.embedding, self.clock, self.slept.append
         )
+
+    def _read_file(self, object_key: str, kind: FileType, seconds: int) -> ExtractedFile:
+        """Read in a process of this machine, not in a function."""
+        if object_key not in self.bucket.objects:
+            raise unreadable_file("gone")
+        return self.extract(self.bucket.objects[object_key], kind, ProcessLimits(seconds=seconds))
 
     def read(self, file: File, principal: Principal | None = None) -> File:
         who = principal or self.principal

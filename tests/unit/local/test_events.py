@@ -19,6 +19,7 @@ FUNCTIONS = {
     "tool_dispatcher",
     "embedder",
     "ingest",
+    "file_reader",
     "outbound",
     "sweep",
     "http_api",
