@@ -19,6 +19,7 @@ DEV := .venv/.installed
 EMULATOR := $(STATE)/emulator/.installed
 SAM := $(STATE)/sam/.installed
 CHECKS := $(STATE)/checks/.installed
+AGENTDOJO := $(STATE)/agentdojo/.installed
 PROTOCOL_SERVER := tests/protocol_server/node_modules/.package-lock.json
 
 MAKEFLAGS += --no-print-directory
@@ -55,8 +56,9 @@ nightly: $(DEV) $(EMULATOR) $(SAM) ## ten thousand random sessions against the c
 chaos: $(DEV) $(EMULATOR) ## kill the process at every external call and check each guarantee (make chaos ONLY=poison)
 	@$(BIN)/python -m tests.chaos $(if $(ONLY),--only "$(ONLY)") $(if $(JSON),--json "$(JSON)") $(if $(VERBOSE),--verbose)
 
-attacks: $(DEV) ## try every attack of docs/security.md (make attacks WITHOUT=links: with that defence switched off)
-	@$(BIN)/python -m tests.attacks $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(JSON),--json "$(JSON)")
+attacks: $(DEV) $(AGENTDOJO) ## try every attack of docs/security.md (make attacks WITHOUT=links: with that defence switched off)
+	@$(STATE)/agentdojo/bin/python tests/attacks/agentdojo_sample.py > $(STATE)/agentdojo/sample.json
+	@$(BIN)/python -m tests.attacks --injections $(STATE)/agentdojo/sample.json $(if $(WITHOUT),--without "$(WITHOUT)") $(if $(JSON),--json "$(JSON)")
 
 check: lint types conventions template ## lint, format, types, conventions, template
 

@@ -59,6 +59,7 @@ LOCK_FILES = (
     LockFile("requirements/emulator.txt", ("requirements/emulator.in",)),
     LockFile("requirements/sam.txt", ("requirements/sam.in",)),
     LockFile("requirements/checks.txt", ("requirements/checks.in",)),
+    LockFile("requirements/agentdojo.txt", ("requirements/agentdojo.in",)),
 )
 
 

@@ -1,16 +1,18 @@
 """`make attacks`: every attack against the defences, and the allowed case beside each.
 
-    python -m tests.attacks [--without DEFENCE] [--json FILE]
+    python -m tests.attacks [--without DEFENCE] [--injections FILE] [--json FILE]
 
 Exit status 0 when no attack gets through and every allowed case works, 1 otherwise. With a defence switched off, the
 attacks that it stops have to get through: that is what shows that the suite can fail.
 """
 
+import json
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from unittest.mock import patch
 
 from bench import report
@@ -20,6 +22,7 @@ from parlour.infra import log
 from parlour.infra.postgres import Database, connector
 from tests.attacks.attacks import ATTACKS, Attack, Trial
 from tests.attacks.defences import DEFENCES, run_committed, without
+from tests.attacks.injections import OWN_SAMPLE, list_injection_attacks
 from tests.conversation_harness import ConversationHarness, TickingClock, open_conversation_harness
 
 _TEMPLATE = "attacks_template"
@@ -30,16 +33,24 @@ def main() -> int:
     """Run the suite; the exit status."""
     parser = report.parser(__doc__ or "")
     parser.add_argument("--without", choices=sorted(DEFENCES), default="", help="switch this defence off")
+    parser.add_argument(
+        "--injections", type=Path, help="JSON [text, ...]: what documents, names and tools are made to say"
+    )
     chosen = parser.parse_args()
+    attacks = [*ATTACKS, *list_injection_attacks(_read_injections(chosen.injections))]
     logging.disable(logging.CRITICAL)
     with patch.object(log, "count"), temporary_cluster() as cluster:
         desk = _prepare(cluster)
-        rows = [_try(cluster, desk, attack, chosen.without) for attack in ATTACKS]
+        rows = [_try(cluster, desk, attack, chosen.without) for attack in attacks]
     report.show(f"Attacks{f' without {chosen.without}' if chosen.without else ''}", rows)
     report.write(chosen.json, rows)
     failed = [row for row in rows if row["outcome"] == "got through" or row["allowed case"].endswith("broken")]
     print(f"{len(rows)} attacks, {len(failed)} got through or broke an allowed case")
     return 1 if failed else 0
+
+
+def _read_injections(file: Path | None) -> Sequence[str]:
+    return OWN_SAMPLE if file is None else [str(text) for text in json.loads(file.read_text("utf-8"))]
 
 
 def _prepare(cluster: Cluster) -> ConversationHarness:
