@@ -314,6 +314,7 @@ def _function_environment(
         "PUBLIC_URL": servers.gateway,
         "AWS_ENDPOINT_URL_LAMBDA": servers.gateway,
         "FILE_READER_FUNCTION": "file_reader",
+        "UNBOUND_WEBHOOK_SECRETS": "allow",
         "DAILY_CAP_USD": "100000",
     }
 

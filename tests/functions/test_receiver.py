@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import boto3
 import pytest
@@ -18,9 +18,11 @@ from parlour.channels.media import MediaFetcher
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.turn_runner import run_session
 from parlour.infra.errors import AccessRefused
+from parlour.infra.queries import Query
 from parlour.infra.settings import ReceiverSettings
 from parlour.models.images import ImageResolver
 from parlour.models.model import content_blocks
+from parlour.tenancy import routing_keys
 from tests.conversation_harness import PHONE, ConversationHarness, text_answer
 from tests.functions.deployed_function import (
     LAMBDA_CONTEXT,
@@ -119,6 +121,31 @@ def test_nonsense_is_left_for_the_dead_letters_and_its_neighbours_are_stored(
     answer = handler(sqs_event("not json", {"channel": "pigeon"}, envelope(1)), LAMBDA_CONTEXT)
     assert failed_message_ids(answer) == ["id-0", "id-1"]
     assert conversation.query("SELECT body FROM messages") == [("Question 1",)]
+
+
+_OTHER_TENANT = """
+INSERT INTO tenants (tenant_id, slug, display_name, created_at, updated_at) VALUES (%(id)s, 'other', 'O', now(), now())
+"""
+
+
+def test_a_secret_for_any_number_is_refused_once_a_second_tenant_has_one(
+    handler: Handler, conversation: ConversationHarness
+) -> None:
+    unbound = {**envelope(1), "is_unbound": True}
+    assert failed_message_ids(handler(sqs_event(unbound), LAMBDA_CONTEXT)) == []
+    other = uuid4()
+    with conversation.database.transaction(other) as tx:
+        tx.run(Query("test.tenant", "-", _OTHER_TENANT), id=other)
+        routing_keys.claim_key(tx, routing_keys.gupshup_key("Other"), None)
+    unbound = {**envelope(2), "is_unbound": True}
+    assert failed_message_ids(handler(sqs_event(unbound), LAMBDA_CONTEXT)) == ["id-0"]
+    assert failed_message_ids(handler(sqs_event(envelope(3)), LAMBDA_CONTEXT)) == []
+    assert failed_message_ids(handler(sqs_event({**unbound, "is_redriven": True}), LAMBDA_CONTEXT)) == []
+    assert conversation.query("SELECT body FROM messages ORDER BY position") == [
+        ("Question 1",),
+        ("Question 3",),
+        ("Question 2",),
+    ]
 
 
 def test_an_unknown_number_is_done_with(handler: Handler, conversation: ConversationHarness) -> None:

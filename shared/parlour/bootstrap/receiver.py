@@ -9,6 +9,7 @@ from parlour.bootstrap.database import MessageHandler, make_database, with_time_
 from parlour.channels import intake_messages, provider_http
 from parlour.channels.envelope import Envelope
 from parlour.channels.media import MediaFetcher
+from parlour.conversations import inbound_messages
 from parlour.conversations.inbound_messages import receive_envelope
 from parlour.infra.errors import AccessRefused
 from parlour.infra.json_values import JsonObject
@@ -38,6 +39,8 @@ def build_receiver() -> MessageHandler[JsonObject]:
     }
 
     def receiver(body: JsonObject, seconds_left: SecondsLeft) -> None:
+        if settings.unbound_webhook_secrets == "refuse" and intake_messages.needs_bound_secret(body):
+            inbound_messages.require_single_tenant(store)
         for envelope in intake_messages.unpack_envelopes(body):
             one(envelope, seconds_left, is_apart=intake_messages.is_file_retry(body))
 

@@ -6,12 +6,13 @@ the provider waits for an answer. In which order they are applied does not matte
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import batched
 
 from parlour.channels.envelope import Envelope
 from parlour.infra.errors import MalformedPayload
 from parlour.infra.json_values import JsonObject, canonical_json
-from parlour.infra.queues import QueueMessage
+from parlour.infra.queues import REDRIVEN_KEY, QueueMessage
 
 MAX_SEPARATE_STATUSES = 10
 """So many fit one call to the queue as they are."""
@@ -20,14 +21,20 @@ _MAX_BATCHED_STATUSES = 50
 """Statuses in one message: some 20 KB, 500 KB with everything at its longest; half a second of the receiver's time."""
 
 _FILE_RETRY_KEY = "is_file_retry"
+_UNBOUND_KEY = "is_unbound"
 
 
-def pack_envelopes(envelopes: Sequence[Envelope]) -> list[QueueMessage]:
-    """Return the queue's messages: each person's message by itself and in order, then the statuses in batches."""
+def pack_envelopes(envelopes: Sequence[Envelope], *, is_unbound: bool = False) -> list[QueueMessage]:
+    """Return the queue's messages: each person's message by itself and in order, then the statuses in batches.
+
+    is_unbound  whether the webhook's secret speaks for any number; the messages say so.
+    """
     statuses = [one for one in envelopes if one.kind == "status"]
     if len(statuses) <= MAX_SEPARATE_STATUSES:
-        return [_to_message(one) for one in envelopes]
-    return [*(_to_message(one) for one in envelopes if one.kind != "status"), *_batch_statuses(statuses)]
+        messages = [_to_message(one) for one in envelopes]
+    else:
+        messages = [*(_to_message(one) for one in envelopes if one.kind != "status"), *_batch_statuses(statuses)]
+    return [replace(one, body={**one.body, _UNBOUND_KEY: True}) for one in messages] if is_unbound else messages
 
 
 def unpack_envelopes(body: JsonObject) -> list[Envelope]:
@@ -49,6 +56,11 @@ def file_retry_message(envelope: Envelope) -> QueueMessage:
 def is_file_retry(body: JsonObject) -> bool:
     """Whether this message came back by itself, for its file."""
     return body.get(_FILE_RETRY_KEY) is True
+
+
+def needs_bound_secret(body: JsonObject) -> bool:
+    """Whether this came with a secret that speaks for any number, and no operator has vouched for it by a redrive."""
+    return body.get(_UNBOUND_KEY) is True and body.get(REDRIVEN_KEY) is not True
 
 
 def _to_message(envelope: Envelope) -> QueueMessage:

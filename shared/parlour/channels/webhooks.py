@@ -111,6 +111,10 @@ class WebhookSecrets:
         """Whether `token` is one of Gupshup's; takes as long for the first as for the last."""
         return _is_one_of(token, self.gupshup_tokens)
 
+    def is_bound(self, secret: str) -> bool:
+        """Whether `secret` speaks for some numbers only."""
+        return secret in self.allowed_accounts
+
     def can_send_for(self, secret: str, envelopes: Sequence[Envelope]) -> bool:
         """Whether whoever knows `secret` may say all of this about these numbers of ours."""
         allowed = self.allowed_accounts.get(secret)
@@ -126,6 +130,14 @@ class WebhookSecrets:
         expected = [_SIGNATURE_PREFIX + hmac.new(key.encode(), body, hashlib.sha256).hexdigest() for key in secrets]
         matching = [key for key, one in zip(secrets, expected, strict=True) if _is_one_of(signature, [one])]
         return matching[0] if matching else None
+
+
+@dataclass(frozen=True, slots=True)
+class _AcceptedWebhook:
+    """What a provider says, and whether the secret that it came with speaks for some numbers only."""
+
+    envelopes: list[Envelope]
+    is_bound: bool
 
 
 def accept_webhook(
@@ -148,8 +160,9 @@ def accept_webhook(
             log.info("webhook_verified")
             return WebhookResponse(200, challenge, 0, "text/plain")
         take = _parse_gupshup if provider == "gupshup" else _parse_whatsapp_cloud
-        envelopes = take(request, secrets, token, now)
-        queue.send(intake_messages.pack_envelopes(envelopes))
+        accepted = take(request, secrets, token, now)
+        envelopes = accepted.envelopes
+        queue.send(intake_messages.pack_envelopes(envelopes, is_unbound=not accepted.is_bound))
     except ParlourError as problem:
         return _error_response(problem, len(request.body))
     kinds = Counter[str](envelope.kind for envelope in envelopes)
@@ -189,22 +202,22 @@ def _parse_path(path: str) -> tuple[str, str]:
     raise NotFound
 
 
-def _parse_gupshup(request: WebhookRequest, secrets: WebhookSecrets, token: str, now: datetime) -> list[Envelope]:
+def _parse_gupshup(request: WebhookRequest, secrets: WebhookSecrets, token: str, now: datetime) -> _AcceptedWebhook:
     if not secrets.is_gupshup_token(token):
         raise Unauthenticated
     if request.method == "GET":
-        return []
+        return _AcceptedWebhook([], is_bound=True)
     if len(request.body) > _MAX_BODY_BYTES:
         raise PayloadTooLarge
     envelopes = gupshup_webhook.parse(_parse_json(request.body), now)
     if not secrets.can_send_for(token, envelopes):
         raise Unauthenticated
-    return envelopes
+    return _AcceptedWebhook(envelopes, secrets.is_bound(token))
 
 
 def _parse_whatsapp_cloud(
     request: WebhookRequest, secrets: WebhookSecrets, _token: str, now: datetime
-) -> list[Envelope]:
+) -> _AcceptedWebhook:
     if len(request.body) > _MAX_BATCH_BYTES:
         raise PayloadTooLarge
     secret = secrets.find_signing_secret(request.body, request.get_header("X-Hub-Signature-256"))
@@ -216,7 +229,7 @@ def _parse_whatsapp_cloud(
     if batch.unreadable_count:
         log.warning("webhook_partly_parsed", unreadable=batch.unreadable_count, count=len(batch.envelopes))
         log.count("MalformedWebhook")
-    return batch.envelopes
+    return _AcceptedWebhook(batch.envelopes, secrets.is_bound(secret))
 
 
 def _parse_json(body: bytes) -> Json:

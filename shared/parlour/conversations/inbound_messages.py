@@ -12,7 +12,7 @@ from parlour.channels.envelope import Envelope
 from parlour.conversations import attachment_uploads, canned_replies, store
 from parlour.conversations.rows import NewAttachment, NewMessage, StoredMessage
 from parlour.infra import log
-from parlour.infra.errors import MalformedPayload
+from parlour.infra.errors import MalformedPayload, Unauthenticated
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
@@ -83,6 +83,16 @@ def unanswered_session_finder(turn_queues: Mapping[str, FifoQueue]) -> Finder:
         return StaleWork(since, sweep.message_sender(queue, woken), first_wait=CHECK_DELAY)
 
     return find
+
+
+def require_single_tenant(database: Database) -> None:
+    """Raise Unauthenticated when several tenants have numbers: then a secret has to say which ones it speaks for.
+
+    The message goes to the dead letters, so nothing is lost: an operator binds the secret and redrives them.
+    """
+    if database.run(None, routing_keys.have_several_tenants_numbers):
+        log.count("UnboundWebhookSecret")
+        raise Unauthenticated("bind the webhook secret to its numbers (`only`), then redrive the queue intake")
 
 
 def receive_envelope(

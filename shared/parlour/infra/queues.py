@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MAX_DELAY_SECONDS = 900
 """SQS keeps a message back no longer; what is due later is delayed again when it comes."""
 
+REDRIVEN_KEY = "is_redriven"
+"""In the body of a message that an operator brought back from the dead letters."""
+
 _MAX_BATCH_MESSAGES = 10
 _MAX_BATCH_BYTES = 900_000
 """SQS takes 10 messages and 1 MiB in one batch; the rest of the MiB is room for the attributes."""

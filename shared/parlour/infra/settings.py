@@ -2,6 +2,7 @@
 
 import os
 from decimal import Decimal
+from typing import Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -102,6 +103,10 @@ class ReceiverSettings(WakeSettings):
     intake_queue_url: str
     outbox_queue_url: str
     wakeups_queue_url: str
+    unbound_webhook_secrets: Literal["refuse", "allow"] = Field(
+        default="refuse",
+        description="what comes with a webhook secret that is bound to no number, once several tenants have numbers",
+    )
     media_bucket: str
     whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 from botocore.exceptions import BotoCoreError, ClientError
 
 from parlour.infra.errors import QueueUnavailable
-from parlour.infra.json_values import JsonObject, canonical_digest
+from parlour.infra.json_values import JsonObject, canonical_digest, canonical_json
+from parlour.infra.queues import REDRIVEN_KEY
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -138,9 +139,10 @@ class SqsDeadLetters:
         The group id is hashed already. The deduplication id belongs to this letter: the queue may still know the
         original one, and a message that dies again is a new letter with a new id.
         """
+        body = _parse_body(letter)
         self._client.send_message(
             QueueUrl=self._source_queue_url,
-            MessageBody=letter["Body"],
+            MessageBody=canonical_json({**body, REDRIVEN_KEY: True}) if body else letter["Body"],
             MessageGroupId=letter["Attributes"]["MessageGroupId"],
             MessageDeduplicationId=canonical_digest(f"redriven:{letter['MessageId']}"),
         )

@@ -18,12 +18,18 @@ __all__ = [
     "claim_key",
     "find_routing_key",
     "gupshup_key",
+    "have_several_tenants_numbers",
     "list_own_keys",
     "release_keys_except",
     "tenant_key",
     "web_key",
     "whatsapp_key",
 ]
+
+
+def have_several_tenants_numbers(tx: Transaction) -> bool:
+    """Whether more than one tenant of the deployment is reached by a messaging channel; needs no tenant."""
+    return bool(tx.value(store.SQL["have_several_tenants_numbers"]))
 
 
 def tenant_key(slug: str) -> str:

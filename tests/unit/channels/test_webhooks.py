@@ -12,6 +12,7 @@ from moto import mock_aws
 
 from local import gupshup_webhooks, meta_webhooks
 from parlour.channels.envelope import Envelope
+from parlour.channels.intake_messages import needs_bound_secret
 from parlour.channels.webhooks import (
     WebhookRequest,
     WebhookResponse,
@@ -22,7 +23,7 @@ from parlour.channels.webhooks import (
 )
 from parlour.infra.errors import MalformedPayload, Misconfigured, QueueUnavailable
 from parlour.infra.json_values import Json
-from parlour.infra.queues import QueueMessage, SqsFifoQueue
+from parlour.infra.queues import REDRIVEN_KEY, QueueMessage, SqsFifoQueue
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 OLD_TOKEN, TOKEN = "first-token-of-the-year", "second-token-of-the-year"
@@ -72,6 +73,14 @@ def test_a_message_is_queued_before_the_200_and_the_200_is_empty(queue: Kept) ->
     assert envelope.text == SECRET_WORDS
     assert message.group_id == "whatsapp|gupshup:ParlourDemo|+919800000001"
     assert message.deduplication_id == "whatsapp|text|wamid.1|"
+
+
+def test_what_comes_with_a_secret_for_any_number_says_so(queue: Kept) -> None:
+    bound = WebhookSecrets((OLD_TOKEN, TOKEN), allowed_accounts={TOKEN: frozenset({"ParlourDemo"})})
+    for secrets in (TOKENS, bound):
+        accept_webhook(a_webhook(a_text()), secrets, queue, NOW)
+    assert [needs_bound_secret(message.body) for message in queue.messages] == [True, False]
+    assert not needs_bound_secret({**queue.messages[0].body, REDRIVEN_KEY: True})
 
 
 @pytest.mark.parametrize("token", [OLD_TOKEN, TOKEN])
