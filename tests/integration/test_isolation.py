@@ -35,6 +35,7 @@ QUERIES = {
 
 READ_BEFORE_THE_TENANT_IS_KNOWN = {
     "tenancy.find_routing_key",
+    "tenancy.count_tenants_with_numbers",
     "jobs.list_overdue_work",
     "due.list_tenants_with_due_pulses",
 }

@@ -153,7 +153,7 @@ def play_working_day(conversation: ConversationHarness) -> None:
 def administer_tenant(conversation: ConversationHarness) -> None:
     """Members and keys come, change and go; the tenant is renamed and paused; all of it can be read back."""
     admin = conversation.admin
-    conversation.database.run(None, routing_keys.have_several_tenants_numbers)
+    conversation.database.run(None, routing_keys.count_tenants_with_numbers)
     with conversation.database.transaction(admin) as tx:
         member = members.add_member(
             admin,

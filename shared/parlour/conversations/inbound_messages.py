@@ -90,7 +90,7 @@ def require_single_tenant(database: Database) -> None:
 
     The message goes to the dead letters, so nothing is lost: an operator binds the secret and redrives them.
     """
-    if database.run(None, routing_keys.have_several_tenants_numbers):
+    if database.run(None, routing_keys.count_tenants_with_numbers) > 1:
         log.count("UnboundWebhookSecret")
         raise Unauthenticated("bind the webhook secret to its numbers (`only`), then redrive the queue intake")
 

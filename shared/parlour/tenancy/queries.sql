@@ -4,9 +4,9 @@
 -- Where a routing key leads; it needs no tenant.
 SELECT key, tenant_id, binding_id FROM routing_keys WHERE key = %(key)s;
 
--- name: have_several_tenants_numbers
--- Whether the messaging numbers of this deployment belong to more than one tenant; it needs no tenant.
-SELECT count(DISTINCT tenant_id) > 1 FROM routing_keys WHERE key LIKE 'gupshup:%%' OR key LIKE 'whatsapp:%%';
+-- name: count_tenants_with_numbers
+-- How many tenants of this deployment are reached by a messaging number; it needs no tenant.
+SELECT count(DISTINCT tenant_id) FROM routing_keys WHERE key LIKE 'gupshup:%%' OR key LIKE 'whatsapp:%%';
 
 -- name: claim_routing_key
 -- Take a key for this tenant or point its own key elsewhere; no row comes back when another tenant holds it.

@@ -16,9 +16,9 @@ from parlour.tenancy.rows import RoutingKey
 __all__ = [
     "RoutingKey",
     "claim_key",
+    "count_tenants_with_numbers",
     "find_routing_key",
     "gupshup_key",
-    "have_several_tenants_numbers",
     "list_own_keys",
     "release_keys_except",
     "tenant_key",
@@ -27,9 +27,10 @@ __all__ = [
 ]
 
 
-def have_several_tenants_numbers(tx: Transaction) -> bool:
-    """Whether more than one tenant of the deployment is reached by a messaging channel; needs no tenant."""
-    return bool(tx.value(store.SQL["have_several_tenants_numbers"]))
+def count_tenants_with_numbers(tx: Transaction) -> int:
+    """Return how many tenants of the deployment are reached by a messaging number; needs no tenant."""
+    count: int = tx.value(store.SQL["count_tenants_with_numbers"])
+    return count
 
 
 def tenant_key(slug: str) -> str:
