@@ -82,7 +82,11 @@ class DelayedQueue(Protocol):
 
 
 class SqsDelayedQueue:
-    """One standard queue, by its URL. In no order, and at least once."""
+    """One standard queue, by its URL. In no order, and at least once.
+
+    A message names its tenant as its group, which makes the queue a fair one: while a tenant has many messages under
+    way, SQS hands out those of the others first.
+    """
 
     def __init__(self, client: "SQSClient", url: str) -> None:
         self._client = client
@@ -91,8 +95,10 @@ class SqsDelayedQueue:
     def send(self, body: JsonObject, seconds: float, /) -> None:
         """Send, to be received when `seconds` have passed, and never before."""
         delay = min(MAX_DELAY_SECONDS, max(0, math.ceil(seconds)))
+        group = canonical_digest(body.get("tenant_id"))
+        text = canonical_json(body)
         try:
-            self._client.send_message(QueueUrl=self._url, MessageBody=canonical_json(body), DelaySeconds=delay)
+            self._client.send_message(QueueUrl=self._url, MessageBody=text, DelaySeconds=delay, MessageGroupId=group)
         except (BotoCoreError, ClientError) as error:
             raise QueueUnavailable from error
 

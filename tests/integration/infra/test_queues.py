@@ -91,6 +91,16 @@ class TestDelays:
         assert (sent, received(later)) == ([asked], [])
         assert self.delayed(later) == 1
 
+    def test_a_tenants_messages_are_one_group_of_a_fair_queue(self, later: str) -> None:
+        client = boto3.client("sqs")
+        groups: list[str] = []
+        client.meta.events.register(
+            "provide-client-params.sqs.SendMessage", lambda params, **_: groups.append(params["MessageGroupId"])
+        )
+        for tenant in ("a", "b", "a"):
+            SqsDelayedQueue(client, later).send({"tenant_id": tenant}, 0)
+        assert groups[0] == groups[2] != groups[1]
+
     def test_a_queue_that_is_gone_is_said_to_be_away(self, later: str) -> None:
         boto3.client("sqs").delete_queue(QueueUrl=later)
         with pytest.raises(QueueUnavailable):
