@@ -10,6 +10,7 @@ from parlour.api.routes import (
     attention,
     configuration,
     console,
+    conversations,
     costs,
     documents,
     entities,
@@ -47,6 +48,7 @@ def create_app(services: ApiDependencies) -> FastAPI:
     for topic in (
         sessions,
         session_list,
+        conversations,
         phone_linking,
         record_links,  # before entities: `{id}/links` is no type and key
         pulse,
