@@ -26,8 +26,8 @@ class ConversationFilter:
     """Which conversations of a tenant are listed; None leaves a part open.
 
     text          part of the title or the person's name, or the last digits of their phone.
-    state         answered: the last turn has its reply; running: a turn is open; failed: a turn failed; waiting: a person
-                  has to decide something; archived.
+    state         answered: the last turn has its reply; running: a turn is open; failed: a turn failed; waiting: a
+                  person has to decide something; archived.
     since, until  when the conversation was last active; with the state `failed`, when its turn failed.
     session_id    only this one.
     """

@@ -16,6 +16,7 @@ from parlour.pulse.reading import changes_since, store
 from parlour.pulse.reading.changes_since import ChangeSincePulse, StaleMark
 from parlour.pulse.reading.store import PulseViewRow
 from parlour.records import crud, staleness
+from parlour.records.citation_links import find_citation_links
 from parlour.records.record import RecordRef
 
 _HIDDEN_STATE: dict[str, Any] = {
@@ -162,9 +163,7 @@ def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> P
 
 def citation_links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
     """Return the console's addresses of what is cited, by `table/id`; deleted sources have none."""
-    rows = [one.source_id for one in citations if one.table]
-    places = store.find_citation_targets(tx, rows, principal.clearance) if rows else []
-    return {one.source_id: one.link for one in places if one.link}
+    return find_citation_links(principal, tx, {one.source_id for one in citations if one.table})
 
 
 def record_read(tx: Transaction, entity_id: UUID, now: datetime) -> None:
