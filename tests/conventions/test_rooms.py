@@ -106,7 +106,6 @@ PURE = {
         "cards/card",
         "deltas",
         "linked_records_text",
-        "page_cursor",
         "properties",
         "record",
         "record_type",

@@ -10,6 +10,7 @@ from parlour.api.routes import (
     attention,
     configuration,
     console,
+    conversations,
     costs,
     documents,
     entities,
@@ -57,6 +58,7 @@ def create_routes() -> FastAPI:
     for topic in (
         sessions,
         session_list,
+        conversations,
         phone_linking,
         record_links,  # before entities: `{id}/links` is no type and key
         pulse,

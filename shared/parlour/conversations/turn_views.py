@@ -1,13 +1,15 @@
 """What operators and users see of turns: costs, times, tokens, transcripts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from uuid import UUID
 
 from parlour.conversations import store
 from parlour.conversations.rows import SessionReader, TranscriptRow, TurnRow
-from parlour.infra.errors import NotFound
+from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.json_values import JsonObject
+from parlour.infra.page_cursor import INVALID_CURSOR
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import roles, users
@@ -67,8 +69,40 @@ def list_turns(principal: Principal, tx: Transaction, limit: int, session_id: UU
     return [_to_view(row) for row in rows]
 
 
-def read_transcript(principal: Principal, tx: Transaction, session_id: UUID, limit: int) -> list[TranscriptRow]:
-    """Return the newest messages of a session, oldest first; none when a user asks for another user's.
+@dataclass(frozen=True, slots=True)
+class TranscriptPage:
+    """Some messages of a session, oldest first; next_cursor leads to those before them, "" when there are none."""
+
+    messages: Sequence[TranscriptRow]
+    next_cursor: str = ""
+
+
+def read_transcript_page(
+    principal: Principal, tx: Transaction, session_id: UUID, cursor: str = "", limit: int = 100
+) -> TranscriptPage:
+    """Return a page of a session's messages, the newest page first; InvalidRequest for a cursor that is none.
+
+    A cursor is the id of the oldest message of the page before it: one that was erased meanwhile leads nowhere.
+    """
+    before_id = _parse_message_id(cursor) if cursor else None
+    rows = read_transcript(principal, tx, session_id, limit + 1, before_id)
+    if before_id and not rows:
+        raise InvalidRequest("cursor: no messages are before this one any more; load the conversation again")
+    shown = rows[-limit:]
+    return TranscriptPage(shown, str(shown[0].id) if len(rows) > limit else "")
+
+
+def _parse_message_id(cursor: str) -> UUID:
+    try:
+        return UUID(cursor)
+    except ValueError:
+        raise InvalidRequest(INVALID_CURSOR) from None
+
+
+def read_transcript(
+    principal: Principal, tx: Transaction, session_id: UUID, limit: int, before_id: UUID | None = None
+) -> list[TranscriptRow]:
+    """Return the newest messages of a session, or those before one, oldest first; none of another user's to a user.
 
     Members to whom a conversation was opened read what was said, and no more of it.
     """
@@ -78,7 +112,7 @@ def read_transcript(principal: Principal, tx: Transaction, session_id: UUID, lim
         and users.can_read_session(principal, tx, session_id)
     )
     who = SessionReader(None, principal.clearance) if is_open else session_reader(principal)
-    return store.list_transcript(tx, session_id, who, limit)[::-1]
+    return store.list_transcript(tx, session_id, who, limit, before_id)[::-1]
 
 
 def session_reader(principal: Principal) -> SessionReader:
