@@ -1,21 +1,18 @@
 """Conversations as an operator's list shows them."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer
+from pydantic import AwareDatetime, ConfigDict, Field
 
-from parlour.api.schemas import RecordLabel, RecordReference, RequestModel, ResponseModel, SingleLine, Slug
+from parlour.api.schemas import RecordLabel, RecordReference, RequestModel, ResponseModel, SingleLine, Slug, UsdAmount
 from parlour.conversations.sessions.session_lists import (
     MAX_SESSIONS,
     ConversationFilter,
     ConversationRow,
     ConversationState,
 )
-
-UsdAmount = Annotated[Decimal, PlainSerializer(lambda amount: f"{amount:f}", return_type=str, when_used="json")]
 
 _TURN_STATES = {"open": "running"}
 
