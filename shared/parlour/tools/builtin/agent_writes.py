@@ -49,10 +49,6 @@ class UndoneWrite:
     action: str
     outcome: str
 
-    def to_json(self) -> JsonObject:
-        """Return it as the API's JSON."""
-        return {"handle": self.handle, "action": self.action, "outcome": self.outcome}
-
 
 def record_creation(context: ToolContext, tx: Transaction, created: Sequence[Record]) -> None:
     """Write down the records that a call created."""
