@@ -12,6 +12,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     StringConstraints,
     ValidationInfo,
     field_validator,
@@ -54,6 +55,9 @@ RecordReference = Annotated[str, StringConstraints(min_length=1, max_length=200)
 
 OptionalText = Annotated[str, BeforeValidator(_clean), StringConstraints(max_length=8_000)]
 Clearance = Annotated[int, Field(ge=0, le=3)]
+Usd = Annotated[
+    Decimal, PlainSerializer(lambda usd: f"{usd:f}", return_type=str), Field(description="US dollars, as a decimal")
+]
 Roles = Annotated[list[Literal["admin", "editor", "viewer"]], Field(max_length=3)]
 PackPath = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_storable)]
 PackText = Annotated[str, AfterValidator(_storable)]
