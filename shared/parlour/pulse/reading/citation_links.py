@@ -1,8 +1,10 @@
-"""The way from a citation to where it stands, in the console. Pure."""
+"""The way from a citation to its source, in the console. Pure."""
 
 from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 from uuid import UUID
+
+from parlour.pulse.pulse import Citation
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,13 @@ class CitationTarget:
             where = {"file": str(self.file_id), "page": self.page} if self.file_id else {}
             return _with_query(f"#/records/{_quote(self.type)}/{_quote(self.key)}", **where)
         return _with_query(f"#/files/{self.file_id}", page=self.page) if self.file_id else None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedCitation(Citation):
+    """A citation with the console's address of its source; None where that was deleted."""
+
+    link: str | None
 
 
 def _quote(part: str) -> str:
