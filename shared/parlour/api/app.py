@@ -10,6 +10,7 @@ from parlour.api.routes import (
     attention,
     configuration,
     console,
+    conversations,
     costs,
     documents,
     entities,
@@ -31,7 +32,20 @@ from parlour.api.routes import (
 
 
 def create_app(services: ApiDependencies) -> FastAPI:
-    """Every endpoint over `services`. Pages of documentation that load scripts from elsewhere are left out."""
+    """Return every endpoint over `services`, and the console's files."""
+    app = create_routes()
+    app.state.services = services
+    origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin))
+    app.add_middleware(SecurityMiddleware, uploads=" ".join(origins))
+    app.mount("/console", console.console_files())
+    return app
+
+
+def create_routes() -> FastAPI:
+    """Return every endpoint without anything to work on: enough to describe the API.
+
+    Pages of documentation that load scripts from elsewhere are left out.
+    """
     app = FastAPI(
         title="Parlour",
         summary="Conversations with grounded, cited agents.",
@@ -40,13 +54,11 @@ def create_app(services: ApiDependencies) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.services = services
     error_responses.install_error_handlers(app)
-    origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin))
-    app.add_middleware(SecurityMiddleware, uploads=" ".join(origins))
     for topic in (
         sessions,
         session_list,
+        conversations,
         phone_linking,
         record_links,  # before entities: `{id}/links` is no type and key
         pulse,
@@ -68,5 +80,4 @@ def create_app(services: ApiDependencies) -> FastAPI:
         console,
     ):
         app.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
-    app.mount("/console", console.console_files())
     return app

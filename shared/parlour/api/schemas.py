@@ -252,11 +252,12 @@ class MessageAccepted(ResponseModel):
 
 
 class CitationView(ResponseModel):
-    """What a reply's `[number]` stands for."""
+    """What a reply's `[number]` stands for; link: its page in the console, for members who may read records."""
 
     number: int
     title: str
     locator: str
+    link: str | None = None
 
 
 class AttachmentView(ResponseModel):
@@ -269,14 +270,22 @@ class AttachmentView(ResponseModel):
 
 
 class MessageView(ResponseModel):
-    """One message of a session."""
+    """One message of a session; turn_id: the turn that answers it or wrote it, null before a turn took it."""
 
     id: UUID
+    turn_id: UUID | None
     direction: Literal["inbound", "outbound"]
     text: str
     at: datetime
     citations: list[CitationView]
     attachments: list[AttachmentView] = []
+
+
+class MessagePageView(ResponseModel):
+    """Some messages of a session, oldest first; `next_cursor` leads to those before them, "" when there are none."""
+
+    messages: list[MessageView]
+    next_cursor: str
 
 
 class NewErasure(RequestModel):

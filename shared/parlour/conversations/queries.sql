@@ -387,7 +387,8 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS input_messages,
        (SELECT jsonb_build_object('id', m.id, 'text', CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                'channel', m.channel, 'at', m.sent_at, 'citations',
-               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
+                                                      'source', citation_source(c))
                                           ORDER BY c.number)
                            FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
                           WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]'))
@@ -415,12 +416,13 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
  LIMIT %(most)s;
 
 -- name: list_transcript
--- The newest messages of a session, newest first, with what the replies cite as far as the clearance covers it; a
--- user_id limits it to that user's session, else clearance to what it covers. Of one that was archived its searchable
--- row has the words.
+-- The newest messages of a session, or those before one of its messages, newest first, with what the replies cite as
+-- far as the clearance covers it; a user_id limits it to that user's session, else clearance to what it covers. Of one
+-- that was archived its searchable row has the words.
 SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
-       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
+                                                      'source', citation_source(c))
                                   ORDER BY c.number)
                    FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
                   WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations,
@@ -436,6 +438,8 @@ SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
        AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE m.session_id = %(session_id)s AND m.state <> 'ignored' AND m.kind <> 'tool_result'
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
+   AND (%(before_id)s::uuid IS NULL
+        OR m.position < (SELECT o.position FROM messages o WHERE o.id = %(before_id)s AND o.session_id = m.session_id))
  ORDER BY m.position DESC
  LIMIT %(most)s;
 

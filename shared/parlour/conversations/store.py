@@ -314,14 +314,17 @@ def list_turn_rows(
     )
 
 
-def list_transcript(tx: Transaction, session_id: UUID, reader: SessionReader, limit: int) -> list[TranscriptRow]:
-    """Return the newest messages of a session that the reader may see, newest first."""
+def list_transcript(
+    tx: Transaction, session_id: UUID, reader: SessionReader, limit: int, before_id: UUID | None = None
+) -> list[TranscriptRow]:
+    """Return the newest messages of a session that the reader may see, or those before one of them, newest first."""
     return tx.all(
         SQL["list_transcript"],
         TranscriptRow,
         session_id=session_id,
         user_id=reader.user_id,
         clearance=reader.clearance,
+        before_id=before_id,
         most=limit,
     )
 

@@ -17,9 +17,8 @@ from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.models.model import Completion, ModelRequest, StreamPart, TokenUsage
 from parlour.principal import INTERNAL, RESTRICTED, Principal
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
-from parlour.pulse.pulse import PulseJob
+from parlour.pulse.pulse import LinkedCitation, PulseJob
 from parlour.pulse.reading import pulse_statistics, pulse_view, version_history
-from parlour.pulse.reading.citation_links import LinkedCitation
 from parlour.pulse.reading.pulse_view import PulseView
 from parlour.pulse.writing import writing_job
 from parlour.pulse.writing.level_draft import PulseDependencies

@@ -17,7 +17,7 @@ from parlour.api.event_stream import Event, EventReader
 from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
     MessageAccepted,
-    MessageView,
+    MessagePageView,
     NewMessage,
     NewSession,
     PublicAgent,
@@ -48,6 +48,7 @@ _NO_SUCH_AGENT = "no public agent has that name; /console/settings.json lists th
 
 EventNumber = Annotated[int, Query(ge=0, le=2**62, description="number of the last event that you have")]
 LastEventId = Annotated[str, Header(pattern=r"^[0-9]{0,18}$", description="as EventSource sends it")]
+MessageCursor = Annotated[str, Query(max_length=64, description="`next_cursor` of the page after this one")]
 Limit = Annotated[int, Query(ge=1, le=200)]
 
 
@@ -157,12 +158,14 @@ def _check_own_session(caller: Caller, session_id: UUID) -> None:
 
 
 @router.get("/{session_id}/messages")
-def list_messages(session_id: UUID, caller: AnyCaller, limit: Limit = 100) -> dict[str, list[MessageView]]:
-    """List the newest messages of a session, oldest first."""
+def list_messages(
+    session_id: UUID, caller: AnyCaller, cursor: MessageCursor = "", limit: Limit = 100
+) -> MessagePageView:
+    """List the newest messages of a session, oldest first; with `next_cursor` those before them."""
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
-        rows = turns_read.read_transcript(caller.principal, tx, session_id, limit)
-    return {"messages": [MessageView.model_validate(row) for row in rows]}
+        page = turns_read.read_transcript_page(caller.principal, tx, session_id, cursor, limit)
+    return MessagePageView.model_validate(page)
 
 
 @router.get("/{session_id}/events")

@@ -1,18 +1,71 @@
 """Which sessions there are: a user's own with one binding, and those of others that somebody of the tenant may read."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.conversations.sessions import store
-from parlour.conversations.sessions.store import SessionListItem
-from parlour.infra.errors import Forbidden
+from parlour.conversations.sessions.store import (
+    ConversationFilter,
+    ConversationRow,
+    ConversationState,
+    SessionListItem,
+)
+from parlour.infra.errors import Forbidden, NotFound
+from parlour.infra.page_cursor import decode_id_cursor, encode_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
+from parlour.tenancy import roles
 from parlour.tenancy.rows import SessionVisibility
 
-__all__ = ["MAX_SESSIONS", "SessionListItem", "find_latest_session", "list_own_sessions", "list_readable_sessions"]
+__all__ = [
+    "MAX_SESSIONS",
+    "ConversationFilter",
+    "ConversationPage",
+    "ConversationRow",
+    "ConversationState",
+    "SessionListItem",
+    "find_latest_session",
+    "get_conversation",
+    "list_conversations",
+    "list_own_sessions",
+    "list_readable_sessions",
+]
 
 MAX_SESSIONS = 200
 """Sessions in one list."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationPage:
+    """Some conversations, newest activity first; next_cursor: "" when these are the last."""
+
+    conversations: Sequence[ConversationRow]
+    next_cursor: str = ""
+
+
+def list_conversations(
+    principal: Principal, tx: Transaction, wanted: ConversationFilter, cursor: str = "", limit: int = 50
+) -> ConversationPage:
+    """Return a page of the tenant's conversations, also archived ones. Needs viewer; InvalidRequest for a bad cursor.
+
+    A conversation above the viewer's clearance is left out, as in `list_readable_sessions`.
+    """
+    roles.require_role(principal, "viewer")
+    after = decode_id_cursor(cursor) if cursor else None
+    rows = store.list_conversations(tx, wanted, after=after, clearance=principal.clearance, limit=limit + 1)
+    last = rows[limit - 1] if len(rows) > limit else None
+    return ConversationPage(rows[:limit], encode_cursor(last.last_active_at, last.id) if last else "")
+
+
+def get_conversation(principal: Principal, tx: Transaction, session_id: UUID) -> ConversationRow:
+    """Return one conversation as the list shows it. Needs viewer; NotFound when the viewer may not read it."""
+    roles.require_role(principal, "viewer")
+    only = ConversationFilter(session_id=session_id)
+    found = store.list_conversations(tx, only, after=None, clearance=principal.clearance, limit=1)
+    if not found:
+        raise NotFound("conversation not found; list the conversations for those that you may read")
+    return found[0]
 
 
 def list_own_sessions(

@@ -11,12 +11,12 @@ from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import RESTRICTED, Principal
-from parlour.pulse.pulse import Citation, Pulse, Statement
+from parlour.pulse.pulse import Citation, LinkedCitation, Pulse, Statement
 from parlour.pulse.reading import changes_since, store
 from parlour.pulse.reading.changes_since import ChangeSincePulse, StaleMark
-from parlour.pulse.reading.citation_links import LinkedCitation
 from parlour.pulse.reading.store import PulseViewRow
 from parlour.records import crud, staleness
+from parlour.records.citation_links import find_citation_links
 from parlour.records.record import RecordRef
 
 _HIDDEN_STATE: dict[str, Any] = {
@@ -149,9 +149,7 @@ def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> P
 
 def link_citations(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> tuple[LinkedCitation, ...]:
     """Return the citations with the console's addresses of their sources."""
-    rows = [one.source_id for one in citations if one.table]
-    places = store.find_citation_targets(tx, rows, principal.clearance) if rows else []
-    links = {one.source_id: one.link for one in places}
+    links = find_citation_links(principal, tx, {one.source_id for one in citations if one.table})
     return tuple(LinkedCitation(**asdict(one), link=links.get(one.source_id)) for one in citations)
 
 

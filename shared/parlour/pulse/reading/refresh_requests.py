@@ -7,9 +7,8 @@ from uuid import UUID
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from parlour.pulse.pulse import MAX_QUESTION_CHARS, Citation, PulseJob
+from parlour.pulse.pulse import MAX_QUESTION_CHARS, Citation, LinkedCitation, PulseJob
 from parlour.pulse.reading import pulse_view, store
-from parlour.pulse.reading.citation_links import LinkedCitation
 from parlour.pulse.reading.store import AnswerRow
 from parlour.records import crud, staleness, type_registry
 from parlour.records.record import RecordRef

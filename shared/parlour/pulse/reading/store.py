@@ -11,7 +11,6 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.pulse.due.scheduling_rules import READ_HALF_LIFE
 from parlour.pulse.reading.changes_since import ChangeSincePulse
-from parlour.pulse.reading.citation_links import CitationTarget
 from parlour.records.built_in_types import FINDING_TYPE
 from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
 
@@ -143,10 +142,6 @@ def list_changes_since(
         between_equals=PEER_RELATIONS,
         finding=FINDING_TYPE,
     )
-
-
-def find_citation_targets(tx: Transaction, source_ids: Sequence[str], clearance: int) -> list[CitationTarget]:
-    return tx.all(SQL["find_citation_targets"], CitationTarget, rows=list(source_ids), clearance=clearance)
 
 
 def record_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> None:

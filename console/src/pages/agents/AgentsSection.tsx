@@ -1,0 +1,5 @@
+import { Page } from "../../ui/Page";
+
+export default function AgentsSection() {
+  return <Page title="Agents">{null}</Page>;
+}

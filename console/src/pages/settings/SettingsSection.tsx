@@ -1,0 +1,5 @@
+import { Page } from "../../ui/Page";
+
+export default function SettingsSection() {
+  return <Page title="Settings">{null}</Page>;
+}
