@@ -2,7 +2,7 @@
 
 from fastapi import FastAPI
 
-from parlour.api import error_responses
+from parlour.api import error_responses, openapi
 from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
@@ -80,4 +80,5 @@ def create_routes() -> FastAPI:
         console,
     ):
         app.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
+    openapi.install_description(app)
     return app

@@ -24,7 +24,7 @@ router = APIRouter(prefix="/v1", tags=["configuration"])
 
 
 @router.put("/pack", max_body_size=MAX_PACK_BYTES)
-def put_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentials) -> JsonObject:
+def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentials) -> JsonObject:
     """Apply a pack, in one transaction; twice changes nothing. The operator's key makes a tenant that is not there."""
     now = services.clock()
     with services.databases.borrow() as database:
@@ -62,7 +62,7 @@ def get_tenant(caller: Viewer) -> TenantView:
 
 
 @router.put("/tenant/status")
-def put_status(change: StatusChange, caller: Admin) -> TenantView:
+def set_tenant_status(change: StatusChange, caller: Admin) -> TenantView:
     """Pause, resume or close the tenant."""
     with caller.transaction() as tx:
         tenant = tenants.set_tenant_status(caller.principal, tx, change.status, caller.now)

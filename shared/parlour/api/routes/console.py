@@ -24,7 +24,7 @@ def console_files() -> StaticFiles:
 
 
 @router.get("/v1/health")
-def health() -> dict[str, str]:
+def get_health() -> dict[str, str]:
     """Return that the API answers. The database is not asked, so that a paused one stays paused."""
     return {"status": "ok"}
 

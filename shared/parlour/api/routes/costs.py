@@ -25,7 +25,7 @@ def get_costs(caller: Viewer, days: Days = 7) -> JsonObject:
 
 
 @router.put("/cap")
-def set_cap(change: CapChange, caller: Admin) -> JsonObject:
+def set_daily_cap(change: CapChange, caller: Admin) -> JsonObject:
     """Give the tenant a daily cap of its own, or the deployment's again; it holds from the next call on."""
     cap = change.daily_cap_usd
     with caller.transaction() as tx:

@@ -25,7 +25,7 @@ class ToolResultAccepted(BaseModel):
 
 
 @router.post("/{token}")
-def post_result(token: str, result: dict[str, Any], services: AppDependencies) -> ToolResultAccepted:
+def post_tool_result(token: str, result: dict[str, Any], services: AppDependencies) -> ToolResultAccepted:
     """End a call with the tool's JSON answer, or with {"error": "why not"}. Sending it twice is harmless."""
     now = services.clock()
     callback = callbacks.verify_callback_token(token, services.token_secret(), now)
