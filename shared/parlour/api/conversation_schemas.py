@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
 
 from parlour.api.schemas import RecordLabel, RecordReference, RequestModel, ResponseModel, SingleLine, Slug, UsdAmount
 from parlour.conversations.sessions.session_lists import (
