@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from parlour.api.schemas import ResponseModel, Usd
+from parlour.api.schemas import ResponseModel, UsdAmount
 from parlour.prompts.assembly.briefing_cache import RefreshCause
 from parlour.prompts.assembly.budget import ProfileName
 from parlour.prompts.assembly.cache_hits import CacheMissCause
@@ -142,7 +142,7 @@ class CacheMissView(ResponseModel):
     layer: LayerName
     cause: CacheMissCause
     tokens: int
-    cost_usd: Usd | None
+    cost_usd: UsdAmount | None
 
 
 class StepUsageView(ResponseModel):
@@ -157,7 +157,7 @@ class StepUsageView(ResponseModel):
     cache_read_tokens: int
     cache_write_tokens: int
     output_tokens: int
-    cost_usd: Usd | None
+    cost_usd: UsdAmount | None
 
 
 class PromptStepView(ResponseModel):

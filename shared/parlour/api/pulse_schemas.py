@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import AliasPath, Field
 
-from parlour.api.schemas import Clearance, ResponseModel, Usd
+from parlour.api.schemas import Clearance, ResponseModel, UsdAmount
 from parlour.prompts.assembly.ledger_entries import OmissionReason
 from parlour.prompts.assembly.segment import LayerName, SourceKind
 from parlour.pulse.reading.refresh_requests import QuestionAnswer
@@ -60,7 +60,7 @@ class PulseTextView(ResponseModel):
     sources_read_at: datetime
     checked_at: datetime
     model: str
-    cost_usd: Usd
+    cost_usd: UsdAmount
     fingerprint: str
 
 
@@ -121,7 +121,7 @@ class QuestionAnswerView(ResponseModel):
     markdown: str
     citations: list[PulseCitationView]
     model: str
-    cost_usd: Usd
+    cost_usd: UsdAmount
     problem: str | None
     is_withheld: bool
 
@@ -145,7 +145,7 @@ class PulseVersionView(PulseVersionReference):
     markdown: str
     citations: list[PulseSourceView]
     model: str
-    cost_usd: Usd
+    cost_usd: UsdAmount
     causes: list[StaleMarkView] | None
     mark_count: int | None
 
@@ -242,7 +242,7 @@ class PulseTotalsView(ResponseModel):
     stale_reads: int
     average_staleness_seconds: float
     max_staleness_seconds: float
-    cost_usd: Usd
+    cost_usd: UsdAmount
 
 
 class PulseDayView(PulseTotalsView):
@@ -255,8 +255,8 @@ class PulseDayView(PulseTotalsView):
 class CurrentPulsesView(ResponseModel):
     """The state of all Pulses of a tenant. `has_own_cap`: the budget is the tenant's, not the deployment's."""
 
-    spent_usd: Usd
-    cap_usd: Usd
+    spent_usd: UsdAmount
+    cap_usd: UsdAmount
     has_own_cap: bool
     record_count: int
     due_count: int
@@ -274,7 +274,7 @@ class ExpensiveRecordView(ResponseModel):
     regenerated: int
     skipped: int
     reads: int
-    cost_usd: Usd
+    cost_usd: UsdAmount
 
 
 class PulseStatisticsView(ResponseModel):

@@ -4,9 +4,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel
 
 from parlour.api.authorization import AppDependencies
+from parlour.api.schemas import ResponseModel
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra import log
 from parlour.infra.postgres import Transaction
@@ -17,7 +17,7 @@ from parlour.tools.rows import EndedCall
 router = APIRouter(prefix=callbacks.CALLBACK_PATH, tags=["tools"])
 
 
-class ToolResultAccepted(BaseModel):
+class ToolResultAccepted(ResponseModel):
     """How the call ended: with this result, or before it came, and then nothing was changed."""
 
     tool_call_id: UUID
