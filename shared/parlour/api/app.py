@@ -43,8 +43,10 @@ def create_app(services: ApiDependencies) -> FastAPI:
     )
     app.state.services = services
     error_responses.install_error_handlers(app)
-    origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin))
-    app.add_middleware(SecurityMiddleware, uploads=" ".join(origins))
+    origins = dict.fromkeys(
+        (services.upload_bucket.origin, services.media_bucket.origin, *(one.origin for one in services.sign_ins))
+    )
+    app.add_middleware(SecurityMiddleware, origins=" ".join(origins))
     for topic in (
         sessions,
         session_list,

@@ -1,5 +1,6 @@
 """The console's page and what it has to know before it can begin; and whether the API is there at all."""
 
+from dataclasses import asdict
 from pathlib import Path
 from uuid import UUID
 
@@ -53,6 +54,7 @@ def get_console_settings(request: Request, services: AppDependencies) -> JsonObj
         "environment": services.environment,
         "local": services.is_local,
         "stream": not is_response_buffered(request),
+        "sign_in": [asdict(one) for one in services.sign_ins],
         "bindings": [*offered],
     }
 
