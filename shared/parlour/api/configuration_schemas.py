@@ -92,6 +92,14 @@ class ConsoleAgentView(ResponseModel):
     samples: list[str]
 
 
+class SignInView(ResponseModel):
+    """An OIDC issuer that members sign in with; `name` is what the button says."""
+
+    issuer: str
+    client_id: str
+    name: str
+
+
 class ConsoleSettingsView(ResponseModel):
     """What the console has to know before anybody signs in.
 
@@ -102,6 +110,7 @@ class ConsoleSettingsView(ResponseModel):
     environment: str
     local: bool
     stream: bool
+    sign_in: list[SignInView]
     bindings: list[ConsoleAgentView]
 
 
