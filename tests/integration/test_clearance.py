@@ -440,9 +440,9 @@ def test_what_was_cited_before_is_named_to_nobody_below_it(closed: ConversationH
     ):
         with closed.database.transaction(reader) as tx:
             told = read_transcript(reader, tx, session, 10)
-            turns = list_turns(reader, tx, 10) if reader.kind == "member" else []
+            turns = list_turns(reader, tx, 10).rows if reader.kind == "member" else []
         assert [len(row.citations) for row in told if row.direction == "outbound"] == [named]
-        assert [len((turn.row.reply or {})["citations"]) for turn in turns] == [named] * len(turns)  # type: ignore[arg-type]
+        assert [len((turn.reply or {})["citations"]) for turn in turns] == [named] * len(turns)  # type: ignore[arg-type]
 
 
 def test_a_talk_that_was_answered_from_what_is_closed_since_is_read_by_nobody_below_it(

@@ -164,21 +164,21 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         members.update_member(
             admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=conversation.clock()
         )
-        assert members.list_members(admin, tx)
+        assert members.list_members(admin, tx).rows
         key = api_keys.create_key(admin, tx, api_keys.NewApiKey("ci", ["admin"], 1), conversation.clock())
         spare = api_keys.create_key(admin, tx, api_keys.NewApiKey("spare", [], 0), conversation.clock())
         tenants.update_tenant(admin, tx, display_name="Northbank", settings={"polite": True}, now=conversation.clock())
         tenants.set_tenant_status(admin, tx, "paused", conversation.clock())
         tenants.set_tenant_status(admin, tx, "active", conversation.clock())
         assert tenants.find_own_tenant(tx)
-        assert audit.list_entries(admin, tx, 50)
+        assert audit.list_entries(admin, tx, 50).rows
         bucket = RateLimit("visitor", "day", 2)
         assert rate_limits.take(tx, [bucket], conversation.clock()) == 0
         assert rate_limits.should_notify(tx, bucket, conversation.clock())
-        assert rate_limits.list_limits(admin, tx, 10)
+        assert rate_limits.list_limits(admin, tx, 10).rows
     sign_in_everybody(conversation, key.text)
     with conversation.database.transaction(admin) as tx:
-        assert api_keys.list_keys(admin, tx)
+        assert api_keys.list_keys(admin, tx).rows
         api_keys.revoke_key(admin, tx, spare.key.id, conversation.clock())
 
 
@@ -346,8 +346,8 @@ def converse_on_web(conversation: ConversationHarness) -> None:
         assert event_feed.list_events(visitor, tx, session, 0)
         assert turn_views.read_transcript(visitor, tx, session, 10)
     with conversation.database.transaction(conversation.admin) as tx:
-        (turn,) = turn_views.list_turns(conversation.admin, tx, 10, session)
-        assert turn_views.get_turn(conversation.admin, tx, turn.row.id)
+        (turn,) = turn_views.list_turns(conversation.admin, tx, 10, session).rows
+        assert turn_views.get_turn(conversation.admin, tx, turn.id)
 
 
 def resume_turn(conversation: ConversationHarness) -> None:
@@ -416,4 +416,4 @@ def account_spend(conversation: ConversationHarness) -> None:
         )
     with conversation.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
-        assert cost_report.read_cost_report(admin, tx, 2, now).usage
+        assert cost_report.read_cost_report(admin, tx, 2, now).days

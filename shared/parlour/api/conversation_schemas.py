@@ -1,13 +1,12 @@
 """Conversations as an operator's list shows them."""
 
 from datetime import datetime
-from decimal import Decimal
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field, PlainSerializer
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
 
-from parlour.api.schemas import RecordLabel, RecordReference, RequestModel, ResponseModel, SingleLine, Slug
+from parlour.api.schemas import RecordLabel, RecordReference, RequestModel, ResponseModel, SingleLine, Slug, UsdAmount
 from parlour.conversations.sessions.session_lists import (
     MAX_SESSIONS,
     ConversationFilter,
@@ -15,11 +14,9 @@ from parlour.conversations.sessions.session_lists import (
     ConversationState,
 )
 
-UsdAmount = Annotated[Decimal, PlainSerializer(lambda amount: f"{amount:f}", return_type=str, when_used="json")]
-
 _TURN_STATES = {"open": "running"}
 
-_EXAMPLE = {
+_EXAMPLE: dict[str, JsonValue] = {
     "id": "01990f5e-7c1e-7d52-9d7e-5a4c6f3b1a01",
     "title": "When is the pour?",
     "person": {"id": "01990f5e-7c1e-7d52-9d7e-5a4c6f3b1a02", "name": "Ida Rao", "phone_last_digits": "0001"},

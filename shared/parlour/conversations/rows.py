@@ -284,11 +284,27 @@ class TurnRow:
     attempt_count: int
     problem: str | None
     stage_ms: dict[str, int]
-    input_messages: list[JsonObject] | None
+    input_messages: list[JsonObject]
     reply: JsonObject | None
-    model_calls: list[JsonObject] | None
-    tool_calls: list[JsonObject] | None
+    model_calls: list[JsonObject]
+    tool_calls: list[JsonObject]
     delivery: JsonObject | None
+
+    @property
+    def tokens_by_layer(self) -> dict[str, int]:
+        """Input tokens as budgeted, by layer, summed over the turn's model calls."""
+        total: dict[str, int] = {}
+        for call in self.model_calls:
+            layers = call["tokens_by_layer"]
+            for layer, tokens in layers.items() if isinstance(layers, dict) else ():
+                total[layer] = total.get(layer, 0) + (tokens if isinstance(tokens, int) else 0)
+        return total
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """US dollars, summed over the turn's model calls; None when no call has a known price."""
+        costs = [Decimal(str(call["cost_usd"])) for call in self.model_calls if call["cost_usd"] is not None]
+        return sum(costs, Decimal(0)) if costs else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -306,11 +306,25 @@ def dismiss_turn(tx: Transaction, turn_id: UUID, now: datetime) -> bool:
 
 
 def list_turn_rows(
-    tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, clearance: int, limit: int
+    tx: Transaction,
+    *,
+    clearance: int,
+    limit: int,
+    turn_id: UUID | None = None,
+    session_id: UUID | None = None,
+    before: tuple[datetime, UUID] | None = None,
 ) -> list[TurnRow]:
-    """Return turns as an operator of that clearance sees them, newest first."""
+    """Return turns as an operator of that clearance sees them, newest first, from before a moment and an id on."""
+    before_at, before_id = before or (None, None)
     return tx.all(
-        SQL["list_turn_rows"], TurnRow, turn_id=turn_id, session_id=session_id, clearance=clearance, most=limit
+        SQL["list_turn_rows"],
+        TurnRow,
+        turn_id=turn_id,
+        session_id=session_id,
+        before_at=before_at,
+        before_id=before_id,
+        clearance=clearance,
+        most=limit,
     )
 
 

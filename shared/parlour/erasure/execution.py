@@ -113,10 +113,12 @@ def list_erasures(principal: Principal, tx: Transaction, limit: int = 50) -> lis
 
 
 def get_report(principal: Principal, tx: Transaction, report_id: UUID) -> JsonObject:
-    """One report; NotFound when there is none of that id. Needs the role admin."""
+    """Return the report, of a running erasure without rows; NotFound when there is none. Needs the role admin."""
     roles.require_role(principal, "admin")
     for row in store.find_reports(tx, 1, report_id=report_id):
-        return row.report
+        if row.report:
+            return row.report
+        return ErasureReport(row.id, ErasureTarget(row.kind, row.target_id), row.requested_by, row.at).to_json()
     raise NotFound("erasure report not found")
 
 

@@ -732,7 +732,7 @@ UPDATE erasures
 
 -- name: list_erasures
 -- What was forgotten, latest first, without what became of each row.
-SELECT id, kind, target_id, requested_by, report -> 'counts' AS counts, (report ->> 'finished')::boolean AS is_finished, at
+SELECT id, kind, target_id, requested_by, report -> 'counts' AS counts, state = 'done' AS finished, at
   FROM erasures
  ORDER BY at DESC, id DESC
  LIMIT %(most)s;

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from parlour.erasure.report import ErasableKind
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -116,7 +117,7 @@ class ErasureRow:
     """One forgetting, whether it is over or under way."""
 
     id: UUID
-    kind: str
+    kind: ErasableKind
     target_id: UUID
     requested_by: str
     keep_records: bool
@@ -127,14 +128,14 @@ class ErasureRow:
 
 @dataclass(frozen=True, slots=True)
 class ErasureListItem:
-    """One forgetting as a list has it; counts: rows by their fate."""
+    """An erasure in a list; `counts`: rows by action, None until it is finished."""
 
     id: UUID
     kind: str
     target_id: UUID
     requested_by: str
     counts: JsonObject | None
-    is_finished: bool | None
+    finished: bool
     at: datetime
 
 

@@ -253,9 +253,11 @@ UPDATE members SET roles = %(roles)s, clearance = %(clearance)s, active = %(acti
 RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
 
 -- name: list_members
--- Everybody of the tenant.
+-- Everybody of the tenant by name, behind a position.
 SELECT id, issuer, subject, display_name, roles, clearance, active, created_at
-  FROM members ORDER BY display_name, id;
+  FROM members
+ WHERE %(after_id)s::uuid IS NULL OR (display_name, id) > (%(after_name)s, %(after_id)s)
+ ORDER BY display_name, id LIMIT %(most)s;
 
 -- name: create_key
 -- A new API key, by the hash of its secret.
@@ -270,9 +272,11 @@ UPDATE api_keys SET revoked_at = COALESCE(revoked_at, %(now)s) WHERE id = %(key_
 RETURNING id, name, roles, clearance, created_at, revoked_at, expires_at, last_used_at, scopes;
 
 -- name: list_keys
--- The tenant's keys, the newest first.
+-- The tenant's keys, the newest first, behind a position.
 SELECT id, name, roles, clearance, created_at, revoked_at, expires_at, last_used_at, scopes
-  FROM api_keys ORDER BY created_at DESC, id DESC;
+  FROM api_keys
+ WHERE %(after_id)s::uuid IS NULL OR (created_at, id) < (%(after_at)s::timestamptz, %(after_id)s)
+ ORDER BY created_at DESC, id DESC LIMIT %(most)s;
 
 -- name: add_config_version
 -- Keep a version of a piece of configuration; nothing is written when that version is there already.
@@ -320,8 +324,10 @@ UPDATE rate_limits SET notified_at = %(now)s
  WHERE scope = %(scope)s AND key = %(key)s AND (notified_at IS NULL OR notified_at < %(since)s);
 
 -- name: list_rate_limits
--- Buckets, those that have refused somebody first, then those used last.
+-- Buckets, those that have refused somebody first, then those used last, behind a position.
 SELECT scope, key, tokens, refilled_at, was_refused, refused_count
   FROM rate_limits
- ORDER BY refused_count > 0 DESC, refilled_at DESC, scope, key
+ WHERE %(after_at)s::timestamptz IS NULL
+    OR (refused_count > 0, refilled_at, scope, key) < (%(after_refused)s, %(after_at)s, %(after_scope)s, %(after_key)s)
+ ORDER BY refused_count > 0 DESC, refilled_at DESC, scope DESC, key DESC
  LIMIT %(most)s;

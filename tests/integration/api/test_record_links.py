@@ -46,6 +46,10 @@ def test_links_are_told_both_ways_with_what_they_mean(client: TestClient, yard: 
         "type": "task",
         "type_name": "Task",
         "state": "done",
+        "subtype": "",
+        "due": "",
+        "description": "",
+        "is_context": False,
         "relations": [
             {"relation": "depends_on", "direction": "outgoing", "reads": "needs first"},
             {"relation": "depends_on", "direction": "incoming", "reads": "is needed first by"},

@@ -40,9 +40,9 @@ def test_a_viewer_gets_the_page_of_each_source_in_messages_and_turns(cited: Conv
     assert link.startswith(f"#/records/document/{quote(str(key), safe='')}")
     assert set(citation) == {"number", "title", "locator", "link"}
     with cited.database.transaction(reader) as tx:
-        (turn,) = list_turns(reader, tx, 10)
-    assert turn.row.reply
-    assert turn.row.reply["citations"] == [citation]
+        (turn,) = list_turns(reader, tx, 10).rows
+    assert turn.reply
+    assert turn.reply["citations"] == [citation]
 
 
 def test_a_visitor_gets_no_page(cited: ConversationHarness) -> None:

@@ -155,7 +155,7 @@ def test_a_visitors_token_goes_on_working_as_the_phones_user(conversation: Conve
     with conversation.database.transaction(conversation.tenant_id) as tx:
         acting = users.load_user_principal(tx, visitor.id, binding_id)
         assert acting.id == now_one.user_id
-        assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id)} == {main, session}
+        assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id).rows} == {main, session}
 
 
 def test_what_a_visitor_created_is_the_phones_users_own(conversation: ConversationHarness) -> None:

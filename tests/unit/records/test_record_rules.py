@@ -233,6 +233,21 @@ def test_the_catalogue_has_every_relation_with_both_its_readings() -> None:
     assert relations.relation_phrase("stands_on", outgoing=True) == "stands on"
 
 
+@pytest.mark.parametrize(
+    ("name", "inverse"),
+    [
+        ("threatens", "threatened by"),
+        ("threatened_by", "threatens"),
+        ("milestone_of", "has milestone"),
+        ("has_milestone", "milestone of"),
+        ("needed_for", "needs"),
+        ("waits_upon", "linked from (waits upon)"),
+    ],
+)
+def test_a_relation_of_ones_own_has_an_inverse_name(name: str, inverse: str) -> None:
+    assert relations.relation_phrase(name, outgoing=False) == inverse
+
+
 def test_a_relation_of_ones_own_is_taken_unless_it_looks_misspelt() -> None:
     assert relations.validate_relation("threatens") == "threatens"
     assert relations.validate_relation("belongs_to", frozenset({"belongs_to"})) == "belongs_to"

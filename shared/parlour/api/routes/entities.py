@@ -12,9 +12,10 @@ from parlour.api.record_schemas import (
     NewRecord,
     RecordPageView,
     RecordPatchBody,
+    RecordTypePageView,
     RecordTypeView,
     RecordView,
-    RelationView,
+    RelationPageView,
 )
 from parlour.documents import authored_documents, projects
 from parlour.documents.authored_documents import NewDocument
@@ -40,21 +41,23 @@ Version = Annotated[int | None, Query(ge=1, description="the version you read")]
 
 
 @router.get("/entity-types")
-def list_record_types(caller: Reader) -> dict[str, list[RecordTypeView]]:
+def list_record_types(caller: Reader) -> RecordTypePageView:
     """Every kind of record that the tenant has, its own and everybody's."""
     with caller.transaction() as tx:
         kinds = [*type_registry.list_record_types(tx).values()]
         agents = {kind.settings.chat_agent for kind in kinds} - {""}
         talks = {agent: bindings.find_web_binding(tx, agent) for agent in sorted(agents)}
-    return {"types": [RecordTypeView.from_record_type(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]}
+    return RecordTypePageView(
+        types=[RecordTypeView.from_record_type(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]
+    )
 
 
 @router.get("/relations")
-def list_relations(caller: Reader) -> dict[str, list[RelationView]]:
+def list_relations(caller: Reader) -> RelationPageView:
     """Every relation that a link can have: the catalogue's, then those that the tenant's links have besides."""
     with caller.transaction() as tx:
         known = record_links.list_relations(caller.principal, tx)
-    return {"relations": [RelationView.model_validate(relation) for relation in known]}
+    return RelationPageView.model_validate({"relations": known})
 
 
 @router.post("/entities", status_code=201)

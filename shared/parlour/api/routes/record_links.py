@@ -6,9 +6,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.authorization import Caller, Reader
-from parlour.infra.json_values import Json, JsonObject
+from parlour.api.record_schemas import LinkedRecordView, LinkedTypeView, LinkPageView
 from parlour.records import linked_records
-from parlour.records.linked_records_text import LinkedRecord
 
 router = APIRouter(prefix="/v1/entities", tags=["entities"])
 
@@ -24,9 +23,9 @@ def list_links_by_id(
     type: TypeKey = None,  # noqa: A002 - the query's name
     page: PageNumber = 1,
     limit: Limit = 50,
-) -> JsonObject:
+) -> LinkPageView:
     """One page of what a record is linked to, either way, the active first: each with its relations and directions."""
-    return _links_json(caller, record_id, type, page, limit)
+    return _link_page(caller, record_id, type, page, limit)
 
 
 @router.get("/{type_key}/{key}/links")
@@ -37,29 +36,21 @@ def list_links(
     type: TypeKey = None,  # noqa: A002 - the query's name
     page: PageNumber = 1,
     limit: Limit = 50,
-) -> JsonObject:
+) -> LinkPageView:
     """List the links of a record named by its handle."""
-    return _links_json(caller, f"{type_key}/{key}", type, page, limit)
+    return _link_page(caller, f"{type_key}/{key}", type, page, limit)
 
 
-def _links_json(caller: Caller, ref: UUID | str, type_filter: str | None, page_number: int, limit: int) -> JsonObject:
+def _link_page(caller: Caller, ref: UUID | str, type_filter: str | None, page_number: int, limit: int) -> LinkPageView:
     with caller.transaction() as tx:
         page = linked_records.read_linked_page(
             caller.principal, tx, ref, type_key=type_filter, page_number=page_number, limit=limit
         )
-    types: list[Json] = [{"type": one.key, "name": one.name, "total": one.total} for one in page.linked.types]
-    links: list[Json] = [_link_json(one) for one in page.linked.records]
-    return {
-        "record": page.linked.handle,
-        "name": page.linked.name,
-        "types": types,
-        "links": links,
-        "page": page.page_number,
-        "pages": page.page_count,
-    }
-
-
-def _link_json(linked: LinkedRecord) -> JsonObject:
-    """Tools say `kind` to models; the API says type and subtype, as everywhere else."""
-    names = {"kind": "type", "type_key": "subtype"}
-    return {names.get(name, name): value for name, value in linked.to_json().items()} | {"type_name": linked.type_name}
+    return LinkPageView(
+        record=page.linked.handle,
+        name=page.linked.name,
+        types=[LinkedTypeView.model_validate(kind) for kind in page.linked.types],
+        links=[LinkedRecordView.model_validate(linked) for linked in page.linked.records],
+        page=page.page_number,
+        pages=page.page_count,
+    )

@@ -13,7 +13,8 @@ from fastapi.responses import StreamingResponse
 from parlour.api import event_stream
 from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials, address_hash
 from parlour.api.dependencies import ApiDependencies
-from parlour.api.event_stream import Event, EventReader
+from parlour.api.event_schemas import Event, EventListView
+from parlour.api.event_stream import EventReader
 from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
     MessageAccepted,
@@ -31,7 +32,6 @@ from parlour.conversations.rows import NewUpload
 from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Forbidden, NotAcceptable, NotFound
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.records import type_registry
@@ -45,6 +45,11 @@ router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NO_SUCH_AGENT = "no public agent has that name; /console/settings.json lists them"
+
+
+class _EventStreamResponse(StreamingResponse):
+    media_type = "text/event-stream"
+
 
 EventNumber = Annotated[int, Query(ge=0, le=2**62, description="number of the last event that you have")]
 LastEventId = Annotated[str, Header(pattern=r"^[0-9]{0,18}$", description="as EventSource sends it")]
@@ -169,15 +174,15 @@ def list_messages(
 
 
 @router.get("/{session_id}/events")
-def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> JsonObject:
+def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> EventListView:
     """List the events after a number, at most 200, in order: a way to follow a turn that works everywhere."""
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
         found = turn_events.list_events(caller.principal, tx, session_id, after)
-    return {"events": [event_stream.event_json(event) for event in found]}
+    return EventListView.model_validate({"events": found})
 
 
-@router.get("/{session_id}/stream", response_class=StreamingResponse)
+@router.get("/{session_id}/stream", response_class=_EventStreamResponse)
 def stream_events(
     request: Request, session_id: UUID, caller: AnyCaller, after: EventNumber = 0, last_event_id: LastEventId = ""
 ) -> StreamingResponse:
@@ -192,7 +197,7 @@ def stream_events(
         caller.get_session(tx, session_id)
     tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
     frames = event_stream.stream_events(tail, event_stream.LIVE_TIMING)
-    return StreamingResponse(frames, media_type="text/event-stream")
+    return _EventStreamResponse(frames)
 
 
 def is_response_buffered(request: Request) -> bool:

@@ -1,8 +1,8 @@
 -- Which sessions somebody has or may read, and what their user makes of them.
 
 -- name: list_own_sessions
--- A user's sessions with one binding, those that they pinned first, then the latest; either those put away or the rest,
--- and of one entity if one is named. `last` is the beginning of what was said there last.
+-- A user's sessions with one binding, those that they pinned first, then the latest, behind a position; either those put
+-- away or the rest, and of one entity if one is named. `last` is the beginning of what was said there last.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
        s.archived_at, s.created_at, s.last_active_at, s.last_event_number,
        (SELECT left(m.body, %(letters)s) FROM messages m
@@ -12,11 +12,13 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
  WHERE s.user_id = %(user_id)s AND s.binding_id = %(binding_id)s
    AND (%(entity_id)s::uuid IS NULL OR s.entity_id = %(entity_id)s)
    AND (s.archived_at IS NOT NULL) = %(archived)s
- ORDER BY s.pinned_at IS NULL, s.last_active_at DESC, s.id DESC
+   AND (%(after_id)s::uuid IS NULL OR (s.pinned_at IS NOT NULL, s.last_active_at, s.id)
+                                      < (%(after_pinned)s::boolean, %(after_at)s::timestamptz, %(after_id)s))
+ ORDER BY s.pinned_at IS NOT NULL DESC, s.last_active_at DESC, s.id DESC
  LIMIT %(most)s;
 
 -- name: list_readable_sessions
--- Sessions that somebody of the tenant may read, the latest first, not those put away: of one entity, of one user, or
+-- Sessions that somebody of the tenant may read, the latest first, behind a position, not those put away: of one entity, of one user, or
 -- both. Read are those that were opened to whoever asks (`visibilities`), as far as their clearance goes: what a session
 -- needs is what `tenancy.session` says.
 SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.title, s.is_main, s.pinned_at,
@@ -31,6 +33,7 @@ SELECT s.id, s.user_id, s.binding_id, s.entity_id, s.visibility, s.channel, s.ti
  WHERE (%(entity_id)s::uuid IS NULL OR s.entity_id = %(entity_id)s)
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
    AND (s.archived_at IS NOT NULL) = %(archived)s
+   AND (%(after_id)s::uuid IS NULL OR (s.last_active_at, s.id) < (%(after_at)s::timestamptz, %(after_id)s))
    AND s.visibility = ANY(%(visibilities)s)
    AND GREATEST(b.clearance, u.clearance, e.classification,
                 (SELECT max(r.classification)

@@ -70,6 +70,15 @@ class ConversationRow:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionFilter:
+    """Which sessions of others are listed: about a record, of a user, or both; archived ones or all others."""
+
+    entity_id: UUID | None
+    user_id: UUID | None
+    is_archived: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SessionUpdate:
     """What a user changes about a session; None leaves it. Their own title is never replaced by a generated one."""
 
@@ -100,8 +109,16 @@ class SessionListItem:
 
 
 def list_own_sessions(
-    tx: Transaction, user_id: UUID, binding_id: UUID, *, entity_id: UUID | None, archived: bool, limit: int
+    tx: Transaction,
+    user_id: UUID,
+    binding_id: UUID,
+    *,
+    entity_id: UUID | None,
+    archived: bool,
+    after: tuple[bool, datetime, UUID] | None,
+    limit: int,
 ) -> list[SessionListItem]:
+    after_pinned, after_at, after_id = after or (None, None, None)
     return tx.all(
         SQL["list_own_sessions"],
         SessionListItem,
@@ -109,6 +126,9 @@ def list_own_sessions(
         binding_id=binding_id,
         entity_id=entity_id,
         archived=archived,
+        after_pinned=after_pinned,
+        after_at=after_at,
+        after_id=after_id,
         most=limit,
         letters=_PREVIEW_CHARS,
     )
@@ -116,22 +136,24 @@ def list_own_sessions(
 
 def list_readable_sessions(
     tx: Transaction,
+    wanted: SessionFilter,
     *,
-    entity_id: UUID | None,
-    user_id: UUID | None,
     visibilities: Collection[SessionVisibility],
     clearance: int,
-    archived: bool,
+    after: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[SessionListItem]:
+    after_at, after_id = after or (None, None)
     return tx.all(
         SQL["list_readable_sessions"],
         SessionListItem,
-        entity_id=entity_id,
-        user_id=user_id,
+        after_at=after_at,
+        after_id=after_id,
+        entity_id=wanted.entity_id,
+        user_id=wanted.user_id,
         visibilities=sorted(visibilities),
         clearance=clearance,
-        archived=archived,
+        archived=wanted.is_archived,
         most=limit,
         letters=_PREVIEW_CHARS,
     )

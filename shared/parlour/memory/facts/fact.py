@@ -8,6 +8,9 @@ from uuid import UUID
 type Origin = Literal["stated", "extracted", "consolidated", "edited"]
 """said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
 
+type EndReason = Literal["refined", "contradicted", "retracted", "edited", "deleted", "merged", "evicted"]
+"""Why a value holds no longer."""
+
 type AcceptedDecision = Literal["new", "same", "refines", "contradicts", "retracted"]
 """What changes something: a first value, the one that is known, a fuller one, another one, none any more."""
 

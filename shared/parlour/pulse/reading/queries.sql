@@ -144,7 +144,8 @@ SELECT tenant_id, %(question_id)s, id, %(question)s, %(by)s, %(clearance)s, %(no
 
 -- name: find_answer
 -- A question of the reader's own, with its answer unless it was written from something that the reader may not see now.
-SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd, is_visible,
+SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd,
+       NOT is_visible AS is_withheld,
        CASE WHEN is_visible THEN q.markdown ELSE '' END AS markdown,
        CASE WHEN is_visible THEN q.citations ELSE '[]' END AS citations
   FROM pulse_questions q

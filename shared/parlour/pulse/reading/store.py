@@ -49,7 +49,7 @@ class PulseViewRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A text that a Pulse had; `causes`: `{"cause", "since"}`, what it was written for, `marks` of them."""
+    """A text that a Pulse had; `causes`: `{"cause", "since"}`, what it was written for, `mark_count` of them."""
 
     level: int
     version: int
@@ -58,14 +58,14 @@ class VersionRow:
     citations: list[JsonObject]
     model: str
     cost_usd: Decimal
-    causes: list[JsonObject]
-    mark_count: int
+    causes: list[JsonObject] | None
+    mark_count: int | None
     generated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """A question and, when it has one, its answer; not `is_open`: it is not for its asker any more."""
+    """A question and, when it has one, its answer; `is_withheld`: its asker may not see it any more."""
 
     id: UUID
     question: str
@@ -74,7 +74,7 @@ class AnswerRow:
     problem: str | None
     model: str
     cost_usd: Decimal
-    is_visible: bool
+    is_withheld: bool
     markdown: str
     citations: list[JsonObject]
 

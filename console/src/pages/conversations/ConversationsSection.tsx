@@ -1,0 +1,5 @@
+import { Page } from "../../ui/Page";
+
+export default function ConversationsSection() {
+  return <Page title="Conversations">{null}</Page>;
+}

@@ -1,0 +1,65 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { toProblem, type Problem } from "../api/problem";
+import { isExpired, me, signedIn } from "../api/sign_in";
+import { EmptyState, ErrorState, Skeleton } from "../ui/states";
+import { CommandPalette } from "./CommandPalette";
+import { Navigation } from "./Navigation";
+import { navigate, route } from "./router";
+import { sectionOf, visibleSections, type PageProps } from "./sections";
+import { settings } from "./settings";
+import { ExpiredDialog, SignInPage } from "./SignIn";
+
+/** The operators' console: the navigation and the page of the address. */
+export function App() {
+  if (!signedIn.value) return <SignInPage />;
+  return (
+    <div class="shell">
+      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
+        Skip to the page
+      </a>
+      <Navigation />
+      <main id="main" tabIndex={-1}>
+        <CurrentPage key={signedIn.value.tenant} />
+      </main>
+      <CommandPalette />
+      {isExpired.value && <ExpiredDialog />}
+    </div>
+  );
+}
+
+function CurrentPage() {
+  const sections = visibleSections(settings.value?.local ?? false);
+  const section = sectionOf(route.value, sections);
+  const first = sections[0];
+  useEffect(() => {
+    if (!route.value.path.length && first) navigate(`#/${first.key}`, { replace: true });
+  }, [route.value, first]);
+  if (section) return <LazyPage key={section.key} load={section.load} />;
+  if (!route.value.path.length && first) return <Skeleton />;
+  return (
+    <EmptyState icon="search" title="There is no such page">
+      <p>
+        {first
+          ? "Check the address, or choose a section from the navigation."
+          : `This sign-in (${me.value?.kind ?? "unknown"}) has no role. Ask an administrator for the role viewer.`}
+      </p>
+    </EmptyState>
+  );
+}
+
+function LazyPage({ load }: { load: () => Promise<{ default: ComponentType<PageProps> }> }) {
+  const [Loaded, setLoaded] = useState<ComponentType<PageProps>>();
+  const [problem, setProblem] = useState<Problem>();
+  useEffect(() => {
+    let isCurrent = true;
+    load()
+      .then((page) => isCurrent && setLoaded(() => page.default))
+      .catch((error: unknown) => isCurrent && setProblem(toProblem(error)));
+    return () => {
+      isCurrent = false;
+    };
+  }, [load]);
+  if (problem) return <ErrorState problem={problem} reload={() => location.reload()} />;
+  return Loaded ? <Loaded route={route.value} /> : <Skeleton rows={8} />;
+}
