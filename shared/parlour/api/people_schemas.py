@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue
 
 from parlour.api.schemas import Clearance, RequestModel, ResponseModel, Roles, SingleLine
 
@@ -89,15 +89,6 @@ class TenantLabelView(ResponseModel):
 class TenantChoiceView(ResponseModel):
     """The tenants that a sign-in may enter, by slug; has_more_tenants: there are more than are listed."""
 
-    model_config = ConfigDict(
-        frozen=True,
-        json_schema_extra={
-            "examples": [
-                {"tenants": [{"slug": "northbank", "display_name": "Northbank"}], "has_more_tenants": False},
-            ]
-        },
-    )
-
     tenants: list[TenantLabelView]
     has_more_tenants: bool
 
@@ -105,26 +96,8 @@ class TenantChoiceView(ResponseModel):
 class CallerView(TenantChoiceView):
     """Who is calling: `kind` as principals have it, every role that they hold, the tenant's slug.
 
-    name     what people call them: a member's or key's name; "" when it is unknown.
-    tenants  those that this sign-in may enter.
+    name  what people call them: a member's or key's name; "" when it is unknown.
     """
-
-    model_config = ConfigDict(
-        frozen=True,
-        json_schema_extra={
-            "examples": [
-                {
-                    "kind": "member",
-                    "name": "Ines Holt",
-                    "tenant": "northbank",
-                    "roles": ["viewer"],
-                    "clearance": 1,
-                    "tenants": [{"slug": "northbank", "display_name": "Northbank"}],
-                    "has_more_tenants": False,
-                }
-            ]
-        },
-    )
 
     kind: Literal["user", "member", "key", "operator"]
     name: str

@@ -52,7 +52,7 @@ def get_me(caller: AnyCaller, given: RequestCredentials) -> CallerView:
 
 @router.get("/me/tenants")
 def list_my_tenants(services: AppDependencies, given: RequestCredentials) -> TenantChoiceView:
-    """List the tenants that the credentials may enter; needs no Parlour-Tenant header, so that a page offers them."""
+    """List the tenants that the credentials may enter, at most 200; needs no Parlour-Tenant header."""
     return _tenant_choice(services, given, services.clock())
 
 
