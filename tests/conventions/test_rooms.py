@@ -104,6 +104,7 @@ PURE = {
     "records": {
         "built_in_types",
         "cards/card",
+        "citation_target",
         "deltas",
         "linked_records_text",
         "properties",

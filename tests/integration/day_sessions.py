@@ -31,6 +31,7 @@ def manage_sessions(conversation: ConversationHarness) -> None:
     conversation.send_web(visitor, session, "And the hoist?")
     with conversation.database.transaction(conversation.admin) as tx:
         assert session_lists.list_readable_sessions(conversation.admin, tx, user_id=visitor.id).rows
+        assert session_lists.get_conversation(conversation.admin, tx, session).person_name is None
     _remembered(conversation, session, of)
 
 

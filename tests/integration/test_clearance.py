@@ -179,6 +179,16 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/sessions", {"params": {"entity": CLOSED}}),
         ("/v1/sessions", {"params": {"entity": "task/open"}}),
     ],
+    "GET /v1/conversations": [  # not all of them: one that was answered from what is restricted leaves the list whole
+        ("/v1/conversations", {"params": {"agent": "closed"}}),
+        ("/v1/conversations", {"params": {"text": "axolotl", "limit": 1}}),
+        ("/v1/conversations", {"params": {"record": CLOSED}}),
+        ("/v1/conversations", {"params": {"person": str(PERSON)}}),
+        *(
+            ("/v1/conversations", {"params": {"state": state}})
+            for state in ("answered", "running", "failed", "waiting")
+        ),
+    ],
     "GET /v1/turns": [("/v1/turns", {}), ("/v1/turns", {"params": {"session_id": str(SESSION)}})],
     "GET /v1/turns/{turn_id}/prompt/texts": [
         (f"/v1/turns/{TURN}/prompt/texts", {"params": {"hash": [text_hash(one) for one in QUESTIONS]}}),

@@ -34,7 +34,7 @@ export function Navigation() {
       <Button class="menu-button" icon={isOpen ? "close" : "menu"} aria-label={isOpen ? "Close the menu" : "Open the menu"} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} />
       <div class="navigation-body">
         <button type="button" class="palette-button" onClick={() => (close(), openPalette())}>
-          <Icon name="search" /> Search or jump to … <kbd>Ctrl K</kbd>
+          <Icon name="search" /> Search <kbd>Ctrl K</kbd>
         </button>
         <nav aria-label="Sections">
           {sections.map((section) => (

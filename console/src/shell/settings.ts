@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { apiClient, body, type Credentials, type Schema } from "../api/client";
 
-export type ConsoleSettings = Schema["ConsoleSettings"];
+export type ConsoleSettings = Schema["ConsoleSettingsView"];
 
 /** What the deployment told this page; null until it is loaded. */
 export const settings = signal<ConsoleSettings | null>(null);

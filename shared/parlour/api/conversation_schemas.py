@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, ConfigDict, Field
+from pydantic import AwareDatetime, ConfigDict, Field, JsonValue
 
 from parlour.api.schemas import RecordLabel, RecordReference, RequestModel, ResponseModel, SingleLine, Slug, UsdAmount
 from parlour.conversations.sessions.session_lists import (
@@ -16,7 +16,7 @@ from parlour.conversations.sessions.session_lists import (
 
 _TURN_STATES = {"open": "running"}
 
-_EXAMPLE = {
+_EXAMPLE: dict[str, JsonValue] = {
     "id": "01990f5e-7c1e-7d52-9d7e-5a4c6f3b1a01",
     "title": "When is the pour?",
     "person": {"id": "01990f5e-7c1e-7d52-9d7e-5a4c6f3b1a02", "name": "Ida Rao", "phone_last_digits": "0001"},

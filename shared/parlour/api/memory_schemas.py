@@ -13,11 +13,15 @@ from parlour.memory.facts.shared_facts import SharedScope
 
 
 class UserView(ResponseModel):
-    """A user; `name` and `phone_last_digits` are "" where they are unknown."""
+    """A user; `name` and `phone_last_digits` are "" where they are unknown.
+
+    clearance  what they may see through every binding; null: what each binding says.
+    """
 
     id: UUID
     name: str
     phone_last_digits: str
+    clearance: int | None
     channels: list[Channel]
     created_at: datetime
 

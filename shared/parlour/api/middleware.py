@@ -16,6 +16,9 @@ MAX_PACK_BYTES = 6 * 1024 * 1024
 
 _PACK_PATH = "/v1/pack"
 _CONSOLE_PATH = "/console"
+#: Files whose names change with their content; an HTML page names those of its build.
+_HASHED_PATH = "/console/assets/"
+_FOUND = frozenset({200, 206, 304})
 _CONSOLE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {reached}; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -86,6 +89,8 @@ class _ResponseSender:
             found = MutableHeaders(scope=message)
             for name, value in security_headers(self._path, self._uploads).items():
                 found[name] = value
+            if self._path.startswith(_HASHED_PATH) and message["status"] in _FOUND:
+                found["Cache-Control"] = "public, max-age=31536000, immutable"
         await self._send(message)
 
 

@@ -186,11 +186,12 @@ class MessageAccepted(ResponseModel):
 
 
 class CitationView(ResponseModel):
-    """What a reply's `[number]` stands for."""
+    """What a reply's `[number]` stands for; link: its page in the console, for members who may read records."""
 
     number: int
     title: str
     locator: str
+    link: str | None = None
 
 
 class AttachmentView(ResponseModel):

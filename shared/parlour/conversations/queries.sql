@@ -388,7 +388,8 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound'), '[]') AS input_messages,
        (SELECT jsonb_build_object('id', m.id, 'text', CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                'channel', m.channel, 'at', m.sent_at, 'citations',
-               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
+                                                      'source', citation_source(c))
                                           ORDER BY c.number)
                            FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
                           WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]'))
@@ -422,7 +423,8 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
 -- that was archived its searchable row has the words.
 SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
-       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
+                                                      'source', citation_source(c))
                                   ORDER BY c.number)
                    FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
                   WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations,

@@ -7,9 +7,11 @@ from uuid import UUID
 from parlour.conversations import store
 from parlour.conversations.rows import SessionReader, TranscriptRow, TurnRow
 from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.json_values import JsonObject
 from parlour.infra.page_cursor import INVALID_CURSOR, Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
+from parlour.records.citation_links import find_citation_links
 from parlour.tenancy import roles, users
 
 
@@ -19,6 +21,7 @@ def get_turn(principal: Principal, tx: Transaction, turn_id: UUID) -> TurnRow:
     rows = store.list_turn_rows(tx, turn_id=turn_id, clearance=principal.clearance, limit=1)
     if not rows:
         raise NotFound("turn not found")
+    _link_citations(principal, tx, _reply_citations(rows))
     return rows[0]
 
 
@@ -34,6 +37,7 @@ def list_turns(
         clearance=principal.clearance,
         limit=limit + 1,
     )
+    _link_citations(principal, tx, _reply_citations(rows))
     return cut_page(rows, limit, lambda turn: (turn.frozen_at, turn.id))
 
 
@@ -80,7 +84,9 @@ def read_transcript(
         and users.can_read_session(principal, tx, session_id)
     )
     who = SessionReader(None, principal.clearance) if is_open else session_reader(principal)
-    return store.list_transcript(tx, session_id, who, limit, before_id)[::-1]
+    rows = store.list_transcript(tx, session_id, who, limit, before_id)[::-1]
+    _link_citations(principal, tx, [citation for row in rows for citation in row.citations])
+    return rows
 
 
 def session_reader(principal: Principal) -> SessionReader:
@@ -89,3 +95,15 @@ def session_reader(principal: Principal) -> SessionReader:
         return SessionReader(principal.id, principal.clearance)
     roles.require_role(principal, "viewer")
     return SessionReader(None, principal.clearance)
+
+
+def _link_citations(principal: Principal, tx: Transaction, citations: Sequence[JsonObject]) -> None:
+    """Give each citation the console's address of its source as `link`; null for who has no such page."""
+    links = find_citation_links(principal, tx, {str(one["source"]) for one in citations if one["source"]})
+    for citation in citations:
+        citation["link"] = links.get(str(citation.pop("source")))
+
+
+def _reply_citations(rows: Sequence[TurnRow]) -> list[JsonObject]:
+    found = [row.reply["citations"] for row in rows if row.reply]
+    return [one for citations in found if isinstance(citations, list) for one in citations if isinstance(one, dict)]

@@ -25,7 +25,7 @@ def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk:
     assert all(told.values())
     assert client.get(f"{path}/diff", params={"with": str(talk[0])}, headers=by).json()["first_change"]
     assert client.get(f"{path}/rebuilt", params={"step": 2}, headers=by).json()["is_identical"] is True
-    assert client.get(f"{path}/rebuilt", params={"budget": 5_000}, headers=by).json()["tokens"] <= 5_000
+    assert client.get(f"{path}/rebuilt", params={"budget": 5_000}, headers=by).json()["reassembly"]["tokens"] <= 5_000
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,11 @@
 """The inspector's reading of a prompt, run by Node.js with the least of a page that it needs."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+
+from tests.node import NODE
 
 READING = Path("shared/parlour/api/console/prompt_text.js").resolve()
 
@@ -30,10 +31,9 @@ console.log(shown.map((one) => one.text).join("\\n"));
 
 
 def test_a_layer_is_shown_with_what_is_withheld_in_it() -> None:
-    node = shutil.which("node")
-    if node is None:
-        pytest.fail("Node.js 20 is not installed")
-    run = [node, "--input-type=module", "-e", _SHOWN, str(READING)]
+    if not NODE.is_file():
+        pytest.fail("Node.js is missing; run: make environments")
+    run = [NODE, "--input-type=module", "-e", _SHOWN, str(READING)]
     done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "(closed or deleted since)" in done.stdout

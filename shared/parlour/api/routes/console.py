@@ -10,6 +10,7 @@ from starlette.staticfiles import StaticFiles
 from parlour.api.authorization import AppDependencies
 from parlour.api.configuration_schemas import ConsoleAgentView, ConsoleSettingsView, HealthView
 from parlour.api.routes.sessions import is_response_buffered
+from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database
 from parlour.tenancy import bindings, routing_keys, tenants
 from parlour.tenancy.bindings import Binding
@@ -18,9 +19,23 @@ from parlour.tenancy.tenants import Tenant
 router = APIRouter(tags=["console"])
 
 
+class ConsoleFiles(StaticFiles):
+    """The built console. A build that is missing is a 404 that says so, and is looked for again at the next request."""
+
+    def __init__(self, folder: Path) -> None:
+        """Serve `folder`, which need not exist yet."""
+        super().__init__(directory=folder, html=True, check_dir=False)
+        self._start_page = folder / "index.html"
+
+    async def check_config(self) -> None:
+        """Check that there is a build. Raises NotFound when there is none."""
+        if not self._start_page.is_file():
+            raise NotFound("The console is not built: run `make console`.")
+
+
 def console_files() -> StaticFiles:
     """Return the console's files."""
-    return StaticFiles(directory=Path(__file__).parents[1] / "console", html=True)
+    return ConsoleFiles(Path(__file__).parents[1] / "console")
 
 
 @router.get("/v1/health")

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query
 
 from parlour.api.authorization import Editor, Viewer
 from parlour.api.schemas import PageCursor
+from parlour.api.turn_change_schemas import TurnChangeListView, TurnChangeView
 from parlour.api.turn_schemas import TurnPageView, TurnUndoneView, TurnView
 from parlour.conversations import turn_views
 from parlour.tools.builtin import agent_writes
@@ -32,6 +33,15 @@ def get_turn(turn_id: UUID, caller: Viewer) -> TurnView:
     """One turn."""
     with caller.transaction() as tx:
         return TurnView.model_validate(turn_views.get_turn(caller.principal, tx, turn_id))
+
+
+@router.get("/{turn_id}/changes")
+def list_turn_changes(turn_id: UUID, caller: Viewer) -> TurnChangeListView:
+    """List what the turn changed in records, also what was undone since."""
+    with caller.transaction() as tx:
+        turn_views.get_turn(caller.principal, tx, turn_id)
+        found = agent_writes.list_turn_changes(caller.principal, tx, turn_id)
+    return TurnChangeListView(changes=[TurnChangeView.from_change(one) for one in found])
 
 
 @router.post("/{turn_id}/undo")

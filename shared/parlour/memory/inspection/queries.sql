@@ -22,7 +22,7 @@ SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '
 
 -- name: find_user
 -- One user, as the reader may see them: somebody who talks to a binding that sees no more than the reader, or to none.
-SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '') AS phone_last_digits, u.created_at,
+SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '') AS phone_last_digits, u.clearance, u.created_at,
        ARRAY(SELECT DISTINCT i.channel FROM channel_identities i WHERE i.user_id = u.id ORDER BY 1) AS channels
   FROM users u
  WHERE u.id = %(user_id)s AND COALESCE(u.clearance, 0) <= %(clearance)s

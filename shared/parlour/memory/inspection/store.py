@@ -30,11 +30,12 @@ class UserSummaryRow:
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """A user without their memory."""
+    """A user without their memory; `clearance` is None where the binding decides."""
 
     id: UUID
     name: str
     phone_last_digits: str
+    clearance: int | None
     created_at: datetime
     channels: list[str]
 

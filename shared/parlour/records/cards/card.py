@@ -3,10 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
+from parlour.records.citation_target import CitationTarget
 from parlour.search.results import RowKind, SearchResult
 from parlour.text.words import content_words, key_terms
 
@@ -154,25 +155,17 @@ def make_preview(body: str, query: str, max_chars: int = PREVIEW_CHARS) -> str:
 
 def _deep_link(found: SearchResult, origin: ResultOrigin) -> str | None:
     """Return the console's address of the row's message, document heading, file page, or record."""
-    if origin.session_id and origin.message_id:
-        return f"#/conversations/{origin.session_id}?message={origin.message_id}"
-    if origin.document:
-        return _record_address(
-            "document", origin.document, heading=_metadata_text(found, "heading"), page=_metadata_text(found, "page")
-        )
-    if origin.type and origin.key:
-        where = {"file": str(origin.file_id), "page": _metadata_text(found, "page")} if origin.file_id else {}
-        return _record_address(origin.type, origin.key, **where)
-    return _with_query(f"#/files/{origin.file_id}", page=_metadata_text(found, "page")) if origin.file_id else None
-
-
-def _record_address(record_type: str, key: str, **where: str) -> str:
-    return _with_query(f"#/records/{quote(record_type, safe='')}/{quote(key, safe='')}", **where)
-
-
-def _with_query(address: str, **where: str) -> str:
-    given = {name: value for name, value in where.items() if value}
-    return f"{address}?{urlencode(given)}" if given else address
+    return CitationTarget(
+        source_id=str(origin.row_id),
+        type=origin.type,
+        key=origin.key,
+        document=origin.document,
+        file_id=origin.file_id,
+        page=_metadata_text(found, "page"),
+        heading=_metadata_text(found, "heading"),
+        session_id=origin.session_id,
+        message_id=origin.message_id,
+    ).link
 
 
 def _metadata_text(found: SearchResult, name: str) -> str:

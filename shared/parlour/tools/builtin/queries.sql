@@ -48,6 +48,21 @@ SELECT w.id, w.action, w.entity_id, w.target_id, w.relation, w.before, w.version
  ORDER BY w.id DESC
    FOR UPDATE OF w;
 
+-- name: list_turn_changes
+-- What a turn's calls wrote into records that the reader may see, the earliest first, undone or not.
+SELECT w.action, t.key || '/' || e.key AS handle, e.name, e.deleted_at IS NOT NULL AS is_deleted, w.relation,
+       COALESCE(ot.key || '/' || o.key, '') AS other_handle, COALESCE(o.name, '') AS other_name,
+       w.before, w.after, w.written_at AS at, w.undone_at
+  FROM agent_writes w
+  JOIN entities e ON (e.tenant_id, e.id) = (w.tenant_id, w.entity_id)
+  JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+  LEFT JOIN entities o ON (o.tenant_id, o.id) = (w.tenant_id, w.target_id) AND o.classification <= %(clearance)s
+  LEFT JOIN entity_types ot ON (ot.tenant_id, ot.id) = (o.tenant_id, o.type_id)
+ WHERE w.turn_id = %(turn_id)s
+   AND GREATEST(e.classification, (w.before->>'classification')::int, (w.after->>'classification')::int)
+       <= %(clearance)s
+ ORDER BY w.id;
+
 -- name: mark_undone
 -- Somebody took back what a call did.
 UPDATE agent_writes SET undone_at = %(now)s, undone_by = %(by)s WHERE id = %(id)s;

@@ -63,6 +63,27 @@ class AgentWriteRow:
     classification: int
 
 
+@dataclass(frozen=True, slots=True)
+class TurnChangeRow:
+    """What one call of a turn did to one record, which has the handle and name that it has now.
+
+    before, after   {"name", "properties", "classification", "text"} of an update; None for the other actions.
+    other_handle    the linked record, "" where there is none or the reader may not see it.
+    """
+
+    action: Literal["create", "update", "link", "unlink"]
+    handle: str
+    name: str
+    is_deleted: bool
+    relation: str
+    other_handle: str
+    other_name: str
+    before: JsonObject | None
+    after: JsonObject | None
+    at: datetime
+    undone_at: datetime | None
+
+
 def add_agent_write(tx: Transaction, row: Mapping[str, object]) -> bool:
     """Whether it was not there before."""
     return tx.run(SQL["add_agent_write"], **row) == 1
@@ -70,6 +91,10 @@ def add_agent_write(tx: Transaction, row: Mapping[str, object]) -> bool:
 
 def lock_agent_writes(tx: Transaction, turn_id: UUID) -> list[AgentWriteRow]:
     return tx.all(SQL["lock_agent_writes"], AgentWriteRow, turn_id=turn_id)
+
+
+def list_turn_changes(tx: Transaction, turn_id: UUID, clearance: int) -> list[TurnChangeRow]:
+    return tx.all(SQL["list_turn_changes"], TurnChangeRow, turn_id=turn_id, clearance=clearance)
 
 
 def mark_undone(tx: Transaction, write_id: UUID, by: str, now: datetime) -> None:
