@@ -2,7 +2,7 @@ import { EventSourceParserStream } from "eventsource-parser/stream";
 import { API_ROOT, authorization, isAbort, type Credentials, type Schema } from "./client";
 import { Problem, problemOf, UNREACHABLE } from "./problem";
 
-export type SessionEvent = Schema["EventView"];
+export type SessionEvent = Schema["SessionEvent"];
 
 interface Options {
   /** Whether the API streams here; else it is polled. */
@@ -48,7 +48,7 @@ export async function* sessionEvents(
 
 async function* polled(id: string, credentials: Credentials, after: number, signal: AbortSignal) {
   const response = await reach(`v1/sessions/${id}/events?after=${after}`, credentials, signal);
-  const page = (await response.json()) as { events: SessionEvent[] };
+  const page = (await response.json()) as Schema["EventListView"];
   yield* page.events;
 }
 

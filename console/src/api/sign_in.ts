@@ -1,5 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { apiClient, body, type Credentials, type Schema } from "./client";
+import { isExpired } from "./expiry";
 import { Problem } from "./problem";
 import { readTab, writeTab } from "./storage";
 
@@ -12,9 +13,6 @@ interface SignedIn extends Credentials {
 
 /** Who is signed in; null: nobody. Kept for this browser session only. */
 export const signedIn = signal<SignedIn | null>(readTab<SignedIn>(KEY));
-
-/** Whether the API refused the sign-in since: the page stays, and asks for a new one. */
-export const isExpired = signal(false);
 
 export const me = computed(() => signedIn.value?.me ?? null);
 

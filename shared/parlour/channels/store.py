@@ -6,6 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.channels.attachment_content import AttachmentContent
+from parlour.channels.delivery_problem import StuckState
+from parlour.channels.envelope import Channel
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -76,8 +78,8 @@ class StuckReply:
     id: UUID
     turn_id: UUID | None
     session_id: UUID
-    state: str
-    channel: str
+    state: StuckState
+    channel: Channel
     recipient: str
     text: str
     problem: str | None

@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
+from parlour.channels.envelope import Channel
 from parlour.infra.json_values import JsonObject
 
 
@@ -178,7 +179,7 @@ class FailedTurn:
 
     id: UUID
     session_id: UUID
-    channel: str
+    channel: Channel
     binding: str
     problem: str | None
     attempt_count: int

@@ -135,7 +135,7 @@ function CapDialog({ cap, onClose, onDone }: { cap: string; onClose: () => void;
 
 function Days({ report, chosen }: { report: Report; chosen: string }) {
   const days = [...report.days].reverse();
-  if (days.length < 2) return null;
+  if (days.length < 2 || Number(report.total.spent_usd) === 0) return null;
   return (
     <section class="card">
       <h2>
