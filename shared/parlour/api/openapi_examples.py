@@ -29,7 +29,7 @@ BODY_EXAMPLES: Mapping[str, Json] = {
         "content": "The pour is on 14 March.",
         "project": "project/NRS",
     },
-    "update_document": {"content": "The pour is on 15 March.", "state": "final"},
+    "update_document": {"content": "The pour is on 15 March.", "state": "published"},
     "move_document": {"position": 0},
     "start_upload": {"name": "survey.pdf", "size_bytes": 20480, "about": "project/NRS"},
     "start_new_version": {"name": "survey.pdf", "size_bytes": 24576},
