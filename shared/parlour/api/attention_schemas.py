@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import Field, JsonValue
 
-from parlour.api.schemas import ResponseModel, Usd
+from parlour.api.schemas import ResponseModel, UsdAmount
 from parlour.channels.delivery_problem import DeliveryProblemCode
 from parlour.channels.envelope import Channel
 from parlour.conversations.failed_turns import TurnProblemCode
@@ -128,9 +128,9 @@ AttentionItem = Annotated[
 class SpendTodayView(ResponseModel):
     """Today's spend of the tenant. `reserved_usd` is the worst case of the calls that are running."""
 
-    spent_usd: Usd
-    reserved_usd: Usd
-    cap_usd: Usd
+    spent_usd: UsdAmount
+    reserved_usd: UsdAmount
+    cap_usd: UsdAmount
     stopped: bool
     cap_reached: bool
 
