@@ -313,6 +313,9 @@ def resolve_replies(conversation: ConversationHarness, session_id: UUID) -> None
             assert outbox.list_needing_decision(conversation.admin, tx, 10)
             again = outbox.resolve_reply(conversation.admin, tx, unsent.id, how, conversation.clock())  # type: ignore[arg-type]
         if again:
+            later = conversation.clock() + timedelta(minutes=2)
+            with conversation.database.transaction(conversation.admin) as tx:
+                assert outbox.list_waiting(conversation.admin, tx, later, 10)
             conversation.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")
             assert send_with(conversation, AcceptingProvider(), again.id).state == "sent"
 

@@ -35,6 +35,8 @@
     │   └── InvalidPack               422, with file, line and field of every problem
     └── OperatorError                 the people who run it
         ├── Misconfigured
+        │   ├── MissingSecret
+        │   └── KeyRefused            a provider refuses a key of the tenant
         ├── MigrationConflict
         │   └── DatabaseTooOld        made by a release before this one's first migration
         ├── LeaseLost                 a newer worker took the session over: write nothing more
@@ -328,6 +330,18 @@ class Misconfigured(OperatorError):
     """A setting is missing or wrong."""
 
     code = "misconfigured"
+
+
+class MissingSecret(Misconfigured):
+    """A secret is missing, or this function may not read it: store it with `parlour secrets set`."""
+
+    code = "missing_secret"
+
+
+class KeyRefused(Misconfigured):
+    """A provider refuses the key; store the right one with `parlour secrets set`."""
+
+    code = "key_refused"
 
 
 class MigrationConflict(OperatorError):

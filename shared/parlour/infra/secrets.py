@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from parlour.infra.errors import Misconfigured, SecretUnavailable
+from parlour.infra.errors import MissingSecret, SecretUnavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_secretsmanager import SecretsManagerClient
@@ -30,7 +30,7 @@ class SecretsManager:
         self._cache: dict[str, tuple[float, str]] = {}
 
     def get(self, reference: str, /) -> str:
-        """Return the secret's text. A missing or forbidden one raises Misconfigured, by name only."""
+        """Return the secret's text. A missing or forbidden one raises MissingSecret, by name only."""
         known = self._cache.get(reference)
         if known and self._clock() - known[0] < _CACHE_SECONDS:
             return known[1]
@@ -43,7 +43,7 @@ class SecretsManager:
             return self._client.get_secret_value(SecretId=reference)["SecretString"]
         except ClientError as error:
             if error.response["Error"]["Code"] in {"ResourceNotFoundException", "AccessDeniedException"}:
-                raise Misconfigured(f"secret {reference} is missing or this function may not read it") from error
+                raise MissingSecret(f"secret {reference} is missing or this function may not read it") from error
             raise SecretUnavailable from error
         except BotoCoreError as error:
             raise SecretUnavailable from error
