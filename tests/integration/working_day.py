@@ -35,7 +35,17 @@ from parlour.packs.apply import apply
 from parlour.packs.export import export
 from parlour.packs.validate import validate
 from parlour.principal import system_principal
-from parlour.tenancy import api_keys, audit, bindings, members, rate_limits, routing_keys, tenants, users
+from parlour.tenancy import (
+    api_keys,
+    audit,
+    bindings,
+    members,
+    rate_limits,
+    routing_keys,
+    tenant_secrets,
+    tenants,
+    users,
+)
 from parlour.tenancy.authentication import Authenticator, Credentials
 from parlour.tenancy.limits import RateLimit
 from parlour.tenancy.oidc import TrustedIssuers
@@ -172,6 +182,7 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         tenants.set_tenant_status(admin, tx, "active", conversation.clock())
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50).rows
+        assert tenant_secrets.list_secrets(admin, tx)
         bucket = RateLimit("visitor", "day", 2)
         assert rate_limits.take(tx, [bucket], conversation.clock()) == 0
         assert rate_limits.should_notify(tx, bucket, conversation.clock())
@@ -313,7 +324,7 @@ def resolve_replies(conversation: ConversationHarness, session_id: UUID) -> None
             assert outbox.list_needing_decision(conversation.admin, tx, 10)
             again = outbox.resolve_reply(conversation.admin, tx, unsent.id, how, conversation.clock())  # type: ignore[arg-type]
         if again:
-            later = conversation.clock() + timedelta(minutes=2)
+            later = conversation.clock() + timedelta(days=1)
             with conversation.database.transaction(conversation.admin) as tx:
                 assert outbox.list_waiting(conversation.admin, tx, later, 10)
             conversation.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")

@@ -44,7 +44,7 @@ _WAITING_TEXTS: Mapping[str, tuple[str, str]] = {
         "Waiting for the provider. {provider_message}",
         "If it lasts, check the provider's status page.",
     ),
-    "secret_unavailable": ("Waiting for the secret store, which does not answer.", "If it lasts, run `parlour doctor`."),
+    "secret_unavailable": ("Waiting: the secret store does not answer.", "If it lasts, run `parlour doctor`."),
     "delayed": ("No attempt to send it has ended yet.", "If it lasts, run `parlour doctor`."),
 }
 

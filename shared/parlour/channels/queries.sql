@@ -192,7 +192,7 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
   JOIN bindings b ON b.tenant_id = o.tenant_id AND b.id = o.binding_id
   JOIN sessions s ON s.tenant_id = o.tenant_id AND s.id = o.session_id
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
- WHERE w.tenant_id = current_tenant() AND w.kind = 'outbox' AND o.state IN ('pending', 'sending')
+ WHERE w.kind = 'outbox' AND o.state IN ('pending', 'sending')
    AND (o.problem IS NOT NULL OR COALESCE(o.resolved_at, o.created_at) <= %(since)s)
    AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  ORDER BY o.created_at, o.id

@@ -114,10 +114,10 @@ def test_a_stored_code_is_no_part_of_the_reason_that_people_read(client: TestCli
 @pytest.mark.parametrize(
     ("problem", "code", "message", "what_to_do"),
     [
-        ("missing_secret: secret x is missing", "missing_secret", "Waiting for the secret gupshup_api_key.", "secrets set"),
+        ("missing_secret: secret x is missing", "missing_secret", "for the secret gupshup_api_key.", "secrets set"),
         ("key_refused: Gupshup answered 401", "key_refused", "Gupshup answered 401.", "secrets set gupshup_api_key"),
         ("provider_unavailable: Gupshup answered 503", "provider_unavailable", "Gupshup answered 503.", "status page"),
-        ("secret_unavailable: no answer", "secret_unavailable", "Waiting for the secret store", "parlour doctor"),
+        ("secret_unavailable: no answer", "secret_unavailable", "the secret store does not answer", "parlour doctor"),
         ("misconfigured: the provider is unknown", "misconfigured", "The provider is unknown.", "apply the pack"),
         (None, "delayed", "No attempt to send it has ended yet.", "parlour doctor"),
     ],
