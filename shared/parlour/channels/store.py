@@ -188,7 +188,7 @@ def end_attempt(
 
 
 def reschedule_blocked(
-    tx: Transaction, reply: OutboxReply, problem: str, attempt_id: UUID, now: datetime, due_at: datetime
+    tx: Transaction, reply: OutboxReply, problem: str, attempt_id: UUID | None, now: datetime, due_at: datetime
 ) -> bool:
     """Whether the row was still this sender's; `reply.attempts` is how often it was tried before this."""
     values = {"outbox_id": reply.id, "attempts": reply.attempts, "problem": problem, "sender": attempt_id, "now": now}
