@@ -45,6 +45,7 @@
         ├── DeliveryUnknown           a provider may or may not have taken a message; sending again might double it
         ├── PromptOverflow            layers that may not be dropped exceed the budget
         └── SpendRefused              the tenant's daily cap is reached, or its model calls are switched off
+            ├── SpendStopped          an operator has switched the tenant's model calls off
             └── AnonymousShareSpent   visitors whom no channel has verified have spent their part of the cap
 
 The docstring of a class is its default message; a message given instead must say what to do next.
@@ -394,6 +395,10 @@ class SpendRefused(OperatorError):
     """Model calls are over for today: raise the tenant's daily cap, or switch its model calls on again."""
 
     code = "spend_cap"
+
+
+class SpendStopped(SpendRefused):
+    """Model calls are switched off for this tenant; switch them on again."""
 
 
 class AnonymousShareSpent(SpendRefused):

@@ -1,5 +1,6 @@
 """A pack's records and documents as the knowledge room takes them, and its routing keys."""
 
+from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft
 from parlour.infra.json_values import Json, JsonObject
 from parlour.packs.format import Binding, Document, Pack, Record, RecordSource
@@ -107,9 +108,10 @@ def merge_tenant_settings(pack: Pack, before: JsonObject) -> JsonObject:
         TOOL_HOSTS_SETTING: [*pack.tenant.tool_hosts],
         LINK_HOSTS_SETTING: [*pack.tenant.link_hosts],
         OWN_HOSTS_SETTING: [*_own_hosts(pack)],
+        REPLIES_SETTING: {cause: {**texts} for cause, texts in pack.tenant.replies.items()},
     }
     kept = {name: value for name, value in before.items() if name not in given}
-    return {**kept, **{name: hosts for name, hosts in given.items() if hosts}}
+    return {**kept, **{name: value for name, value in given.items() if value}}
 
 
 def _own_hosts(pack: Pack) -> list[str]:
