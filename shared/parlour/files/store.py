@@ -104,10 +104,20 @@ def list_files(
     file_id: UUID | None = None,
     entity_id: UUID | None = None,
     team_id: UUID | None = None,
+    after: tuple[datetime, UUID] | None = None,
     limit: int = 1,
 ) -> list[File]:
+    after_at, after_id = after or (None, None)
     return tx.all(
-        SQL["list_files"], File, clearance=clearance, id=file_id, entity_id=entity_id, team_id=team_id, most=limit
+        SQL["list_files"],
+        File,
+        clearance=clearance,
+        id=file_id,
+        entity_id=entity_id,
+        team_id=team_id,
+        after_at=after_at,
+        after_id=after_id,
+        most=limit,
     )
 
 

@@ -20,6 +20,7 @@ from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound, 
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm, UploadStore
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep, work_due
@@ -132,11 +133,21 @@ def get_file(principal: Principal, tx: Transaction, file_id: UUID) -> File:
 
 
 def list_files(
-    principal: Principal, tx: Transaction, about: RecordRef | None = None, team: str | None = None, limit: int = 100
-) -> list[File]:
-    """Return the files about a record, of a team, or all that the principal may see, the last changed first."""
-    entity_id = crud.get_record(principal, tx, about).id if about else None
-    return store.list_files(tx, principal.clearance, entity_id=entity_id, team_id=_team_id(tx, team), limit=limit)
+    principal: Principal,
+    tx: Transaction,
+    about: RecordRef | None = None,
+    team: str | None = None,
+    cursor: str = "",
+    limit: int = 100,
+) -> Page[File]:
+    """Return a page of the files about a record, of a team, or all that the principal may see, last changed first.
+
+    InvalidRequest for a bad cursor.
+    """
+    after = decode_id_cursor(cursor) if cursor else None
+    entity_id, team_id = crud.get_record(principal, tx, about).id if about else None, _team_id(tx, team)
+    rows = store.list_files(tx, principal.clearance, entity_id=entity_id, team_id=team_id, after=after, limit=limit + 1)
+    return cut_page(rows, limit, lambda file: (file.updated_at, file.id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ class UploadHarness:
     def browse(self, principal: Principal | None = None, **where: str) -> list[File]:
         who = principal or self.principal
         with self.database.transaction(who) as tx:
-            return uploads.list_files(who, tx, **where)  # type: ignore[arg-type]
+            return [*uploads.list_files(who, tx, **where).rows]  # type: ignore[arg-type]
 
     def delete(self, file: File) -> None:
         uploads.delete_file(self.principal, self.database, self.bucket, file.id, self.clock())

@@ -16,6 +16,7 @@ from parlour.api.file_schemas import (
     UploadCompletion,
     UploadStarted,
 )
+from parlour.api.schemas import PageCursor
 from parlour.files import uploads
 from parlour.files.file import NewFile
 from parlour.infra.ids import uuid7
@@ -65,11 +66,13 @@ def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None
 
 
 @router.get("")
-def list_files(caller: Reader, about: About = "", team: Team = "", limit: Limit = 100) -> FilePageView:
+def list_files(
+    caller: Reader, about: About = "", team: Team = "", cursor: PageCursor = "", limit: Limit = 100
+) -> FilePageView:
     """List the files about a record, of a team, or all, the last changed first."""
     with caller.transaction() as tx:
-        found = uploads.list_files(caller.principal, tx, about or None, team or None, limit)
-    return FilePageView.model_validate({"files": found})
+        page = uploads.list_files(caller.principal, tx, about or None, team or None, cursor, limit)
+    return FilePageView.model_validate({"files": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.get("/{file_id}")
