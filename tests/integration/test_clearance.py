@@ -368,6 +368,7 @@ SILENT = {
     "GET /v1/bindings",
     "GET /v1/tenant",
     "GET /v1/me",
+    "GET /v1/me/tenants",
     "GET /v1/members",
     "GET /v1/audit",
     "GET /v1/reembedding",

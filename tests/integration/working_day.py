@@ -194,6 +194,8 @@ def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
     now = conversation.clock()
     for bearer in (ISSUER.token("ines", now), key):
         assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), conversation.database, now)
+    for bearer in (ISSUER.token("ines", now), SECRET):
+        assert sign_in.list_tenants(Credentials(f"Bearer {bearer}", ""), conversation.database, now).tenants
     ines = sign_in.authenticate(
         Credentials(f"Bearer {ISSUER.token('ines', now)}", "northbank"), conversation.database, now
     )

@@ -35,8 +35,10 @@ def create_app(services: ApiDependencies) -> FastAPI:
     """Return every endpoint over `services`, and the console's files."""
     app = create_routes()
     app.state.services = services
-    origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin))
-    app.add_middleware(SecurityMiddleware, uploads=" ".join(origins))
+    origins = dict.fromkeys(
+        (services.upload_bucket.origin, services.media_bucket.origin, *(one.origin for one in services.sign_ins))
+    )
+    app.add_middleware(SecurityMiddleware, origins=" ".join(origins))
     app.mount("/console", console.console_files())
     return app
 

@@ -92,16 +92,52 @@ class ConsoleAgentView(ResponseModel):
     samples: list[str]
 
 
+class SignInView(ResponseModel):
+    """A way to sign in: an OIDC issuer, the console's client id there (public, PKCE), and what a button says."""
+
+    issuer: str
+    client_id: str
+    name: str
+
+
+class AttachmentTypeView(ResponseModel):
+    """A kind of file that a message may come with."""
+
+    kind: Literal["image", "text"]
+    name: str
+    media_type: str
+    extensions: list[str]
+
+
+class AttachmentRulesView(ResponseModel):
+    """What a message may come with, so that a page refuses a file before its upload.
+
+    refusal          why any other file is refused, to follow its name.
+    max_count        attachments of one message.
+    max_bytes        of any attachment; `max_image_bytes` of an image, `max_text_chars` characters of a text.
+    """
+
+    types: list[AttachmentTypeView]
+    refusal: str
+    max_count: int
+    max_bytes: int
+    max_image_bytes: int
+    max_text_chars: int
+
+
 class ConsoleSettingsView(ResponseModel):
     """What the console has to know before anybody signs in.
 
-    local   whether this is a laptop, with a phone and a member's token beside the API.
-    stream  whether replies can be followed as a stream; else their events are polled.
+    local    whether this is a laptop, with a phone and a member's token beside the API.
+    stream   whether replies can be followed as a stream; else their events are polled.
+    sign_in  how members sign in; none: with an API key only.
     """
 
     environment: str
     local: bool
     stream: bool
+    sign_in: list[SignInView]
+    attachments: AttachmentRulesView
     bindings: list[ConsoleAgentView]
 
 

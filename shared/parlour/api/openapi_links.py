@@ -29,6 +29,9 @@ _USER_OPERATIONS = ("get_user_memory", "set_user_clearance", "sign_user_out", "e
 LINKS: Mapping[str, tuple[Link, ...]] = {
     "open_session": _links("session_id", "$response.body#/session_id", *_SESSION_OPERATIONS, "post_message"),
     "list_sessions": _links("session_id", "$response.body#/sessions/0/id", *_SESSION_OPERATIONS),
+    "list_conversations": _links(
+        "session_id", "$response.body#/conversations/0/id", "get_conversation", "list_messages"
+    ),
     "list_turns": _links("turn_id", "$response.body#/turns/0/id", *_TURN_OPERATIONS),
     "create_entity": _links("record_id", "$response.body#/id", *_RECORD_CHANGES, *_PULSE_OPERATIONS),
     "list_entities": _links("record_id", "$response.body#/entities/0/id", *_RECORD_OPERATIONS, *_PULSE_OPERATIONS),

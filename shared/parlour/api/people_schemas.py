@@ -79,10 +79,28 @@ class MemberView(ResponseModel):
     created_at: datetime
 
 
-class CallerView(ResponseModel):
-    """Who is calling: `kind` as principals have it, every role that they hold, the tenant's slug."""
+class TenantLabelView(ResponseModel):
+    """A tenant by its slug and name."""
+
+    slug: str
+    display_name: str
+
+
+class TenantChoiceView(ResponseModel):
+    """The tenants that a sign-in may enter, by slug; has_more_tenants: there are more than are listed."""
+
+    tenants: list[TenantLabelView]
+    has_more_tenants: bool
+
+
+class CallerView(TenantChoiceView):
+    """Who is calling: `kind` as principals have it, every role that they hold, the tenant's slug.
+
+    name  what people call them: a member's or key's name; "" when it is unknown.
+    """
 
     kind: Literal["user", "member", "key", "operator"]
+    name: str
     tenant: str
     roles: list[str]
     clearance: int

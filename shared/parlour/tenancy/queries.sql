@@ -210,15 +210,23 @@ RETURNING id;
 
 -- name: find_member_credential
 -- The active member whom an issuer calls by this subject.
-SELECT m.id, m.roles, m.clearance, NULL::bytea AS secret_hash, '{}'::text[] AS scopes, to_jsonb(t) AS tenant
+SELECT m.id, m.display_name AS name, m.roles, m.clearance, NULL::bytea AS secret_hash, '{}'::text[] AS scopes, to_jsonb(t) AS tenant
   FROM members m JOIN tenants t USING (tenant_id)
  WHERE m.issuer = %(issuer)s AND m.subject = %(subject)s AND m.active;
 
 -- name: find_key_credential
 -- A key that is neither revoked nor expired; whoever asks compares the hash.
-SELECT k.id, k.roles, k.clearance, k.secret_hash, k.scopes, to_jsonb(t) AS tenant
+SELECT k.id, k.name, k.roles, k.clearance, k.secret_hash, k.scopes, to_jsonb(t) AS tenant
   FROM api_keys k JOIN tenants t USING (tenant_id)
  WHERE k.id = %(key_id)s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %(now)s);
+
+-- name: list_member_tenants
+-- The open tenants of which a signed-in person is an active member; it needs no tenant.
+SELECT slug, display_name FROM list_member_tenants(%(issuer)s, %(subject)s, %(most)s);
+
+-- name: list_all_tenants
+-- All tenants of the deployment, for its operator; it needs no tenant.
+SELECT slug, display_name FROM list_all_tenants(%(most)s);
 
 -- name: mark_key_used
 -- A key was used just now; written down every ten minutes.

@@ -22,6 +22,7 @@ from parlour.tenancy.rows import (
     RoutingKey,
     Session,
     Tenant,
+    TenantLabel,
     TenantStatus,
     User,
 )
@@ -179,6 +180,14 @@ def find_member_credential(tx: Transaction, issuer: str, subject: str) -> Creden
 
 def find_key_credential(tx: Transaction, key_id: UUID, now: datetime) -> CredentialRow | None:
     return tx.first(SQL["find_key_credential"], CredentialRow, key_id=key_id, now=now)
+
+
+def list_member_tenants(tx: Transaction, issuer: str, subject: str, limit: int) -> list[TenantLabel]:
+    return tx.all(SQL["list_member_tenants"], TenantLabel, issuer=issuer, subject=subject, most=limit)
+
+
+def list_all_tenants(tx: Transaction, limit: int) -> list[TenantLabel]:
+    return tx.all(SQL["list_all_tenants"], TenantLabel, most=limit)
 
 
 def mark_key_used(tx: Transaction, key_id: UUID, now: datetime) -> None:

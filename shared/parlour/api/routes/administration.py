@@ -1,11 +1,13 @@
 """Who may do what in the tenant, and who did: keys, members, the audit trail."""
 
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.authorization import Admin, AnyCaller, Viewer
+from parlour.api.authorization import Admin, AnyCaller, AppDependencies, RequestCredentials, Viewer
+from parlour.api.dependencies import ApiDependencies
 from parlour.api.people_schemas import (
     AuditPageView,
     CallerView,
@@ -18,12 +20,15 @@ from parlour.api.people_schemas import (
     NewKey,
     NewMember,
     RateLimitPageView,
+    TenantChoiceView,
+    TenantLabelView,
     UserClearance,
 )
 from parlour.api.schemas import PageCursor
 from parlour.memory.inspection import user_memory
 from parlour.tenancy import api_keys, audit, members, rate_limits, roles, users
 from parlour.tenancy.api_keys import NewApiKey
+from parlour.tenancy.authentication import Credentials
 
 router = APIRouter(prefix="/v1", tags=["people"])
 
@@ -31,12 +36,31 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 @router.get("/me")
-def get_me(caller: AnyCaller) -> CallerView:
+def get_me(caller: AnyCaller, given: RequestCredentials) -> CallerView:
     """Whom the credentials are good for, and what they may do: what a page offers, it offers by this."""
     who = caller.principal
-    held = [role for role in sorted(roles.ROLES) if who.has_role(role)]
-    tenant = caller.signed_in.tenant.slug
-    return CallerView.model_validate({"kind": who.kind, "tenant": tenant, "roles": held, "clearance": who.clearance})
+    choice = _tenant_choice(caller.dependencies, given, caller.now)
+    shown = {
+        "kind": who.kind,
+        "name": caller.signed_in.name,
+        "tenant": caller.signed_in.tenant.slug,
+        "roles": [role for role in sorted(roles.ROLES) if who.has_role(role)],
+        "clearance": who.clearance,
+    }
+    return CallerView.model_validate({**choice.model_dump(), **shown})
+
+
+@router.get("/me/tenants")
+def list_my_tenants(services: AppDependencies, given: RequestCredentials) -> TenantChoiceView:
+    """List the tenants that the credentials may enter, at most 200; needs no Parlour-Tenant header."""
+    return _tenant_choice(services, given, services.clock())
+
+
+def _tenant_choice(services: ApiDependencies, given: Credentials, now: datetime) -> TenantChoiceView:
+    with services.databases.borrow() as database:
+        choice = services.authenticator.list_tenants(given, database, now)
+    shown = [TenantLabelView.model_validate(tenant) for tenant in choice.tenants]
+    return TenantChoiceView(tenants=shown, has_more_tenants=choice.has_more)
 
 
 @router.post("/keys", status_code=201)

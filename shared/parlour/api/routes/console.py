@@ -8,8 +8,15 @@ from fastapi.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 
 from parlour.api.authorization import AppDependencies
-from parlour.api.configuration_schemas import ConsoleAgentView, ConsoleSettingsView, HealthView
+from parlour.api.configuration_schemas import (
+    AttachmentRulesView,
+    ConsoleAgentView,
+    ConsoleSettingsView,
+    HealthView,
+    SignInView,
+)
 from parlour.api.routes.sessions import is_response_buffered
+from parlour.conversations.attachment_uploads import RULES
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database
 from parlour.tenancy import bindings, routing_keys, tenants
@@ -68,6 +75,8 @@ def get_console_settings(request: Request, services: AppDependencies) -> Console
         environment=services.environment,
         local=services.is_local,
         stream=not is_response_buffered(request),
+        attachments=AttachmentRulesView.model_validate(RULES),
+        sign_in=[SignInView.model_validate(one) for one in services.sign_ins],
         bindings=offered,
     )
 
