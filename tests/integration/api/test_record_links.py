@@ -89,7 +89,7 @@ def test_a_reader_below_sees_neither_the_record_nor_its_number(client: TestClien
         ("task/T-9/links", 404),
         ("nothing/at-all/links", 404),
         (f"{NOBODY}/links", 404),
-        ("task/T-1/links?page=0", 422),
+        ("task/T-1/links?cursor=x", 422),
         ("task/T-1/links?type=No!", 422),
         ("task/T%00/links", 404),
     ],
