@@ -31,7 +31,7 @@ export interface ChatNotice {
   canReconnect: boolean;
 }
 
-/** One conversation with an agent. Work that ends after `close` changes nothing that is shown. */
+/** One conversation with an agent. */
 export class Conversation {
   readonly entries = signal<readonly Entry[]>([]);
   /** The session; null until the first message opens it. */
@@ -78,7 +78,13 @@ export class Conversation {
     return this.following !== null || this.unanswered.size > 0;
   }
 
-  /** Stop following; another conversation is shown. */
+  /** The messages that could not be sent. */
+  get unsent(): readonly SentMessage[] {
+    const sent = this.entries.value.filter((entry) => entry instanceof SentMessage);
+    return sent.filter((message) => message.state.value === "failed");
+  }
+
+  /** Stop following; another conversation is shown. What is on its way is still sent. */
   close(): void {
     this.closed.abort();
     this.stopFollowing();
@@ -169,10 +175,8 @@ export class Conversation {
 
   private async post(message: SentMessage): Promise<void> {
     try {
-      if (this.isClosed) return;
       const session = await this.openSession();
       const attachments = await uploadFiles(message.files, session.session_id, this.api);
-      if (this.isClosed) return;
       const accepted = await body(
         this.api.POST("/v1/sessions/{session_id}/messages", {
           params: { path: { session_id: session.session_id } },
@@ -210,7 +214,6 @@ export class Conversation {
     this.opening ??= this.host.openSession(this.agent, this.about.value);
     try {
       const opened = await this.opening;
-      if (this.isClosed) return opened;
       this.session.value = { session_id: opened.session_id, token: opened.token };
       this.about.value = opened.entity ?? this.about.value;
       this.host.onSession(this, this.session.value);
