@@ -67,7 +67,7 @@ function citationLink(citation: Citation | undefined, number: number, sourceId: 
   const title = escape([citation?.title, citation?.locator].filter(Boolean).join(", "));
   const href = citation?.link ? escape(consoleHash(citation.link)) : sourceId ? `#${sourceId}-${number}` : "";
   return href
-    ? `<a class="cite" href="${href}" title="${title}">${number}</a>`
+    ? `<a class="cite" href="${href}" title="${title}" aria-label="Source ${number}: ${title}">${number}</a>`
     : `<span class="cite" title="${title}">${number}</span>`;
 }
 
