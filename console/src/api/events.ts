@@ -26,9 +26,9 @@ export async function* sessionEvents(
   let number = after;
   let failures = 0;
   let wait = POLL_MS.first;
+  let isStreamed = stream;
   while (!signal.aborted) {
     try {
-      const isStreamed = stream && failures < STREAM_FAILURES;
       const source = isStreamed ? streamed : polled;
       for await (const event of source(sessionId, credentials, number, signal)) {
         failures = 0;
@@ -45,6 +45,7 @@ export async function* sessionEvents(
       const isFinal = error instanceof Problem && error.status >= 400 && error.status < 500 && error.status !== 429;
       failures += 1;
       if (isFinal || failures > 8) throw error;
+      isStreamed &&= failures < STREAM_FAILURES;
       await sleep(Math.min(500 * 2 ** failures, 8_000), signal);
     }
   }
