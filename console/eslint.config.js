@@ -8,7 +8,7 @@ export default defineConfig(
   tseslint.configs.recommendedTypeChecked,
   { languageOptions: { parserOptions: { projectService: true } } },
   {
-    files: ["console/src/**"],
+    files: ["**/src/**"],
     extends: [a11y.flatConfigs.recommended],
     plugins: { "react-hooks": hooks },
     rules: { "react-hooks/rules-of-hooks": "error", "react-hooks/exhaustive-deps": "error" },

@@ -225,6 +225,7 @@ class _StackStart:
             "--phone": addresses.phone,
             "--tenant": example_tenant.TENANT_SLUG,
             "--contact": example_tenant.CONTACT_NAME,
+            "--binding": example_tenant.PHONE_BINDING,
             "--issuer": addresses.issuer,
             "--issuer-key": str(self._folder / "issuer.pem"),
             "--subject": example_tenant.DEVELOPER,

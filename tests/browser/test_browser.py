@@ -22,7 +22,7 @@ def test_console_works_in_a_browser(running_stack: Stack) -> None:
         "CONSOLE_OPERATOR_KEY": running_stack.operator_key,
     }
     only = os.environ.get("BROWSER_TESTS", "").split()  # noqa: TID251 - a launcher
-    command = [NODE, PLAYWRIGHT, "test", "--workers=1", *only]
+    command: list[str | Path] = [NODE, PLAYWRIGHT, "test", "--workers=1", *only]
     output = []
     with subprocess.Popen(
         command, cwd=FOLDER, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

@@ -1,7 +1,8 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { isExpired } from "../api/expiry";
 import { toProblem, type Problem } from "../api/problem";
-import { isExpired, me, signedIn } from "../api/sign_in";
+import { me, signedIn } from "../api/sign_in";
 import { EmptyState, ErrorState, Skeleton } from "../ui/states";
 import { CommandPalette } from "./CommandPalette";
 import { Navigation } from "./Navigation";

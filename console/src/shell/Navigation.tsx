@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { me, signedIn, signOut, switchTenant } from "../api/sign_in";
-import { openCount } from "../pages/inbox/open_count";
+import { openCount, useAttention } from "../pages/inbox/attention";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { useAction } from "../ui/resource";
@@ -23,6 +23,7 @@ export function Navigation() {
   const [isOpen, setOpen] = useState(false);
   const sections = visibleSections(settings.value?.local ?? false);
   const current = sectionOf(route.value, sections);
+  useAttention(current?.key === "inbox");
   const close = () => setOpen(false);
   return (
     <header class={isOpen ? "navigation open" : "navigation"} onKeyDown={(event) => event.key === "Escape" && close()}>

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
+import { isExpired } from "../api/expiry";
 import { startOidc, type Provider } from "../api/oidc";
 import { type Problem } from "../api/problem";
 import { signal } from "@preact/signals";
-import { isExpired, signedIn, signIn } from "../api/sign_in";
+import { signedIn, signIn } from "../api/sign_in";
 import { Button } from "../ui/Button";
 import { Dialog } from "../ui/Dialog";
 import { Field } from "../ui/Field";

@@ -28,7 +28,7 @@ export const SECTIONS: readonly Section[] = [
     key: "conversations",
     label: "Conversations",
     icon: "chat",
-    also: ["people"],
+    also: ["people", "memory"],
     isVisible: isViewer,
     load: () => import("../pages/conversations/ConversationsSection"),
   },

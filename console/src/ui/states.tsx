@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Problem } from "../api/problem";
-import { isExpired } from "../api/sign_in";
+import { isExpired } from "../api/expiry";
 import { Button } from "./Button";
 import { Icon } from "./Icon";
 import type { IconName } from "./icons";

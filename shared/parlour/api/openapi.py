@@ -66,7 +66,7 @@ MORE_STATUSES: Mapping[str, tuple[int, ...]] = {
     "cancel_tool_call": (409,),
     "cancel_session_tool_calls": (409,),
     "create_entity": (409,),
-    "accept_entity": (409,),
+    "accept_entity": (405, 409),  # an id that is none reads as a type and a key
     "update_entity": (409,),
     "update_entity_by_id": (409,),
     "delete_entity": (409,),
@@ -97,6 +97,7 @@ _RETRY_AFTER: JsonObject = {
 }
 _ERROR_HEADERS: Mapping[int, JsonObject] = {
     401: {"WWW-Authenticate": {"description": "Bearer.", "schema": {"type": "string"}}},
+    405: {"Allow": {"description": "The methods that the path supports.", "schema": {"type": "string"}}},
     429: _RETRY_AFTER,
     503: _RETRY_AFTER,
 }
@@ -105,6 +106,7 @@ _ERROR_MEANINGS: Mapping[int, str] = {
     401: "The credentials are missing, expired or wrong.",
     403: "The credentials do not allow this.",
     404: "Not found, or not the caller's to see.",
+    405: "The path does not support this method.",
     406: "This form of answer cannot be given here.",
     409: "The present state does not allow this; read it again.",
     413: "The body is too large.",

@@ -27,11 +27,18 @@ class TurnReplyView(ResponseModel):
 
 
 class ModelCallView(ResponseModel):
-    """A call to a model provider; cost_usd: null when its price is not known; times in milliseconds."""
+    """A call to a model provider; tokens as it counted them, times in milliseconds.
+
+    prompt_tokens    the whole prompt: `input_tokens`, which no cache was used for, and those read from the cache or
+                     written to it.
+    tokens_by_layer  of this prompt, as the budget counts them.
+    cost_usd         null when its price is not known.
+    """
 
     provider: str
     model: str
     outcome: Literal["ok", "unavailable", "rejected"]
+    prompt_tokens: int
     input_tokens: int
     output_tokens: int
     cache_read_tokens: int
@@ -63,15 +70,18 @@ class DeliveryView(ResponseModel):
 class TurnView(ResponseModel):
     """A turn.
 
-    number           its place in the session, from 1.
-    binding          the slug of the agent's binding.
-    frozen_at        when its inputs were fixed.
-    degraded         answered without the model, or with less than it needed.
-    problem          the code of what went wrong, null when nothing did.
-    stage_ms         milliseconds by stage.
-    delivery         null on the web, where nothing is sent.
-    tokens_by_layer  input tokens as budgeted, by layer, summed over the model calls.
-    cost_usd         summed over the model calls; null when none has a known price.
+    number              its place in the session, from 1.
+    binding             the slug of the agent's binding.
+    frozen_at           when its inputs were fixed.
+    degraded            answered without the model, or with less than it needed.
+    problem             the code of what went wrong, null when nothing did.
+    stage_ms            milliseconds by stage; `wait` passed before its inputs were fixed.
+    total_ms            from the receipt of the first message to the stored reply; null while the turn is open.
+    model_ms            of these, waiting for the model.
+    delivery            null on the web, where nothing is sent.
+    last_prompt_tokens  of the last answered prompt, as the provider counted them; the totals are those of all steps.
+    tokens_by_layer     of the same prompt, as the budget counts them.
+    cost_usd            summed over the model calls; null when none has a known price.
     """
 
     id: UUID
@@ -86,11 +96,16 @@ class TurnView(ResponseModel):
     attempt_count: int
     problem: str | None
     stage_ms: dict[str, int]
+    total_ms: int | None
+    model_ms: int
     input_messages: list[TurnMessageView]
     reply: TurnReplyView | None
     model_calls: list[ModelCallView]
     tool_calls: list[ToolCallView]
     delivery: DeliveryView | None
+    last_prompt_tokens: int
+    total_prompt_tokens: int
+    total_output_tokens: int
     tokens_by_layer: dict[str, int]
     cost_usd: UsdAmount | None
 

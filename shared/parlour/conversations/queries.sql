@@ -395,6 +395,7 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
                           WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]'))
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'outbound') AS reply,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('provider', l.provider, 'model', l.model, 'outcome', l.outcome,
+                         'prompt_tokens', l.input_tokens + l.cache_read_tokens + l.cache_write_tokens,
                          'input_tokens', l.input_tokens, 'output_tokens', l.output_tokens,
                          'cache_read_tokens', l.cache_read_tokens, 'cache_write_tokens', l.cache_write_tokens,
                          'tokens_by_layer', l.tokens_by_layer, 'cost_usd', l.cost_usd::text,

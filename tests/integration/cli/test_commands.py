@@ -94,7 +94,7 @@ def test_a_chat_shows_the_reply_as_it_comes(
     def answer(_seconds: float) -> None:
         feed.session_id = UUID(str(queue.messages[-1].body["session_id"]))
         feed.add_turn(
-            ("session", {}),
+            ("session", {"turn_id": str(UUID(int=1)), "number": 1}),
             ("tool_call", {"name": "search_knowledge"}),
             ("text_delta", {"text": "On 14 "}),
             ("text_delta", {"text": "March."}),

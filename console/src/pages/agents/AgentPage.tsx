@@ -2,13 +2,14 @@ import { body, type Schema } from "../../api/client";
 import { Problem } from "../../api/problem";
 import { api, hasRole, me } from "../../api/sign_in";
 import { to } from "../../shell/router";
+import { settings } from "../../shell/settings";
 import { LinkButton } from "../../ui/Button";
 import { clearanceName } from "../../ui/clearance";
 import { Page, Tabs } from "../../ui/Page";
 import { useResource } from "../../ui/resource";
 import { EmptyState, Loaded } from "../../ui/states";
 import { Facts } from "../../ui/Table";
-import { chatAddress } from "../playground/chat_address";
+import { toChat, toPlayground } from "../../chat/address";
 import { channelName, DOORS } from "./words";
 
 /** The tiers of a persona, as a binding's file names them, and their folders in a pack. */
@@ -40,7 +41,7 @@ export function AgentPage({ slug, file }: { slug: string; file: string }) {
             Conversations
           </LinkButton>
           {agent.data?.channels.includes("web") && agent.data.door !== "private" && (
-            <LinkButton kind="solid" icon="play" href={chatAddress({ tenant, binding: slug })}>
+            <LinkButton kind="solid" icon="play" href={settings.value?.local ? toPlayground({ tenant, slug }) : toChat({ tenant, slug })}>
               Talk to it
             </LinkButton>
           )}

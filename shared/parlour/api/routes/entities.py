@@ -120,7 +120,7 @@ def get_entity_by_id(record_id: UUID, caller: Reader, response: Response) -> Rec
     return _get(caller, record_id, response)
 
 
-@router.get("/entities/{type_key}/{key}")
+@router.get("/entities/{type_key:record_type}/{key}")
 def get_entity(type_key: str, key: str, caller: Reader, response: Response) -> RecordView:
     """One record by its handle."""
     return _get(caller, f"{type_key}/{key}", response)
@@ -134,7 +134,7 @@ def update_entity_by_id(
     return _update(caller, record_id, change, if_match, response)
 
 
-@router.patch("/entities/{type_key}/{key}")
+@router.patch("/entities/{type_key:record_type}/{key}")
 def update_entity(
     type_key: str, key: str, change: RecordPatchBody, caller: Editor, response: Response, if_match: IfMatch = ""
 ) -> RecordView:
@@ -148,7 +148,7 @@ def delete_entity_by_id(record_id: UUID, caller: Editor, version: Version = None
     _delete(caller, record_id, version, if_match)
 
 
-@router.delete("/entities/{type_key}/{key}", status_code=204)
+@router.delete("/entities/{type_key:record_type}/{key}", status_code=204)
 def delete_entity(type_key: str, key: str, caller: Editor, version: Version = None, if_match: IfMatch = "") -> None:
     """Take a record, named by its handle, out of every list and search at once."""
     _delete(caller, f"{type_key}/{key}", version, if_match)

@@ -118,7 +118,9 @@ router = APIRouter(prefix="/v1", tags=["pulse"])
 router.include_router(
     record_router, prefix="/entities/{record_id:uuid}/pulse", dependencies=[Depends(_declare_record_id)]
 )
-router.include_router(record_router, prefix="/entities/{type_key}/{key}/pulse", dependencies=[Depends(_declare_handle)])
+router.include_router(
+    record_router, prefix="/entities/{type_key:record_type}/{key}/pulse", dependencies=[Depends(_declare_handle)]
+)
 
 
 @router.get("/pulses")

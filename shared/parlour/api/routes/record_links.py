@@ -28,7 +28,7 @@ def list_links_by_id(
     return _link_page(caller, record_id, type, page, limit)
 
 
-@router.get("/{type_key}/{key}/links")
+@router.get("/{type_key:record_type}/{key}/links")
 def list_links(
     type_key: str,
     key: str,

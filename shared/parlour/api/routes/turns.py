@@ -22,7 +22,7 @@ def list_turns(
     cursor: PageCursor = "",
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> TurnPageView:
-    """List the newest turns of the tenant, or of one session: times, tokens by layer, cost, citations."""
+    """List the newest turns of the tenant, or of one session: times, tokens, cost, citations."""
     with caller.transaction() as tx:
         page = turn_views.list_turns(caller.principal, tx, limit, session_id, cursor)
     return TurnPageView.model_validate({"turns": page.rows, "next_cursor": page.next_cursor})
