@@ -74,7 +74,7 @@ export class Conversation {
   }
 
   /** Whether a reply is under way or awaited. */
-  get isBusy(): boolean {
+  private get isBusy(): boolean {
     return this.following !== null || this.unanswered.size > 0;
   }
 
@@ -149,16 +149,27 @@ export class Conversation {
 
   /** Read what came from elsewhere: a linked phone, another tab. Return whether there was something new. */
   async refresh(): Promise<boolean> {
-    if (this.isClosed || this.isBusy || !this.session.value) return false;
+    if (!this.canRefresh || !this.session.value) return false;
     const view = await this.readSession();
     const page = await this.readMessages();
-    if (this.isClosed || this.isBusy) return false;
-    this.lastEvent = Math.max(this.lastEvent, view.last_event);
+    if (!this.canRefresh) return false;
     this.isShared.value = view.is_main;
     const stored = this.entries.value.filter((entry) => entry.id !== null);
-    const isNew = page.messages.length > 0 && page.messages.at(-1)?.id !== stored.at(-1)?.id;
-    if (isNew) this.showStored(page);
-    return isNew;
+    if (!page.messages.length || page.messages.at(-1)?.id === stored.at(-1)?.id) return false;
+    this.stopFollowing();
+    this.unanswered.clear();
+    this.reply = null;
+    this.lastEvent = Math.max(this.lastEvent, view.last_event);
+    this.showStored(page);
+    return true;
+  }
+
+  /** Whether no reply is under way here. One to a message of the phone has no events, so it is read like any news. */
+  private get canRefresh(): boolean {
+    if (this.isClosed) return false;
+    if (!this.isBusy) return true;
+    const isOwn = [...this.unanswered].some((message) => message.isOwn);
+    return this.isShared.value && !isOwn && !this.reply?.hasBegun;
   }
 
   /** Show the page of messages before the first one. */
