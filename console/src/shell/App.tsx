@@ -7,7 +7,7 @@ import { EmptyState, ErrorState, Skeleton } from "../ui/states";
 import { CommandPalette } from "./CommandPalette";
 import { Navigation } from "./Navigation";
 import { navigate, route } from "./router";
-import { sectionOf, visibleSections, type PageProps } from "./sections";
+import { openedSection, visibleSections, type PageProps } from "./sections";
 import { settings } from "./settings";
 import { ExpiredDialog, SignInPage } from "./SignIn";
 
@@ -34,9 +34,9 @@ export function App() {
 }
 
 function CurrentPage() {
-  const sections = visibleSections(settings.value?.local ?? false);
-  const section = sectionOf(route.value, sections);
-  const first = sections[0]?.key;
+  const isLocal = settings.value?.local ?? false;
+  const section = openedSection(route.value, isLocal);
+  const first = visibleSections(isLocal)[0]?.key;
   const isRoot = !route.value.path.length;
   useEffect(() => {
     if (isRoot && first) navigate(`#/${first}`, { replace: true });

@@ -15,6 +15,8 @@ interface Section {
   /** Further first parts that belong to the section. */
   also?: readonly string[];
   isVisible: () => boolean;
+  /** Who may open its pages by a link, though it is not in their navigation. */
+  isReachable?: () => boolean;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -30,6 +32,7 @@ export const SECTIONS: readonly Section[] = [
     icon: "chat",
     also: ["people", "memory"],
     isVisible: isViewer,
+    isReachable: isReader,
     load: () => import("../pages/conversations/ConversationsSection"),
   },
   {
@@ -76,6 +79,12 @@ export const PLAYGROUND: Section = {
 /** Return the sections that the reader may open. */
 export function visibleSections(isLocal: boolean): readonly Section[] {
   return [...SECTIONS.filter((section) => section.isVisible()), ...(isLocal ? [PLAYGROUND] : [])];
+}
+
+/** Return the section of an address, if the reader may open it. */
+export function openedSection(route: Route, isLocal: boolean): Section | undefined {
+  const reachable = SECTIONS.filter((section) => section.isVisible() || section.isReachable?.());
+  return sectionOf(route, isLocal ? [...reachable, PLAYGROUND] : reachable);
 }
 
 /** Return the section that an address belongs to. */

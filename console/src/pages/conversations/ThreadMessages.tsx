@@ -19,9 +19,9 @@ interface ThreadProps {
   foundId: string | null;
   /** The message that is scrolled to first; null: the newest. */
   firstShownId: string | null;
-  /** The turn whose trace is shown, and what is called with another. */
+  /** The turn whose trace is shown, and what is called with another; null: the reader sees no traces. */
   turnId: string | null;
-  onChooseTurn: (turnId: string) => void;
+  onChooseTurn: ((turnId: string) => void) | null;
 }
 
 /** The messages of a conversation, oldest first; those before them on demand. */
@@ -38,7 +38,8 @@ export function ThreadMessages({ thread, person, agent, foundId, firstShownId, t
       <Notice problem={thread.problem} />
       {isMissing && (
         <p class="notice info">
-          The message of this address is not here any more: it was erased. You see the rest of the conversation.
+          This conversation has no message of this address: it was erased, or the address is wrong. You see all the
+          others.
         </p>
       )}
       {thread.data?.hasOlder && (
