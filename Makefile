@@ -32,6 +32,7 @@ API_TYPES := console/src/api/schema.d.ts
 CONSOLE_SOURCES = $(shell find console/src console/public ! -path $(API_TYPES) 2>/dev/null) $(wildcard console/*.html) \
 	console/vite.config.ts console/tsconfig.json
 TYPESCRIPT := console tests/browser
+NPM_FOLDERS := $(TYPESCRIPT) tests/protocol_server
 WITH_NODE := PATH="$(CURDIR)/$(STATE)/node/bin:$$PATH"
 
 MAKEFLAGS += --no-print-directory
@@ -53,13 +54,15 @@ logs: $(DEV) ## show the logs of the running stack's functions
 
 ##@ Work on it
 
-test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) $(BROWSER) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
+test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) $(if $(ROOM),,$(BROWSER)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
 	@$(if $(ROOM),,$(MAKE) -j$(WORKERS) --output-sync=target check built)
 	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions --ignore=tests/nightly tests)
 
 # The build that the stacks of the tests start from: made beside the checks, which leave a core free.
 built: $(DEV) $(SAM) $(CONSOLE)
 	@$(BIN)/python -c "from local import deployment; deployment.build(deployment.host_architecture(), lambda line: None)"
+
+console: $(CONSOLE) ## build the console, if anything that it is made from changed
 
 browser: $(DEV) $(EMULATOR) $(SAM) $(BROWSER) $(CONSOLE) ## open every page of the console in a browser (make browser ONLY=inbox)
 	@BROWSER_TESTS="$(ONLY)" $(BIN)/python -m pytest --capture=no tests/browser
@@ -105,12 +108,12 @@ fmt: $(DEV) $(CONSOLE_PACKAGES) ## format the code
 	@$(BIN)/ruff format .
 	@$(WITH_NODE) console/node_modules/.bin/prettier --log-level=warn --write $(TYPESCRIPT)
 
-lock: $(DEV) ## pin every requirement again, with hashes (make lock UPGRADE=1 for newer versions)
+lock: $(DEV) $(NODE) ## pin every requirement again, with hashes (make lock UPGRADE=1 for newer versions)
 	@$(BIN)/python -m local.lock $(if $(UPGRADE),--upgrade)
+	@for folder in $(NPM_FOLDERS); do echo "$$folder/package-lock.json"; $(WITH_NODE) npm $(if $(UPGRADE),update,install) \
+		--prefix $$folder --package-lock-only --ignore-scripts --silent || exit 1; done
 
 ##@ Ship it
-
-console: $(CONSOLE) ## build the console, if anything that it is made from changed
 
 build: $(DEV) $(SAM) $(CONSOLE) ## sam build for arm64 and x86_64; prints the layers' sizes
 	@$(BIN)/python -m local.package

@@ -189,6 +189,11 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
             for state in ("answered", "running", "failed", "waiting")
         ),
     ],
+    "GET /v1/changes": [
+        ("/v1/changes", {}),
+        ("/v1/changes", {"params": {"limit": 1}}),
+        ("/v1/changes", {"params": {"record": CLOSED}}),
+    ],
     "GET /v1/turns": [("/v1/turns", {}), ("/v1/turns", {"params": {"session_id": str(SESSION)}})],
     "GET /v1/turns/{turn_id}/prompt/texts": [
         (f"/v1/turns/{TURN}/prompt/texts", {"params": {"hash": [text_hash(one) for one in QUESTIONS]}}),

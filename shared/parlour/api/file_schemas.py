@@ -63,7 +63,7 @@ class FileView(ResponseModel):
 
 
 class FilePageView(ResponseModel):
-    """Some files, the last changed first; `next_cursor` reads on, "" when these are the last."""
+    """Files, the last changed first; `next_cursor` reads on, "" when these are the last."""
 
     files: list[FileView]
     next_cursor: str
