@@ -16,7 +16,11 @@ export function App() {
   if (!signedIn.value) return <SignInPage />;
   return (
     <div class="shell">
-      <a class="skip" href="#main" onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => (event.preventDefault(), document.getElementById("main")?.focus())}
+      >
         Skip to the page
       </a>
       <Navigation />
@@ -32,12 +36,13 @@ export function App() {
 function CurrentPage() {
   const sections = visibleSections(settings.value?.local ?? false);
   const section = sectionOf(route.value, sections);
-  const first = sections[0];
+  const first = sections[0]?.key;
+  const isRoot = !route.value.path.length;
   useEffect(() => {
-    if (!route.value.path.length && first) navigate(`#/${first.key}`, { replace: true });
-  }, [route.value, first]);
+    if (isRoot && first) navigate(`#/${first}`, { replace: true });
+  }, [isRoot, first]);
   if (section) return <LazyPage key={section.key} load={section.load} />;
-  if (!route.value.path.length && first) return <Skeleton />;
+  if (isRoot && first) return <Skeleton />;
   return (
     <EmptyState icon="search" title="There is no such page">
       <p>

@@ -40,10 +40,28 @@ export const SECTIONS: readonly Section[] = [
     isVisible: isReader,
     load: () => import("../pages/records/RecordsSection"),
   },
-  { key: "agents", label: "Agents", icon: "bot", isVisible: isViewer, load: () => import("../pages/agents/AgentsSection") },
-  { key: "insights", label: "Insights", icon: "chart", isVisible: isViewer, load: () => import("../pages/insights/InsightsPage") },
+  {
+    key: "agents",
+    label: "Agents",
+    icon: "bot",
+    isVisible: isViewer,
+    load: () => import("../pages/agents/AgentsSection"),
+  },
+  {
+    key: "insights",
+    label: "Insights",
+    icon: "chart",
+    isVisible: isViewer,
+    load: () => import("../pages/insights/InsightsPage"),
+  },
   { key: "costs", label: "Costs", icon: "coins", isVisible: isViewer, load: () => import("../pages/costs/CostsPage") },
-  { key: "settings", label: "Settings", icon: "gear", isVisible: isViewer, load: () => import("../pages/settings/SettingsSection") },
+  {
+    key: "settings",
+    label: "Settings",
+    icon: "gear",
+    isVisible: isViewer,
+    load: () => import("../pages/settings/SettingsSection"),
+  },
 ];
 
 /** The laptop's page with the web chat and the phone side by side. */

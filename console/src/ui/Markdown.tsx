@@ -10,7 +10,8 @@ const CITATION = /^\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
 /** What the text of models and documents may become. There are no links and no images: a text must not lead the reader, or their data, elsewhere. */
 const ALLOWED = {
-  ALLOWED_TAGS: "p br strong em del code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 table thead tbody tr th td hr a span".split(" "),
+  ALLOWED_TAGS:
+    "p br strong em del code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 table thead tbody tr th td hr a span".split(" "),
   ALLOWED_ATTR: ["href", "class", "title", "start", "align", "id"],
   ALLOWED_URI_REGEXP: /^#/,
 };
@@ -67,7 +68,7 @@ function citationLink(citation: Citation | undefined, number: number, sourceId: 
   const title = escape([citation?.title, citation?.locator].filter(Boolean).join(", "));
   const href = citation?.link ? escape(consoleHash(citation.link)) : sourceId ? `#${sourceId}-${number}` : "";
   return href
-    ? `<a class="cite" href="${href}" title="${title}">${number}</a>`
+    ? `<a class="cite" href="${href}" title="${title}" aria-label="Source ${number}: ${title}">${number}</a>`
     : `<span class="cite" title="${title}">${number}</span>`;
 }
 

@@ -147,7 +147,7 @@ def list_files(
         after=decode_id_cursor(cursor) if cursor else None,
     )
     rows = store.list_files(tx, principal.clearance, position, limit + 1)
-    return cut_page(rows, limit, lambda file: (file.updated_at.isoformat(), file.id))
+    return cut_page(rows, limit, lambda file: (file.updated_at, file.id))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,10 @@ export function Limits() {
   }, []);
   return (
     <>
-      <p class="soft">Limits keep one visitor, address or agent from using the service of the others. Those that refused requests come first.</p>
+      <p class="soft">
+        Limits keep one visitor, address or agent from using the service of the others. Those that refused requests come
+        first.
+      </p>
       <Loaded of={limits}>
         {(rows) =>
           rows.length === 0 ? (
@@ -32,7 +35,11 @@ export function Limits() {
                 { label: "Whom", cell: (row) => row.key },
                 {
                   label: "State",
-                  cell: (row) => <Badge tone={row.was_refused ? "bad" : "good"}>{row.was_refused ? "Refused the last request" : "Open"}</Badge>,
+                  cell: (row) => (
+                    <Badge tone={row.was_refused ? "bad" : "good"}>
+                      {row.was_refused ? "Refused the last request" : "Open"}
+                    </Badge>
+                  ),
                 },
                 { label: "Requests left", cell: (row) => count(row.tokens), isNumber: true },
                 { label: "Refused so far", cell: (row) => count(row.refused_count), isNumber: true },

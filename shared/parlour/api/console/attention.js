@@ -94,8 +94,8 @@ export class Attention {
     this.looking = true;
     if (asked) this.forget();
     try {
-      const [found, { replies, has_more: more }] = await Promise.all([this.ask("GET", "v1/attention"), this.ask("GET", "v1/attention/failed-replies")]);
-      this.draw({ ...found, failed: replies, has_more: found.has_more || more });
+      const [found, { replies, next_cursor: more }] = await Promise.all([this.ask("GET", "v1/attention"), this.ask("GET", "v1/attention/failed-replies")]);
+      this.draw({ ...found, failed: replies, has_more: found.has_more || Boolean(more) });
       notice(byId("attention-notice"), "");
     } catch (error) {
       if (this.open || error.status !== 0) notice(byId("attention-notice"), error.message);

@@ -30,13 +30,13 @@ class Links {
   }
 
   /** The links from the first page on; each further page is put under those that are there. */
-  async look(number = 1) {
-    const found = await this.room.ask("GET", `v1/entities/${path(this.record.handle)}/links?limit=${MOST}&page=${number}`);
-    const records = number === 1 ? found.links : [...this.records, ...found.links];
+  async look(cursor = "") {
+    const found = await this.room.ask("GET", `v1/entities/${path(this.record.handle)}/links?limit=${MOST}&cursor=${cursor}`);
+    const records = !cursor ? found.links : [...this.records, ...found.links];
     this.records = records;
     this.total = found.types.reduce((sum, { total }) => sum + total, 0);
     const groups = found.types.map(({ type, name, total }) => this.group(type, name, records.filter((one) => one.type === type), total));
-    const more = number < found.pages ? h("button", { class: "quiet", type: "button", on: { click: () => this.look(number + 1).catch((error) => this.say(error.message)) } }, "Show more") : "";
+    const more = found.next_cursor ? h("button", { class: "quiet", type: "button", on: { click: () => this.look(found.next_cursor).catch((error) => this.say(error.message)) } }, "Show more") : "";
     this.list.replaceChildren(...(this.total ? groups : [h("p", { class: "soft" }, "No links yet.")]), more);
   }
 
