@@ -358,6 +358,7 @@ export class Conversation {
     else if (stored) reply?.store(stored);
     else reply?.end();
     this.lastTurn.value = turnId;
+    this.unanswered.forEach((message) => (message.state.value = "sent"));
     if (this.unanswered.size) this.awaitReply();
   }
 

@@ -32,6 +32,7 @@ LINKS: Mapping[str, tuple[Link, ...]] = {
     "list_conversations": _links(
         "session_id", "$response.body#/conversations/0/id", "get_conversation", "list_messages"
     ),
+    "list_changes": _links("turn_id", "$response.body#/changes/0/turn_id", "list_turn_changes", "undo_turn"),
     "list_turns": _links("turn_id", "$response.body#/turns/0/id", *_TURN_OPERATIONS),
     "create_entity": _links("record_id", "$response.body#/id", *_RECORD_CHANGES, *_PULSE_OPERATIONS),
     "list_entities": _links("record_id", "$response.body#/entities/0/id", *_RECORD_OPERATIONS, *_PULSE_OPERATIONS),

@@ -23,6 +23,20 @@ from parlour.tools.builtin import store
 from parlour.tools.builtin.store import AgentWriteRow, ChangeQuery, ChangeRow, TurnChangeRow
 from parlour.tools.run import ToolContext
 
+__all__ = [
+    "Change",
+    "ChangeQuery",
+    "PropertyChange",
+    "TurnChange",
+    "UndoneWrite",
+    "list_changes",
+    "list_turn_changes",
+    "record_creation",
+    "record_link",
+    "record_update",
+    "undo_turn",
+]
+
 type _Action = Literal["create", "update", "link", "unlink"]
 
 _PAST_TENSE = {"create": "created", "update": "updated", "link": "linked", "unlink": "unlinked"}
