@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { clearanceName } from "../../ui/clearance";
 import { Facts } from "../../ui/Table";
 import { Time } from "../../ui/Time";
@@ -30,7 +29,7 @@ export function RecordProperties({ record, type }: { record: RecordView; type: R
 }
 
 /** When and by whom a record was created and changed, and who may see it. */
-export function RecordFacts({ record, children }: { record: RecordView; children?: ComponentChildren }) {
+export function RecordFacts({ record }: { record: RecordView }) {
   return (
     <section class="card">
       <h2>About this record</h2>
@@ -38,12 +37,11 @@ export function RecordFacts({ record, children }: { record: RecordView; children
         facts={[
           ["Project", record.project && <RecordLink key="project" handle={record.project} />],
           ["Visible at", clearanceName(record.classification)],
-          ["Changed", <Change key="changed" at={record.updated_at} by={record.updated_by} />],
-          ["Created", <Change key="created" at={record.created_at} by={record.created_by} />],
+          ["Changed", <ChangedBy key="changed" at={record.updated_at} by={record.updated_by} />],
+          ["Created", <ChangedBy key="created" at={record.created_at} by={record.created_by} />],
           ["Version", record.version],
         ]}
       />
-      {children}
     </section>
   );
 }
@@ -56,7 +54,8 @@ const WHO: Record<string, string> = {
   system: "by Parlour",
 };
 
-function Change({ at, by }: { at: string; by: string }) {
+/** When something was changed, and by whom. */
+export function ChangedBy({ at, by }: { at: string; by: string }) {
   const who = WHO[by.split(":")[0] ?? ""];
   return (
     <>

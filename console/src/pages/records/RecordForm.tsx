@@ -150,7 +150,10 @@ interface DraftFieldProps {
 /** The name of a record. */
 export function NameField({ value, problem, conflict, onChange }: DraftFieldProps) {
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useEffect(() => {
+    // Who is choosing another type stays there.
+    if (document.activeElement?.localName !== "select") input.current?.focus();
+  }, []);
   return (
     <Field label="Name *" hint={conflictHint(conflict, String)} problem={problem} name="name">
       {(attributes) => (

@@ -1,4 +1,4 @@
-import { body } from "../../../api/client";
+import { body, type Schema } from "../../../api/client";
 import { api, hasRole } from "../../../api/sign_in";
 import { to, toRecord, type Route } from "../../../shell/router";
 import { Badge } from "../../../ui/Badge";
@@ -81,8 +81,10 @@ export function DocumentListPage({ route }: { route: Route }) {
 }
 
 /** The record that a document is about, or the project whose tree it is in. */
-function Home({ document: { about, project } }: { document: { about: string | null; project: string | null } }) {
-  const handle = about ?? project;
+function Home({ document }: { document: Schema["DocumentView"] }) {
+  // A document that people wrote is about its own record.
+  const about = document.about === document.handle ? null : document.about;
+  const handle = about ?? document.project;
   if (!handle) return null;
   return (
     <>

@@ -15,8 +15,9 @@ import { RecordFiles } from "../files/RecordFiles";
 import { Links } from "../links/Links";
 import { Pulse } from "../pulse/Pulse";
 import { RecordConversations } from "../RecordConversations";
-import { RecordFacts, RecordProperties, RecordSources } from "../RecordFacts";
+import { ChangedBy, RecordProperties, RecordSources } from "../RecordFacts";
 import { RecordForm } from "../RecordForm";
+import { AcceptRecord } from "../RecordListPage";
 import { RecordLink } from "../RecordLink";
 import { useRecordType, type RecordView } from "../record_types";
 import { useSearchScope } from "../search_scope";
@@ -93,6 +94,11 @@ export function DocumentPage({ documentKey, route }: DocumentPageProps) {
                   still search and cite it. Delete it if it is not needed any more.
                 </p>
               )}
+              {own?.unverified_by && (
+                <div class="card">
+                  <AcceptRecord record={own} onChange={shown.reload} />
+                </div>
+              )}
               {editing === "record" && own && (
                 <RecordForm record={own} type={type} onSaved={done} onCancel={() => setEditing(null)} />
               )}
@@ -111,9 +117,8 @@ export function DocumentPage({ documentKey, route }: DocumentPageProps) {
               {own && <RecordFiles about={own.handle} chosen={route.query.get("file")} page={null} />}
             </div>
             <aside class="records-side" aria-label="About this document">
-              <DocumentFacts document={found} />
+              <DocumentFacts document={found} record={own} />
               {own && editing !== "record" && <RecordProperties record={own} type={type} />}
-              {own && <RecordFacts record={own} />}
               {own && <RecordSources record={own} />}
               {own && <RecordConversations handle={own.handle} />}
             </aside>
@@ -132,19 +137,27 @@ async function readDocument(key: string, signal: AbortSignal): Promise<Shown> {
   return { document, record };
 }
 
-function DocumentFacts({ document }: { document: Document }) {
-  const { about, project, classification, length, version, updated_at, origin } = document;
+function DocumentFacts({ document, record }: Shown) {
+  const { handle, about, project, classification, length, version, updated_at, origin } = document;
   return (
     <section class="card">
       <h2>About this document</h2>
       <Facts
         facts={[
-          ["About", about && <RecordLink key="about" handle={about} />],
+          ["About", about && about !== handle && <RecordLink key="about" handle={about} />],
           ["Project", project && <RecordLink key="project" handle={project} />],
           ["Visible at", clearanceName(classification)],
           ["Length", `${count(length)} characters`],
           ["Text version", version],
-          ["Changed", <Time key="changed" at={updated_at} />],
+          [
+            "Changed",
+            record ? (
+              <ChangedBy key="changed" at={record.updated_at} by={record.updated_by} />
+            ) : (
+              <Time key="changed" at={updated_at} />
+            ),
+          ],
+          ["Created", record && <ChangedBy key="created" at={record.created_at} by={record.created_by} />],
         ]}
       />
       {origin === "pack" && !document.left_pack_at && (

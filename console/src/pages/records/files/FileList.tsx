@@ -85,8 +85,7 @@ export function FileList({ files, about, isMixed = false, chosen, page, onChange
           </span>
           <span class="soft">
             PDF, Word, Excel, PowerPoint, HTML, Markdown, text, e-mail or CSV; 50 MB each.
-            {isMixed &&
-              " Everybody with the tenant’s default clearance sees them. To add a file to a record, open the record."}
+            {isMixed && " Files added here are about no record; to add one to a record, open the record."}
           </span>
           <input
             type="file"
