@@ -144,7 +144,7 @@ function DocumentFacts({ document, record }: Shown) {
       <h2>About this document</h2>
       <Facts
         facts={[
-          ["About", about && about !== handle && <RecordLink key="about" handle={about} />],
+          ["About", about && about !== handle ? <RecordLink key="about" handle={about} /> : null],
           ["Project", project && <RecordLink key="project" handle={project} />],
           ["Visible at", clearanceName(classification)],
           ["Length", `${count(length)} characters`],
