@@ -78,6 +78,11 @@ def test_the_way_to_the_console_is_relative(client: TestClient, path: str) -> No
     assert (answer.status_code, answer.headers["location"]) == (307, "console/")
 
 
+def test_root_at_an_agents_host_leads_to_its_chat(client: TestClient, brick: str) -> None:
+    answer = client.get("/", headers={"Host": "brick.example"})
+    assert (answer.status_code, answer.headers["location"]) == (307, "console/chat.html")
+
+
 def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick: str) -> None:
     told = client.get("/console/settings.json", headers={"Host": "brick.example"}).json()
     assert told.pop("attachments")
