@@ -18,6 +18,7 @@ from parlour.channels.media import MediaFetcher
 from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
 from parlour.conversations import event_feed, failed_turns, turn_views
 from parlour.conversations import store as turn_store
+from parlour.documents import authored_documents, catalogue
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -235,11 +236,15 @@ def reapply_pack(conversation: ConversationHarness) -> None:
     assert export(conversation.admin, conversation.database)
     changed = {path: _changed(path, text) for path, text in files.items()}
     apply(conversation.admin, conversation.database, WordEmbedder(), validate(changed), conversation.clock())
+    less = {path: text for path, text in changed.items() if not path.endswith("crane-signals.txt")}
+    apply(conversation.admin, conversation.database, WordEmbedder(), validate(less), conversation.clock())
     with conversation.database.transaction(conversation.admin) as tx:
         (binding, *_) = bindings.list_active_bindings(tx)
         assert bindings.find_binding_by_slug(tx, binding.slug)
         assert bindings.find_web_binding(tx, "site-adviser")
         assert routing_keys.list_own_keys(tx)
+        assert catalogue.get_document(conversation.admin, tx, "contracts/main-works-contract.md")
+        authored_documents.delete_document(conversation.admin, tx, "sops/crane-signals.txt", None, conversation.clock())
         routing_keys.release_keys_except(
             tx, [route.key for route in routing_keys.list_own_keys(tx) if "contracts" not in route.key]
         )
@@ -277,7 +282,7 @@ def converse_on_whatsapp(conversation: ConversationHarness) -> None:
     assert send_with(conversation, UnauthorizedProvider(), waiting.id).state == "pending"
     assert send_with(conversation, RejectingProvider(), waiting.id).state == "failed"
     with conversation.database.transaction(conversation.admin) as tx:
-        (one,) = outbox.list_failed(conversation.admin, tx, conversation.clock(), 10)
+        (one,) = outbox.list_failed(conversation.admin, tx, conversation.clock(), 10).rows
         assert outbox.redrive_reply(conversation.admin, tx, one.id, conversation.clock()).id == waiting.id
     assert send_with(conversation, AcceptingProvider(), waiting.id).state == "sent"
     conversation.send_whatsapp("And the hoist?", "hoist")

@@ -22,7 +22,13 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
     dialog.showModal();
   }, []);
   return (
-    <dialog ref={element} class={isWide ? "dialog wide" : "dialog"} aria-labelledby={titleId} onCancel={onClose} onClose={onClose}>
+    <dialog
+      ref={element}
+      class={isWide ? "dialog wide" : "dialog"}
+      aria-labelledby={titleId}
+      onCancel={onClose}
+      onClose={onClose}
+    >
       <header>
         <h2 id={titleId}>{title}</h2>
         <Button kind="quiet" icon="close" aria-label="Close" onClick={onClose} />
@@ -41,10 +47,12 @@ interface ConfirmProps {
   confirmLabel: string;
   work: () => Promise<unknown>;
   kind?: "danger" | "solid" | "quiet";
+  /** The button's name, where several buttons of a page have the same label. */
+  "aria-label"?: string;
 }
 
 /** A button that asks before it acts. The dialog stays open with the reason if the action fails. */
-export function ConfirmButton({ label, title, children, confirmLabel, work, kind = "danger" }: ConfirmProps) {
+export function ConfirmButton({ label, title, children, confirmLabel, work, kind = "danger", ...names }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
   const action = useAction(async () => {
     await work();
@@ -52,7 +60,7 @@ export function ConfirmButton({ label, title, children, confirmLabel, work, kind
   });
   return (
     <>
-      <Button kind={kind === "danger" ? "quiet" : kind} onClick={() => setOpen(true)}>
+      <Button kind={kind === "danger" ? "quiet" : kind} {...names} onClick={() => setOpen(true)}>
         {label}
       </Button>
       {isOpen && (
@@ -60,7 +68,11 @@ export function ConfirmButton({ label, title, children, confirmLabel, work, kind
           {children}
           <Notice problem={action.problem} />
           <div class="buttons">
-            <Button kind={kind === "danger" ? "danger" : "solid"} disabled={action.isRunning} onClick={() => action.run()}>
+            <Button
+              kind={kind === "danger" ? "danger" : "solid"}
+              disabled={action.isRunning}
+              onClick={() => action.run()}
+            >
               {confirmLabel}
             </Button>
             <Button onClick={() => setOpen(false)}>Cancel</Button>

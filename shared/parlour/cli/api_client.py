@@ -72,7 +72,10 @@ class ApiClient:
         return replace(self, url=kept["url"], tenant=tenant, key=key, stack_file=file.with_name(_STACK_FILE_NAME))
 
     def request(self, method: str, path: str, body: object = None, **query: object) -> Any:
-        """Return the answer's JSON. Raises what the API raised, by its code; RetryError when nobody answers."""
+        """Return the answer's JSON, None for an empty one.
+
+        Raises what the API raised, by its code; RetryError when nobody answers.
+        """
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         if self.tenant:
             headers["Parlour-Tenant"] = self.tenant
@@ -93,10 +96,10 @@ class ApiClient:
                 answer = client.request(method, path, json=body, headers=headers, params=asked)
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
             raise RetryError(f"{self.url} does not answer ({type(problem).__name__}); is it running?") from problem
-        if answer.status_code == HTTPStatus.NO_CONTENT:
-            return None
         if not answer.is_success:
             raise to_error(answer)
+        if not answer.content:
+            return None
         try:
             return answer.json()
         except ValueError:

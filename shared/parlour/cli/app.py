@@ -20,6 +20,7 @@ from parlour.cli import (
     chat_session,
     costs,
     doctor,
+    documents,
     erase,
     files,
     id_lookup,
@@ -133,7 +134,10 @@ def apply(
     terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
     if done["not_in_pack"]:
         terminal.print_line(f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}")
+        if any(handle.startswith("document/") for handle in done["not_in_pack"]):
+            terminal.print_line("To delete such a document: parlour documents delete HANDLE")
     terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
+    secrets.print_missing_secrets(target)
 
 
 _COUNT_COLUMNS = ("created", "changed", "unchanged", "kept", "retired")
@@ -233,6 +237,7 @@ def invoke(
 
 
 for group, name, panel in (
+    (documents.app, "documents", _KNOWLEDGE),
     (pulse.app, "pulse", _KNOWLEDGE),
     (secrets.app, "secrets", _PACKS),
     (attention.app, "attention", _OPERATE),

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.documents.pack_import import import_documents, list_documents_not_in_pack, prepare_document_import
+from parlour.documents.pack_import import import_documents, mark_documents_not_in_pack, prepare_document_import
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
 from parlour.infra.json_values import JsonObject
@@ -105,7 +105,7 @@ def apply(
     with database.transaction(principal) as tx:
         kinds = {"tenant": _write_tenant(principal, tx, pack, now)}
         kinds |= _write_configuration(principal, tx, pack, pack.entity_types.keys() - said, now)
-        left = list_records_not_in_pack(tx, records), list_documents_not_in_pack(tx, texts)
+        left = list_records_not_in_pack(tx, records), mark_documents_not_in_pack(tx, texts, now)
         kinds["entity"] = _apply_counts(import_records(principal, tx, entities, vectors, now), len(left[0]))
         kinds["edge"] = _apply_counts(import_links(principal, tx, drafts.link_drafts(pack), now))
         kinds["document"] = _apply_counts(import_documents(principal, tx, documents, vectors, now), len(left[1]))

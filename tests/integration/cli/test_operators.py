@@ -96,6 +96,18 @@ def test_secrets_are_checked(parlour: RunCommand, secret: str, queues: FakeQueue
     assert (listed["name"], listed["status"]) == (secret, "stored")
 
 
+def test_apply_says_which_secrets_are_missing(
+    parlour: RunCommand, secret: str, tmp_path: Path, queues: FakeQueues, capsys: Output
+) -> None:
+    assert parlour("export", str(tmp_path / "pack")) == 0
+    capsys.readouterr()
+    assert parlour("apply", str(tmp_path / "pack")) == 0
+    assert f"Run: parlour secrets set {secret}" in capsys.readouterr().out
+    queues.secret_statuses[REFERENCE] = "stored"
+    assert parlour("apply", str(tmp_path / "pack")) == 0
+    assert "secrets set" not in capsys.readouterr().out
+
+
 def test_doctor_without_a_message_finds_what_is_broken(
     parlour: RunCommand, secret: str, queues: FakeQueues, capsys: Output
 ) -> None:
