@@ -6,7 +6,7 @@ from parlour.infra import migrator
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 
-_APPLIED = Query("infra.applied_migrations", "Applied migrations.", "SELECT version FROM schema_migrations")
+_APPLIED = Query("infra.applied_migrations", "Applied migrations.", "SELECT version FROM list_applied_migrations()")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import pytest
 
 from parlour.conversations import canned_replies
 from parlour.infra.errors import ProviderUnavailable
+from parlour.infra.json_values import JsonObject
 from parlour.models import cost_report, spend
 from parlour.models.cost_report import DayCosts
 from parlour.tenancy import tenants
@@ -47,7 +48,7 @@ def test_a_stopped_tenant_hears_the_polite_line_and_no_model_is_called(conversat
 
 
 def test_a_tenants_own_text_is_sent_for_its_cause(conversation: ConversationHarness) -> None:
-    settings = {"replies": {"stopped": {"en": "We take a break."}}}
+    settings: JsonObject = {"replies": {"stopped": {"en": "We take a break."}}}
     with conversation.database.transaction(conversation.admin) as tx:
         tenants.update_tenant(conversation.admin, tx, display_name="Acme", settings=settings, now=conversation.clock())
         spend.stop_model_calls(conversation.admin, tx, conversation.clock())

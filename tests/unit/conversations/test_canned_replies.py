@@ -12,6 +12,7 @@ from parlour.infra.errors import (
     SpendRefused,
     SpendStopped,
 )
+from parlour.infra.json_values import JsonObject
 
 CAUSES: tuple[ReplyCause, ...] = (
     "paused",
@@ -21,7 +22,7 @@ CAUSES: tuple[ReplyCause, ...] = (
     "misconfigured",
     "too_many_messages",
 )
-SETTINGS = {"replies": {"stopped": {"de": "Wir machen Pause.", "en": "We take a break."}}}
+SETTINGS: JsonObject = {"replies": {"stopped": {"de": "Wir machen Pause.", "en": "We take a break."}}}
 
 
 def test_every_cause_has_a_text_of_its_own() -> None:

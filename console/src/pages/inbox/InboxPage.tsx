@@ -129,7 +129,9 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
           </LinkButton>
         )}
       </footer>
-      {!hasRole("admin") && item.kind !== "no_model_calls" && item.kind !== "waiting_reply" && <p class="soft">An administrator decides.</p>}
+      {!hasRole("admin") && item.kind !== "no_model_calls" && item.kind !== "waiting_reply" && (
+        <p class="soft">An administrator decides.</p>
+      )}
     </article>
   );
 }
