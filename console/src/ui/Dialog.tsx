@@ -10,10 +10,12 @@ interface DialogProps {
   children: ComponentChildren;
   /** A dialog as wide as the window, for content to read. */
   isWide?: boolean;
+  /** Whether only a button closes it, because what it shows is not shown again. */
+  isSticky?: boolean;
 }
 
 /** A modal dialog. Escape and the close button call `onClose`; the browser keeps the focus inside. */
-export function Dialog({ title, onClose, children, isWide = false }: DialogProps) {
+export function Dialog({ title, onClose, children, isWide = false, isSticky = false }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null);
   const titleId = useId();
   useEffect(() => {
@@ -26,7 +28,7 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
       ref={element}
       class={isWide ? "dialog wide" : "dialog"}
       aria-labelledby={titleId}
-      onCancel={onClose}
+      onCancel={(event) => (isSticky ? event.preventDefault() : onClose())}
       onClose={onClose}
     >
       <header>
