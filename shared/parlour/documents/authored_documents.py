@@ -10,10 +10,10 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.documents import catalogue, pages, placement, store
-from parlour.documents.pack_import import DocumentDraft
+from parlour.documents.pack_import import DocumentDraft, delete_pack_documents
 from parlour.documents.store import Document
 from parlour.infra import log
-from parlour.infra.errors import Conflict, InvalidRequest
+from parlour.infra.errors import Conflict, Forbidden, InvalidRequest
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
@@ -26,6 +26,7 @@ from parlour.search.index import scheduling
 from parlour.search.index import store as index
 from parlour.search.index.row_sync import OwnerRows, sync_rows_without_vectors
 from parlour.search.index.store import RowOwner
+from parlour.tenancy import audit
 
 DOCUMENT_TYPE = "document"
 MAX_CONTENT_CHARS = 200_000
@@ -193,8 +194,17 @@ def delete_document(
 ) -> None:
     """Delete a document with its record. Its children in the tree take its place.
 
-    Conflict and InvalidRequest as `revise_document`.
+    A document of a pack has no record; applying the pack again does not restore it. Conflict as `revise_document`.
     """
+    there = catalogue.get_document(principal, tx, ref, team_id)
+    if there.own_entity_id is None:
+        if principal.write_rights != "all":
+            raise Forbidden(f"{there.handle} belongs to the tenant's pack; ask an editor to delete it")
+        if version is not None and version != there.version:
+            raise Conflict(f"{there.handle} is at version {there.version}, not {version}; read it again")
+        delete_pack_documents(principal, tx, [there.key], now)
+        audit.add_entry(principal, tx, "document.deleted", f"document:{there.id}", {}, now)
+        return
     document, record_id = _lock_document(principal, tx, ref, version, team_id)
     delete_record_and_document(principal, tx, record_id, None, now)
     log.info("document_deleted", principal=principal.name, document_id=document.id)

@@ -36,6 +36,25 @@ SELECT d.key, d.title, d.kind, d.content, d.classification, d.metadata, t.key AS
  WHERE d.classification <= %(clearance)s AND d.own_entity_id IS NULL AND d.deleted_at IS NULL
  ORDER BY d.key;
 
+-- name: documents_with_text
+-- Some documents of packs, whole, with the record that each is about.
+SELECT d.key, d.title, d.kind, d.content, d.classification, d.metadata, t.key AS entity_type, e.key AS entity_key
+  FROM documents d
+  LEFT JOIN entities e ON (e.tenant_id, e.id) = (d.tenant_id, d.entity_id)
+  LEFT JOIN entity_types t ON (t.tenant_id, t.id) = (e.tenant_id, e.type_id)
+ WHERE d.key = ANY(%(keys)s) AND d.own_entity_id IS NULL AND d.deleted_at IS NULL;
+
+-- name: delete_pack_documents
+-- Delete documents of packs and what is searched of them.
+WITH deleted AS (
+    UPDATE documents SET deleted_at = %(now)s, updated_at = %(now)s
+     WHERE key = ANY(%(keys)s) AND own_entity_id IS NULL AND deleted_at IS NULL
+    RETURNING id, entity_id
+), unindexed AS (
+    DELETE FROM context_rows WHERE document_id IN (SELECT id FROM deleted)
+)
+SELECT entity_id FROM deleted;
+
 -- name: find_documents
 -- What is known of some documents, by id or key, apart from their text; only those that the reader may see.
 SELECT d.id, d.key, coalesce(r.name, d.title) AS title,

@@ -112,6 +112,11 @@ class RecordDocument:
 
 
 @dataclass(frozen=True, slots=True)
+class _RecordOfDocument:
+    entity_id: UUID | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Text:
     content: str
 
@@ -140,6 +145,16 @@ def upsert_documents(tx: Transaction, rows: Sequence[Mapping[str, object]]) -> N
 
 def list_all_documents(tx: Transaction, clearance: int) -> list[DocumentWithText]:
     return tx.all(SQL["all_documents"], DocumentWithText, clearance=clearance)
+
+
+def list_documents_with_text(tx: Transaction, keys: Sequence[str]) -> list[DocumentWithText]:
+    return tx.all(SQL["documents_with_text"], DocumentWithText, keys=list(keys))
+
+
+def delete_pack_documents(tx: Transaction, keys: Sequence[str], now: datetime) -> list[UUID | None]:
+    """Delete documents with their rows; the record that each is about, or None."""
+    found = tx.all(SQL["delete_pack_documents"], _RecordOfDocument, keys=list(keys), now=now)
+    return [row.entity_id for row in found]
 
 
 def find_documents(tx: Transaction, sight: ReaderAccess, ids: Sequence[UUID], keys: Sequence[str]) -> list[Document]:

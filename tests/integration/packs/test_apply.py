@@ -221,7 +221,7 @@ def test_an_apply_that_changed_something_is_in_the_audit_trail(
     assert entry.actor == "operator"
     kinds = entry.details["counts"]
     assert isinstance(kinds, dict)
-    assert kinds["binding"] == {"created": 1, "changed": 0, "unchanged": 0, "kept": 0, "retired": 0}
+    assert kinds["binding"] == {"created": 1, "changed": 0, "unchanged": 0, "kept": 0, "retired": 0, "deleted": 0}
 
 
 def member(tenant_id: UUID, *held: str, clearance: int = 3) -> Principal:
