@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from parlour.documents import catalogue
 from parlour.packs import folder
 from parlour.packs.apply import ApplyOptions, ApplyResult, apply
 from parlour.packs.export import export
@@ -72,11 +73,13 @@ def reapply_pack(conversation: ConversationHarness) -> None:
     """The pack is changed in every place and applied again, and read back."""
     assert export(conversation.admin, conversation.database)
     _apply(conversation, _CHANGED)
+    _apply(conversation, {path: text for path, text in _CHANGED.items() if not path.endswith("crane-signals.txt")})
     with conversation.database.transaction(conversation.admin) as tx:
         (binding, *_) = bindings.list_active_bindings(tx)
         assert bindings.find_binding_by_slug(tx, binding.slug)
         assert bindings.find_web_binding(tx, "site-adviser")
         assert routing_keys.list_own_keys(tx)
+        assert catalogue.get_document(conversation.admin, tx, "contracts/main-works-contract.md")
         routing_keys.release_keys_except(
             tx, [route.key for route in routing_keys.list_own_keys(tx) if "contracts" not in route.key]
         )

@@ -46,5 +46,5 @@ def _remembered(conversation: ConversationHarness, session: UUID, binding_id: UU
         changed = fact_edit.edit_fact(admin, tx, first, "Goa", None, now)
         assert fact_edit.fact_with_history(admin, tx, changed, None) == [changed, first]
         assert user_memory.list_shared_facts(admin, tx)
-        assert [one.fact_count for one in user_memory.list_users(admin, tx) if one.id == user_id] == [1]
+        assert [one.fact_count for one in user_memory.list_users(admin, tx).rows if one.id == user_id] == [1]
         assert user_memory.read_user_memory(admin, tx, UUID(str(user_id))).facts[0].previous_values

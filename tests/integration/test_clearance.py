@@ -184,10 +184,15 @@ ELSEWHERE: Mapping[str, Sequence[tuple[str, JsonObject]]] = {
         ("/v1/conversations", {"params": {"text": "axolotl", "limit": 1}}),
         ("/v1/conversations", {"params": {"record": CLOSED}}),
         ("/v1/conversations", {"params": {"person": str(PERSON)}}),
-        *(
-            ("/v1/conversations", {"params": {"state": state}})
-            for state in ("answered", "running", "failed", "waiting")
-        ),
+        ("/v1/conversations", {"params": {"state": "answered"}}),
+        ("/v1/conversations", {"params": {"state": "running"}}),
+        ("/v1/conversations", {"params": {"state": "failed"}}),
+        ("/v1/conversations", {"params": {"state": "waiting"}}),
+    ],
+    "GET /v1/changes": [
+        ("/v1/changes", {}),
+        ("/v1/changes", {"params": {"limit": 1}}),
+        ("/v1/changes", {"params": {"record": CLOSED}}),
     ],
     "GET /v1/turns": [("/v1/turns", {}), ("/v1/turns", {"params": {"session_id": str(SESSION)}})],
     "GET /v1/turns/{turn_id}/prompt/texts": [

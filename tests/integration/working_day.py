@@ -237,7 +237,7 @@ def converse_on_whatsapp(conversation: ConversationHarness) -> None:
     assert send_with(conversation, UnauthorizedProvider(), waiting.id).state == "pending"
     assert send_with(conversation, RejectingProvider(), waiting.id).state == "failed"
     with conversation.database.transaction(conversation.admin) as tx:
-        (one,) = outbox.list_failed(conversation.admin, tx, conversation.clock(), 10)
+        (one,) = outbox.list_failed(conversation.admin, tx, conversation.clock(), 10).rows
         assert outbox.redrive_reply(conversation.admin, tx, one.id, conversation.clock()).id == waiting.id
     assert send_with(conversation, AcceptingProvider(), waiting.id).state == "sent"
     conversation.send_whatsapp("And the hoist?", "hoist")

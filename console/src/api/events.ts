@@ -13,6 +13,9 @@ interface Options {
 /** Milliseconds between two polls: at first, and at most while nothing happens. */
 const POLL_MS = { first: 600, longest: 5_000 };
 
+/** Failures in a row after which events are polled: some proxies let no stream through. */
+const STREAM_FAILURES = 3;
+
 /** Yield the events of a session after number `after` until `signal` aborts. A lost connection is resumed. */
 export async function* sessionEvents(
   sessionId: string,
@@ -23,9 +26,10 @@ export async function* sessionEvents(
   let number = after;
   let failures = 0;
   let wait = POLL_MS.first;
+  let isStreamed = stream;
   while (!signal.aborted) {
     try {
-      const source = stream ? streamed : polled;
+      const source = isStreamed ? streamed : polled;
       for await (const event of source(sessionId, credentials, number, signal)) {
         failures = 0;
         wait = POLL_MS.first;
@@ -33,7 +37,7 @@ export async function* sessionEvents(
         number = event.number;
         yield event;
       }
-      if (stream) continue;
+      if (isStreamed) continue;
       await sleep(wait, signal);
       wait = Math.min(wait * 1.2, POLL_MS.longest);
     } catch (error) {
@@ -41,6 +45,7 @@ export async function* sessionEvents(
       const isFinal = error instanceof Problem && error.status >= 400 && error.status < 500 && error.status !== 429;
       failures += 1;
       if (isFinal || failures > 8) throw error;
+      isStreamed &&= failures < STREAM_FAILURES;
       await sleep(Math.min(500 * 2 ** failures, 8_000), signal);
     }
   }

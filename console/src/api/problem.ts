@@ -40,8 +40,6 @@ export function problemOf(status: number, body: unknown): Problem {
   );
 }
 
-function isErrorBody(
-  body: unknown,
-): body is { error: { code: string; message: string; problems?: FieldProblem[] } } {
+function isErrorBody(body: unknown): body is { error: { code: string; message: string; problems?: FieldProblem[] } } {
   return typeof body === "object" && body !== null && "error" in body;
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { body, type Schema } from "../api/client";
+import { Problem } from "../api/problem";
 import { Button } from "../ui/Button";
 import { Field } from "../ui/Field";
 import { useAction } from "../ui/resource";
@@ -35,7 +36,8 @@ function NumberForm({ store, sessionId, onStarted }: NumberFormProps) {
   const [consent, setConsent] = useState(false);
   const request = useAction(async () => {
     const params = { path: { session_id: sessionId } };
-    onStarted(await body(store.api.POST("/v1/sessions/{session_id}/phone", { params, body: { phone, consent } })));
+    const answer = store.api.POST("/v1/sessions/{session_id}/phone", { params, body: { phone, consent } });
+    onStarted(await body(answer));
   });
   return (
     <form class="form" onSubmit={(event) => (event.preventDefault(), request.run())}>
@@ -65,7 +67,7 @@ function NumberForm({ store, sessionId, onStarted }: NumberFormProps) {
           remembers both.
         </span>
       </label>
-      <Notice problem={request.problem} />
+      <Notice problem={withoutField(request.problem)} />
       <Button kind="solid" type="submit" disabled={request.isRunning}>
         Send me a code
       </Button>
@@ -118,4 +120,11 @@ function CodeForm({ store, sessionId, started, onRestart }: CodeFormProps) {
       </div>
     </form>
   );
+}
+
+/** Return the problem without the name of the field that the API puts first: the form has only one. */
+function withoutField(problem: Problem | undefined): Problem | undefined {
+  if (!problem) return undefined;
+  const message = problem.message.replace(/^phone: (.)/, (_, first: string) => first.toUpperCase());
+  return new Problem(problem.status, problem.code, message);
 }

@@ -154,13 +154,15 @@ export class ChatStore implements ConversationHost {
       resume: false,
       challenge: "",
     };
-    const open = () => body(this.api.POST("/v1/sessions", { body: wanted }));
+    const client = apiClient(() => credentialsOf(agent));
+    const open = () => body(client.POST("/v1/sessions", { body: wanted }));
     const opened = await open().catch((error: unknown) => {
       if (toProblem(error).status !== 401) throw error;
+      removeVisitor(agent);
       return open();
     });
     writeVisitor(agent, opened);
-    this.visitor.value = readVisitor(agent);
+    if (isSame(agent, this.agent.value)) this.visitor.value = readVisitor(agent);
     const { name, greeting } = opened.binding;
     this.agents.value = this.agents.value.map((other) => (isSame(other, agent) ? { ...other, name, greeting } : other));
     return opened;
@@ -173,12 +175,19 @@ export class ChatStore implements ConversationHost {
   }
 
   private start(agent: Agent, about: RecordLabel | null): Conversation {
-    this.conversation.value?.close();
+    this.leave();
     const conversation = new Conversation(agent, about, this);
     this.conversation.value = conversation;
     this.visitor.value = readVisitor(agent);
     this.panel.value = null;
     return conversation;
+  }
+
+  /** Stop following the conversation that is shown. What could not be sent goes back into the composer. */
+  private leave(): void {
+    const left = this.conversation.value;
+    left?.close();
+    left?.unsent.forEach((message) => this.edit(message));
   }
 
   private async resume(conversation: Conversation, session: SessionToken): Promise<void> {
@@ -204,6 +213,11 @@ export class ChatStore implements ConversationHost {
     const page = await body(this.api.GET("/v1/sessions", { params: { query } }));
     return [...page.sessions].sort((one, other) => other.last_active_at.localeCompare(one.last_active_at))[0];
   }
+}
+
+function credentialsOf(agent: AgentKey): Credentials | null {
+  const token = readVisitor(agent);
+  return token ? { token } : null;
 }
 
 type AgentKey = Pick<Agent, "tenant" | "slug">;

@@ -31,7 +31,7 @@ export interface ChatNotice {
   canReconnect: boolean;
 }
 
-/** One conversation with an agent. Work that ends after `close` changes nothing that is shown. */
+/** One conversation with an agent. */
 export class Conversation {
   readonly entries = signal<readonly Entry[]>([]);
   /** The session; null until the first message opens it. */
@@ -74,11 +74,17 @@ export class Conversation {
   }
 
   /** Whether a reply is under way or awaited. */
-  get isBusy(): boolean {
+  private get isBusy(): boolean {
     return this.following !== null || this.unanswered.size > 0;
   }
 
-  /** Stop following; another conversation is shown. */
+  /** The messages that could not be sent. */
+  get unsent(): readonly SentMessage[] {
+    const sent = this.entries.value.filter((entry) => entry instanceof SentMessage);
+    return sent.filter((message) => message.state.value === "failed");
+  }
+
+  /** Stop following; another conversation is shown. What is on its way is still sent. */
   close(): void {
     this.closed.abort();
     this.stopFollowing();
@@ -143,16 +149,27 @@ export class Conversation {
 
   /** Read what came from elsewhere: a linked phone, another tab. Return whether there was something new. */
   async refresh(): Promise<boolean> {
-    if (this.isClosed || this.isBusy || !this.session.value) return false;
+    if (!this.canRefresh || !this.session.value) return false;
     const view = await this.readSession();
     const page = await this.readMessages();
-    if (this.isClosed || this.isBusy) return false;
-    this.lastEvent = Math.max(this.lastEvent, view.last_event);
+    if (!this.canRefresh) return false;
     this.isShared.value = view.is_main;
     const stored = this.entries.value.filter((entry) => entry.id !== null);
-    const isNew = page.messages.length > 0 && page.messages.at(-1)?.id !== stored.at(-1)?.id;
-    if (isNew) this.showStored(page);
-    return isNew;
+    if (!page.messages.length || page.messages.at(-1)?.id === stored.at(-1)?.id) return false;
+    this.stopFollowing();
+    this.unanswered.clear();
+    this.reply = null;
+    this.lastEvent = Math.max(this.lastEvent, view.last_event);
+    this.showStored(page);
+    return true;
+  }
+
+  /** Whether no reply is under way here. One to a message of the phone has no events, so it is read like any news. */
+  private get canRefresh(): boolean {
+    if (this.isClosed) return false;
+    if (!this.isBusy) return true;
+    const isOwn = [...this.unanswered].some((message) => message.isOwn);
+    return this.isShared.value && !isOwn && !this.reply?.hasBegun;
   }
 
   /** Show the page of messages before the first one. */
@@ -169,10 +186,8 @@ export class Conversation {
 
   private async post(message: SentMessage): Promise<void> {
     try {
-      if (this.isClosed) return;
       const session = await this.openSession();
       const attachments = await uploadFiles(message.files, session.session_id, this.api);
-      if (this.isClosed) return;
       const accepted = await body(
         this.api.POST("/v1/sessions/{session_id}/messages", {
           params: { path: { session_id: session.session_id } },
@@ -210,7 +225,6 @@ export class Conversation {
     this.opening ??= this.host.openSession(this.agent, this.about.value);
     try {
       const opened = await this.opening;
-      if (this.isClosed) return opened;
       this.session.value = { session_id: opened.session_id, token: opened.token };
       this.about.value = opened.entity ?? this.about.value;
       this.host.onSession(this, this.session.value);
@@ -344,6 +358,7 @@ export class Conversation {
     else if (stored) reply?.store(stored);
     else reply?.end();
     this.lastTurn.value = turnId;
+    this.unanswered.forEach((message) => (message.state.value = "sent"));
     if (this.unanswered.size) this.awaitReply();
   }
 

@@ -22,6 +22,8 @@ export class SentMessage {
   /** Makes it harmless to send the message again. */
   readonly clientId: string = this.key;
   id: string | null = null;
+  /** Whether this page sent it. */
+  isOwn = true;
   /** When the API received it. */
   at: string | null = null;
   /** `waiting`: it came while a reply was under way, so the next turn answers it. */
@@ -38,6 +40,7 @@ export class SentMessage {
     const sent = new SentMessage(message.text, message.attachments);
     sent.id = message.id;
     sent.at = message.at;
+    sent.isOwn = false;
     sent.state.value = "sent";
     return sent;
   }

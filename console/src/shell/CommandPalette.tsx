@@ -63,13 +63,7 @@ function Palette() {
     event.preventDefault();
   };
   return (
-    <dialog
-      ref={dialog}
-      class="palette"
-      aria-label="Search or jump to"
-      onClose={close}
-      onClick={(event) => event.target === dialog.current && close()}
-    >
+    <dialog ref={dialog} class="palette" aria-label="Search or jump to" closedby="any" onClose={close}>
       <label>
         <span class="visually-hidden">Search or jump to</span>
         <input
@@ -88,17 +82,20 @@ function Palette() {
       </label>
       <ul id={listId} role="listbox" aria-label="Results">
         {commands.map((command, position) => (
-          <li
-            key={command.address}
-            id={`${listId}-${position}`}
-            role="option"
-            aria-selected={position === index}
-            onMouseMove={() => setChosen(position)}
-            onClick={() => open(command)}
-          >
-            <Icon name={command.icon} />
-            <span>{command.label}</span>
-            {command.detail && <span class="soft">{command.detail}</span>}
+          <li key={command.address} role="presentation">
+            <a
+              id={`${listId}-${position}`}
+              role="option"
+              aria-selected={position === index}
+              tabIndex={-1}
+              href={command.address}
+              onMouseMove={() => setChosen(position)}
+              onClick={close}
+            >
+              <Icon name={command.icon} />
+              <span>{command.label}</span>
+              {command.detail && <span class="soft">{command.detail}</span>}
+            </a>
           </li>
         ))}
       </ul>

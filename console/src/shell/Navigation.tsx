@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { me, signedIn, signOut, switchTenant } from "../api/sign_in";
 import { openCount, useAttention } from "../pages/inbox/attention";
 import { Button } from "../ui/Button";
@@ -25,21 +25,37 @@ export function Navigation() {
   const current = sectionOf(route.value, sections);
   useAttention(current?.key === "inbox");
   const close = () => setOpen(false);
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => event.key === "Escape" && setOpen(false);
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, []);
   return (
-    <header class={isOpen ? "navigation open" : "navigation"} onKeyDown={(event) => event.key === "Escape" && close()}>
+    <header class={isOpen ? "navigation open" : "navigation"}>
       <div class="brand">
         <Mark />
         <span>Parlour</span>
         {settings.value?.environment && <span class="badge neutral">{settings.value.environment}</span>}
       </div>
-      <Button class="menu-button" icon={isOpen ? "close" : "menu"} aria-label={isOpen ? "Close the menu" : "Open the menu"} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)} />
+      <Button
+        class="menu-button"
+        icon={isOpen ? "close" : "menu"}
+        aria-label={isOpen ? "Close the menu" : "Open the menu"}
+        aria-expanded={isOpen}
+        onClick={() => setOpen(!isOpen)}
+      />
       <div class="navigation-body">
         <button type="button" class="palette-button" onClick={() => (close(), openPalette())}>
           <Icon name="search" /> Search <kbd>Ctrl K</kbd>
         </button>
         <nav aria-label="Sections">
           {sections.map((section) => (
-            <a key={section.key} href={`#/${section.key}`} aria-current={section === current ? "page" : undefined} onClick={close}>
+            <a
+              key={section.key}
+              href={`#/${section.key}`}
+              aria-current={section === current ? "page" : undefined}
+              onClick={close}
+            >
               <Icon name={section.icon} />
               <span>{section.label}</span>
               {section.key === "inbox" && openCount.value > 0 && (
@@ -60,7 +76,11 @@ function Account() {
   const who = me.value;
   const change = useAction(switchTenant);
   if (!who) return null;
-  const rights = who.kind === "operator" ? "may change everything" : (["admin", "editor", "viewer"].filter((role) => (who.roles as string[]).includes(role)).map((role) => ROLE_WORDS[role])[0] ?? "has no role");
+  const rights =
+    who.kind === "operator"
+      ? "may change everything"
+      : (["admin", "editor", "viewer"].filter((role) => who.roles.includes(role)).map((role) => ROLE_WORDS[role])[0] ??
+        "has no role");
   const tenants = who.tenants ?? [];
   return (
     <div class="account">

@@ -58,17 +58,36 @@ function SignInForm() {
     >
       <Field label="Tenant" hint="Its short name, for example northbank.">
         {(attributes) => (
-          <input {...attributes} value={tenant} onInput={(event) => setTenant(event.currentTarget.value)} autocomplete="organization" spellcheck={false} required />
+          <input
+            {...attributes}
+            value={tenant}
+            onInput={(event) => setTenant(event.currentTarget.value)}
+            autocomplete="organization"
+            spellcheck={false}
+            required
+          />
         )}
       </Field>
       {providers.map((provider) => (
-        <Button key={provider.issuer} kind="solid" disabled={!tenant.trim() || withProvider.isRunning} onClick={() => withProvider.run(provider)}>
+        <Button
+          key={provider.issuer}
+          kind="solid"
+          disabled={!tenant.trim() || withProvider.isRunning}
+          onClick={() => withProvider.run(provider)}
+        >
           Continue with {provider.name}
         </Button>
       ))}
       <Field label="API key or member token" hint="Kept in this browser tab until you sign out or close it.">
         {(attributes) => (
-          <input {...attributes} type="password" value={token} onInput={(event) => setToken(event.currentTarget.value)} autocomplete="off" required />
+          <input
+            {...attributes}
+            type="password"
+            value={token}
+            onInput={(event) => setToken(event.currentTarget.value)}
+            autocomplete="off"
+            required
+          />
         )}
       </Field>
       <Notice problem={withKey.problem ?? withProvider.problem ?? signInProblem.value} />

@@ -15,6 +15,8 @@ interface Section {
   /** Further first parts that belong to the section. */
   also?: readonly string[];
   isVisible: () => boolean;
+  /** Who may open its pages by a link, though it is not in their navigation. */
+  isReachable?: () => boolean;
   load: () => Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -30,6 +32,7 @@ export const SECTIONS: readonly Section[] = [
     icon: "chat",
     also: ["people", "memory"],
     isVisible: isViewer,
+    isReachable: isReader,
     load: () => import("../pages/conversations/ConversationsSection"),
   },
   {
@@ -40,10 +43,28 @@ export const SECTIONS: readonly Section[] = [
     isVisible: isReader,
     load: () => import("../pages/records/RecordsSection"),
   },
-  { key: "agents", label: "Agents", icon: "bot", isVisible: isViewer, load: () => import("../pages/agents/AgentsSection") },
-  { key: "insights", label: "Insights", icon: "chart", isVisible: isViewer, load: () => import("../pages/insights/InsightsPage") },
+  {
+    key: "agents",
+    label: "Agents",
+    icon: "bot",
+    isVisible: isViewer,
+    load: () => import("../pages/agents/AgentsSection"),
+  },
+  {
+    key: "insights",
+    label: "Insights",
+    icon: "chart",
+    isVisible: isViewer,
+    load: () => import("../pages/insights/InsightsPage"),
+  },
   { key: "costs", label: "Costs", icon: "coins", isVisible: isViewer, load: () => import("../pages/costs/CostsPage") },
-  { key: "settings", label: "Settings", icon: "gear", isVisible: isViewer, load: () => import("../pages/settings/SettingsSection") },
+  {
+    key: "settings",
+    label: "Settings",
+    icon: "gear",
+    isVisible: isViewer,
+    load: () => import("../pages/settings/SettingsSection"),
+  },
 ];
 
 /** The laptop's page with the web chat and the phone side by side. */
@@ -58,6 +79,12 @@ export const PLAYGROUND: Section = {
 /** Return the sections that the reader may open. */
 export function visibleSections(isLocal: boolean): readonly Section[] {
   return [...SECTIONS.filter((section) => section.isVisible()), ...(isLocal ? [PLAYGROUND] : [])];
+}
+
+/** Return the section of an address, if the reader may open it. */
+export function openedSection(route: Route, isLocal: boolean): Section | undefined {
+  const reachable = SECTIONS.filter((section) => section.isVisible() || section.isReachable?.());
+  return sectionOf(route, isLocal ? [...reachable, PLAYGROUND] : reachable);
 }
 
 /** Return the section that an address belongs to. */

@@ -25,11 +25,28 @@ export function Button({ kind = "quiet", icon, type = "button", children, class:
 
 /** A button that runs an action and is disabled while it runs. */
 export function ActionButton({ action, ...rest }: ButtonProps & { action: Action }) {
-  return <Button {...rest} disabled={rest.disabled || action.isRunning} aria-busy={action.isRunning} onClick={() => action.run()} />;
+  return (
+    <Button
+      {...rest}
+      disabled={rest.disabled || action.isRunning}
+      aria-busy={action.isRunning}
+      onClick={() => action.run()}
+    />
+  );
 }
 
 /** A link that looks like a button. */
-export function LinkButton({ href, icon, kind = "quiet", children }: { href: string; icon?: IconName; kind?: "solid" | "quiet"; children: ComponentChildren }) {
+export function LinkButton({
+  href,
+  icon,
+  kind = "quiet",
+  children,
+}: {
+  href: string;
+  icon?: IconName;
+  kind?: "solid" | "quiet";
+  children: ComponentChildren;
+}) {
   return (
     <a class={`button ${kind}`} href={href}>
       {icon && <Icon name={icon} />}

@@ -32,10 +32,10 @@ export function CitedText({ text, citations, hasSources }: CitedTextProps) {
     <div class="cited-text" onClick={highlight}>
       <Markdown text={text} citations={citations} sourceId={hasSources ? id : ""} />
       {hasSources && citations.length > 0 && (
-        <ol ref={list} class="sources" aria-label="Sources">
+        <ol ref={list} class="cited-sources" aria-label="Sources">
           {citations.map(({ number, title, locator, link }) => (
             <li key={number} data-number={number} class={number === chosen ? "chosen" : ""} tabIndex={-1}>
-              <span class="source-number">{number}</span>
+              <span class="cited-number">{number}</span>
               <span>
                 {link ? <a href={consoleHash(link)}>{title}</a> : <b>{title}</b>}
                 {locator && <span class="soft"> · {locator}</span>}

@@ -22,7 +22,13 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
     dialog.showModal();
   }, []);
   return (
-    <dialog ref={element} class={isWide ? "dialog wide" : "dialog"} aria-labelledby={titleId} onCancel={onClose} onClose={onClose}>
+    <dialog
+      ref={element}
+      class={isWide ? "dialog wide" : "dialog"}
+      aria-labelledby={titleId}
+      onCancel={onClose}
+      onClose={onClose}
+    >
       <header>
         <h2 id={titleId}>{title}</h2>
         <Button kind="quiet" icon="close" aria-label="Close" onClick={onClose} />
@@ -60,7 +66,11 @@ export function ConfirmButton({ label, title, children, confirmLabel, work, kind
           {children}
           <Notice problem={action.problem} />
           <div class="buttons">
-            <Button kind={kind === "danger" ? "danger" : "solid"} disabled={action.isRunning} onClick={() => action.run()}>
+            <Button
+              kind={kind === "danger" ? "danger" : "solid"}
+              disabled={action.isRunning}
+              onClick={() => action.run()}
+            >
               {confirmLabel}
             </Button>
             <Button onClick={() => setOpen(false)}>Cancel</Button>

@@ -10,7 +10,8 @@ const CITATION = /^\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/;
 
 /** What the text of models and documents may become. There are no links and no images: a text must not lead the reader, or their data, elsewhere. */
 const ALLOWED = {
-  ALLOWED_TAGS: "p br strong em del code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 table thead tbody tr th td hr a span".split(" "),
+  ALLOWED_TAGS:
+    "p br strong em del code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 table thead tbody tr th td hr a span".split(" "),
   ALLOWED_ATTR: ["href", "class", "title", "start", "align", "id"],
   ALLOWED_URI_REGEXP: /^#/,
 };
@@ -24,18 +25,30 @@ interface MarkdownProps {
   citations?: readonly Citation[];
   /** The prefix of citations' element ids, for links to the list of sources below the text. */
   sourceId?: string;
+  /** Whether a line end is a new line, as in messages; else it is a space, as in markdown files. */
+  keepLineBreaks?: boolean;
 }
 
+const NO_CITATIONS: readonly Citation[] = [];
+
 /** A markdown text, with its citations as links: to the source's page, else to the list of sources. */
-export function Markdown({ text, citations = [], sourceId = "" }: MarkdownProps) {
-  const html = useMemo(() => renderMarkdown(text, citations, sourceId), [text, citations, sourceId]);
+export function Markdown({ text, citations = NO_CITATIONS, sourceId = "", keepLineBreaks = true }: MarkdownProps) {
+  const html = useMemo(
+    () => renderMarkdown(text, citations, sourceId, keepLineBreaks),
+    [text, citations, sourceId, keepLineBreaks],
+  );
   return <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 
 /** Return a markdown text as safe HTML. */
-export function renderMarkdown(text: string, citations: readonly Citation[], sourceId: string): string {
+export function renderMarkdown(
+  text: string,
+  citations: readonly Citation[],
+  sourceId: string,
+  keepLineBreaks = true,
+): string {
   const known = new Map(citations.map((citation) => [citation.number, citation]));
-  const marked = new Marked({ gfm: true, breaks: true, extensions: [citationExtension(known, sourceId)] });
+  const marked = new Marked({ gfm: true, breaks: keepLineBreaks, extensions: [citationExtension(known, sourceId)] });
   marked.use({
     renderer: {
       link: ({ text: label }) => escape(label),
@@ -67,7 +80,7 @@ function citationLink(citation: Citation | undefined, number: number, sourceId: 
   const title = escape([citation?.title, citation?.locator].filter(Boolean).join(", "));
   const href = citation?.link ? escape(consoleHash(citation.link)) : sourceId ? `#${sourceId}-${number}` : "";
   return href
-    ? `<a class="cite" href="${href}" title="${title}">${number}</a>`
+    ? `<a class="cite" href="${href}" title="${title}" aria-label="Source ${number}: ${title}">${number}</a>`
     : `<span class="cite" title="${title}">${number}</span>`;
 }
 

@@ -34,6 +34,7 @@ export function useResource<Data>(
         setState((before) => ({ data: before.data, problem: toProblem(error), isLoading: false }));
       });
     return () => abort.abort();
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the caller says what the data depends on
   }, [...keys, round]);
   const reload = useCallback(() => setRound((value) => value + 1), []);
   return { ...state, reload };

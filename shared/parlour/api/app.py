@@ -8,6 +8,7 @@ from parlour.api.middleware import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
     administration,
     attention,
+    changes,
     configuration,
     console,
     conversations,
@@ -69,6 +70,7 @@ def create_routes() -> FastAPI:
         files,
         erasures,
         turns,
+        changes,
         prompts,
         tool_results,
         attention,

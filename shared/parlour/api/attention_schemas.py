@@ -156,10 +156,10 @@ class AttentionPageView(ResponseModel):
 
 
 class FailedReplyPageView(ResponseModel):
-    """Failed replies of the last week, latest first."""
+    """Some failed replies of the last week, latest first; `next_cursor` reads on, "" when these are the last."""
 
     replies: list[FailedReplyView]
-    has_more: bool
+    next_cursor: str
 
 
 class ResolutionView(ResponseModel):

@@ -1,7 +1,7 @@
 """Documents as they go in and out as JSON. A document is named by its handle (`document/site-notes`) or its id."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -49,7 +49,13 @@ class DocumentPosition(RequestModel):
 
 
 class DocumentView(ResponseModel):
-    """What is known of a document apart from its text. `length`: characters."""
+    """What is known of a document apart from its text.
+
+    length        characters of its text.
+    project       the project whose tree it is in; `about`: the record that a pack's document is about.
+    origin        pack: it came with the tenant's pack; people: people or agents wrote it here.
+    left_pack_at  since when the applied pack has it no more.
+    """
 
     handle: str
     key: str
@@ -62,6 +68,9 @@ class DocumentView(ResponseModel):
     state: str
     is_context: bool
     project: str | None
+    origin: Literal["pack", "people"]
+    about: str | None
+    left_pack_at: datetime | None
     updated_at: datetime
 
 

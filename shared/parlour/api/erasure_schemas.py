@@ -46,9 +46,10 @@ class ErasureView(ResponseModel):
 
 
 class ErasurePageView(ResponseModel):
-    """Erasures, latest first."""
+    """Some erasures, latest first; `next_cursor` reads on, "" when these are the last."""
 
     erasures: list[ErasureView]
+    next_cursor: str
 
 
 class ErasureReportView(ResponseModel):

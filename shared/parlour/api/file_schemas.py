@@ -63,9 +63,10 @@ class FileView(ResponseModel):
 
 
 class FilePageView(ResponseModel):
-    """Files, the last changed first."""
+    """Files, the last changed first; `next_cursor` reads on, "" when these are the last."""
 
     files: list[FileView]
+    next_cursor: str
 
 
 class DeletedFileView(ResponseModel):

@@ -40,9 +40,10 @@ class UserListItemView(ResponseModel):
 
 
 class UserPageView(ResponseModel):
-    """Users, latest active first."""
+    """Some users, latest active first; `next_cursor` reads on, "" when these are the last."""
 
     users: list[UserListItemView]
+    next_cursor: str
 
 
 class EvidenceView(ResponseModel):

@@ -20,7 +20,7 @@ def _links(parameter: str, source: str, *operations: str) -> tuple[Link, ...]:
 _SESSION_OPERATIONS = ("get_session", "list_messages", "list_events")
 _RECORD_OPERATIONS = ("get_entity_by_id", "list_links_by_id", "get_pulse_by_id", "update_entity_by_id")
 _RECORD_CHANGES = (*_RECORD_OPERATIONS, "accept_entity", "refresh_pulse_by_id", "delete_entity_by_id")
-_PULSE_OPERATIONS = ("list_versions_by_id", "compare_versions_by_id", "explain_pulse_by_id")
+_PULSE_OPERATIONS = ("list_pulse_versions_by_id", "compare_pulse_versions_by_id", "explain_pulse_by_id")
 _DOCUMENT_OPERATIONS = ("get_document", "update_document", "move_document", "delete_document")
 _FILE_OPERATIONS = ("get_file", "get_download", "complete_upload", "start_new_version", "delete_file")
 _TURN_OPERATIONS = ("get_turn", "explain_prompt", "rebuild_prompt", "undo_turn")
@@ -32,12 +32,13 @@ LINKS: Mapping[str, tuple[Link, ...]] = {
     "list_conversations": _links(
         "session_id", "$response.body#/conversations/0/id", "get_conversation", "list_messages"
     ),
+    "list_changes": _links("turn_id", "$response.body#/changes/0/turn_id", "list_turn_changes", "undo_turn"),
     "list_turns": _links("turn_id", "$response.body#/turns/0/id", *_TURN_OPERATIONS),
     "create_entity": _links("record_id", "$response.body#/id", *_RECORD_CHANGES, *_PULSE_OPERATIONS),
     "list_entities": _links("record_id", "$response.body#/entities/0/id", *_RECORD_OPERATIONS, *_PULSE_OPERATIONS),
     "refresh_pulse_by_id": (
         Link(
-            "get_answer_by_id",
+            "get_pulse_answer_by_id",
             {"record_id": "$request.path.record_id", "question_id": "$response.body#/question_id"},
         ),
     ),

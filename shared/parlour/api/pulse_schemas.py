@@ -151,12 +151,12 @@ class PulseVersionView(PulseVersionReference):
 
 
 class PulseHistoryView(ResponseModel):
-    """Texts of a record's Pulse, the newest first; `next` is the version to read on before."""
+    """Some texts of a record's Pulse, the newest first; `next_cursor` reads on, "" when these are the last."""
 
     record: str
     level: Clearance | None
     versions: list[PulseVersionView]
-    next: int | None = Field(validation_alias="next_version")
+    next_cursor: str
 
 
 class ChangedStatementView(ResponseModel):

@@ -203,11 +203,13 @@ class LinkedTypeView(ResponseModel):
 
 
 class LinkPageView(ResponseModel):
-    """One page of the links of a record, active ones first; `pages` is the number of pages."""
+    """Some links of a record, active ones first; `next_cursor` reads on, "" when these are the last.
+
+    types  all types of linked records, with their numbers.
+    """
 
     record: str
     name: str
     types: list[LinkedTypeView]
     links: list[LinkedRecordView]
-    page: int
-    pages: int
+    next_cursor: str

@@ -19,6 +19,7 @@ from parlour.cli import (
     attention,
     chat_session,
     costs,
+    documents,
     erase,
     files,
     packs,
@@ -170,6 +171,7 @@ app.add_typer(administration.tenant, name="tenant")
 app.add_typer(administration.users, name="users")
 app.add_typer(attention.app, name="attention")
 app.add_typer(costs.app, name="cost")
+app.add_typer(documents.app, name="documents")
 app.add_typer(pulse.app, name="pulse")
 app.command()(packs.apply)
 app.command()(packs.diff)

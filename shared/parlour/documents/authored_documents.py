@@ -13,7 +13,7 @@ from parlour.documents import catalogue, pages, placement, store
 from parlour.documents.pack_import import DocumentDraft, delete_pack_documents
 from parlour.documents.store import Document
 from parlour.infra import log
-from parlour.infra.errors import Conflict, Forbidden, InvalidRequest
+from parlour.infra.errors import Conflict, InvalidRequest
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
@@ -27,6 +27,7 @@ from parlour.search.index import store as index
 from parlour.search.index.row_sync import OwnerRows, sync_rows_without_vectors
 from parlour.search.index.store import RowOwner
 from parlour.tenancy import audit
+from parlour.tenancy.roles import require_role
 
 DOCUMENT_TYPE = "document"
 MAX_CONTENT_CHARS = 200_000
@@ -192,14 +193,14 @@ def delete_document(
     now: datetime,
     team_id: UUID | None = None,
 ) -> None:
-    """Delete a document with its record. Its children in the tree take its place.
+    """Delete a document with its record, or a document of a pack. Its children in the tree take its place.
 
-    A document of a pack has no record; applying the pack again does not restore it. Conflict as `revise_document`.
+    Applying the pack again does not restore it. Conflict as `revise_document`; Forbidden for a document of a pack
+    without the role editor.
     """
     there = catalogue.get_document(principal, tx, ref, team_id)
-    if there.own_entity_id is None:
-        if principal.write_rights != "all":
-            raise Forbidden(f"{there.handle} belongs to the tenant's pack; ask an editor to delete it")
+    if there.origin == "pack":
+        require_role(principal, "editor")
         if version is not None and version != there.version:
             raise Conflict(f"{there.handle} is at version {there.version}, not {version}; read it again")
         delete_pack_documents(principal, tx, [there.key], now)

@@ -85,11 +85,19 @@ def find_documents(
 
 
 def list_newest_documents(
-    principal: Principal, tx: Transaction, cursor: str = "", limit: int = 20, team_id: UUID | None = None
+    principal: Principal,
+    tx: Transaction,
+    cursor: str = "",
+    limit: int = 20,
+    team_id: UUID | None = None,
+    text: str | None = None,
 ) -> DocumentPage:
-    """Documents of the whole tenant, those changed last first; InvalidRequest for a cursor that is none."""
+    """Documents of the whole tenant, those changed last first; InvalidRequest for a cursor that is none.
+
+    text  only those with this in their key, title or description.
+    """
     after = decode_cursor(cursor) if cursor else None
-    rows = store.list_newest_documents(tx, reader_access(principal, team_id), after, limit + 1)
+    rows = store.list_newest_documents(tx, reader_access(principal, team_id), after, limit + 1, text)
     last = rows[limit - 1] if len(rows) > limit else None
     return DocumentPage(rows[:limit], encode_cursor(last.updated_at, last.key) if last else "")
 

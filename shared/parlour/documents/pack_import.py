@@ -129,6 +129,11 @@ def list_pack_documents(tx: Transaction) -> list[str]:
     return [document.key for document in store.list_pack_documents(tx)]
 
 
+def mark_documents_not_in_pack(tx: Transaction, keys: Sequence[str], now: datetime) -> None:
+    """Note which documents that packs brought are not among these keys: they left the pack."""
+    store.mark_documents_left(tx, sorted(keys), now)
+
+
 def read_documents(tx: Transaction, keys: Sequence[str]) -> list[DocumentDraft]:
     """Return the documents of these keys as they are, whatever their level; deleted ones are left out.
 

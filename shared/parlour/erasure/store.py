@@ -269,8 +269,9 @@ def finish_erasure(tx: Transaction, row_id: UUID, report: JsonObject, at: dateti
     tx.run(SQL["finish_erasure"], id=row_id, report=report, at=at)
 
 
-def list_erasures(tx: Transaction, limit: int) -> list[ErasureListItem]:
-    return tx.all(SQL["list_erasures"], ErasureListItem, most=limit)
+def list_erasures(tx: Transaction, after: tuple[datetime, UUID] | None, limit: int) -> list[ErasureListItem]:
+    after_at, after_id = after or (None, None)
+    return tx.all(SQL["list_erasures"], ErasureListItem, after_at=after_at, after_id=after_id, most=limit)
 
 
 def find_reports(

@@ -72,6 +72,13 @@ def parse_time(value: str) -> datetime:
     return datetime.fromisoformat(value).astimezone(UTC)
 
 
+def parse_count(value: int) -> int:
+    """Return a cursor's whole number from 1 to a million."""
+    if not isinstance(value, int) or not 1 <= value <= 1_000_000:
+        raise ValueError(value)
+    return value
+
+
 def parse_text(value: object) -> str:
     """Return a cursor's text, as far as a database can store it."""
     return str(value).replace("\0", "").encode().decode()

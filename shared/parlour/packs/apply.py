@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from uuid import UUID
 
+from parlour.documents.pack_import import mark_documents_not_in_pack
 from parlour.infra import log
 from parlour.infra.errors import Conflict, InvalidPack, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
@@ -119,8 +120,9 @@ def apply(
         if again != merged:
             merged, writing = again, item_writing.prepare(tx, again.targets, stored, space, built_in)
         counts = item_writing.write(principal, tx, writing, vectors, stored, now)
-        result = ApplyResult(principal.tenant_id, pack.tenant.slug, _count_kept(counts, merged), merged)
-        _save(principal, tx, merged, stored, now)
+        mark_documents_not_in_pack(tx, list(pack.documents), now)
+        result = ApplyResult(principal.tenant_id, pack.tenant.slug, _with_items_that_stay(counts, merged), merged)
+        _save(principal, tx, wanted, merged, stored, now)
         if result.has_changes:
             # A handle names what only some may see: the trail says only how many are not in the pack.
             target = f"tenant:{principal.tenant_id}"
@@ -166,10 +168,10 @@ def _count(wanted: Items, stored: StoredTenant, merged: Merge) -> dict[str, Appl
         )
         for kind in kinds
     }
-    return _count_kept(counts, merged)
+    return _with_items_that_stay(counts, merged)
 
 
-def _count_kept(counts: Mapping[ItemKind, ApplyCounts], merged: Merge) -> dict[str, ApplyCounts]:
+def _with_items_that_stay(counts: Mapping[ItemKind, ApplyCounts], merged: Merge) -> dict[str, ApplyCounts]:
     """Return the counts with the records, links and documents that are in no pack any more and stay."""
     stay = Counter(item.kind for item in merged.not_in_pack)
     return {
@@ -178,10 +180,19 @@ def _count_kept(counts: Mapping[ItemKind, ApplyCounts], merged: Merge) -> dict[s
     }
 
 
-def _save(principal: Principal, tx: Transaction, merged: Merge, stored: StoredTenant, now: datetime) -> None:
+def _save(
+    principal: Principal, tx: Transaction, wanted: Items, merged: Merge, stored: StoredTenant, now: datetime
+) -> None:
     """Store what the pack wanted, and what was there before."""
-    applied = {item: new for item, new in merged.applied.items() if new != stored.state.applied.get(item)}
+    state = stored.state
+    applied = {
+        item: new
+        for item, new in merged.applied.items()
+        if new != state.applied.get(item) or (item in wanted and item in state.left_pack)
+    }
     store.save_applied_items(tx, applied)
+    stay = [item for item in state.applied if item not in wanted and merged.applied.get(item, {}) is not None]
+    store.mark_items_left(tx, [item for item in stay if item not in state.left_pack])
     if merged.changes:
         actions = {change.item: change for change in merged.changes}
         rows = [

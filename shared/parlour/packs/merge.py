@@ -44,6 +44,7 @@ class TenantState:
 
     current    all items that the pack names or that came with a pack.
     applied    digests of what the last apply wanted, by item.
+    left_pack  those of them that the last applied pack did not have.
     pack_made  items without `applied` that a pack made, before such digests were stored.
     untouched  those among them that people cannot have changed.
     extended   records to which people attached something.
@@ -53,6 +54,7 @@ class TenantState:
 
     current: Items
     applied: Mapping[ItemId, Digests]
+    left_pack: frozenset[ItemId] = frozenset()
     pack_made: frozenset[ItemId] = frozenset()
     untouched: frozenset[ItemId] = frozenset()
     extended: frozenset[ItemId] = frozenset()
@@ -141,7 +143,8 @@ def _merge_item(found: Merge, item: ItemId, wanted: JsonObject, state: TenantSta
     if before is None and current is not None and item in state.untouched:
         before = digest_fields(current)
     if current is None:
-        if before is None or _takes_deleted(found, item, decisions, has_changed=before != new):
+        is_new = before is None or item in state.left_pack
+        if is_new or _takes_deleted(found, item, decisions, has_changed=before != new):
             found.targets[item] = wanted
         return
     now, before, merged = digest_fields(current), before or {}, {**current}

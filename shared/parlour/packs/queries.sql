@@ -127,13 +127,18 @@ DELETE FROM entity_types t
 
 -- name: list_applied_items
 -- Digests of what the last apply wanted.
-SELECT kind, name, applied FROM pack_items;
+SELECT kind, name, applied, is_in_pack FROM pack_items;
 
 -- name: save_applied_item
 -- What an apply wants for an item.
 INSERT INTO pack_items (tenant_id, kind, name, applied)
 VALUES (current_tenant(), %(kind)s, %(name)s, %(applied)s)
-    ON CONFLICT (tenant_id, kind, name) DO UPDATE SET applied = EXCLUDED.applied;
+    ON CONFLICT (tenant_id, kind, name) DO UPDATE SET applied = EXCLUDED.applied, is_in_pack = true;
+
+-- name: mark_items_left
+-- Items that the applied pack does not have.
+UPDATE pack_items SET is_in_pack = false
+ WHERE (kind, name) IN (SELECT * FROM unnest(%(kinds)s::text[], %(names)s::text[]));
 
 -- name: delete_applied_items
 -- Items that no pack has any more.

@@ -28,6 +28,11 @@ class AppliedItem:
     kind: ItemKind
     name: str
     applied: Digests
+    is_in_pack: bool
+
+    @property
+    def item(self) -> ItemId:
+        return ItemId(self.kind, self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +103,14 @@ def delete_unused_type(tx: Transaction, key: str) -> None:
     tx.run(SQL["delete_unused_type"], key=key)
 
 
-def list_applied_items(tx: Transaction) -> dict[ItemId, Digests]:
-    return {ItemId(row.kind, row.name): row.applied for row in tx.all(SQL["list_applied_items"], AppliedItem)}
+def list_applied_items(tx: Transaction) -> list[AppliedItem]:
+    return tx.all(SQL["list_applied_items"], AppliedItem)
+
+
+def mark_items_left(tx: Transaction, items: Sequence[ItemId]) -> None:
+    """Note that the applied pack does not have these items."""
+    if items:
+        tx.run(SQL["mark_items_left"], kinds=[item.kind for item in items], names=[item.name for item in items])
 
 
 def save_applied_items(tx: Transaction, items: Mapping[ItemId, Digests | None]) -> None:

@@ -44,7 +44,8 @@ class StoredTenant:
 def read_tenant(principal: Principal, tx: Transaction, wanted: Items, others: Collection[ItemId] = ()) -> StoredTenant:
     """Return the tenant's configuration, and those records, links and documents that are wanted or came with a pack."""
     tenant, configuration = tenants.find_own_tenant(tx), store.read_configuration(tx)
-    applied = store.list_applied_items(tx)
+    rows = store.list_applied_items(tx)
+    applied = {row.item: row.applied for row in rows}
     made = {ItemId("entity", str(key)) for key in list_pack_records(tx)}
     made |= {ItemId("document", key) for key in list_pack_documents(tx)}
     ids = sorted({*wanted, *others, *applied, *made})
@@ -63,6 +64,7 @@ def read_tenant(principal: Principal, tx: Transaction, wanted: Items, others: Co
     state = TenantState(
         current,
         applied,
+        left_pack=frozenset(row.item for row in rows if not row.is_in_pack),
         pack_made=frozenset(made - applied.keys()),
         untouched=frozenset(untouched),
         extended=_find_extended(tx, {item: one for item, one in record_ids.items() if item not in wanted}),

@@ -102,7 +102,7 @@ def test_whoever_looks_after_what_was_not_sent_is_not_told_the_code(
     with conversation.database.transaction(conversation.admin) as tx:
         listed = [
             *outbox.list_needing_decision(conversation.admin, tx, 9),
-            *outbox.list_failed(conversation.admin, tx, conversation.clock(), 9),
+            *outbox.list_failed(conversation.admin, tx, conversation.clock(), 9).rows,
         ]
     assert [(one.id, one.text) for one in listed] == [(put.id, "")]
 

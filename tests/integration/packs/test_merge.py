@@ -189,6 +189,13 @@ def test_a_removed_link_and_a_deleted_document_stay_away(acme: PackTenant) -> No
     assert acme.count("context_rows WHERE document_id IS NOT NULL") == 1
 
 
+def test_a_record_that_left_the_pack_and_was_deleted_comes_back_with_the_pack(acme: PackTenant) -> None:
+    acme.apply(PRUNED)
+    acme.delete("site/S-2")
+
+    assert ("site/S-2", "created", ()) in changes(acme.apply(SMALL_PACK))
+
+
 def test_a_record_that_people_made_first_is_not_taken_over(acme: PackTenant) -> None:
     with acme.database.transaction(acme.operator) as tx:
         new = RecordInput("site", "East yard", "S-3", {"status": "open"})

@@ -89,7 +89,7 @@ def redeem(client: TestClient, code: str, **changes: str) -> Any:
 
 def code_of(answer: Any) -> str:
     assert answer.status_code == 302, answer.text
-    return parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
+    return str(parse_qs(urlsplit(answer.headers["location"]).query)["code"][0])
 
 
 def test_the_code_flow_signs_the_development_member_in(client: TestClient) -> None:

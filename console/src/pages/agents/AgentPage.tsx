@@ -6,6 +6,7 @@ import { settings } from "../../shell/settings";
 import { LinkButton } from "../../ui/Button";
 import { clearanceName } from "../../ui/clearance";
 import { Page, Tabs } from "../../ui/Page";
+import { Scrollable } from "../../ui/Scrollable";
 import { useResource } from "../../ui/resource";
 import { EmptyState, Loaded } from "../../ui/states";
 import { Facts } from "../../ui/Table";
@@ -41,7 +42,11 @@ export function AgentPage({ slug, file }: { slug: string; file: string }) {
             Conversations
           </LinkButton>
           {agent.data?.channels.includes("web") && agent.data.door !== "private" && (
-            <LinkButton kind="solid" icon="play" href={settings.value?.local ? toPlayground({ tenant, slug }) : toChat({ tenant, slug })}>
+            <LinkButton
+              kind="solid"
+              icon="play"
+              href={settings.value?.local ? toPlayground({ tenant, slug }) : toChat({ tenant, slug })}
+            >
               Talk to it
             </LinkButton>
           )}
@@ -103,9 +108,9 @@ function Definition({ agent, file }: { agent: Schema["BindingView"]; file: strin
             <p class="soft">
               <code>{current.path}</code> in the tenant’s pack. Change it there and run <code>parlour apply</code>.
             </p>
-            <pre tabIndex={0} aria-label={current.path}>
-              {files[current.path]}
-            </pre>
+            <Scrollable class="agents-file" label={current.path}>
+              <pre>{files[current.path]}</pre>
+            </Scrollable>
           </section>
         );
       }}

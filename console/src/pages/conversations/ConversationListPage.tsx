@@ -151,7 +151,7 @@ function Filters({ query }: { query: URLSearchParams }) {
         onChange={(state) => setQuery({ state })}
       />
       <label>
-        <span class="soft">Last active</span>
+        <span class="soft">{query.get("state") === "failed" ? "Failed" : "Last active"}</span>
         <select value={period} onChange={(event) => changePeriod(event.currentTarget.value)}>
           {Object.entries(PERIODS).map(([name, label]) => (
             <option key={name} value={name}>

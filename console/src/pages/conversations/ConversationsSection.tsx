@@ -1,4 +1,5 @@
 import { useEffect } from "preact/hooks";
+import { hasRole } from "../../api/sign_in";
 import { navigate, to } from "../../shell/router";
 import type { PageProps } from "../../shell/sections";
 import { Page } from "../../ui/Page";
@@ -7,6 +8,7 @@ import { isId } from "./address_ids";
 import { ConversationListPage } from "./ConversationListPage";
 import { ConversationPage } from "./ConversationPage";
 import "./conversations.css";
+import { OpenedConversationPage, ViewersOnly } from "./OpenedConversationPage";
 import { PeoplePage } from "./people/PeoplePage";
 import { PersonPage } from "./people/PersonPage";
 import { PromptPage } from "./prompt/PromptPage";
@@ -21,6 +23,13 @@ export default function ConversationsSection({ route }: PageProps) {
   if (isOldAddress) return null;
   const isWrong = (id && !isId(id)) || (part && !(part === "prompt" && isId(turnId)));
   if (isWrong) return <NotFound section={first === "people" ? "people" : "conversations"} />;
+  if (!hasRole("viewer")) {
+    return id && first === "conversations" ? (
+      <OpenedConversationPage key={id} sessionId={id} route={route} />
+    ) : (
+      <ViewersOnly />
+    );
+  }
   if (first === "people") return id ? <PersonPage key={id} userId={id} /> : <PeoplePage route={route} />;
   if (id && part === "prompt" && turnId) return <PromptPage sessionId={id} turnId={turnId} route={route} />;
   return id ? <ConversationPage key={id} sessionId={id} route={route} /> : <ConversationListPage route={route} />;

@@ -1,12 +1,11 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Schema } from "../../api/client";
 import { Button } from "../../ui/Button";
-import { bytes, plural } from "../../ui/format";
+import { CitedText } from "../../ui/CitedText";
+import { bytes } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
-import { Markdown } from "../../ui/Markdown";
 import { EmptyState, Notice } from "../../ui/states";
 import { Time } from "../../ui/Time";
-import { SourceList } from "./SourceList";
 import type { Thread } from "./thread";
 
 type Message = Schema["MessageView"];
@@ -19,9 +18,9 @@ interface ThreadProps {
   foundId: string | null;
   /** The message that is scrolled to first; null: the newest. */
   firstShownId: string | null;
-  /** The turn whose trace is shown, and what is called with another. */
+  /** The turn whose trace is shown, and what is called with another; null: the reader sees no traces. */
   turnId: string | null;
-  onChooseTurn: (turnId: string) => void;
+  onChooseTurn: ((turnId: string) => void) | null;
 }
 
 /** The messages of a conversation, oldest first; those before them on demand. */
@@ -38,7 +37,8 @@ export function ThreadMessages({ thread, person, agent, foundId, firstShownId, t
       <Notice problem={thread.problem} />
       {isMissing && (
         <p class="notice info">
-          The message of this address is not here any more: it was erased. You see the rest of the conversation.
+          This conversation has no message of this address: it was erased, or the address is wrong. You see all the
+          others.
         </p>
       )}
       {thread.data?.hasOlder && (
@@ -111,13 +111,12 @@ function ThreadMessage({ message, author, isFound, isChosen, onChoose }: Message
         </span>
       </header>
       {isReply ? (
-        <Markdown text={text} citations={citations} sourceId={`source-${id}`} />
+        <CitedText text={text} citations={citations} hasSources />
       ) : (
         text && <p class="message-text">{text}</p>
       )}
       {!text && !attachments?.length && <p class="soft">This message has no text. It was erased, or had none.</p>}
       {attachments && attachments.length > 0 && <Attachments attachments={attachments} />}
-      {citations.length > 0 && <Sources id={id} citations={citations} />}
       {onChoose && turnId && (
         <Button kind="link" aria-pressed={isChosen} onClick={() => onChoose(turnId)}>
           {isReply ? "Why this reply?" : "What happened?"}
@@ -138,14 +137,5 @@ function Attachments({ attachments }: { attachments: NonNullable<Message["attach
         </li>
       ))}
     </ul>
-  );
-}
-
-function Sources({ id, citations }: { id: string; citations: Message["citations"] }) {
-  return (
-    <details class="message-sources">
-      <summary>{plural(citations.length, "source")}</summary>
-      <SourceList citations={citations} sourceId={`source-${id}`} />
-    </details>
   );
 }

@@ -73,8 +73,8 @@ function Today({ report: { today }, onChange }: { report: Report; onChange: () =
       <h2>Today</h2>
       {today.stopped && (
         <p class="notice" role="status">
-          Model calls are switched off{today.stopped_at ? ` since ${dateTime(today.stopped_at)}` : ""}. Agents answer that they cannot
-          help now.
+          Model calls are switched off{today.stopped_at ? ` since ${dateTime(today.stopped_at)}` : ""}. Agents answer
+          that they cannot help now.
         </p>
       )}
       <p class="costs-figure">
@@ -91,17 +91,33 @@ function Today({ report: { today }, onChange }: { report: Report; onChange: () =
             Change the cap
           </Button>
           {today.stopped ? (
-            <ConfirmButton kind="solid" label="Switch model calls on" title="Switch model calls on?" confirmLabel="Switch on" work={() => act("/v1/costs/resume")}>
+            <ConfirmButton
+              kind="solid"
+              label="Switch model calls on"
+              title="Switch model calls on?"
+              confirmLabel="Switch on"
+              work={() => act("/v1/costs/resume")}
+            >
               <p>The next message calls a model again, which costs money.</p>
             </ConfirmButton>
           ) : (
-            <ConfirmButton label="Switch model calls off" title="Switch model calls off?" confirmLabel="Switch off" work={() => act("/v1/costs/stop")}>
-              <p>No model is called from now on. People who write read that agents cannot help now. You can switch it on at any time.</p>
+            <ConfirmButton
+              label="Switch model calls off"
+              title="Switch model calls off?"
+              confirmLabel="Switch off"
+              work={() => act("/v1/costs/stop")}
+            >
+              <p>
+                No model is called from now on. People who write read that agents cannot help now. You can switch it on
+                at any time.
+              </p>
             </ConfirmButton>
           )}
         </div>
       )}
-      {isEditing && <CapDialog cap={today.has_own_cap ? today.cap_usd : ""} onClose={() => setEditing(false)} onDone={onChange} />}
+      {isEditing && (
+        <CapDialog cap={today.has_own_cap ? today.cap_usd : ""} onClose={() => setEditing(false)} onDone={onChange} />
+      )}
     </section>
   );
 }
@@ -116,9 +132,21 @@ function CapDialog({ cap, onClose, onDone }: { cap: string; onClose: () => void;
   return (
     <Dialog title="Change the daily cap" onClose={onClose}>
       <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
-        <Field label="Daily cap in US dollars" hint="Empty: the deployment’s default. It holds from the next call." name="daily_cap_usd" problem={save.problem}>
+        <Field
+          label="Daily cap in US dollars"
+          hint="Empty: the deployment’s default. It holds from the next call."
+          name="daily_cap_usd"
+          problem={save.problem}
+        >
           {(attributes) => (
-            <input {...attributes} type="number" min="0" step="any" value={amount} onInput={(event) => setAmount(event.currentTarget.value)} />
+            <input
+              {...attributes}
+              type="number"
+              min="0"
+              step="any"
+              value={amount}
+              onInput={(event) => setAmount(event.currentTarget.value)}
+            />
           )}
         </Field>
         <Notice problem={save.problem} />
@@ -143,11 +171,18 @@ function Days({ report, chosen }: { report: Report; chosen: string }) {
       </h2>
       <BarChart
         label="Cost by day"
-        bars={days.map((day) => ({ key: day.day, label: day.day, value: Number(day.spent_usd), text: dollars(day.spent_usd) }))}
+        bars={days.map((day) => ({
+          key: day.day,
+          label: day.day,
+          value: Number(day.spent_usd),
+          text: dollars(day.spent_usd),
+        }))}
         chosen={chosen}
         onChoose={(day) => setQuery({ day: day === chosen ? "" : day })}
       />
-      <p class="soft">{chosen ? "Choose the day again to see the whole period." : "Choose a day to see what it was spent on."}</p>
+      <p class="soft">
+        {chosen ? "Choose the day again to see the whole period." : "Choose a day to see what it was spent on."}
+      </p>
     </section>
   );
 }
@@ -185,13 +220,26 @@ function Breakdown({ costs, period }: { costs: Schema["PeriodCostsView"]; period
             ["Of these from the prompt cache", `${costs.cache_hit_percent} %`],
             ["Output tokens", count(costs.output_tokens)],
             ["Replies without a model because of the cap", costs.degraded_turns ? count(costs.degraded_turns) : ""],
-            ["Possible cost of calls that never ended", Number(costs.unsettled_usd) ? dollars(costs.unsettled_usd) : ""],
+            [
+              "Possible cost of calls that never ended",
+              Number(costs.unsettled_usd) ? dollars(costs.unsettled_usd) : "",
+            ],
             ["Calls without a known price", costs.unpriced_calls ? count(costs.unpriced_calls) : ""],
           ]}
         />
       </section>
-      <Shares title="By agent" of={costs.by_binding} name={(key) => (key ? sentenceCase(key) : "Background work")} total={Number(costs.cost_usd)} />
-      <Shares title="By purpose" of={costs.by_purpose} name={(key) => PURPOSES[key] ?? sentenceCase(key)} total={Number(costs.cost_usd)} />
+      <Shares
+        title="By agent"
+        of={costs.by_binding}
+        name={(key) => (key ? sentenceCase(key) : "Background work")}
+        total={Number(costs.cost_usd)}
+      />
+      <Shares
+        title="By purpose"
+        of={costs.by_purpose}
+        name={(key) => PURPOSES[key] ?? sentenceCase(key)}
+        total={Number(costs.cost_usd)}
+      />
       <Shares title="By model" of={costs.by_model} name={(key) => key} total={Number(costs.cost_usd)} />
     </>
   );
@@ -215,9 +263,18 @@ function Shares({ title, of, name, total }: SharesProps) {
         columns={[
           { label: "Name", cell: ([key]) => name(key) },
           { label: "Cost", cell: ([, sums]) => dollars(sums.cost_usd), isNumber: true },
-          { label: "Share", cell: ([, sums]) => (total ? `${Math.round((100 * Number(sums.cost_usd)) / total)} %` : "–"), isNumber: true },
+          {
+            label: "Share",
+            cell: ([, sums]) => (total ? `${Math.round((100 * Number(sums.cost_usd)) / total)} %` : "–"),
+            isNumber: true,
+          },
           { label: "Calls", cell: ([, sums]) => count(sums.calls), isNumber: true },
-          { label: "Input tokens", cell: ([, sums]) => count(sums.input_tokens + sums.cache_read_tokens + sums.cache_write_tokens), isNumber: true, isSecondary: true },
+          {
+            label: "Input tokens",
+            cell: ([, sums]) => count(sums.input_tokens + sums.cache_read_tokens + sums.cache_write_tokens),
+            isNumber: true,
+            isSecondary: true,
+          },
           { label: "From cache", cell: ([, sums]) => `${sums.cache_hit_percent} %`, isNumber: true, isSecondary: true },
           { label: "Output tokens", cell: ([, sums]) => count(sums.output_tokens), isNumber: true, isSecondary: true },
         ]}

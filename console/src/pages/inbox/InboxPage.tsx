@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { hasRole } from "../../api/sign_in";
 import { to } from "../../shell/router";
 import type { PageProps } from "../../shell/sections";
@@ -7,6 +7,7 @@ import { Button, LinkButton } from "../../ui/Button";
 import { ConfirmButton } from "../../ui/Dialog";
 import { plural, sentenceCase } from "../../ui/format";
 import { Page, Tabs } from "../../ui/Page";
+import { Scrollable } from "../../ui/Scrollable";
 import { EmptyState, ErrorState, Notice, Skeleton } from "../../ui/states";
 import { Time } from "../../ui/Time";
 import { attention, attentionProblem, openCount, refreshAttention, type InboxItem } from "./attention";
@@ -34,7 +35,11 @@ export default function InboxPage({ route }: PageProps) {
   return (
     <Page
       title="Inbox"
-      lead={openCount.value ? `${plural(openCount.value, "item")} need a person.` : "Nothing waits for a person."}
+      lead={
+        openCount.value
+          ? `${plural(openCount.value, "item needs", "items need")} a person.`
+          : "Nothing waits for a person."
+      }
       actions={
         <Button icon="refresh" onClick={() => void refreshAttention()}>
           Refresh
@@ -54,11 +59,17 @@ export default function InboxPage({ route }: PageProps) {
           }))}
         />
       )}
-      {found ? <Notice problem={attentionProblem.value} /> : attentionProblem.value && <ErrorState problem={attentionProblem.value} reload={() => void refreshAttention()} />}
+      {found ? (
+        <Notice problem={attentionProblem.value} />
+      ) : (
+        attentionProblem.value && <ErrorState problem={attentionProblem.value} reload={() => void refreshAttention()} />
+      )}
       {!found && !attentionProblem.value && <Skeleton />}
       {found && items.length === 0 && (
         <EmptyState icon="inbox" title={wanted ? "Nothing of this kind" : "All done"}>
-          <p>Items appear here when an outcome is unknown, a reply did not leave, or a message could not be answered.</p>
+          <p>
+            Items appear here when an outcome is unknown, a reply did not leave, or a message could not be answered.
+          </p>
         </EmptyState>
       )}
       <ul class="inbox-list">
@@ -74,7 +85,6 @@ export default function InboxPage({ route }: PageProps) {
 }
 
 function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => void }) {
-  const element = useRef<HTMLElement>(null);
   const { label, tone } = KINDS[item.kind];
   const decide = async (run: () => Promise<{ message: string }>) => {
     const { message } = await run();
@@ -82,7 +92,7 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
     await refreshAttention();
   };
   return (
-    <article ref={element} class="card inbox-card">
+    <article class="card inbox-card">
       <header>
         <Badge tone={tone}>{label}</Badge>
         {"channel" in item && <span class="soft">{CHANNELS[item.channel] ?? item.channel}</span>}
@@ -145,23 +155,10 @@ function Content({ item }: { item: InboxItem }) {
   return (
     <>
       {texts.filter(Boolean).map((text, index) => (
-        <Quote key={index} text={text} />
+        <Scrollable key={index} class="inbox-text" label="Text">
+          {text}
+        </Scrollable>
       ))}
     </>
-  );
-}
-
-/** A text of a conversation. A long one scrolls, and takes the focus so that the keyboard can scroll it. */
-function Quote({ text }: { text: string }) {
-  const element = useRef<HTMLQuoteElement>(null);
-  const [isScrollable, setScrollable] = useState(false);
-  useEffect(() => {
-    const quote = element.current;
-    if (quote) setScrollable(quote.scrollHeight > quote.clientHeight + 1);
-  }, [text]);
-  return (
-    <blockquote ref={element} {...(isScrollable ? { tabIndex: 0, role: "region", "aria-label": "Text" } : {})}>
-      {text}
-    </blockquote>
   );
 }

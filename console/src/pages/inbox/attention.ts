@@ -37,7 +37,7 @@ export async function refreshAttention(signal?: AbortSignal): Promise<void> {
     attention.value = {
       items: [...waiting.items, ...failed.replies],
       openCount: waiting.counts.total,
-      hasMore: waiting.has_more || failed.has_more,
+      hasMore: waiting.has_more || failed.next_cursor !== "",
     };
     attentionProblem.value = undefined;
   } catch (error) {

@@ -31,7 +31,10 @@ export function decisionsOn(item: InboxItem): readonly Decision[] {
   }
 }
 
-function toolCallDecision(item: Item<"unknown_tool_call">, resolution: Schema["ToolCallResolution"]["resolution"]): Decision {
+function toolCallDecision(
+  item: Item<"unknown_tool_call">,
+  resolution: Schema["ToolCallResolution"]["resolution"],
+): Decision {
   const params = { path: { call_id: item.id } };
   const run = () => body(api.POST("/v1/attention/tool-calls/{call_id}", { params, body: { resolution } }));
   return resolution === "done"

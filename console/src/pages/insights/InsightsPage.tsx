@@ -17,7 +17,11 @@ export default function InsightsPage({ route }: PageProps) {
     <Page title="Insights">
       <Tabs
         label="Insights"
-        tabs={PARTS.map((part) => ({ href: to(["insights", part.key]), label: part.label, isCurrent: part === current }))}
+        tabs={PARTS.map((part) => ({
+          href: to(["insights", part.key]),
+          label: part.label,
+          isCurrent: part === current,
+        }))}
       />
       <current.Part />
     </Page>

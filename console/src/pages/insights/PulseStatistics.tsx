@@ -16,7 +16,10 @@ const DAYS = 14;
 
 /** How fresh the Pulses are, what they cost, and which ones wait. */
 export function PulseStatistics() {
-  const statistics = useResource((signal) => body(api.GET("/v1/pulses", { params: { query: { days: DAYS } }, signal })), []);
+  const statistics = useResource(
+    (signal) => body(api.GET("/v1/pulses", { params: { query: { days: DAYS } }, signal })),
+    [],
+  );
   return (
     <Loaded of={statistics}>
       {({ now, total, days, most_expensive }) => (
@@ -77,7 +80,16 @@ function Current({ now, onChange }: { now: Schema["CurrentPulsesView"]; onChange
       <Facts
         facts={[
           ["Records with a Pulse", count(now.record_count)],
-          ["Due", now.due_since ? <>{count(now.due_count)}, since <Time at={now.due_since} /></> : count(now.due_count)],
+          [
+            "Due",
+            now.due_since ? (
+              <>
+                {count(now.due_count)}, since <Time at={now.due_since} />
+              </>
+            ) : (
+              count(now.due_count)
+            ),
+          ],
           ["Waiting for tomorrow’s budget", count(now.over_budget_count)],
           ["Waiting after a failure", count(now.backing_off_count)],
           ["Given up", count(now.given_up_count)],
@@ -91,7 +103,9 @@ function Current({ now, onChange }: { now: Schema["CurrentPulsesView"]; onChange
           </Button>
         </div>
       )}
-      {isEditing && <BudgetDialog budget={now.has_own_cap ? now.cap_usd : ""} onClose={() => setEditing(false)} onDone={onChange} />}
+      {isEditing && (
+        <BudgetDialog budget={now.has_own_cap ? now.cap_usd : ""} onClose={() => setEditing(false)} onDone={onChange} />
+      )}
     </section>
   );
 }
@@ -106,9 +120,21 @@ function BudgetDialog({ budget, onClose, onDone }: { budget: string; onClose: ()
   return (
     <Dialog title="Daily budget of Pulses" onClose={onClose}>
       <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
-        <Field label="US dollars a day" hint="Part of the tenant’s daily cap. Empty: the deployment’s default." name="pulse_daily_cap_usd" problem={save.problem}>
+        <Field
+          label="US dollars a day"
+          hint="Part of the tenant’s daily cap. Empty: the deployment’s default."
+          name="pulse_daily_cap_usd"
+          problem={save.problem}
+        >
           {(attributes) => (
-            <input {...attributes} type="number" min="0" step="any" value={amount} onInput={(event) => setAmount(event.currentTarget.value)} />
+            <input
+              {...attributes}
+              type="number"
+              min="0"
+              step="any"
+              value={amount}
+              onInput={(event) => setAmount(event.currentTarget.value)}
+            />
           )}
         </Field>
         <Notice problem={save.problem} />

@@ -31,7 +31,11 @@ export function AccessFields({ value, onChange }: AccessFieldsProps) {
         <legend>Roles</legend>
         {ROLES.map(([role, label]) => (
           <label key={role} class="check">
-            <input type="checkbox" checked={value.roles.includes(role)} onChange={(event) => toggle(role, event.currentTarget.checked)} />
+            <input
+              type="checkbox"
+              checked={value.roles.includes(role)}
+              onChange={(event) => toggle(role, event.currentTarget.checked)}
+            />
             <span>{label}</span>
           </label>
         ))}

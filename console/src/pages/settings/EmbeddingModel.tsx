@@ -41,7 +41,12 @@ export function EmbeddingModel() {
                     ["Finished", found.finished_at ? dateTime(found.finished_at) : "running"],
                   ]}
                 />
-                <progress class="settings-progress" max={Math.max(1, found.total)} value={found.done} aria-label="Progress" />
+                <progress
+                  class="settings-progress"
+                  max={Math.max(1, found.total)}
+                  value={found.done}
+                  aria-label="Progress"
+                />
               </>
             ) : (
               <p class="soft">This tenant uses the deployment’s model. It never moved to another one.</p>
@@ -53,8 +58,20 @@ export function EmbeddingModel() {
         <section class="card">
           <h2>Move to another model</h2>
           <form class="form" onSubmit={(event) => (event.preventDefault(), start.run())}>
-            <Field label="Model" hint="A model that the deployment names. Searches use the old one until all texts have moved." name="model" problem={start.problem}>
-              {(attributes) => <input {...attributes} value={model} required onInput={(event) => setModel(event.currentTarget.value)} />}
+            <Field
+              label="Model"
+              hint="A model that the deployment names. Searches use the old one until all texts have moved."
+              name="model"
+              problem={start.problem}
+            >
+              {(attributes) => (
+                <input
+                  {...attributes}
+                  value={model}
+                  required
+                  onInput={(event) => setModel(event.currentTarget.value)}
+                />
+              )}
             </Field>
             <Notice problem={start.problem} />
             <div class="buttons">

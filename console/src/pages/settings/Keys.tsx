@@ -48,7 +48,11 @@ export function Keys() {
                 { label: "Roles", cell: (key) => key.roles.map(sentenceCase).join(", ") || "none" },
                 { label: "Clearance", cell: (key) => clearanceName(key.clearance), isSecondary: true },
                 { label: "Only for", cell: (key) => key.scopes.join(", ") || "everything", isSecondary: true },
-                { label: "Last used", cell: (key) => (key.last_used_at ? <Time at={key.last_used_at} /> : "never"), isSecondary: true },
+                {
+                  label: "Last used",
+                  cell: (key) => (key.last_used_at ? <Time at={key.last_used_at} /> : "never"),
+                  isSecondary: true,
+                },
                 { label: "Action", cell: (key) => !key.revoked_at && <Revoke of={key} onDone={keys.reload} /> },
               ]}
             />
@@ -105,11 +109,28 @@ function NewKey({ onClose }: { onClose: () => void }) {
     <Dialog title="Create a key" onClose={onClose}>
       <form class="form" onSubmit={(event) => (event.preventDefault(), create.run())}>
         <Field label="Name" hint="Which program uses it." name="name" problem={create.problem}>
-          {(attributes) => <input {...attributes} value={name} required maxLength={200} onInput={(event) => setName(event.currentTarget.value)} />}
+          {(attributes) => (
+            <input
+              {...attributes}
+              value={name}
+              required
+              maxLength={200}
+              onInput={(event) => setName(event.currentTarget.value)}
+            />
+          )}
         </Field>
         <AccessFields value={access} onChange={setAccess} />
         <Field label="Expires after (days)" hint="Optional. Empty: never." name="expires_at" problem={create.problem}>
-          {(attributes) => <input {...attributes} type="number" min={1} max={3650} value={days} onInput={(event) => setDays(event.currentTarget.value)} />}
+          {(attributes) => (
+            <input
+              {...attributes}
+              type="number"
+              min={1}
+              max={3650}
+              value={days}
+              onInput={(event) => setDays(event.currentTarget.value)}
+            />
+          )}
         </Field>
         <Notice problem={create.problem} />
         <div class="buttons">

@@ -15,7 +15,10 @@ export function Limits() {
   }, []);
   return (
     <>
-      <p class="soft">Limits keep one visitor, address or agent from using the service of the others. Those that refused requests come first.</p>
+      <p class="soft">
+        Limits keep one visitor, address or agent from using the service of the others. Those that refused requests come
+        first.
+      </p>
       <Loaded of={limits}>
         {(rows) =>
           rows.length === 0 ? (
@@ -29,13 +32,17 @@ export function Limits() {
               rowKey={(row) => `${row.scope} ${row.key}`}
               columns={[
                 { label: "Limits", cell: (row) => sentenceCase(row.scope) },
-                { label: "Whom", cell: (row) => row.key },
+                { label: "Whom", cell: (row) => <span title={row.key}>…{row.key.slice(-6)}</span> },
                 {
                   label: "State",
-                  cell: (row) => <Badge tone={row.was_refused ? "bad" : "good"}>{row.was_refused ? "Refused the last request" : "Open"}</Badge>,
+                  cell: (row) => (
+                    <Badge tone={row.was_refused ? "bad" : "good"}>
+                      {row.was_refused ? "Refused the last request" : "Open"}
+                    </Badge>
+                  ),
                 },
                 { label: "Requests left", cell: (row) => count(row.tokens), isNumber: true },
-                { label: "Refused so far", cell: (row) => count(row.refused_count), isNumber: true },
+                { label: "Refused so far", cell: (row) => count(row.refused_count), isNumber: true, isSecondary: true },
                 { label: "Last request", cell: (row) => <Time at={row.refilled_at} />, isSecondary: true },
               ]}
             />

@@ -57,7 +57,9 @@ export function Members() {
                 { label: "Subject", cell: (member) => member.subject, isSecondary: true },
                 {
                   label: "State",
-                  cell: (member) => <Badge tone={member.active ? "good" : "neutral"}>{member.active ? "Active" : "Inactive"}</Badge>,
+                  cell: (member) => (
+                    <Badge tone={member.active ? "good" : "neutral"}>{member.active ? "Active" : "Inactive"}</Badge>
+                  ),
                 },
               ]}
             />

@@ -8,7 +8,14 @@ import { Table } from "../../ui/Table";
 
 type QueueName = Schema["RedriveRequest"]["queue"];
 
-const REDRIVABLE: ReadonlySet<string> = new Set<QueueName>(["intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest"]);
+const REDRIVABLE: ReadonlySet<string> = new Set<QueueName>([
+  "intake",
+  "turns-messaging",
+  "turns-web",
+  "tools",
+  "outbox",
+  "ingest",
+]);
 
 /** The dead letters of the deployment's queues, for its operator. */
 export function Queues() {
@@ -19,7 +26,9 @@ export function Queues() {
   };
   return (
     <>
-      <p class="soft">Messages that a queue gave up on, of all tenants. A redrive moves them back; fix the cause first.</p>
+      <p class="soft">
+        Messages that a queue gave up on, of all tenants. A redrive moves them back; fix the cause first.
+      </p>
       <Loaded of={queues}>
         {({ dead_letters }) => (
           <Table
@@ -34,7 +43,13 @@ export function Queues() {
                 cell: ([name, letters]) =>
                   letters > 0 &&
                   REDRIVABLE.has(name) && (
-                    <ConfirmButton kind="quiet" label="Redrive" title={`Redrive ${count(letters)} messages?`} confirmLabel="Redrive" work={() => redrive(name as QueueName)}>
+                    <ConfirmButton
+                      kind="quiet"
+                      label="Redrive"
+                      title={`Redrive ${count(letters)} messages?`}
+                      confirmLabel="Redrive"
+                      work={() => redrive(name as QueueName)}
+                    >
                       <p>The messages are processed again. Work that was done is not repeated.</p>
                     </ConfirmButton>
                   ),

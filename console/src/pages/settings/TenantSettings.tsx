@@ -29,17 +29,34 @@ export function TenantSettings() {
                 facts={[
                   ["Name", display_name],
                   ["Short name", slug],
-                  ["Status", <Badge tone={STATUS_TONES[status as keyof typeof STATUS_TONES]}>{sentenceCase(status)}</Badge>],
+                  [
+                    "Status",
+                    <Badge tone={STATUS_TONES[status as keyof typeof STATUS_TONES]}>{sentenceCase(status)}</Badge>,
+                  ],
                 ]}
               />
               {hasRole("admin") && status !== "archived" && (
                 <div class="buttons settings-actions">
                   {status === "active" ? (
-                    <ConfirmButton label="Pause the tenant" title="Pause the tenant?" confirmLabel="Pause" work={() => setStatus("paused")}>
-                      <p>Agents stop answering. People who write read that they get no answer for now. You can resume at any time.</p>
+                    <ConfirmButton
+                      label="Pause the tenant"
+                      title="Pause the tenant?"
+                      confirmLabel="Pause"
+                      work={() => setStatus("paused")}
+                    >
+                      <p>
+                        Agents stop answering. People who write read that they get no answer for now. You can resume at
+                        any time.
+                      </p>
                     </ConfirmButton>
                   ) : (
-                    <ConfirmButton kind="solid" label="Resume the tenant" title="Resume the tenant?" confirmLabel="Resume" work={() => setStatus("active")}>
+                    <ConfirmButton
+                      kind="solid"
+                      label="Resume the tenant"
+                      title="Resume the tenant?"
+                      confirmLabel="Resume"
+                      work={() => setStatus("active")}
+                    >
                       <p>Agents answer new messages again.</p>
                     </ConfirmButton>
                   )}

@@ -1,9 +1,10 @@
 """What needs a person, and what a person decides about it; the right queue is woken once that is committed."""
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
 from parlour.api import attention_items
 from parlour.api.attention_schemas import (
@@ -14,7 +15,7 @@ from parlour.api.attention_schemas import (
     ResolutionView,
 )
 from parlour.api.authorization import Admin, AnyCaller, Caller, Viewer
-from parlour.api.schemas import ReplyResolution, ToolCallResolution, TurnResolution
+from parlour.api.schemas import PageCursor, ReplyResolution, ToolCallResolution, TurnResolution
 from parlour.channels import outbox
 from parlour.channels.outbox import StuckReply
 from parlour.conversations import failed_turns, tool_result_messages, turn_views
@@ -32,6 +33,7 @@ from parlour.tools.calls import EndedCall, UnknownCall
 router = APIRouter(prefix="/v1", tags=["attention"])
 
 _MAX_ITEMS = 100
+Limit = Annotated[int, Query(ge=1, le=_MAX_ITEMS)]
 _WAKE_DEFERRED = (
     "The queue is unavailable. The sweep retries automatically within minutes, or where the database pauses "
     "within a day."
@@ -101,12 +103,12 @@ def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> Reso
 
 
 @router.get("/attention/failed-replies")
-def list_failed_replies(caller: Viewer) -> FailedReplyPageView:
+def list_failed_replies(caller: Viewer, cursor: PageCursor = "", limit: Limit = 100) -> FailedReplyPageView:
     """List the replies of the last week that failed, latest first; they may be redriven, but nothing waits for it."""
     with caller.transaction() as tx:
-        found = outbox.list_failed(caller.principal, tx, caller.now, _MAX_ITEMS + 1)
-    replies = list(map(attention_items.failed_reply_item, found[:_MAX_ITEMS]))
-    return FailedReplyPageView(replies=replies, has_more=len(found) > _MAX_ITEMS)
+        page = outbox.list_failed(caller.principal, tx, caller.now, limit, cursor)
+    replies = list(map(attention_items.failed_reply_item, page.rows))
+    return FailedReplyPageView(replies=replies, next_cursor=page.next_cursor)
 
 
 @router.post("/attention/failed-replies/{outbox_id}/redrive")

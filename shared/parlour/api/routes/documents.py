@@ -17,6 +17,7 @@ from parlour.api.document_schemas import (
     NewDocumentBody,
     TreeDocumentView,
 )
+from parlour.api.schemas import PageCursor, SingleLine
 from parlour.documents import authored_documents, catalogue
 from parlour.documents.authored_documents import DocumentPatch
 from parlour.documents.catalogue import Document, DocumentTree
@@ -24,7 +25,7 @@ from parlour.documents.catalogue import Document, DocumentTree
 router = APIRouter(prefix="/v1", tags=["documents"])
 
 Limit = Annotated[int, Query(ge=1, le=100)]
-Cursor = Annotated[str, Query(max_length=400)]
+SearchText = Annotated[SingleLine | None, Query(description="only those with this in key, title or description")]
 
 
 @router.get("/projects/{ref:path}/documents")
@@ -35,10 +36,12 @@ def list_project_documents(ref: Handle, caller: Reader) -> DocumentTreeView:
 
 
 @router.get("/documents")
-def list_documents(caller: Reader, cursor: Cursor = "", limit: Limit = 20) -> DocumentPageView:
-    """Documents of the whole tenant, those changed last first; no text."""
+def list_documents(
+    caller: Reader, text: SearchText = None, cursor: PageCursor = "", limit: Limit = 20
+) -> DocumentPageView:
+    """List all documents of the tenant, those without a record too, the last changed first; without their texts."""
     with caller.transaction() as tx:
-        listed = catalogue.list_newest_documents(caller.principal, tx, cursor, limit)
+        listed = catalogue.list_newest_documents(caller.principal, tx, cursor, limit, text=text)
     return DocumentPageView.model_validate(listed)
 
 
@@ -84,7 +87,7 @@ def update_document(ref: Handle, change: DocumentPatchBody, caller: Editor) -> D
 
 @router.delete("/documents/{ref:path}", status_code=204)
 def delete_document(ref: Handle, caller: Editor, version: Annotated[int | None, Query(ge=1)] = None) -> None:
-    """Take a document away; what stood under it takes its place in the tree."""
+    """Delete a document that people wrote, or that left its pack; its children in the tree take its place."""
     with caller.transaction() as tx:
         authored_documents.delete_document(caller.principal, tx, ref, version, caller.now)
     caller.request_embedding()

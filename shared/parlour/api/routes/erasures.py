@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query
 
 from parlour.api.authorization import Admin, Caller
 from parlour.api.erasure_schemas import ErasurePageView, ErasureReportView
-from parlour.api.schemas import NewErasure
+from parlour.api.schemas import NewErasure, PageCursor
 from parlour.erasure import execution
 from parlour.erasure.execution import ErasureDependencies, ErasureRequest
 from parlour.erasure.report import ErasableKind, ErasureTarget, shorten_report
@@ -36,11 +36,11 @@ def create_erasure(wanted: NewErasure, caller: Admin) -> ErasureReportView:
 
 
 @router.get("/erasures")
-def list_erasures(caller: Admin, limit: Limit = 50) -> ErasurePageView:
+def list_erasures(caller: Admin, cursor: PageCursor = "", limit: Limit = 50) -> ErasurePageView:
     """List erasures, finished and running, latest first; read each report by its id."""
     with caller.transaction() as tx:
-        found = execution.list_erasures(caller.principal, tx, limit)
-    return ErasurePageView.model_validate({"erasures": found})
+        page = execution.list_erasures(caller.principal, tx, cursor, limit)
+    return ErasurePageView.model_validate({"erasures": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.get("/erasures/{report_id}")

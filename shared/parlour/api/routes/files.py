@@ -16,14 +16,16 @@ from parlour.api.file_schemas import (
     UploadCompletion,
     UploadStarted,
 )
+from parlour.api.schemas import PageCursor, SingleLine
 from parlour.files import uploads
-from parlour.files.file import NewFile
+from parlour.files.file import FileQuery, NewFile
 from parlour.infra.ids import uuid7
 
 router = APIRouter(prefix="/v1/files", tags=["files"])
 
 Limit = Annotated[int, Query(ge=1, le=200)]
 About = Annotated[str, Query(max_length=200, description="a record's id or handle, like project/NRS")]
+SearchText = Annotated[SingleLine | None, Query(description="only those with this in their name")]
 Team = Annotated[str, Query(max_length=63, description="a team's slug")]
 
 
@@ -65,11 +67,19 @@ def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None
 
 
 @router.get("")
-def list_files(caller: Reader, about: About = "", team: Team = "", limit: Limit = 100) -> FilePageView:
-    """List the files about a record, of a team, or all, the last changed first."""
+def list_files(
+    caller: Reader,
+    about: About = "",
+    team: Team = "",
+    text: SearchText = None,
+    cursor: PageCursor = "",
+    limit: Limit = 100,
+) -> FilePageView:
+    """List the files about a record, of a team, or all, those without a record too; the last changed first."""
     with caller.transaction() as tx:
-        found = uploads.list_files(caller.principal, tx, about or None, team or None, limit)
-    return FilePageView.model_validate({"files": found})
+        wanted = FileQuery(about or None, team or None, text)
+        page = uploads.list_files(caller.principal, tx, wanted, cursor, limit)
+    return FilePageView.model_validate({"files": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.get("/{file_id}")

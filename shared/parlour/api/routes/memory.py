@@ -15,7 +15,7 @@ from parlour.api.memory_schemas import (
     UserPageView,
 )
 from parlour.api.routes.erasures import run_erasure
-from parlour.api.schemas import FactChange, SharedFactChange
+from parlour.api.schemas import FactChange, PageCursor, SharedFactChange
 from parlour.memory.facts import shared_facts
 from parlour.memory.facts.shared_facts import NewSharedFact
 from parlour.memory.inspection import fact_edit, user_memory
@@ -35,11 +35,11 @@ def get_own_memory(caller: AnyCaller) -> UserMemoryView:
 
 
 @router.get("/users")
-def list_users(caller: Viewer, text: SearchText = "", limit: Limit = 50) -> UserPageView:
+def list_users(caller: Viewer, text: SearchText = "", cursor: PageCursor = "", limit: Limit = 50) -> UserPageView:
     """Who talks to the tenant's agents, those heard of last first, and how much is remembered of each."""
     with caller.transaction() as tx:
-        found = user_memory.list_users(caller.principal, tx, text, limit)
-    return UserPageView.model_validate({"users": found})
+        page = user_memory.list_users(caller.principal, tx, text, cursor, limit)
+    return UserPageView.model_validate({"users": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.get("/users/{user_id}/memory")

@@ -18,7 +18,7 @@ from parlour.api.pulse_schemas import (
     QuestionAnswerView,
     RecordPulseView,
 )
-from parlour.api.schemas import PulseCapChange, PulseRefresh
+from parlour.api.schemas import PageCursor, PulseCapChange, PulseRefresh
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.ids import uuid7
@@ -82,22 +82,24 @@ def refresh_pulse(record: PathRecord, caller: Reader, wanted: PulseRefresh | Non
 
 
 @record_router.get("/questions/{question_id}")
-def get_answer(record: PathRecord, question_id: UUID, caller: Reader) -> QuestionAnswerView:
+def get_pulse_answer(record: PathRecord, question_id: UUID, caller: Reader) -> QuestionAnswerView:
     """Return a question of the caller's own, and its answer once it has one."""
     with caller.transaction() as tx:
         return QuestionAnswerView.from_answer(refresh_requests.read_answer(caller.principal, tx, record, question_id))
 
 
 @record_router.get("/history")
-def list_versions(record: PathRecord, caller: Reader, limit: Limit = 20, before: Version = None) -> PulseHistoryView:
+def list_pulse_versions(
+    record: PathRecord, caller: Reader, cursor: PageCursor = "", limit: Limit = 20
+) -> PulseHistoryView:
     """List earlier versions, newest first."""
     with caller.transaction() as tx:
-        found = version_history.list_versions(caller.principal, tx, record, limit=limit, before_version=before)
+        found = version_history.list_versions(caller.principal, tx, record, limit=limit, cursor=cursor)
     return PulseHistoryView.model_validate(found)
 
 
 @record_router.get("/diff")
-def compare_versions(
+def compare_pulse_versions(
     record: PathRecord, caller: Reader, before: Version = None, after: Version = None
 ) -> PulseDiffView:
     """Compare two of its texts, statement by statement; the newest two unless others are named."""
@@ -131,7 +133,7 @@ def get_pulse_statistics(caller: Viewer, days: Days = 7) -> PulseStatisticsView:
 
 
 @router.put("/pulses/cap")
-def put_pulse_cap(change: PulseCapChange, caller: Admin) -> PulseStatisticsView:
+def set_pulse_cap(change: PulseCapChange, caller: Admin) -> PulseStatisticsView:
     """Give the tenant a daily Pulse budget of its own, or the deployment's again; its daily cap holds besides."""
     cap = change.pulse_daily_cap_usd
     with caller.transaction() as tx:

@@ -1,7 +1,7 @@
 -- Memory as people read it: whose there is, what it says, where each part came from; and a fact that is put right.
 
 -- name: list_users
--- The tenant's users, those heard of last first, and how much is known of each; of none who may see more than the
+-- The tenant's users, those heard of last first, behind a position, and how much is known of each; of none who may see more than the
 -- reader. `text` leaves those whose name it is part of or whose number ends so.
 SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '') AS phone_last_digits,
        count(s.id) AS session_count, max(s.last_active_at) AS last_active_at,
@@ -17,7 +17,8 @@ SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '
    AND (%(text)s = '' OR strpos(lower(u.display_name), lower(%(text)s)) > 0
         OR right(u.phone, length(%(text)s)) = %(text)s)
  GROUP BY u.id, u.display_name, u.phone
- ORDER BY max(s.last_active_at) DESC, u.id
+HAVING %(after_id)s::uuid IS NULL OR (max(s.last_active_at), u.id) < (%(after_at)s::timestamptz, %(after_id)s)
+ ORDER BY max(s.last_active_at) DESC, u.id DESC
  LIMIT %(most)s;
 
 -- name: find_user

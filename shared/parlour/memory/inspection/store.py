@@ -121,8 +121,19 @@ class EditableFactRow:
     binding_id: UUID | None
 
 
-def list_users(tx: Transaction, text: str, clearance: int, limit: int) -> list[UserSummaryRow]:
-    return tx.all(SQL["list_users"], UserSummaryRow, text=text, clearance=clearance, most=limit)
+def list_users(
+    tx: Transaction, text: str, clearance: int, after: tuple[datetime, UUID] | None, limit: int
+) -> list[UserSummaryRow]:
+    after_at, after_id = after or (None, None)
+    return tx.all(
+        SQL["list_users"],
+        UserSummaryRow,
+        text=text,
+        clearance=clearance,
+        after_at=after_at,
+        after_id=after_id,
+        most=limit,
+    )
 
 
 def find_user(tx: Transaction, user_id: UUID, clearance: int) -> UserRow | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from parlour.infra.errors import NotFound
+from parlour.infra.page_cursor import cut_page, decode_position, parse_count
 from parlour.infra.postgres import Transaction
 from parlour.principal import RESTRICTED, Principal
 from parlour.pulse.pulse import Statement
@@ -20,12 +21,12 @@ MAX_VERSIONS = 50
 
 @dataclass(frozen=True, slots=True)
 class PulseHistory:
-    """Texts of a Pulse at a level, the newest first; `next_version` reads on."""
+    """Some texts of a Pulse at a level, the newest first; next_cursor: "" when these are the last."""
 
     record: str
     level: int | None
     versions: Sequence[VersionRow]
-    next_version: int | None
+    next_cursor: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +40,21 @@ class VersionDiff:
 
 
 def list_versions(
-    principal: Principal, tx: Transaction, ref: RecordRef, *, limit: int = 20, before_version: int | None = None
+    principal: Principal, tx: Transaction, ref: RecordRef, *, limit: int = 20, cursor: str = ""
 ) -> PulseHistory:
-    """Return the texts of the Pulse that this reader sees, the newest first, from before `before_version`.
+    """Return a page of the texts of the Pulse that this reader sees, the newest first. InvalidRequest for a bad cursor.
 
     Only those who see everything are told what a text was written for: marks have no levels. A text that was written
     from something above its level by now is left out. NotFound as `read_pulse`.
     """
+    before = decode_position(cursor, parse_count)[0] if cursor else None
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
-    rows = (
-        store.list_versions(tx, entity_id, level, before_version=before_version, limit=limit + 1)
-        if level is not None
-        else []
-    )
-    shown = rows[:limit]
+    rows = [] if level is None else store.list_versions(tx, entity_id, level, before_version=before, limit=limit + 1)
+    page = cut_page(rows, limit, lambda row: (row.version,))
+    shown = [*page.rows]
     if principal.clearance < RESTRICTED:
         shown = [replace(row, causes=None, mark_count=None) for row in shown]
-    return PulseHistory(handle, level, shown, shown[-1].version if len(rows) > limit else None)
+    return PulseHistory(handle, level, shown, page.next_cursor)
 
 
 def diff_versions(

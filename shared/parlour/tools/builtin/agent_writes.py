@@ -11,6 +11,7 @@ from parlour.documents.authored_documents import DocumentPatch
 from parlour.infra.errors import CallerError, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.records import crud, record_links
@@ -19,8 +20,22 @@ from parlour.records.record import DOCUMENT_TYPE
 from parlour.tenancy import audit
 from parlour.tenancy.roles import require_role
 from parlour.tools.builtin import store
-from parlour.tools.builtin.store import AgentWriteRow, TurnChangeRow
+from parlour.tools.builtin.store import AgentWriteRow, ChangeQuery, ChangeRow, TurnChangeRow
 from parlour.tools.run import ToolContext
+
+__all__ = [
+    "Change",
+    "ChangeQuery",
+    "PropertyChange",
+    "TurnChange",
+    "UndoneWrite",
+    "list_changes",
+    "list_turn_changes",
+    "record_creation",
+    "record_link",
+    "record_update",
+    "undo_turn",
+]
 
 type _Action = Literal["create", "update", "link", "unlink"]
 
@@ -91,6 +106,29 @@ class TurnChange:
 
     row: TurnChangeRow
     properties: Sequence[PropertyChange]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change in the list of all; `properties` are those that an update changed."""
+
+    row: ChangeRow
+    properties: Sequence[PropertyChange]
+
+
+def list_changes(
+    principal: Principal, tx: Transaction, wanted: ChangeQuery, cursor: str = "", limit: int = 50
+) -> Page[Change]:
+    """Return a page of the changes of records, newest first. Needs viewer; InvalidRequest for a bad cursor.
+
+    Agents' writes are in it, undone or not, and deletions and acceptances by people; a person's own edits are not.
+    """
+    require_role(principal, "viewer")
+    after = decode_id_cursor(cursor) if cursor else None
+    rows = store.list_changes(tx, wanted, after=after, clearance=principal.clearance, limit=limit + 1)
+    page = cut_page(rows, limit, lambda row: (row.at.isoformat(), row.id))
+    shown = [Change(row, _changed_properties(row.before or {}, row.after or {})) for row in page.rows]
+    return Page(shown, page.next_cursor)
 
 
 def list_turn_changes(principal: Principal, tx: Transaction, turn_id: UUID) -> list[TurnChange]:

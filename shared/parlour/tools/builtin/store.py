@@ -1,7 +1,7 @@
 """What the tools ask the database for beyond what the other parts hand out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Literal
 from uuid import UUID
@@ -82,6 +82,58 @@ class TurnChangeRow:
     after: JsonObject | None
     at: datetime
     undone_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeQuery:
+    """Which changes are listed: of a record, from a time, before a time; None leaves a part open."""
+
+    entity_id: UUID | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow:
+    """A change of a record by an agent, or its deletion or acceptance by a person; else as `TurnChangeRow`.
+
+    turn_id, session_id  where an agent made it; None for a person, session_id also when the turn was deleted.
+    by, by_name          the principal, and the name of the user who talked to the agent, "" when unknown.
+    can_undo             whether undoing the turn restores this.
+    """
+
+    id: UUID
+    action: Literal["create", "update", "link", "unlink", "delete", "accept"]
+    handle: str
+    name: str
+    is_deleted: bool
+    relation: str
+    other_handle: str
+    other_name: str
+    before: JsonObject | None
+    after: JsonObject | None
+    at: datetime
+    undone_at: datetime | None
+    turn_id: UUID | None
+    session_id: UUID | None
+    by: str
+    by_name: str
+    can_undo: bool
+
+
+def list_changes(
+    tx: Transaction, wanted: ChangeQuery, *, after: tuple[datetime, UUID] | None, clearance: int, limit: int
+) -> list[ChangeRow]:
+    after_at, after_id = after or (None, None)
+    return tx.all(
+        SQL["list_changes"],
+        ChangeRow,
+        **asdict(wanted),
+        after_at=after_at,
+        after_id=after_id,
+        clearance=clearance,
+        most=limit,
+    )
 
 
 def add_agent_write(tx: Transaction, row: Mapping[str, object]) -> bool:

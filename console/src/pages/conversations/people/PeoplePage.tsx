@@ -4,8 +4,8 @@ import { api } from "../../../api/sign_in";
 import { setQuery, to, type Route } from "../../../shell/router";
 import { plural } from "../../../ui/format";
 import { Page } from "../../../ui/Page";
-import { useResource } from "../../../ui/resource";
-import { EmptyState, Loaded } from "../../../ui/states";
+import { usePages } from "../../../ui/resource";
+import { EmptyState, Loaded, LoadMore } from "../../../ui/states";
 import { Table, type Column } from "../../../ui/Table";
 import { Time } from "../../../ui/Time";
 import { SectionTabs } from "../SectionTabs";
@@ -15,14 +15,14 @@ import { SharedFacts } from "./SharedFacts";
 
 type Person = Schema["UserListItemView"];
 
-const MOST = 200;
-
 /** Who talks to the agents, and how much is remembered of each. */
 export function PeoplePage({ route }: { route: Route }) {
   const text = route.query.get("text") ?? "";
-  const query = { text, limit: MOST };
-  const people = useResource(
-    async (signal) => (await body(api.GET("/v1/users", { params: { query }, signal }))).users,
+  const people = usePages(
+    async (cursor, signal) => {
+      const page = await body(api.GET("/v1/users", { params: { query: { text, cursor } }, signal }));
+      return { items: page.users, next_cursor: page.next_cursor };
+    },
     [text],
   );
   return (
@@ -32,17 +32,12 @@ export function PeoplePage({ route }: { route: Route }) {
       <Loaded of={people}>
         {(found) =>
           found.length ? (
-            <>
-              <Table
-                caption="People, latest active first"
-                columns={COLUMNS}
-                rows={found}
-                rowKey={(person) => person.id}
-              />
-              {found.length === MOST && (
-                <p class="soft">These are the {MOST} latest active ones. Search to find others.</p>
-              )}
-            </>
+            <Table
+              caption="People, latest active first"
+              columns={COLUMNS}
+              rows={found}
+              rowKey={(person) => person.id}
+            />
           ) : (
             <EmptyState icon="people" title={text ? "Nobody matches" : "Nobody yet"}>
               {text ? <a href={to(["people"])}>Show everybody</a> : "People appear here when they write to an agent."}
@@ -50,6 +45,7 @@ export function PeoplePage({ route }: { route: Route }) {
           )
         }
       </Loaded>
+      <LoadMore pages={people} />
       <SharedFacts />
     </Page>
   );
