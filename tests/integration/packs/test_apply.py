@@ -12,7 +12,8 @@ from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
 from parlour.infra.queries import Query
 from parlour.packs import folder
-from parlour.packs.apply import ApplyCounts, apply
+from parlour.packs.apply import apply
+from parlour.packs.item_writing import ApplyCounts
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import audit, bindings, roles, routing_keys, tenants

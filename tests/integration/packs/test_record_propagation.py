@@ -10,7 +10,7 @@ import pytest
 from parlour.infra.postgres import Database, StatementCounts
 from parlour.infra.queries import Query
 from parlour.packs.apply import ApplyOptions, ApplyResult, apply
-from parlour.packs.merge import Choice, Decisions
+from parlour.packs.merge import Decisions
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.records import crud
@@ -154,8 +154,8 @@ def test_a_changed_document_marks_the_record_that_it_is_about(apply_pack: ApplyF
 def test_a_deleted_record_that_is_taken_from_the_pack_is_a_new_one(
     ask: Ask, database: Database, operator: Principal, now: datetime
 ) -> None:
-    def applied(**choices: Choice) -> ApplyResult:
-        options = ApplyOptions(Decisions(choices={(handle, None): choice for handle, choice in choices.items()}))
+    def applied(*taken: str) -> ApplyResult:
+        options = ApplyOptions(Decisions(choices={(handle, None): "take" for handle in taken}))
         return apply(operator, database, CountingEmbedder(), validate(SMALL_PACK), now, options=options)
 
     applied()
@@ -163,7 +163,7 @@ def test_a_deleted_record_that_is_taken_from_the_pack_is_a_new_one(
     with database.transaction(operator) as tx:
         crud.delete_record(operator, tx, "site/S-1", None, now)
 
-    counts = applied(**{"site/S-1": "take", "document/rules.md": "take"}).counts
+    counts = applied("site/S-1", "document/rules.md").counts
 
     assert (counts["entity"].created, counts["edge"].created, counts["document"].created) == (1, 1, 1)
     assert ask("SELECT id FROM entities WHERE key = 'S-1'") != before
