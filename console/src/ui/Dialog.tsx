@@ -20,16 +20,17 @@ export function Dialog({ title, onClose, children, isWide = false, isSticky = fa
   const titleId = useId();
   useEffect(() => {
     const dialog = element.current;
-    if (!dialog || dialog.open) return;
-    dialog.showModal();
+    dialog?.showModal();
+    // Closing gives the focus back to what opened it; an open dialog that is removed loses it.
+    return () => dialog?.close();
   }, []);
   return (
     <dialog
       ref={element}
       class={isWide ? "dialog wide" : "dialog"}
       aria-labelledby={titleId}
-      onCancel={(event) => (isSticky ? event.preventDefault() : onClose())}
-      onClose={onClose}
+      onCancel={(event) => isSticky && event.preventDefault()}
+      onClose={({ currentTarget }) => currentTarget.isConnected && onClose()}
     >
       <header>
         <h2 id={titleId}>{title}</h2>
