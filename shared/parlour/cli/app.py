@@ -24,6 +24,7 @@ from parlour.cli import (
     erase,
     files,
     id_lookup,
+    packs,
     prompts,
     pulse,
     records,
@@ -35,7 +36,6 @@ from parlour.cli import (
 from parlour.cli.api_client import ApiClient, CliDependencies, JsonOption, get_api_client
 from parlour.cli.id_lookup import ID_HELP
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
-from parlour.packs import folder as pack_folder
 
 _EXIT_REFUSED, _EXIT_USAGE, _EXIT_INTERRUPTED = 1, 2, 130
 _NEGATIVE_NUMBER = re.compile(r"No such option: (-[0-9][0-9.]*)")
@@ -121,38 +121,6 @@ def configure(
 ) -> None:
     del version  # handled before anything else
     context.obj = ApiClient(context.obj, url, tenant, key)
-
-
-@app.command(rich_help_panel=_PACKS, epilog="Example: parlour --tenant northbank apply packs/construction")
-def apply(
-    context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that contains tenant.yaml.")]
-) -> None:
-    """Apply a pack. A second time changes nothing. Documents and records that left the pack are kept and listed."""
-    target = get_api_client(context)
-    done = target.request("PUT", "v1/pack", {"files": pack_folder.read_folder(pack)})
-    rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["counts"].items()]
-    terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
-    if done["not_in_pack"]:
-        terminal.print_line(f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}")
-        if any(handle.startswith("document/") for handle in done["not_in_pack"]):
-            terminal.print_line("To delete such a document: parlour documents delete HANDLE")
-    terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
-    secrets.print_missing_secrets(target)
-
-
-_COUNT_COLUMNS = ("created", "changed", "unchanged", "kept", "retired")
-
-
-@app.command(rich_help_panel=_PACKS, epilog="Example: parlour export my-pack")
-def export(
-    context: typer.Context, folder: Annotated[Path, typer.Argument(help="Target folder; created if missing.")]
-) -> None:
-    """Export the tenant's configuration as a pack. Applying it changes nothing."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidRequest(f"{folder} is not empty; choose a new folder")
-    files = get_api_client(context).request("GET", "v1/pack")["files"]
-    pack_folder.write_folder(folder, files)
-    terminal.print_line(f"{len(files)} files in {folder}")
 
 
 @app.command(
@@ -249,6 +217,9 @@ for group, name, panel in (
     app.add_typer(group, name=name, rich_help_panel=panel)
 
 for command, panel, example in (
+    (packs.apply, _PACKS, "Examples: parlour --tenant northbank apply packs/construction; parlour apply --undo"),
+    (packs.diff, _PACKS, "Example: parlour diff packs/construction"),
+    (packs.export, _PACKS, "Example: parlour export my-pack"),
     (prompts.explain, _TALK, "Examples: parlour explain 5fb1b03a; parlour explain 5fb1b03a --diff 0c44e1d2"),
     (prompts.rebuild, _TALK, "Example: parlour rebuild 5fb1b03a --out prompt.json"),
     (records.search, _KNOWLEDGE, "Example: parlour search 'wind speed' --in project/NRS"),
