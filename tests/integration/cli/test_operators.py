@@ -208,9 +208,9 @@ def test_a_negative_number_and_an_unwritable_folder_are_one_line(
 ) -> None:
     assert parlour("cost", "cap", "-5") == 2
     assert capsys.readouterr().err == "parlour: -5 is a negative number; give a positive one\n"
-    assert parlour("export", "/proc/parlour") == 1
+    assert parlour("export", "/proc/parlour") == 2
     printed = capsys.readouterr().err
-    assert printed.startswith("parlour: /proc/parlour")
+    assert printed.startswith("parlour: cannot write /proc/parlour: ")
     assert printed.count("\n") == 1
     (tmp_path / "file").write_text("")
     assert parlour("export", str(tmp_path / "file" / "pack")) == 1
