@@ -304,18 +304,16 @@ def _entry(one: Wrong, number: int) -> JsonObject:
         "certainty": one.certainty,
         "key": one.key,
     }
-    unusual: JsonObject = {
-        name: value
-        for name, value, usual in (
-            ("subject", one.subject, "self"),
-            ("polarity", one.polarity, "holds"),
-            ("duration", one.duration, "lasting"),
-            ("until", one.until and one.until.isoformat(), None),
-            ("value", one.value, None),
-        )
-        if value != usual
-    }
-    return {**told, **unusual}
+    for name, value, usual in (
+        ("subject", one.subject, "self"),
+        ("polarity", one.polarity, "holds"),
+        ("duration", one.duration, "lasting"),
+        ("until", one.until.isoformat() if one.until else None, None),
+        ("value", one.value, None),
+    ):
+        if value != usual:
+            told[name] = value
+    return told
 
 
 def _is_said(turn: Turn, key: str, value: str) -> bool:

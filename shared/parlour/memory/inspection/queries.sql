@@ -51,7 +51,7 @@ SELECT f.id, f.key, f.value, f.confidence, f.origin, f.edited_by, f.valid_from, 
   FROM facts f
   JOIN bindings b ON b.id = f.binding_id
   JOIN users u ON u.id = f.user_id
- WHERE f.user_id = %(user_id)s AND f.valid_until IS NULL
+ WHERE f.user_id = %(user_id)s AND f.valid_until IS NULL AND (f.holds_until IS NULL OR f.holds_until > now())
    AND (%(binding_id)s::uuid IS NULL OR f.binding_id = %(binding_id)s)
    AND (%(is_own)s OR GREATEST(b.clearance, u.clearance) <= %(clearance)s)
  ORDER BY b.display_name, f.key, f.id

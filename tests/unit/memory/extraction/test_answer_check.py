@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 
+from parlour.infra.json_values import JsonObject
 from parlour.memory.episodes import episode_rows
 from parlour.memory.episodes.episode_rows import StoredEpisode
 from parlour.memory.extraction.answer_check import CheckedAnswer, check_answer
@@ -56,7 +57,7 @@ def test_what_the_users_line_says_is_a_candidate_of_that_message() -> None:
     (one,) = check(propose("lives in", "Goa", 2, "I moved to Goa"), "Hello", ">>Hi", "I moved to Goa").candidates
     assert (one.key, one.value, one.message_ids, one.origin) == ("city", "Goa", (UUID(int=3),), "extracted")
     assert one.stated_at == START + timedelta(minutes=3)
-    judged = {"subject": "self", "polarity": "holds", "duration": "lasting", "certainty": 0.9}
+    judged: JsonObject = {"subject": "self", "polarity": "holds", "duration": "lasting", "certainty": 0.9}
     assert one.answers == ModelAnswers(judged)
 
 
