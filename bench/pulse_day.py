@@ -25,6 +25,7 @@ from parlour.principal import Principal
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
 from parlour.pulse.pulse import PulseJob
 from parlour.pulse.reading import pulse_statistics, pulse_view
+from parlour.pulse.reading.pulse_statistics import PulseTotals
 from parlour.pulse.writing import writing_job
 from parlour.pulse.writing.level_draft import PulseDependencies
 from parlour.records import crud, staleness
@@ -177,14 +178,13 @@ def played(database: Database, projects: int) -> dict[str, report.Cell]:
     day.waiting.clear()
     edits = _script(day, random.Random(_SEED))
     _until(day, _BEGINS + timedelta(hours=24, minutes=5), edits)
-    told = day.run(lambda tx: pulse_statistics.read_statistics(day.principal, tx, 2, _PLENTY, day.now))["total"]
+    told = day.run(lambda tx: pulse_statistics.read_statistics(day.principal, tx, 2, _PLENTY, day.now)).total
     changes, calls = int(day.run(lambda tx: tx.value(_MARKS))) - before, day.model.calls - first
-    assert isinstance(told, dict)
     return _figures(day, told, len(edits), changes, calls, first)
 
 
-def _figures(day: Day, told: JsonObject, edits: int, changes: int, calls: int, first: int) -> dict[str, report.Cell]:
-    each = float(str(told["cost_usd"])) / (calls + first)
+def _figures(day: Day, told: PulseTotals, edits: int, changes: int, calls: int, first: int) -> dict[str, report.Cell]:
+    each = float(told.cost_usd) / (calls + first)
     kept = len(day.pulses)
     return {
         "records": kept,
@@ -192,7 +192,7 @@ def _figures(day: Day, told: JsonObject, edits: int, changes: int, calls: int, f
         "changes": changes,
         "calls": calls,
         "avoided": round(1 - calls / changes, 3),
-        "same": int(str(told["skipped"])),
+        "same": told.skipped,
         "usd per call": round(each, 5),
         "usd per record and day": round(each * calls / kept, 5),
         "at every change": round(each * changes / kept, 5),

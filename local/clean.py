@@ -6,7 +6,18 @@ import sys
 from local.errors import StackError
 from local.state import ROOT, STATE_FOLDER, lock_folder
 
-_GENERATED = (".venv", ".aws-sam", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis")
+_GENERATED = (
+    ".venv",
+    ".aws-sam",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".pytest_cache",
+    ".hypothesis",
+    "console/node_modules",
+    "shared/parlour/api/console",
+    "tests/browser/node_modules",
+    "tests/protocol_server/node_modules",
+)
 
 
 def main() -> int:

@@ -34,11 +34,18 @@ def main() -> None:
     parser.add_argument("--phone", required=True, help="base URL of the phone")
     parser.add_argument("--tenant", required=True)
     parser.add_argument("--contact", required=True, help="whom the phone talks to")
+    parser.add_argument("--binding", required=True, help="slug of the binding that the phone talks to")
     parser.add_argument("--issuer", required=True, help="URL of the development issuer")
     parser.add_argument("--issuer-key", type=Path, required=True)
     parser.add_argument("--subject", required=True)
     chosen = parser.parse_args()
-    places = ConsoleAddresses(webhook=chosen.webhook, phone=chosen.phone, contact=chosen.contact, tenant=chosen.tenant)
+    places = ConsoleAddresses(
+        webhook=chosen.webhook,
+        phone=chosen.phone,
+        contact=chosen.contact,
+        binding=chosen.binding,
+        tenant=chosen.tenant,
+    )
     app = build_app(places, Issuer(chosen.issuer, load_key(chosen.issuer_key)), chosen.subject)
     uvicorn.run(app, host="127.0.0.1", port=chosen.port, log_level="warning", timeout_graceful_shutdown=2)
 

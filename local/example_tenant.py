@@ -14,8 +14,11 @@ TENANT_SLUG = "northbank"
 DEVELOPER = "developer"
 """The subject that the development issuer signs in; an administrator of the example tenant."""
 
+PHONE_BINDING = "site-desk"
+"""The pack's binding whose WhatsApp number the phone writes to."""
+
 CONTACT_NAME = "Asha"
-"""Who answers for the site desk: the pack's WhatsApp binding."""
+"""Who answers for that binding."""
 
 SECRET_NAMES = (f"parlour/tenants/{TENANT_SLUG}/gupshup", f"parlour/tenants/{TENANT_SLUG}/whatsapp")
 """The names that the pack refers to its WhatsApp providers' keys by."""

@@ -43,12 +43,14 @@ class ConsoleAddresses:
     webhook  the deployed webhook, with its token.
     phone    base URL of the phone (local/phone.py).
     contact  whom the phone talks to, as a person would call them.
+    binding  slug of the binding that the phone's WhatsApp number belongs to.
     tenant   slug of the example tenant.
     """
 
     webhook: str
     phone: str
     contact: str
+    binding: str
     tenant: str
 
 
@@ -107,7 +109,8 @@ def build_router(phone: ConsolePhone, addresses: ConsoleAddresses, member_token:
             found = phone.messages(number)
         except httpx2.HTTPError as error:
             return _error_response("phone_unavailable", f"the phone does not answer: {error}")
-        return JSONResponse({"contact": addresses.contact, "from": number, "messages": found})
+        answer = {"contact": addresses.contact, "binding": addresses.binding, "from": number, "messages": found}
+        return JSONResponse(answer)
 
     @router.get("/token")
     def token() -> dict[str, str]:

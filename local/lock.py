@@ -60,6 +60,7 @@ LOCK_FILES = (
     LockFile("requirements/sam.txt", ("requirements/sam.in",)),
     LockFile("requirements/checks.txt", ("requirements/checks.in",)),
     LockFile("requirements/agentdojo.txt", ("requirements/agentdojo.in",)),
+    LockFile("requirements/node.txt", ("requirements/node.in",)),
 )
 
 

@@ -161,6 +161,7 @@ class _StackStart:
             "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
             "AnthropicBaseUrl": options.anthropic_url,
             "OidcIssuers": _local_url(self._ports.issuer),
+            "OidcClientId": "parlour",
         }
 
     def _store_provider_keys(self, endpoint: str) -> None:
@@ -190,8 +191,15 @@ class _StackStart:
         )
 
     def _issuer(self) -> Server:
-        key = ("--key", str(self._folder / "issuer.pem"))
-        return start_server(self._processes, "issuer", self._ports.issuer, "/jwks.json", *key, environment=self._plain)
+        arguments = {
+            "--key": str(self._folder / "issuer.pem"),
+            "--console": _local_url(self._ports.console),
+            "--subject": example_tenant.DEVELOPER,
+        }
+        given = command_line_options(arguments)
+        return start_server(
+            self._processes, "issuer", self._ports.issuer, "/jwks.json", *given, environment=self._plain
+        )
 
     def _office(self) -> Server:
         return start_server(self._processes, "office", self._ports.office, "/done", environment=self._plain)
@@ -217,6 +225,7 @@ class _StackStart:
             "--phone": addresses.phone,
             "--tenant": example_tenant.TENANT_SLUG,
             "--contact": example_tenant.CONTACT_NAME,
+            "--binding": example_tenant.PHONE_BINDING,
             "--issuer": addresses.issuer,
             "--issuer-key": str(self._folder / "issuer.pem"),
             "--subject": example_tenant.DEVELOPER,

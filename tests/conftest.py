@@ -1,5 +1,6 @@
 """The real PostgreSQL that every database test runs on: one cluster, one migrated template, a clone per test."""
 
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from local.temporary_database import APP_PASSWORD
 from parlour.infra import log
 from parlour.infra.postgres import Database, connector
 from tests.conversation_harness import ConversationHarness, TickingClock, open_conversation_harness
+from tests.stories import stack, words
 
 NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 """Monday morning, the moment at which tests happen unless they say otherwise."""
@@ -25,6 +27,7 @@ NOW = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 _SITE_DESK = "template_site_desk"
 
 TOGETHER = {
+    "tests/browser/": "stories",
     "tests/end_to_end/test_chaos.py": "chaos",
     "tests/end_to_end/": "stack",
     "tests/integration/test_isolation.py": "isolation",
@@ -128,6 +131,17 @@ def open_database(cluster: Cluster, database_name: str) -> Iterator[Callable[[],
 def database(open_database: Callable[[], Database]) -> Database:
     """This test's database, as the app role."""
     return open_database()
+
+
+@pytest.fixture(scope="session")
+def running_stack() -> Iterator[stack.Stack]:
+    """The laptop stack that the stories and the browser tests share: one, as they go to one worker."""
+    folder = words.ROOT / ".parlour" / f"stories-{os.getpid()}"
+    try:
+        with stack.running(folder) as running:
+            yield running
+    finally:
+        stack.keep_logs(folder, words.ROOT / ".parlour" / "logs" / "stories")
 
 
 @pytest.fixture

@@ -544,7 +544,7 @@ class World:
 
     def _new_turns(self, session: UUID) -> list[Turn]:
         with self.database.transaction(self.admin) as tx:
-            rows = [view.row for view in turn_views.list_turns(self.admin, tx, 10, session)][::-1]
+            rows = turn_views.list_turns(self.admin, tx, 10, session).rows[::-1]
             fresh = [row for row in rows if row.finished_at and row.id not in self._seen]
             self._seen.update(row.id for row in fresh)
             return [Turn(session, row.number, row.state, row.problem or "", self._steps(tx, row.id)) for row in fresh]

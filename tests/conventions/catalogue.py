@@ -15,7 +15,7 @@ SHARED_READING = {"routing_keys", "work_due"}
 ISOLATED = {"isolated": "(tenant_id = ( SELECT current_tenant() AS current_tenant))"}
 """The one expression that a policy may have, as PostgreSQL prints it."""
 
-DEFINER_FUNCTIONS = {"search_lexemes"}
+DEFINER_FUNCTIONS = {"search_lexemes", "list_member_tenants", "list_all_tenants"}
 """Functions that may run with their owner's rights."""
 
 
@@ -41,7 +41,7 @@ def tables_without_forced_isolation(superuser: Superuser) -> set[str]:
 
 
 def permissive_policies(superuser: Superuser) -> set[str]:
-    """Policies that let a row through without comparing the tenant, apart from the two that are meant to."""
+    """Policies that let a row through without comparing the tenant, apart from those that are meant to."""
     rows = superuser.execute(
         """
         SELECT p.polrelid::regclass::text || '.' || p.polname
@@ -49,6 +49,8 @@ def permissive_policies(superuser: Superuser) -> set[str]:
          WHERE NOT (p.polrelid IN ('routing_keys'::regclass, 'work_due'::regclass) AND p.polcmd = 'r')
            AND NOT (p.polname = 'keyword_search' AND p.polcmd = 'r'
                     AND p.polroles = ARRAY['parlour_search'::regrole::oid])
+           AND NOT (p.polname = 'directory' AND p.polcmd = 'r'
+                    AND p.polroles = ARRAY['parlour_directory'::regrole::oid])
            AND p.polpermissive
            AND (COALESCE(pg_get_expr(p.polqual, p.polrelid), 'x') NOT IN ('x', %(isolated)s)
                 OR COALESCE(pg_get_expr(p.polwithcheck, p.polrelid), 'x') NOT IN ('x', %(isolated)s)
@@ -114,14 +116,15 @@ def definer_functions(superuser: Superuser) -> set[str]:
 
 
 def powers_of_the_app(superuser: Superuser) -> set[str]:
-    """What the app role and the search role have that they must not: ownership, bypasses, memberships, a login."""
+    """What the app's and its functions' roles have that they must not: ownership, bypasses, memberships, a login."""
     rows = superuser.execute("""
         SELECT 'parlour_app owns ' || c.relname FROM pg_class c WHERE c.relowner = 'parlour_app'::regrole
         UNION ALL SELECT 'parlour_app owns ' || p.proname FROM pg_proc p WHERE p.proowner = 'parlour_app'::regrole
         UNION ALL SELECT r.rolname || ' has a power' FROM pg_roles r
-                   WHERE r.rolname IN ('parlour_app', 'parlour_search')
+                   WHERE r.rolname IN ('parlour_app', 'parlour_search', 'parlour_directory')
                      AND (r.rolsuper OR r.rolbypassrls OR r.rolcreaterole OR r.rolcreatedb OR r.rolreplication)
-        UNION ALL SELECT 'parlour_search can log in' FROM pg_roles WHERE rolname = 'parlour_search' AND rolcanlogin
+        UNION ALL SELECT rolname || ' can log in' FROM pg_roles
+                   WHERE rolname IN ('parlour_search', 'parlour_directory') AND rolcanlogin
         UNION ALL SELECT 'parlour_app is a member of ' || m.roleid::regrole FROM pg_auth_members m
                    WHERE m.member = 'parlour_app'::regrole
         UNION ALL SELECT 'parlour_app may create in public'

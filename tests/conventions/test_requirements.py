@@ -1,5 +1,6 @@
 """What is pinned is what is declared, whole, and the same where it is tested as where it runs."""
 
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -61,3 +62,15 @@ def test_native_packages_are_pinned_for_both_architectures() -> None:
         entry = re.search(rf"^{name}==\S+((?: \\\n +--hash=\S+)+)", text, flags=re.MULTILINE)
         assert entry is not None
         assert entry.group(1).count("--hash") > 10
+
+
+@pytest.mark.parametrize("folder", ["console", "tests/browser", "tests/protocol_server"])
+def test_npm_pins_have_their_hashes_and_name_no_place(folder: str) -> None:
+    manifest = json.loads(Path(folder, "package.json").read_text("utf-8"))
+    packages = json.loads(Path(folder, "package-lock.json").read_text("utf-8"))["packages"]
+    locked = packages.pop("")
+    for kind in ("dependencies", "devDependencies"):
+        assert locked.get(kind, {}) == manifest.get(kind, {})
+        assert {f"node_modules/{name}" for name in manifest.get(kind, {})} <= set(packages)
+    assert all(package["integrity"].startswith("sha512-") for package in packages.values())
+    assert not any("resolved" in package for package in packages.values())

@@ -106,9 +106,9 @@ PURE = {
     "records": {
         "built_in_types",
         "cards/card",
+        "citation_target",
         "deltas",
         "linked_records_text",
-        "page_cursor",
         "properties",
         "record",
         "record_type",

@@ -63,7 +63,7 @@ def erase_people(conversation: ConversationHarness) -> None:
     )
     _forget(room, goes)
     with conversation.database.transaction(conversation.admin) as tx:
-        found = execution.list_erasures(conversation.admin, tx)
+        found = execution.list_erasures(conversation.admin, tx).rows
         assert execution.get_report(conversation.admin, tx, found[0].id)["kind"] == "user"
 
 

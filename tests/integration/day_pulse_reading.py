@@ -27,13 +27,13 @@ def read_pulses(conversation: ConversationHarness) -> None:
         asked = refresh_requests.request_refresh(admin, tx, project, "What is late?", question, conversation.clock())
         found = pulse_view.read_pulse(admin, tx, project, conversation.clock())
         assert found.changes_text
-        assert version_history.diff_versions(admin, tx, project)["changed"]
+        assert version_history.diff_versions(admin, tx, project).text.changed
     writing_job.run_pulse_job(make_pulse_dependencies(conversation), asked.job, lambda: 600.0)
     with conversation.database.transaction(admin) as tx:
-        assert refresh_requests.read_answer(admin, tx, project, question)["answered_at"]
-        assert version_history.list_versions(admin, tx, project)["versions"]
+        assert refresh_requests.read_answer(admin, tx, project, question).row.answered_at
+        assert version_history.list_versions(admin, tx, project).versions
         told = pulse_statistics.read_statistics(admin, tx, 1, Decimal(5), conversation.clock())
-    assert told["most_expensive"]
+    assert told.most_expensive
 
 
 def make_pulse_dependencies(conversation: ConversationHarness) -> PulseDependencies:

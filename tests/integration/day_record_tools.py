@@ -53,4 +53,6 @@ def write_records_by_tools(conversation: ConversationHarness) -> None:
         crud.accept_record(conversation.admin, tx, reported.id, conversation.clock())
     ((updated,),) = conversation.query("SELECT turn_id FROM agent_writes WHERE action = 'update'")
     with conversation.database.transaction(conversation.admin) as tx:
+        assert agent_writes.list_turn_changes(conversation.admin, tx, UUID(str(updated)))
+        assert agent_writes.list_changes(conversation.admin, tx, agent_writes.ChangeQuery()).rows
         assert agent_writes.undo_turn(conversation.admin, tx, UUID(str(updated)), conversation.clock())

@@ -19,18 +19,19 @@ def manage_sessions(conversation: ConversationHarness) -> None:
     of = UUID(str(binding_id))
     with conversation.database.transaction(visitor) as tx:
         assert session_lists.find_latest_session(visitor, tx, of, None) == session
-        assert session_lists.list_own_sessions(visitor, tx, of)
+        assert session_lists.list_own_sessions(visitor, tx, of).rows
         session_update.update_session(
             visitor, tx, session, SessionUpdate("The crane", pinned=True, archived=True), conversation.clock()
         )
-        assert session_lists.list_own_sessions(visitor, tx, of, is_archived=True)
+        assert session_lists.list_own_sessions(visitor, tx, of, is_archived=True).rows
         for visibility in ("shared", "private"):
             session_update.update_session(
                 visitor, tx, session, SessionUpdate(visibility=visibility), conversation.clock()
             )
     conversation.send_web(visitor, session, "And the hoist?")
     with conversation.database.transaction(conversation.admin) as tx:
-        assert session_lists.list_readable_sessions(conversation.admin, tx, user_id=visitor.id)
+        assert session_lists.list_readable_sessions(conversation.admin, tx, user_id=visitor.id).rows
+        assert session_lists.get_conversation(conversation.admin, tx, session).person_name is None
     _remembered(conversation, session, of)
 
 
@@ -45,5 +46,5 @@ def _remembered(conversation: ConversationHarness, session: UUID, binding_id: UU
         changed = fact_edit.edit_fact(admin, tx, first, "Goa", None, now)
         assert fact_edit.fact_with_history(admin, tx, changed, None) == [changed, first]
         assert user_memory.list_shared_facts(admin, tx)
-        assert [one.fact_count for one in user_memory.list_users(admin, tx) if one.id == user_id] == [1]
+        assert [one.fact_count for one in user_memory.list_users(admin, tx).rows if one.id == user_id] == [1]
         assert user_memory.read_user_memory(admin, tx, UUID(str(user_id))).facts[0].previous_values

@@ -237,7 +237,7 @@ class RestrictedTenant:
             "person": PERSON,
         }
         with self.database.transaction(self.owner) as tx:
-            for statement in (_SAID, _CLOSED_SESSION, _CLOSED_TURN, _CLOSED_MESSAGE, _GIVEN_OUT, _KNOWN):
+            for statement in (_SAID, _CLOSED_SESSION, _CLOSED_TURN, _CLOSED_MESSAGE, _GIVEN_OUT, _KNOWN, _WRITTEN):
                 execute(tx, statement, **{name: value for name, value in values.items() if f"%({name})s" in statement})
         self._keep_prompts()
 
@@ -322,6 +322,10 @@ INSERT INTO context_rows (tenant_id, id, kind, ordinal, title, content, content_
                           session_id, message_id, created_at)
 SELECT current_tenant(), %(message)s, 'chat_message', 0, 'Talk', 'The dugong stops the pour.', 'dugong', 3, '{}',
        %(session)s, NULL, %(now)s
+"""
+_WRITTEN = """
+INSERT INTO agent_writes (tenant_id, id, turn_id, origin, principal, action, entity_id, version, written_at)
+SELECT current_tenant(), %(turn)s, %(turn)s, 'closed', 'user:' || %(person)s::text, 'create', %(risk)s, 1, %(now)s
 """
 _CLOSED_DESK = """
 INSERT INTO bindings (tenant_id, id, slug, display_name, human_id, team_id, agent_id, clearance, created_at, updated_at)

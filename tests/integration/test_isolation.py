@@ -36,11 +36,13 @@ QUERIES = {
 READ_BEFORE_THE_TENANT_IS_KNOWN = {
     "tenancy.find_routing_key",
     "tenancy.count_tenants_with_numbers",
+    "tenancy.list_member_tenants",
+    "tenancy.list_all_tenants",
     "jobs.list_overdue_work",
     "due.list_tenants_with_due_pulses",
 }
-"""The way from a number or host to its tenant, and from a time to the work that is due then; they tell where a tenant
-is, and nothing that is the tenant's."""
+"""The way from a number, host or sign-in to its tenant, and from a time to the work that is due then; they tell where a
+tenant is, and nothing that is the tenant's."""
 
 NAMES_THE_TENANT = {
     "jobs.find_work",

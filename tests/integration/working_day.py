@@ -18,6 +18,7 @@ from parlour.channels.media import MediaFetcher
 from parlour.channels.send import ChannelProvider, OutgoingMessage, SendResult, send_reply
 from parlour.conversations import event_feed, failed_turns, turn_views
 from parlour.conversations import store as turn_store
+from parlour.documents import authored_documents, catalogue
 from parlour.infra.errors import (
     DatabaseUnavailable,
     DeliveryUnknown,
@@ -164,21 +165,21 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         members.update_member(
             admin, tx, member.id, roles=["viewer"], clearance=2, active=True, now=conversation.clock()
         )
-        assert members.list_members(admin, tx)
+        assert members.list_members(admin, tx).rows
         key = api_keys.create_key(admin, tx, api_keys.NewApiKey("ci", ["admin"], 1), conversation.clock())
         spare = api_keys.create_key(admin, tx, api_keys.NewApiKey("spare", [], 0), conversation.clock())
         tenants.update_tenant(admin, tx, display_name="Northbank", settings={"polite": True}, now=conversation.clock())
         tenants.set_tenant_status(admin, tx, "paused", conversation.clock())
         tenants.set_tenant_status(admin, tx, "active", conversation.clock())
         assert tenants.find_own_tenant(tx)
-        assert audit.list_entries(admin, tx, 50)
+        assert audit.list_entries(admin, tx, 50).rows
         bucket = RateLimit("visitor", "day", 2)
         assert rate_limits.take(tx, [bucket], conversation.clock()) == 0
         assert rate_limits.should_notify(tx, bucket, conversation.clock())
-        assert rate_limits.list_limits(admin, tx, 10)
+        assert rate_limits.list_limits(admin, tx, 10).rows
     sign_in_everybody(conversation, key.text)
     with conversation.database.transaction(admin) as tx:
-        assert api_keys.list_keys(admin, tx)
+        assert api_keys.list_keys(admin, tx).rows
         api_keys.revoke_key(admin, tx, spare.key.id, conversation.clock())
 
 
@@ -194,6 +195,8 @@ def sign_in_everybody(conversation: ConversationHarness, key: str) -> None:
     now = conversation.clock()
     for bearer in (ISSUER.token("ines", now), key):
         assert sign_in.authenticate(Credentials(f"Bearer {bearer}", "northbank"), conversation.database, now)
+    for bearer in (ISSUER.token("ines", now), SECRET):
+        assert sign_in.list_tenants(Credentials(f"Bearer {bearer}", ""), conversation.database, now).tenants
     ines = sign_in.authenticate(
         Credentials(f"Bearer {ISSUER.token('ines', now)}", "northbank"), conversation.database, now
     )
@@ -222,11 +225,15 @@ def reapply_pack(conversation: ConversationHarness) -> None:
     assert export(conversation.admin, conversation.database)
     changed = {path: _changed(path, text) for path, text in files.items()}
     apply(conversation.admin, conversation.database, WordEmbedder(), validate(changed), conversation.clock())
+    less = {path: text for path, text in changed.items() if not path.endswith("crane-signals.txt")}
+    apply(conversation.admin, conversation.database, WordEmbedder(), validate(less), conversation.clock())
     with conversation.database.transaction(conversation.admin) as tx:
         (binding, *_) = bindings.list_active_bindings(tx)
         assert bindings.find_binding_by_slug(tx, binding.slug)
         assert bindings.find_web_binding(tx, "site-adviser")
         assert routing_keys.list_own_keys(tx)
+        assert catalogue.get_document(conversation.admin, tx, "contracts/main-works-contract.md")
+        authored_documents.delete_document(conversation.admin, tx, "sops/crane-signals.txt", None, conversation.clock())
         routing_keys.release_keys_except(
             tx, [route.key for route in routing_keys.list_own_keys(tx) if "contracts" not in route.key]
         )
@@ -264,7 +271,7 @@ def converse_on_whatsapp(conversation: ConversationHarness) -> None:
     assert send_with(conversation, UnauthorizedProvider(), waiting.id).state == "pending"
     assert send_with(conversation, RejectingProvider(), waiting.id).state == "failed"
     with conversation.database.transaction(conversation.admin) as tx:
-        (one,) = outbox.list_failed(conversation.admin, tx, conversation.clock(), 10)
+        (one,) = outbox.list_failed(conversation.admin, tx, conversation.clock(), 10).rows
         assert outbox.redrive_reply(conversation.admin, tx, one.id, conversation.clock()).id == waiting.id
     assert send_with(conversation, AcceptingProvider(), waiting.id).state == "sent"
     conversation.send_whatsapp("And the hoist?", "hoist")
@@ -344,8 +351,8 @@ def converse_on_web(conversation: ConversationHarness) -> None:
         assert event_feed.list_events(visitor, tx, session, 0)
         assert turn_views.read_transcript(visitor, tx, session, 10)
     with conversation.database.transaction(conversation.admin) as tx:
-        (turn,) = turn_views.list_turns(conversation.admin, tx, 10, session)
-        assert turn_views.get_turn(conversation.admin, tx, turn.row.id)
+        (turn,) = turn_views.list_turns(conversation.admin, tx, 10, session).rows
+        assert turn_views.get_turn(conversation.admin, tx, turn.id)
 
 
 def resume_turn(conversation: ConversationHarness) -> None:
@@ -414,4 +421,4 @@ def account_spend(conversation: ConversationHarness) -> None:
         )
     with conversation.database.transaction(admin) as tx:
         assert spend.read_today(admin, tx, cap, now).warned_percent == 100
-        assert cost_report.read_cost_report(admin, tx, 2, now).usage
+        assert cost_report.read_cost_report(admin, tx, 2, now).days

@@ -1,28 +1,22 @@
-"""One stack for all stories, and the people who talk to it. Every story takes numbers and names of its own."""
+"""The people who talk to the stack of tests/conftest.py. Every story takes numbers and names of its own."""
 
 import itertools
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.stories import packs, stack, words
+from tests.stories import packs, words
 from tests.stories.clients import HTTP, Api, Command, Phone, Visitor
 from tests.stories.stack import Stack
 
 _COUNT = itertools.count(1)
 
 
-@pytest.fixture(scope="session")
-def running_stack() -> Iterator[Stack]:
-    folder = words.ROOT / ".parlour" / f"stories-{os.getpid()}"
-    try:
-        with stack.running(folder) as running:
-            yield running
-    finally:
-        HTTP.close()
-        stack.keep_logs(folder, words.ROOT / ".parlour" / "logs" / "stories")
+@pytest.fixture(scope="session", autouse=True)
+def close_connections() -> Iterator[None]:
+    yield
+    HTTP.close()
 
 
 @pytest.fixture

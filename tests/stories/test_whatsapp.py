@@ -198,8 +198,10 @@ def test_reply_of_unknown_fate_waits_until_a_person_settles_it(
     (session,) = operator.sessions_of(phone.number)
 
     def waiting() -> list[str]:
-        replies = operator.get("/v1/attention")["replies"]
-        return [one["id"] for one in replies if (one["session_id"], one["state"]) == (session["id"], words.UNKNOWN)]
+        items = operator.get("/v1/attention")["items"]
+        return [
+            one["id"] for one in items if one["kind"] == words.UNKNOWN_DELIVERY and one["session_id"] == session["id"]
+        ]
 
     (reply,) = until(waiting, "the reply among what needs a person")
     assert reply in command.print(words.ATTENTION)
@@ -216,9 +218,9 @@ def test_reply_to_a_message_of_yesterday_is_held_until_dismissed(
     assert deliver(running_stack, phone.payload("When does the crane come?", sent_at=yesterday)) == 200
 
     def held() -> list[str]:
-        replies = operator.get("/v1/attention")["replies"]
-        found = [one for one in replies if one["recipient"].endswith(phone.number[-4:])]
-        return [one["id"] for one in found if one["state"] == words.HELD]
+        items = operator.get("/v1/attention")["items"]
+        replies = [one for one in items if one["kind"] == words.HELD_REPLY]
+        return [one["id"] for one in replies if one["recipient"].endswith(phone.number[-4:])]
 
     (reply,) = until(held, "the reply among what needs a person")
     assert phone.received() == []

@@ -2,14 +2,16 @@
 
 from fastapi import FastAPI
 
-from parlour.api import error_responses
+from parlour.api import error_responses, openapi
 from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_BODY_BYTES, SecurityMiddleware
 from parlour.api.routes import (
     administration,
     attention,
+    changes,
     configuration,
     console,
+    conversations,
     costs,
     documents,
     entities,
@@ -31,7 +33,22 @@ from parlour.api.routes import (
 
 
 def create_app(services: ApiDependencies) -> FastAPI:
-    """Every endpoint over `services`. Pages of documentation that load scripts from elsewhere are left out."""
+    """Return every endpoint over `services`, and the console's files."""
+    app = create_routes()
+    app.state.services = services
+    origins = dict.fromkeys(
+        (services.upload_bucket.origin, services.media_bucket.origin, *(one.origin for one in services.sign_ins))
+    )
+    app.add_middleware(SecurityMiddleware, origins=" ".join(origins))
+    app.mount("/console", console.console_files())
+    return app
+
+
+def create_routes() -> FastAPI:
+    """Return every endpoint without anything to work on: enough to describe the API.
+
+    Pages of documentation that load scripts from elsewhere are left out.
+    """
     app = FastAPI(
         title="Parlour",
         summary="Conversations with grounded, cited agents.",
@@ -40,13 +57,11 @@ def create_app(services: ApiDependencies) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,
     )
-    app.state.services = services
     error_responses.install_error_handlers(app)
-    origins = dict.fromkeys((services.upload_bucket.origin, services.media_bucket.origin))
-    app.add_middleware(SecurityMiddleware, uploads=" ".join(origins))
     for topic in (
         sessions,
         session_list,
+        conversations,
         phone_linking,
         record_links,  # before entities: `{id}/links` is no type and key
         pulse,
@@ -55,6 +70,7 @@ def create_app(services: ApiDependencies) -> FastAPI:
         files,
         erasures,
         turns,
+        changes,
         prompts,
         tool_results,
         attention,
@@ -68,5 +84,5 @@ def create_app(services: ApiDependencies) -> FastAPI:
         console,
     ):
         app.include_router(topic.router, max_body_size=MAX_BODY_BYTES)
-    app.mount("/console", console.console_files())
+    openapi.install_description(app)
     return app

@@ -11,6 +11,7 @@ from parlour.infra.queues import DelayedQueue, FifoQueue
 from parlour.jobs.dead_letters import DeadLetters
 from parlour.search.index.embedding_spaces import EmbeddingSpaces
 from parlour.tenancy.authentication import Authenticator
+from parlour.tenancy.oidc import SignIn
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class ApiDependencies:
     count_tokens           text -> tokens, to refuse a pack whose persona exceeds its budget; None does not check.
     check_challenge        (answer, network address) -> whether a new visitor has solved the page's challenge; None
                            where there is no challenge.
+    sign_ins               how people sign in to the console; none where it has no client id.
     environment            the name of this deployment; the console shows it.
     is_local               whether a phone and a member's token are served beside the API (`/local/`), on a laptop.
     showcase_tenants       slugs of tenants whose public agents the console offers at any address; elsewhere the host
@@ -63,6 +65,7 @@ class ApiDependencies:
     environment: str = ""
     is_local: bool = False
     showcase_tenants: tuple[str, ...] = ()
+    sign_ins: tuple[SignIn, ...] = ()
 
     @property
     def turn_queues(self) -> Mapping[str, FifoQueue]:

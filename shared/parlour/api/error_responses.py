@@ -13,6 +13,7 @@ from http import HTTPStatus
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import iter_route_contexts
 from starlette.exceptions import HTTPException
 
 from parlour.infra import log
@@ -34,6 +35,7 @@ from parlour.infra.errors import (
 from parlour.infra.json_values import JsonObject
 
 _RETRY_SECONDS = 2
+_FILE_METHODS = ("GET", "HEAD")
 _ERRORS_BY_STATUS: Mapping[int, type[CallerError]] = {
     known.status: known
     for known in (MalformedPayload, Unauthenticated, Forbidden, NotFound, MethodNotAllowed, PayloadTooLarge)
@@ -115,9 +117,19 @@ def _http_error(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
     known = _ERRORS_BY_STATUS.get(status)
     if known is not None:
-        return _client_error(request, known())
+        answer = _client_error(request, known())
+        if known is MethodNotAllowed:
+            answer.headers["Allow"] = ", ".join(_allowed_methods(request))
+        return answer
     log.warning("request_refused", **_request_fields(request, "http", status))
     return error_response(status, "http", HTTPStatus(status).phrase)
+
+
+def _allowed_methods(request: Request) -> list[str]:
+    """Return what the requested path answers, by all routes that match it; folders of files are read."""
+    path = request.scope["path"].removeprefix(request.scope.get("root_path", ""))
+    matching = [route for route in iter_route_contexts(request.app.routes) if route.path_regex.match(path)]
+    return sorted({method for route in matching for method in route.methods or _FILE_METHODS})
 
 
 def _request_fields(request: Request, code: str, status: int) -> dict[str, str | int]:

@@ -3,40 +3,21 @@
 A reader resumes with `Last-Event-ID`, so that ending a stream is always harmless.
 """
 
-import json
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Protocol
-from uuid import UUID
 
 import anyio
 from fastapi.concurrency import run_in_threadpool
 
+from parlour.api.event_schemas import Event, event_to_json
 from parlour.infra import log
 from parlour.infra.errors import ParlourError
-from parlour.infra.json_values import JsonObject
 
 _RETRY_FRAME = "retry: 1000\n\n"
 _KEEP_ALIVE_FRAME = ": still here\n\n"
 _RECORD_STATE = "entity_patch"
 """The kind of event that says how a record is stored now."""
-
-
-class Event(Protocol):
-    """A numbered event of a session's feed."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def payload(self) -> JsonObject: ...
-    @property
-    def turn_id(self) -> UUID: ...
-    @property
-    def at(self) -> datetime: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +92,4 @@ async def stream_events(
 
 def to_sse_frame(event: Event) -> str:
     """One event on the wire: its number as the id to resume from, its kind, and the whole of it as JSON."""
-    return f"id: {event.number}\nevent: {event.kind}\ndata: {json.dumps(event_json(event), separators=(',', ':'))}\n\n"
-
-
-def event_json(event: Event) -> JsonObject:
-    """Return an event as readers get it, streamed or listed."""
-    return {
-        "number": event.number,
-        "kind": event.kind,
-        "payload": event.payload,
-        "turn_id": str(event.turn_id),
-        "at": event.at.isoformat(),
-    }
+    return f"id: {event.number}\nevent: {event.kind}\ndata: {event_to_json(event).decode()}\n\n"

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import Field
 
 from parlour.api.schemas import Clearance, RequestModel, ResponseModel, SingleLine, Slug
+from parlour.files.file import FileState
 
 SizeBytes = Annotated[int, Field(ge=0, le=2**40)]
 Handle = Annotated[str, Field(min_length=1, max_length=200)]
@@ -50,7 +51,7 @@ class FileView(ResponseModel):
     about: str | None
     team: str | None
     classification: int
-    state: Literal["uploading", "queued", "parsing", "embedding", "ready", "failed"]
+    state: FileState
     problem: str | None
     pages: int | None
     tokens: int | None
@@ -59,6 +60,19 @@ class FileView(ResponseModel):
     created_by: str
     created_at: datetime
     updated_at: datetime
+
+
+class FilePageView(ResponseModel):
+    """Files, the last changed first; `next_cursor` reads on, "" when these are the last."""
+
+    files: list[FileView]
+    next_cursor: str
+
+
+class DeletedFileView(ResponseModel):
+    """A file that was deleted with everything made of it."""
+
+    deleted: Literal[True]
 
 
 class FileDownload(ResponseModel):
@@ -97,4 +111,4 @@ class UploadStarted(ResponseModel):
 
     file: FileView
     version: int
-    upload: UploadFormView
+    upload: UploadFormView = Field(validation_alias="form")

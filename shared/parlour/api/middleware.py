@@ -16,6 +16,9 @@ MAX_PACK_BYTES = 6 * 1024 * 1024
 
 _PACK_PATH = "/v1/pack"
 _CONSOLE_PATH = "/console"
+#: Files whose names change with their content; an HTML page names those of its build.
+_HASHED_PATH = "/console/assets/"
+_FOUND = frozenset({200, 206, 304})
 _CONSOLE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src {reached}; img-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -36,16 +39,16 @@ class SecurityMiddleware:
     becomes a plain 500 here, so that neither a client nor a server's own log ever gets a stack trace.
     """
 
-    def __init__(self, app: ASGIApp, uploads: str = "") -> None:
-        """Set the origins of the buckets that the console's pages upload to, separated by spaces."""
+    def __init__(self, app: ASGIApp, origins: str = "") -> None:
+        """Set what the console's pages may connect to: buckets and issuers, as origins separated by spaces."""
         self._app = app
-        self._uploads = uploads
+        self._origins = origins
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        reply = _ResponseSender(scope, send, self._uploads)
+        reply = _ResponseSender(scope, send, self._origins)
         if _declared_bytes(Headers(scope=scope)) > max_body_bytes(scope["path"]):
             refusal = error_responses.error_response(413, PayloadTooLarge.code, str(PayloadTooLarge()))
             await refusal(scope, receive, reply.send)
@@ -63,10 +66,10 @@ def max_body_bytes(path: str) -> int:
     return MAX_PACK_BYTES if path == _PACK_PATH else MAX_BODY_BYTES
 
 
-def security_headers(path: str, uploads: str = "") -> Mapping[str, str]:
+def security_headers(path: str, origins: str = "") -> Mapping[str, str]:
     """Return the security headers of a response at `path`."""
     if path.startswith(_CONSOLE_PATH):
-        policy = _CONSOLE_POLICY.format(reached=f"'self' {uploads}".strip())
+        policy = _CONSOLE_POLICY.format(reached=f"'self' {origins}".strip())
         return {**_COMMON_HEADERS, "Content-Security-Policy": policy, "Cache-Control": "no-cache"}
     return {**_COMMON_HEADERS, "Content-Security-Policy": _POLICY, "Cache-Control": "no-store"}
 
@@ -74,9 +77,9 @@ def security_headers(path: str, uploads: str = "") -> Mapping[str, str]:
 class _ResponseSender:
     """Passes a response on with the headers that every response has."""
 
-    def __init__(self, scope: Scope, send: Send, uploads: str) -> None:
+    def __init__(self, scope: Scope, send: Send, origins: str) -> None:
         self._path = scope["path"]
-        self._uploads = uploads
+        self._origins = origins
         self._send = send
         self.is_started = False
 
@@ -84,8 +87,10 @@ class _ResponseSender:
         if message["type"] == "http.response.start":
             self.is_started = True
             found = MutableHeaders(scope=message)
-            for name, value in security_headers(self._path, self._uploads).items():
+            for name, value in security_headers(self._path, self._origins).items():
                 found[name] = value
+            if self._path.startswith(_HASHED_PATH) and message["status"] in _FOUND:
+                found["Cache-Control"] = "public, max-age=31536000, immutable"
         await self._send(message)
 
 

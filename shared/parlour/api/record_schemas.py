@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue, StringConstraints
 from parlour.api.schemas import Clearance, PackText, PublicAgent, RecordReference, RequestModel, ResponseModel
 from parlour.principal import LEVEL_NAMES
 from parlour.records.crud import Record
+from parlour.records.linked_records_text import Direction
 from parlour.records.record_type import RecordType
 from parlour.tenancy.persona import Binding
 
@@ -146,8 +147,69 @@ class LinkView(ResponseModel):
 
 
 class RelationView(ResponseModel):
-    """A relation, and how it reads from the two ends of a link."""
+    """A relation, and how it reads from the source (outgoing) and from the target (incoming) of a link."""
 
     name: str
     outgoing: str
     incoming: str
+
+
+class RelationPageView(ResponseModel):
+    """Relations: the built-in ones, then others that the tenant's links have."""
+
+    relations: list[RelationView]
+
+
+class RecordTypePageView(ResponseModel):
+    """All record types of the tenant."""
+
+    types: list[RecordTypeView]
+
+
+class DirectedRelationView(ResponseModel):
+    """A link, seen from the record that was asked for; `reads`: how it reads from there, as in "threatened by"."""
+
+    relation: str = Field(validation_alias="name")
+    direction: Direction
+    reads: str
+
+
+class LinkedRecordView(ResponseModel):
+    """A record at the other end of one link or more.
+
+    state       as its type's status properties say; "" without, as are `subtype`, `due` and `description`.
+    subtype     which sort of its type it is.
+    is_context  whether it is the document in its owner's own words that a project was made with.
+    """
+
+    handle: str
+    name: str
+    type: str
+    type_name: str
+    relations: list[DirectedRelationView]
+    state: str
+    subtype: str
+    due: str
+    description: str
+    is_context: bool
+
+
+class LinkedTypeView(ResponseModel):
+    """How many records of a type are linked."""
+
+    type: str = Field(validation_alias="key")
+    name: str
+    total: int
+
+
+class LinkPageView(ResponseModel):
+    """Some links of a record, active ones first; `next_cursor` reads on, "" when these are the last.
+
+    types  all types of linked records, with their numbers.
+    """
+
+    record: str
+    name: str
+    types: list[LinkedTypeView]
+    links: list[LinkedRecordView]
+    next_cursor: str

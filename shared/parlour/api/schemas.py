@@ -5,13 +5,14 @@ from decimal import Decimal
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
+from fastapi import Query
 from pydantic import (
     AfterValidator,
-    AwareDatetime,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     StringConstraints,
     ValidationInfo,
     field_validator,
@@ -20,6 +21,7 @@ from pydantic import (
 
 from parlour.channels.envelope import clean_text
 from parlour.conversations.attachment_uploads import MAX_ATTACHMENTS as MOST_ATTACHED
+from parlour.infra.page_cursor import MAX_CURSOR_CHARS
 from parlour.pulse.pulse import MAX_QUESTION_CHARS
 
 
@@ -52,8 +54,12 @@ ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9._:-]{1,64}$")]
 RecordReference = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 """A handle (`task/T-112`) or an id; what is neither is not found."""
 
+PageCursor = Annotated[str, Query(max_length=MAX_CURSOR_CHARS, description="`next_cursor` of the page before")]
+
 OptionalText = Annotated[str, BeforeValidator(_clean), StringConstraints(max_length=8_000)]
 Clearance = Annotated[int, Field(ge=0, le=3)]
+UsdAmount = Annotated[Decimal, PlainSerializer(lambda amount: f"{amount:f}", return_type=str, when_used="json")]
+"""US dollars: a decimal number as text, so that no reader rounds it."""
 Roles = Annotated[list[Literal["admin", "editor", "viewer"]], Field(max_length=3)]
 PackPath = Annotated[str, StringConstraints(min_length=1, max_length=300), AfterValidator(_storable)]
 PackText = Annotated[str, AfterValidator(_storable)]
@@ -112,61 +118,6 @@ class NewMessage(RequestModel):
         return text
 
 
-class PackFiles(RequestModel):
-    """A pack: the text of each file by its path inside the folder, with `/` between folders."""
-
-    files: Annotated[dict[PackPath, PackText], Field(min_length=1, max_length=2_000)]
-
-
-class NewKey(RequestModel):
-    """An API key to make. Nobody can give more clearance than they have.
-
-    expires_at: null: never. scopes: the parts of the API that it opens; empty: all.
-    """
-
-    name: SingleLine
-    roles: Roles = []
-    clearance: Clearance = 1
-    expires_at: AwareDatetime | None = None
-    scopes: Annotated[list[SingleLine], Field(max_length=20)] = []
-
-
-class NewMember(RequestModel):
-    """Somebody who may sign in with a token of `issuer` that says `subject`."""
-
-    issuer: SingleLine
-    subject: SingleLine
-    display_name: SingleLine
-    roles: Roles = []
-    clearance: Clearance = 1
-
-
-class MemberChange(RequestModel):
-    """What a member may do from now on."""
-
-    roles: Roles
-    clearance: Clearance
-    active: bool = True
-
-
-class UserClearance(RequestModel):
-    """What a user may see through every binding; null: what the binding says."""
-
-    clearance: Clearance | None
-
-
-class StatusChange(RequestModel):
-    """active: answered; paused: a polite line; archived: closed, by the operator only."""
-
-    status: Literal["active", "paused", "archived"]
-
-
-class CapChange(RequestModel):
-    """What the tenant's model calls may cost a day, in US dollars; null: what the deployment says."""
-
-    daily_cap_usd: Decimal | None
-
-
 class PulseCapChange(RequestModel):
     """What the tenant's Pulses may cost a day, in US dollars; null: what the deployment says."""
 
@@ -194,12 +145,6 @@ class SharedFactChange(RequestModel):
     value: Annotated[OptionalText, StringConstraints(min_length=1)]
 
 
-class EmbeddingModelChoice(RequestModel):
-    """An embedding model that the deployment names: its name, or its space (`name@dimensions`)."""
-
-    model: SingleLine
-
-
 class ToolCallResolution(RequestModel):
     """What became of a tool call: it was done, or it was not and may be run again."""
 
@@ -216,13 +161,6 @@ class TurnResolution(RequestModel):
     """What to do about a turn that failed: answer it now, or let it be."""
 
     resolution: Literal["redrive", "dismiss"]
-
-
-class RedriveRequest(RequestModel):
-    """Which queue's dead letters go back, and how many at most."""
-
-    queue: Literal["intake", "turns-messaging", "turns-web", "tools", "outbox", "ingest"]
-    limit: Annotated[int, Field(ge=1, le=300)] = 100
 
 
 class PublicAgent(ResponseModel):
@@ -248,11 +186,12 @@ class MessageAccepted(ResponseModel):
 
 
 class CitationView(ResponseModel):
-    """What a reply's `[number]` stands for."""
+    """What a reply's `[number]` stands for; link: its page in the console, for members who may read records."""
 
     number: int
     title: str
     locator: str
+    link: str | None = None
 
 
 class AttachmentView(ResponseModel):
@@ -265,14 +204,22 @@ class AttachmentView(ResponseModel):
 
 
 class MessageView(ResponseModel):
-    """One message of a session."""
+    """One message of a session; turn_id: the turn that answers it or wrote it, null before a turn took it."""
 
     id: UUID
+    turn_id: UUID | None
     direction: Literal["inbound", "outbound"]
     text: str
     at: datetime
     citations: list[CitationView]
     attachments: list[AttachmentView] = []
+
+
+class MessagePageView(ResponseModel):
+    """Some messages of a session, oldest first; `next_cursor` leads to those before them, "" when there are none."""
+
+    messages: list[MessageView]
+    next_cursor: str
 
 
 class NewErasure(RequestModel):
@@ -282,66 +229,3 @@ class NewErasure(RequestModel):
     id: UUID
     dry_run: bool = False
     keep_records: bool = False
-
-
-class BindingView(ResponseModel):
-    """A binding as the tenant's own people see it; `channels` are names only."""
-
-    id: UUID
-    slug: str
-    display_name: str
-    door: str
-    channels: list[str]
-    clearance: int
-    greeting: str
-    version: int
-
-
-class KeyView(ResponseModel):
-    """An API key without its secret."""
-
-    id: UUID
-    name: str
-    roles: list[str]
-    clearance: int
-    created_at: datetime
-    revoked_at: datetime | None
-    expires_at: datetime | None
-    last_used_at: datetime | None
-    scopes: list[str]
-
-
-class CreatedKeyView(KeyView):
-    """A new API key; `key` is its text, shown this once."""
-
-    key: str
-
-
-class MemberView(ResponseModel):
-    """Somebody of the tenant."""
-
-    id: UUID
-    issuer: str
-    subject: str
-    display_name: str
-    roles: list[str]
-    clearance: int
-    active: bool
-    created_at: datetime
-
-
-class CallerView(ResponseModel):
-    """Who is calling: `kind` as principals have it, every role that they hold, the tenant's slug."""
-
-    kind: Literal["user", "member", "key", "operator"]
-    tenant: str
-    roles: list[str]
-    clearance: int
-
-
-class TenantView(ResponseModel):
-    """The tenant that the caller acts in."""
-
-    slug: str
-    display_name: str
-    status: str

@@ -86,6 +86,13 @@ class SessionListItemView(SessionView):
     last_message_preview: str
 
 
+class SessionPageView(ResponseModel):
+    """Some sessions; `next_cursor` reads on, "" when these are the last."""
+
+    sessions: list[SessionListItemView]
+    next_cursor: str
+
+
 class SessionPatch(RequestModel):
     """What is to be different of one's own session; what is left out stays.
 

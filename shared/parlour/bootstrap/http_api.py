@@ -34,7 +34,8 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
     """
     settings = load_settings(HttpApiSettings)
     secrets = clients.make_secret_store()
-    issuers = TrustedIssuers(oidc.parse_issuers(settings.oidc_issuers), settings.oidc_audience, JsonFetcher())
+    trusted = oidc.parse_issuers(settings.oidc_issuers)
+    issuers = TrustedIssuers(trusted, settings.oidc_audience, JsonFetcher())
     services = ApiDependencies(
         databases=DatabasePool(
             lambda: make_database(settings, secrets), max_idle=0 if settings.database_idle else _IDLE_CONNECTIONS
@@ -68,6 +69,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         environment=settings.environment,
         is_local=local,
         showcase_tenants=showcase,
+        sign_ins=oidc.parse_sign_ins(trusted, settings.oidc_client_id),
     )
     return create_app(services)
 

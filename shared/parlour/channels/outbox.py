@@ -19,6 +19,7 @@ from parlour.channels import store
 from parlour.channels.store import NewDelivery, PendingReply, ReplyState, StuckReply
 from parlour.infra.errors import Conflict, Forbidden, MalformedPayload, NotFound
 from parlour.infra.json_values import JsonObject
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep
@@ -132,10 +133,15 @@ def resolve_reply(
     return PendingReply(outbox_id, row.session_id, row.attempts) if row.state == "pending" else None
 
 
-def list_failed(principal: Principal, tx: Transaction, now: datetime, limit: int) -> list[StuckReply]:
-    """Return the replies of the last week that failed and may be redriven, up to the viewer's clearance."""
+def list_failed(principal: Principal, tx: Transaction, now: datetime, limit: int, cursor: str = "") -> Page[StuckReply]:
+    """Return a page of the last week's replies that failed and may be redriven, up to the viewer's clearance.
+
+    InvalidRequest for a bad cursor.
+    """
     _require_role(principal, "viewer")
-    return store.list_failed(tx, principal.clearance, now - _FAILED_LISTED_FOR, limit)
+    after = decode_id_cursor(cursor) if cursor else None
+    rows = store.list_failed(tx, principal.clearance, now - _FAILED_LISTED_FOR, after, limit + 1)
+    return cut_page(rows, limit, lambda reply: (reply.created_at, reply.id))
 
 
 def redrive_reply(principal: Principal, tx: Transaction, outbox_id: UUID, now: datetime) -> PendingReply:

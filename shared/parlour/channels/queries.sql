@@ -229,7 +229,7 @@ UPDATE outbox
  WHERE id = %(outbox_id)s AND state IN ('unknown', 'held');
 
 -- name: list_failed
--- The replies that failed and that nobody has let be, latest first; none of a binding, or to a person, of
+-- The replies that failed and that nobody has let be, latest first, behind a position; none of a binding, or to a person, of
 -- more clearance than the reader's. Letting be is told from a failure after a decision by its time: it is the last news.
 -- No code is told.
 SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
@@ -241,6 +241,7 @@ SELECT o.id, m.turn_id, o.session_id, o.state, o.channel, o.recipient,
   JOIN users u ON u.tenant_id = s.tenant_id AND u.id = s.user_id
  WHERE o.state = 'failed' AND (o.resolved_at IS NULL OR o.status_at IS DISTINCT FROM o.resolved_at)
    AND o.created_at > %(since)s AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
+   AND (%(after_id)s::uuid IS NULL OR (o.created_at, o.id) < (%(after_at)s::timestamptz, %(after_id)s))
  ORDER BY o.created_at DESC, o.id DESC
  LIMIT %(most)s;
 

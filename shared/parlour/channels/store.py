@@ -6,6 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.channels.attachment_content import AttachmentContent
+from parlour.channels.delivery_problem import StuckState
+from parlour.channels.envelope import Channel
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -76,8 +78,8 @@ class StuckReply:
     id: UUID
     turn_id: UUID | None
     session_id: UUID
-    state: str
-    channel: str
+    state: StuckState
+    channel: Channel
     recipient: str
     text: str
     problem: str | None
@@ -211,8 +213,19 @@ def resolve_send_again(tx: Transaction, outbox_id: UUID, by: str, now: datetime,
     return tx.run(SQL["resolve_send_again"], outbox_id=outbox_id, by=by, now=now, due_at=due_at) > 0
 
 
-def list_failed(tx: Transaction, clearance: int, since: datetime, limit: int) -> list[StuckReply]:
-    return tx.all(SQL["list_failed"], StuckReply, clearance=clearance, since=since, most=limit)
+def list_failed(
+    tx: Transaction, clearance: int, since: datetime, after: tuple[datetime, UUID] | None, limit: int
+) -> list[StuckReply]:
+    after_at, after_id = after or (None, None)
+    return tx.all(
+        SQL["list_failed"],
+        StuckReply,
+        clearance=clearance,
+        since=since,
+        after_at=after_at,
+        after_id=after_id,
+        most=limit,
+    )
 
 
 def redrive_reply(tx: Transaction, outbox_id: UUID, by: str, now: datetime, due_at: datetime) -> bool:

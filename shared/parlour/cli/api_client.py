@@ -64,7 +64,10 @@ class ApiClient:
         return replace(self, url=kept["url"], tenant=tenant, key=key)
 
     def request(self, method: str, path: str, body: object = None, **query: object) -> Any:
-        """Return the answer's JSON. Raises what the API raised, by its code; RetryError when nobody answers."""
+        """Return the answer's JSON, None for an empty one.
+
+        Raises what the API raised, by its code; RetryError when nobody answers.
+        """
         headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         if self.tenant:
             headers["Parlour-Tenant"] = self.tenant
@@ -86,7 +89,7 @@ class ApiClient:
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
             raise RetryError(f"{self.url} does not answer ({type(problem).__name__}); is it running?") from problem
         if answer.is_success:
-            return answer.json()
+            return answer.json() if answer.content else None
         raise to_error(answer)
 
 

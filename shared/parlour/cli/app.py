@@ -19,6 +19,7 @@ from parlour.cli import (
     attention,
     chat_session,
     costs,
+    documents,
     erase,
     files,
     prompts,
@@ -102,6 +103,8 @@ def apply(
     terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
     if done["not_in_pack"]:
         terminal.print_line(f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}")
+        if any(handle.startswith("document/") for handle in done["not_in_pack"]):
+            terminal.print_line("To delete such a document: parlour documents delete HANDLE")
     terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
 
 
@@ -199,6 +202,7 @@ app.add_typer(administration.tenant, name="tenant")
 app.add_typer(administration.users, name="users")
 app.add_typer(attention.app, name="attention")
 app.add_typer(costs.app, name="cost")
+app.add_typer(documents.app, name="documents")
 app.add_typer(pulse.app, name="pulse")
 app.command()(prompts.explain)
 app.command()(prompts.rebuild)

@@ -19,7 +19,8 @@ _ID_CHARS = 36
 _MAX_TEXT_CHARS = 120
 """Characters of what somebody wrote, in a list."""
 
-_PATHS_BY_LIST = {"tool_calls": "tool-calls", "replies": "replies", "turns": "turns"}
+_CALLS, _REPLIES, _TURNS = ("unknown_tool_call",), ("unknown_delivery", "held_reply"), ("failed_turn",)
+_PATHS = dict.fromkeys(_CALLS, "tool-calls") | dict.fromkeys(_REPLIES, "replies") | dict.fromkeys(_TURNS, "turns")
 _FAILED_REPLIES_PATH = "v1/attention/failed-replies"
 
 ItemId = Annotated[
@@ -40,18 +41,16 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
         terminal.print_json(found)
     else:
         parts: list[RenderableType] = []
-        if found["tool_calls"]:
-            parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(found["tool_calls"]))
-        if found["replies"]:
-            parts += _titled(
-                "Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(found["replies"])
-            )
-        if found["turns"]:
-            parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(found["turns"]))
-        spend = found["spend"]
-        if spend["problem"]:
-            ends = "Run `parlour cost resume`." if spend["stopped"] else "Run `parlour cost cap`."
-            parts += [Text(f"\n{rendering.strip_control_codes(spend['problem'])} {ends}", style="bold")]
+        items = found["items"]
+        if tool_calls := _of_kind(items, _CALLS):
+            parts += _titled("Tool calls with unknown outcome: done | run-again", _tool_call_table(tool_calls))
+        if replies := _of_kind(items, _REPLIES):
+            parts += _titled("Replies waiting for a decision: arrived | send-again | dismiss", _reply_table(replies))
+        if turns := _of_kind(items, _TURNS):
+            parts += _titled("Failed turns: `parlour redrive --turn` | dismiss", _turn_table(turns))
+        for stop in _of_kind(items, ("no_model_calls",)):
+            ends = "Run `parlour cost resume`." if found["spend"]["stopped"] else "Run `parlour cost cap`."
+            parts += [Text(f"\n{stop['reason']['message']} {stop['what_happened']} {ends}", style="bold")]
         if found["has_more"]:
             parts += [Text("\nMore items exist; they appear when some of these are resolved.", style="dim")]
         terminal.print_renderable(Group(*parts) if parts else "Nothing needs attention")
@@ -60,31 +59,31 @@ def attention(context: typer.Context, as_json: JsonOption = False) -> None:
 @app.command()
 def done(context: typer.Context, item: ItemId) -> None:
     """Mark a tool call with unknown outcome as done. The conversation continues."""
-    _resolve(context, item, "done", ("tool_calls",))
+    _resolve(context, item, "done", _CALLS)
 
 
 @app.command("run-again")
 def run_again(context: typer.Context, item: ItemId) -> None:
     """Run a tool call again with the same arguments and idempotency key."""
-    _resolve(context, item, "run_again", ("tool_calls",))
+    _resolve(context, item, "run_again", _CALLS)
 
 
 @app.command()
 def arrived(context: typer.Context, item: ItemId) -> None:
     """Mark a reply with unknown delivery as arrived."""
-    _resolve(context, item, "arrived", ("replies",))
+    _resolve(context, item, "arrived", _REPLIES[:1])
 
 
 @app.command("send-again")
 def send_again(context: typer.Context, item: ItemId) -> None:
     """Send a reply again that did not arrive."""
-    _resolve(context, item, "send_again", ("replies",))
+    _resolve(context, item, "send_again", _REPLIES)
 
 
 @app.command()
 def dismiss(context: typer.Context, item: ItemId) -> None:
     """Dismiss a reply or a failed turn. It will not be sent or answered."""
-    _resolve(context, item, "dismiss", ("replies", "turns"))
+    _resolve(context, item, "dismiss", (*_REPLIES, *_TURNS))
 
 
 def cancel(
@@ -111,11 +110,9 @@ def redrive(
         raise InvalidRequest("use one of --turn, --reply, --all and --queue")
     target = get_api_client(context)
     if turn:
-        terminal.print_line(
-            _post_resolution(target, "turns", _find_item(_get_items(target), turn, ("turns",))[1], "redrive")
-        )
+        terminal.print_line(_post_resolution(target, _find_item(_get_items(target), turn, _TURNS), "redrive"))
     elif reply:
-        one = _find_item(target.request("GET", _FAILED_REPLIES_PATH), reply, ("replies",))[1]
+        one = _find_item(target.request("GET", _FAILED_REPLIES_PATH)["replies"], reply, ("failed_reply",))
         terminal.print_line(
             rendering.strip_control_codes(
                 target.request("POST", f"{_FAILED_REPLIES_PATH}/{one['id']}/redrive")["message"]
@@ -130,7 +127,7 @@ def redrive(
 
 
 def _redrive_all(target: ApiClient, *, yes: bool) -> None:
-    turns = _get_items(target)["turns"]
+    turns = _of_kind(_get_items(target), _TURNS)
     if not turns:
         terminal.print_line("No failed turns")
         return
@@ -143,7 +140,7 @@ def _redrive_all(target: ApiClient, *, yes: bool) -> None:
 
 def _redrive_turn(target: ApiClient, turn: Mapping[str, Any]) -> bool:
     try:
-        _post_resolution(target, "turns", turn, "redrive")
+        _post_resolution(target, turn, "redrive")
     except ParlourError as problem:
         terminal.print_error(f"{turn['id']}: {rendering.strip_control_codes(str(problem))}")
         return False
@@ -166,7 +163,7 @@ def _redrive_queue(target: ApiClient, queue: str, limit: int, *, yes: bool) -> N
 
 
 def _print_redrivable(target: ApiClient) -> None:
-    turns = _get_items(target)["turns"]
+    turns = _of_kind(_get_items(target), _TURNS)
     parts = [*_titled("Failed turns", _turn_table(turns))] if turns else [Text("No failed turns")]
     if failed := target.request("GET", _FAILED_REPLIES_PATH)["replies"]:
         parts += _titled("Failed replies: `--reply`", _reply_table(failed))
@@ -185,31 +182,31 @@ def _confirm(question: str, *, yes: bool) -> None:
         raise typer.Abort
 
 
-def _resolve(context: typer.Context, item: str, resolution: str, lists: Sequence[str]) -> None:
+def _resolve(context: typer.Context, item: str, resolution: str, kinds: Sequence[str]) -> None:
     target = get_api_client(context)
-    kind, one = _find_item(_get_items(target), item, lists)
-    terminal.print_line(_post_resolution(target, kind, one, resolution))
+    terminal.print_line(_post_resolution(target, _find_item(_get_items(target), item, kinds), resolution))
 
 
-def _post_resolution(target: ApiClient, kind: str, one: Mapping[str, Any], resolution: str) -> str:
-    answer = target.request("POST", f"v1/attention/{_PATHS_BY_LIST[kind]}/{one['id']}", {"resolution": resolution})
+def _post_resolution(target: ApiClient, one: Mapping[str, Any], resolution: str) -> str:
+    answer = target.request("POST", f"v1/attention/{_PATHS[one['kind']]}/{one['id']}", {"resolution": resolution})
     return rendering.strip_control_codes(answer["message"])
 
 
-def _get_items(target: ApiClient) -> dict[str, Any]:
-    found: dict[str, Any] = target.request("GET", "v1/attention")
+def _get_items(target: ApiClient) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = target.request("GET", "v1/attention")["items"]
     return found
 
 
-def _find_item(found: Mapping[str, Any], item: str, lists: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    """Return the item that an id or the end of an id names, and its list; NotFound, or InvalidRequest for two."""
+def _of_kind(items: Iterable[dict[str, Any]], kinds: Sequence[str]) -> list[dict[str, Any]]:
+    return [one for one in items if one["kind"] in kinds]
+
+
+def _find_item(items: Iterable[dict[str, Any]], item: str, kinds: Sequence[str]) -> dict[str, Any]:
+    """Return the item that an id, its beginning or its end names; NotFound, or InvalidRequest for two."""
     wanted = item.strip().lower()
     if len(wanted) < _MIN_ID_CHARS:
         raise InvalidRequest(f"give at least {_MIN_ID_CHARS} characters of the id, from its beginning or its end")
-    matches = [(name, one) for name in lists for one in found[name] if one["id"].startswith(wanted)]
-    matches += [
-        (name, one) for name in lists for one in found[name] if one["id"].endswith(wanted) and wanted != one["id"]
-    ]
+    matches = [one for one in _of_kind(items, kinds) if one["id"].startswith(wanted) or one["id"].endswith(wanted)]
     if not matches:
         raise NotFound("no open item has that id, or this action does not apply to it; see `parlour attention`")
     if len(matches) > 1:
@@ -230,14 +227,14 @@ def _reply_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
         (
             rendering.format_time(one["at"]),
             one["recipient"],
-            one["state"],
+            one["kind"].replace("_", " "),
             _shorten(one["text"]),
-            _shorten(one["problem"]),
+            _shorten(one["reason"]["message"]),
             one["id"],
         )
         for one in found
     )
-    return rendering.make_table(("when", "to", "state", "text", "problem", "id"), rows)
+    return rendering.make_table(("when", "to", "what", "text", "why", "id"), rows)
 
 
 def _turn_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
@@ -246,13 +243,13 @@ def _turn_table(found: Iterable[Mapping[str, Any]]) -> RenderableType:
             rendering.format_time(one["at"]),
             one["binding"],
             _shorten(" / ".join(one["texts"])),
-            _shorten(one["problem"]),
+            _shorten(one["reason"]["message"]),
             one["attempts"],
             one["id"],
         )
         for one in found
     )
-    return rendering.make_table(("when", "agent", "message", "problem", "attempts", "id"), rows)
+    return rendering.make_table(("when", "agent", "message", "why", "attempts", "id"), rows)
 
 
 def _titled(title: str, body: RenderableType) -> list[RenderableType]:

@@ -153,12 +153,13 @@ def render_rebuilt(found: Mapping[str, Any]) -> Group:
     same = "identical bytes" if found["is_identical"] else "DIFFERENT from the bytes that were sent"
     parts: list[RenderableType] = [Text(recorded), Text(f"     rebuilt {found['hash']}: {same}", style="bold")]
     parts += _deleted_sources(found["deleted_sources"])
-    if "budget" not in found:
+    again = found["reassembly"]
+    if again is None:
         return Group(*parts)
-    parts[1] = Text(f"{found['tokens']:,} of {found['budget']:,} tokens; sent with {found['tokens_before']:,}")
-    parts.append(_layer_table(found["layers"], found["budget"]))
+    parts[1] = Text(f"{again['tokens']:,} of {again['budget']:,} tokens; sent with {again['tokens_before']:,}")
+    parts.append(_layer_table(again["layers"], again["budget"]))
     for name in ("dropped", "shortened", "added"):
-        parts += _candidate_section(name, found[name])
+        parts += _candidate_section(name, again[name])
     return Group(*parts)
 
 

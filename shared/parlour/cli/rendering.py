@@ -57,7 +57,8 @@ def render_turn(found: Mapping[str, Any]) -> Group:
     """One turn: what was asked, where the time and the tokens went, the reply and its sources."""
     parts: list[RenderableType] = [Text.assemble(*_turn_heading(found))]
     parts += _titled("time by stage, ms", _render_bars(_ordered(found["stage_ms"], _STAGES), "green"))
-    parts += _titled("tokens by layer", _render_bars(_ordered(found["tokens_by_layer"], _LAYERS), "yellow"))
+    layers = _ordered(found["tokens_by_layer"], _LAYERS)
+    parts += _titled("tokens of the last prompt by layer", _render_bars(layers, "yellow"))
     parts += _titled(
         "model calls",
         make_table(_CALL_HEADINGS, map(_call_row, found["model_calls"])) if found["model_calls"] else None,
@@ -88,13 +89,13 @@ _CALL_HEADINGS = ("model", "outcome", "in", "cached", "written", "out", "first m
 
 def _turn_heading(found: Mapping[str, Any]) -> tuple[str | tuple[str, str], ...]:
     asked = " / ".join(one["text"] for one in found["input_messages"]) or "(no text)"
-    tokens = sum(sum(call[name] for name in _TOKEN_FIELDS) for call in found["model_calls"])
+    tokens = found["total_prompt_tokens"] + found["total_output_tokens"]
     short = asked if len(asked) <= _MAX_QUESTION_CELLS else asked[: _MAX_QUESTION_CELLS - 1] + "…"
     facts = (
         format_time(found["frozen_at"]),
         found["binding"],
         "degraded" if found["degraded"] else found["state"],
-        _duration_text(found),
+        f"{found['total_ms'] / 1_000:.2f} s" if found["total_ms"] is not None else "",
         f"{tokens:,} tokens",
         _format_dollars(found["cost_usd"]),
     )
@@ -118,13 +119,6 @@ _LAYERS = (
     "calls",
 )
 _TOKEN_FIELDS = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
-
-
-def _duration_text(found: Mapping[str, Any]) -> str:
-    if not found["finished_at"]:
-        return ""
-    took = datetime.fromisoformat(found["finished_at"]) - datetime.fromisoformat(found["frozen_at"])
-    return f"{took.total_seconds():.2f} s"
 
 
 def _call_row(call: Mapping[str, Any]) -> Sequence[object]:

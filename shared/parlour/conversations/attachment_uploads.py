@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.channels.attachment_content import (
@@ -40,7 +41,49 @@ ABANDONED_AFTER = 4 * UPLOAD_FORM_LIFETIME
 
 _BINARY_MEDIA_TYPE = "application/octet-stream"
 _NO_SESSION = "session not found; open one with POST /v1/sessions"
-_SUPPORTED_TYPES = "images (JPEG, PNG, GIF, WebP) and text (plain, Markdown, CSV, JSON; UTF-8) are"
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentType:
+    """A kind of file that a message may come with; what an upload really is, its bytes say."""
+
+    kind: Literal["image", "text"]
+    name: str
+    media_type: str
+    extensions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttachmentRules:
+    """What a message may come with, so that a page can refuse a file before its upload. refusal: the reason."""
+
+    types: Sequence[AttachmentType]
+    refusal: str
+    max_count: int = MAX_ATTACHMENTS
+    max_bytes: int = MAX_ATTACHMENT_BYTES
+    max_image_bytes: int = MAX_IMAGE_BYTES
+    max_text_chars: int = MAX_TEXT_CHARS
+
+
+_TYPES = (
+    AttachmentType("image", "JPEG", "image/jpeg", (".jpg", ".jpeg")),
+    AttachmentType("image", "PNG", "image/png", (".png",)),
+    AttachmentType("image", "GIF", "image/gif", (".gif",)),
+    AttachmentType("image", "WebP", "image/webp", (".webp",)),
+    AttachmentType("text", "plain", "text/plain", (".txt", ".log")),
+    AttachmentType("text", "Markdown", "text/markdown", (".md", ".markdown")),
+    AttachmentType("text", "CSV", "text/csv", (".csv",)),
+    AttachmentType("text", "JSON", "application/json", (".json",)),
+)
+
+
+def _refusal(types: Sequence[AttachmentType]) -> str:
+    images, texts = (", ".join(one.name for one in types if one.kind == kind) for kind in ("image", "text"))
+    return f"cannot be sent with a message; images ({images}) and text ({texts}; UTF-8) are"
+
+
+RULES = AttachmentRules(_TYPES, _refusal(_TYPES))
+"""The one description of what is taken: checks, errors and pages use it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +240,7 @@ def _read_uploaded(media: UploadStore, upload: PendingUpload) -> NewAttachment:
             "for a text"
         )
     if file.problem:
-        raise InvalidRequest(f"attachments: {upload.name} cannot be sent with a message; {_SUPPORTED_TYPES}")
+        raise InvalidRequest(f"attachments: {upload.name} {RULES.refusal}")
     return NewAttachment(
         upload.id,
         file.kind,

@@ -1,6 +1,7 @@
 """Turns that failed: gone on with from what they had committed, or let be."""
 
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.conversations import store
@@ -13,6 +14,9 @@ from parlour.infra.postgres import Transaction
 from parlour.jobs.work_due import SWEEP_DELAY
 from parlour.principal import Principal
 from parlour.tenancy import roles
+
+type TurnProblemCode = Literal["unexpected_error", "too_many_attempts"]
+"""Why a turn failed: every attempt met an error that nobody expected, or was ended before it could answer."""
 
 _NOT_WAITING = "this turn is no longer open: it was redriven or dismissed meanwhile"
 _NOT_WAITING_OR_BUSY = f"{_NOT_WAITING}; or its session has another turn open, so try again in a moment"

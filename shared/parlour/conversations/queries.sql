@@ -377,32 +377,35 @@ UPDATE turns SET dismissed_at = %(now)s
  WHERE id = %(turn_id)s AND state = 'failed' AND dismissed_at IS NULL;
 
 -- name: list_turn_rows
--- Turns as an operator sees them, newest first, each with its messages, calls, tools and sending: one row per turn.
+-- Turns as an operator sees them, newest first, from before a turn on, each with its messages, calls, tools and sending:
+-- one row per turn.
 -- What was said through a binding of more clearance than the reader's is left out, or to a user who has more.
 SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.frozen_at, t.finished_at, t.degraded, t.attempt_count,
        t.problem, t.stage_ms,
-       (SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text',
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'text',
                                             CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                                             'kind', m.kind, 'at', m.received_at) ORDER BY m.position)
-          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound') AS input_messages,
+          FROM messages m WHERE m.turn_id = t.id AND m.direction = 'inbound'), '[]') AS input_messages,
        (SELECT jsonb_build_object('id', m.id, 'text', CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END,
                'channel', m.channel, 'at', m.sent_at, 'citations',
-               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+               COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
+                                                      'source', citation_source(c))
                                           ORDER BY c.number)
                            FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
                           WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]'))
           FROM messages m WHERE m.turn_id = t.id AND m.direction = 'outbound') AS reply,
-       (SELECT jsonb_agg(jsonb_build_object('provider', l.provider, 'model', l.model, 'outcome', l.outcome,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('provider', l.provider, 'model', l.model, 'outcome', l.outcome,
+                         'prompt_tokens', l.input_tokens + l.cache_read_tokens + l.cache_write_tokens,
                          'input_tokens', l.input_tokens, 'output_tokens', l.output_tokens,
                          'cache_read_tokens', l.cache_read_tokens, 'cache_write_tokens', l.cache_write_tokens,
                          'tokens_by_layer', l.tokens_by_layer, 'cost_usd', l.cost_usd::text,
                          'latency_ms', l.latency_ms, 'first_token_ms', l.first_token_ms)
                          ORDER BY l.step, l.at, l.id)
-          FROM llm_calls l WHERE l.turn_id = t.id) AS model_calls,
-       (SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state', c.state,
+          FROM llm_calls l WHERE l.turn_id = t.id), '[]') AS model_calls,
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'ok', c.state = 'done', 'state', c.state,
                                             'heavy', c.heavy, 'latency_ms', c.latency_ms)
                          ORDER BY c.step, c.started_at)
-          FROM tool_calls c WHERE c.turn_id = t.id) AS tool_calls,
+          FROM tool_calls c WHERE c.turn_id = t.id), '[]') AS tool_calls,
        (SELECT jsonb_build_object('state', o.state, 'sent_at', o.sent_at)
           FROM outbox o JOIN messages m ON m.id = o.message_id WHERE m.turn_id = t.id) AS delivery
   FROM turns t
@@ -411,16 +414,18 @@ SELECT t.id, t.session_id, t.number, t.state, b.slug AS binding, s.channel, t.fr
   JOIN bindings b ON b.id = t.binding_id AND GREATEST(b.clearance, u.clearance) <= %(clearance)s
  WHERE (%(turn_id)s::uuid IS NULL OR t.id = %(turn_id)s)
    AND (%(session_id)s::uuid IS NULL OR t.session_id = %(session_id)s)
+   AND (%(before_id)s::uuid IS NULL OR (t.frozen_at, t.id) < (%(before_at)s::timestamptz, %(before_id)s))
  ORDER BY t.frozen_at DESC, t.id DESC
  LIMIT %(most)s;
 
 -- name: list_transcript
--- The newest messages of a session, newest first, with what the replies cite as far as the clearance covers it; a
--- user_id limits it to that user's session, else clearance to what it covers. Of one that was archived its searchable
--- row has the words.
+-- The newest messages of a session, or those before one of its messages, newest first, with what the replies cite as
+-- far as the clearance covers it; a user_id limits it to that user's session, else clearance to what it covers. Of one
+-- that was archived its searchable row has the words.
 SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
        CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END AS text,
-       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator)
+       COALESCE((SELECT jsonb_agg(jsonb_build_object('number', c.number, 'title', c.title, 'locator', c.locator,
+                                                      'source', citation_source(c))
                                   ORDER BY c.number)
                    FROM citations c LEFT JOIN context_rows r ON (r.tenant_id, r.id) = (c.tenant_id, c.row_id)
                   WHERE c.message_id = m.id AND COALESCE(r.classification, 0) <= %(clearance)s), '[]') AS citations,
@@ -436,6 +441,8 @@ SELECT m.id, m.direction, m.channel, m.kind, m.sent_at AS at, m.turn_id,
        AND (GREATEST(b.clearance, u.clearance) <= %(clearance)s OR s.user_id = %(user_id)s)
  WHERE m.session_id = %(session_id)s AND m.state <> 'ignored' AND m.kind <> 'tool_result'
    AND (%(user_id)s::uuid IS NULL OR s.user_id = %(user_id)s)
+   AND (%(before_id)s::uuid IS NULL
+        OR m.position < (SELECT o.position FROM messages o WHERE o.id = %(before_id)s AND o.session_id = m.session_id))
  ORDER BY m.position DESC
  LIMIT %(most)s;
 

@@ -1,10 +1,12 @@
 """Rows of a turn, one frozen record each; `store` reads and writes them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from uuid import UUID
 
+from parlour.channels.envelope import Channel
 from parlour.infra.json_values import JsonObject
 
 
@@ -178,7 +180,7 @@ class FailedTurn:
 
     id: UUID
     session_id: UUID
-    channel: str
+    channel: Channel
     binding: str
     problem: str | None
     attempt_count: int
@@ -284,11 +286,58 @@ class TurnRow:
     attempt_count: int
     problem: str | None
     stage_ms: dict[str, int]
-    input_messages: list[JsonObject] | None
+    input_messages: list[JsonObject]
     reply: JsonObject | None
-    model_calls: list[JsonObject] | None
-    tool_calls: list[JsonObject] | None
+    model_calls: list[JsonObject]
+    tool_calls: list[JsonObject]
     delivery: JsonObject | None
+
+    @property
+    def tokens_by_layer(self) -> dict[str, int]:
+        """Tokens of the last answered prompt by layer, as the budget counts them."""
+        layers = self._last_answered["tokens_by_layer"] if self._last_answered else {}
+        return {layer: int(str(tokens)) for layer, tokens in layers.items()} if isinstance(layers, dict) else {}
+
+    @property
+    def last_prompt_tokens(self) -> int:
+        """Tokens of the last answered prompt, as the provider counted them."""
+        return int(str(self._last_answered["prompt_tokens"])) if self._last_answered else 0
+
+    @property
+    def _last_answered(self) -> JsonObject | None:
+        return next((call for call in reversed(self.model_calls) if call["outcome"] == "ok"), None)
+
+    @property
+    def total_prompt_tokens(self) -> int:
+        """Tokens of all prompts of the turn, as the provider counted them."""
+        return _sum_of(self.model_calls, "prompt_tokens")
+
+    @property
+    def total_output_tokens(self) -> int:
+        """Tokens of all answers of the model, as the provider counted them."""
+        return _sum_of(self.model_calls, "output_tokens")
+
+    @property
+    def model_ms(self) -> int:
+        """Milliseconds that the turn waited for the model."""
+        return self.stage_ms.get("model", 0)
+
+    @property
+    def total_ms(self) -> int | None:
+        """Milliseconds from the receipt of the first message to the stored reply; None while the turn is open."""
+        if self.finished_at is None:
+            return None
+        return self.stage_ms.get("wait", 0) + (self.finished_at - self.frozen_at) // timedelta(milliseconds=1)
+
+    @property
+    def cost_usd(self) -> Decimal | None:
+        """US dollars, summed over the turn's model calls; None when no call has a known price."""
+        costs = [Decimal(str(call["cost_usd"])) for call in self.model_calls if call["cost_usd"] is not None]
+        return sum(costs, Decimal(0)) if costs else None
+
+
+def _sum_of(calls: Sequence[JsonObject], name: str) -> int:
+    return sum(int(str(call[name])) for call in calls)
 
 
 @dataclass(frozen=True, slots=True)

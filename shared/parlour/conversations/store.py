@@ -306,22 +306,39 @@ def dismiss_turn(tx: Transaction, turn_id: UUID, now: datetime) -> bool:
 
 
 def list_turn_rows(
-    tx: Transaction, *, turn_id: UUID | None, session_id: UUID | None, clearance: int, limit: int
+    tx: Transaction,
+    *,
+    clearance: int,
+    limit: int,
+    turn_id: UUID | None = None,
+    session_id: UUID | None = None,
+    before: tuple[datetime, UUID] | None = None,
 ) -> list[TurnRow]:
-    """Return turns as an operator of that clearance sees them, newest first."""
+    """Return turns as an operator of that clearance sees them, newest first, from before a moment and an id on."""
+    before_at, before_id = before or (None, None)
     return tx.all(
-        SQL["list_turn_rows"], TurnRow, turn_id=turn_id, session_id=session_id, clearance=clearance, most=limit
+        SQL["list_turn_rows"],
+        TurnRow,
+        turn_id=turn_id,
+        session_id=session_id,
+        before_at=before_at,
+        before_id=before_id,
+        clearance=clearance,
+        most=limit,
     )
 
 
-def list_transcript(tx: Transaction, session_id: UUID, reader: SessionReader, limit: int) -> list[TranscriptRow]:
-    """Return the newest messages of a session that the reader may see, newest first."""
+def list_transcript(
+    tx: Transaction, session_id: UUID, reader: SessionReader, limit: int, before_id: UUID | None = None
+) -> list[TranscriptRow]:
+    """Return the newest messages of a session that the reader may see, or those before one of them, newest first."""
     return tx.all(
         SQL["list_transcript"],
         TranscriptRow,
         session_id=session_id,
         user_id=reader.user_id,
         clearance=reader.clearance,
+        before_id=before_id,
         most=limit,
     )
 

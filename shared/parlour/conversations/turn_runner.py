@@ -9,6 +9,7 @@ from uuid import UUID
 from parlour.channels import outbox
 from parlour.conversations import canned_replies, store
 from parlour.conversations.event_feed import EventFeed
+from parlour.conversations.failed_turns import TurnProblemCode
 from parlour.conversations.inbound_messages import SessionWakeup
 from parlour.conversations.journal import CallModel, Reply, RunTools, next_step
 from parlour.conversations.lease_renewal import lease_end, renew_lease
@@ -238,7 +239,7 @@ def _run_steps(turn_context: TurnContext, loaded_turn: LoadedTurn) -> Answer:
                 return Answer(text or canned_replies.NO_ANSWER_REPLY, reader=loaded_turn.principal)
 
 
-def _failed_answer(problem: str) -> Answer:
+def _failed_answer(problem: TurnProblemCode) -> Answer:
     log.count("FailedTurn")
     return Answer(canned_replies.FAILED_REPLY, state="failed", degraded=True, problem=problem)
 

@@ -26,6 +26,8 @@ from parlour.search.index import scheduling
 from parlour.search.index import store as index
 from parlour.search.index.row_sync import OwnerRows, sync_rows_without_vectors
 from parlour.search.index.store import RowOwner
+from parlour.tenancy import audit
+from parlour.tenancy.roles import require_role
 
 DOCUMENT_TYPE = "document"
 MAX_CONTENT_CHARS = 200_000
@@ -191,12 +193,30 @@ def delete_document(
     now: datetime,
     team_id: UUID | None = None,
 ) -> None:
-    """Delete a document with its record. Its children in the tree take its place.
+    """Delete a document with its record, or one that left its pack. Its children in the tree take its place.
 
-    Conflict and InvalidRequest as `revise_document`.
+    Conflict as `revise_document`; InvalidRequest for a document that the pack still has.
     """
+    there = catalogue.get_document(principal, tx, ref, team_id)
+    if there.origin == "pack":
+        _delete_left_document(principal, tx, there, now)
+        return
     document, record_id = _lock_document(principal, tx, ref, version, team_id)
     delete_record_and_document(principal, tx, record_id, None, now)
+    log.info("document_deleted", principal=principal.name, document_id=document.id)
+
+
+def _delete_left_document(principal: Principal, tx: Transaction, document: Document, now: datetime) -> None:
+    require_role(principal, "editor")
+    if document.left_pack_at is None:
+        raise InvalidRequest(f"{document.handle} is in the tenant's pack; remove it there and apply the pack first")
+    index.lock_tenant(tx)
+    deleted = store.delete_left_document(tx, document.id, now)
+    if deleted is None:
+        raise Conflict(f"{document.handle} was deleted, or is in the pack again; list the documents again")
+    if deleted.entity_id is not None:
+        staleness.mark_stale(tx, deleted.entity_id, "document_changed", now)
+    audit.add_entry(principal, tx, "document.deleted", f"document:{document.id}", {}, now)
     log.info("document_deleted", principal=principal.name, document_id=document.id)
 
 

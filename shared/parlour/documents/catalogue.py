@@ -1,6 +1,5 @@
 """Which documents there are, for whoever may see them: by name, the newest, a project's tree; and their text."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,11 +9,10 @@ from parlour.documents.pages import TextPage
 from parlour.documents.store import Document, ReaderAccess, TreeDocument
 from parlour.documents.tree import OutlineLine, TreeNode, VisibleNode
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.json_values import canonical_json
+from parlour.infra.page_cursor import decode_cursor, encode_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.records import crud
-from parlour.records.page_cursor import decode_cursor
 from parlour.records.record import Record, RecordRef, printable_reference
 from parlour.search.results import SearchResult
 
@@ -87,12 +85,21 @@ def find_documents(
 
 
 def list_newest_documents(
-    principal: Principal, tx: Transaction, cursor: str = "", limit: int = 20, team_id: UUID | None = None
+    principal: Principal,
+    tx: Transaction,
+    cursor: str = "",
+    limit: int = 20,
+    team_id: UUID | None = None,
+    text: str | None = None,
 ) -> DocumentPage:
-    """Documents of the whole tenant, those changed last first; InvalidRequest for a cursor that is none."""
+    """Documents of the whole tenant, those changed last first; InvalidRequest for a cursor that is none.
+
+    text  only those with this in their key, title or description.
+    """
     after = decode_cursor(cursor) if cursor else None
-    rows = store.list_newest_documents(tx, reader_access(principal, team_id), after, limit + 1)
-    return DocumentPage(rows[:limit], _encode_cursor(rows[limit - 1]) if len(rows) > limit else "")
+    rows = store.list_newest_documents(tx, reader_access(principal, team_id), after, limit + 1, text)
+    last = rows[limit - 1] if len(rows) > limit else None
+    return DocumentPage(rows[:limit], encode_cursor(last.updated_at, last.key) if last else "")
 
 
 def get_project(principal: Principal, tx: Transaction, ref: RecordRef) -> Record:
@@ -181,12 +188,6 @@ def _nodes(rows: Sequence[TreeDocument]) -> dict[UUID, TreeNode]:
 
 def _newest_first(rows: Sequence[TreeDocument]) -> list[Document]:
     return sorted(rows, key=lambda row: row.updated_at, reverse=True)
-
-
-def _encode_cursor(document: Document) -> str:
-    """Return the cursor after a document, in the form of records' cursors."""
-    told = canonical_json([document.updated_at.isoformat(), document.key])
-    return base64.urlsafe_b64encode(told.encode()).decode().rstrip("=")
 
 
 def _outline_line(document: Document, depth: int) -> OutlineLine:

@@ -124,9 +124,13 @@ def import_documents(
     return changes
 
 
-def list_documents_not_in_pack(tx: Transaction, drafts: Sequence[DocumentDraft]) -> list[str]:
-    """Return the handles of documents that packs brought and that are not among these."""
+def mark_documents_not_in_pack(tx: Transaction, drafts: Sequence[DocumentDraft], now: datetime) -> list[str]:
+    """Note which documents that packs brought are not among these, and return their handles.
+
+    They are kept, and may be deleted by themselves from then on.
+    """
     drafted = {draft.key for draft in drafts}
+    store.mark_documents_left(tx, sorted(drafted), now)
     return [f"document/{document.key}" for document in store.list_pack_documents(tx) if document.key not in drafted]
 
 

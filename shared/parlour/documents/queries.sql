@@ -12,6 +12,22 @@ SELECT id, key, content_hash, entity_id, false AS is_authored
  WHERE own_entity_id IS NULL AND deleted_at IS NULL
  ORDER BY key;
 
+-- name: mark_documents_left
+-- Note of the documents that packs brought whether the applied pack, which has these keys, has them still.
+UPDATE documents SET left_pack_at = CASE WHEN left_pack_at IS NULL THEN %(now)s::timestamptz END
+ WHERE own_entity_id IS NULL AND deleted_at IS NULL AND (key = ANY(%(keys)s)) = (left_pack_at IS NOT NULL);
+
+-- name: delete_left_document
+-- A document that left its pack is deleted, with all that is searched of it.
+WITH gone AS (
+    UPDATE documents SET deleted_at = %(now)s
+     WHERE id = %(id)s AND left_pack_at IS NOT NULL AND deleted_at IS NULL
+    RETURNING id, entity_id
+), cleared AS (
+    DELETE FROM context_rows r USING gone g WHERE r.document_id = g.id
+)
+SELECT id, entity_id FROM gone;
+
 -- name: free_document_keys
 -- The keys of deleted documents are free again: those go on under names that nobody can ask for.
 UPDATE documents SET key = key || '~' || id WHERE key = ANY(%(keys)s) AND deleted_at IS NOT NULL;
@@ -42,9 +58,13 @@ SELECT d.id, d.key, coalesce(r.name, d.title) AS title,
        coalesce(r.properties->>'description', d.description) AS description, d.kind,
        d.content_length AS length, greatest(d.classification, r.classification) AS classification, d.version,
        coalesce(r.properties->>'state', '') AS state, d.is_context, d.team_id, d.own_entity_id,
-       r.version AS own_entity_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at
+       r.version AS own_entity_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at,
+       d.left_pack_at, ak.key || '/' || a.key AS about
   FROM documents d
   LEFT JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.own_entity_id)
+  LEFT JOIN entities a ON (a.tenant_id, a.id) = (d.tenant_id, d.entity_id) AND a.deleted_at IS NULL
+                      AND a.classification <= %(clearance)s
+  LEFT JOIN entity_types ak ON (ak.tenant_id, ak.id) = (a.tenant_id, a.type_id)
   LEFT JOIN entities p ON (p.tenant_id, p.id) = (d.tenant_id, d.project_id) AND p.deleted_at IS NULL
                       AND p.classification <= %(clearance)s
   LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
@@ -54,14 +74,19 @@ SELECT d.id, d.key, coalesce(r.name, d.title) AS title,
    AND (%(every_team)s OR d.team_id IS NULL OR d.team_id = %(team_id)s);
 
 -- name: list_newest_documents
--- The documents that the reader may see, those changed last first, behind a place in that order; no text.
+-- The documents that the reader may see, or those whose name has a text in it, those changed last first, behind a place
+-- in that order; without what they say.
 SELECT d.id, d.key, coalesce(r.name, d.title) AS title,
        coalesce(r.properties->>'description', d.description) AS description, d.kind,
        d.content_length AS length, greatest(d.classification, r.classification) AS classification, d.version,
        coalesce(r.properties->>'state', '') AS state, d.is_context, d.team_id, d.own_entity_id,
-       r.version AS own_entity_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at
+       r.version AS own_entity_version, d.project_id, pt.key || '/' || p.key AS project, d.updated_at,
+       d.left_pack_at, ak.key || '/' || a.key AS about
   FROM documents d
   LEFT JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.own_entity_id)
+  LEFT JOIN entities a ON (a.tenant_id, a.id) = (d.tenant_id, d.entity_id) AND a.deleted_at IS NULL
+                      AND a.classification <= %(clearance)s
+  LEFT JOIN entity_types ak ON (ak.tenant_id, ak.id) = (a.tenant_id, a.type_id)
   LEFT JOIN entities p ON (p.tenant_id, p.id) = (d.tenant_id, d.project_id) AND p.deleted_at IS NULL
                       AND p.classification <= %(clearance)s
   LEFT JOIN entity_types pt ON (pt.tenant_id, pt.id) = (p.tenant_id, p.type_id)
@@ -69,6 +94,8 @@ SELECT d.id, d.key, coalesce(r.name, d.title) AS title,
    AND greatest(d.classification, r.classification) <= %(clearance)s
    AND (%(every_team)s OR d.team_id IS NULL OR d.team_id = %(team_id)s)
    AND (%(after_at)s::timestamptz IS NULL OR (d.updated_at, d.key) < (%(after_at)s, %(after_key)s))
+   AND (%(text)s::text IS NULL
+        OR position(lower(%(text)s) IN lower(concat_ws(E'\n', d.key, r.name, d.title, d.description))) > 0)
  ORDER BY d.updated_at DESC, d.key DESC
  LIMIT %(most)s;
 
@@ -80,11 +107,13 @@ WITH seen AS (
            coalesce(r.properties->>'description', d.description) AS description, d.kind,
            d.content_length AS length, greatest(d.classification, r.classification) AS classification, d.version,
            coalesce(r.properties->>'state', '') AS state, d.is_context, d.team_id,
-           d.own_entity_id, r.version AS own_entity_version, d.project_id, d.updated_at
+           d.own_entity_id, r.version AS own_entity_version, d.project_id, d.updated_at, d.left_pack_at,
+           ak.key || '/' || a.key AS about
       FROM documents d
       LEFT JOIN entities r ON (r.tenant_id, r.id) = (d.tenant_id, d.own_entity_id)
       LEFT JOIN entities a ON (a.tenant_id, a.id) = (d.tenant_id, d.entity_id) AND a.deleted_at IS NULL
                           AND a.classification <= %(clearance)s
+      LEFT JOIN entity_types ak ON (ak.tenant_id, ak.id) = (a.tenant_id, a.type_id)
      WHERE (d.project_id = %(project_id)s OR a.id = %(project_id)s OR a.project_id = %(project_id)s)
        AND d.deleted_at IS NULL AND r.deleted_at IS NULL
        AND greatest(d.classification, r.classification) <= %(clearance)s
@@ -97,7 +126,7 @@ SELECT coalesce(n.document_id, s.id) AS id, n.parent_id, n.position, s.id IS NOT
        coalesce(s.kind, '') AS kind, coalesce(s.length, 0) AS length, coalesce(s.classification, 0) AS classification,
        coalesce(s.version, 0) AS version, coalesce(s.state, '') AS state, coalesce(s.is_context, false) AS is_context,
        s.team_id, s.own_entity_id, s.own_entity_version, s.project_id, NULL AS project,
-       coalesce(s.updated_at, to_timestamp(0)) AS updated_at
+       coalesce(s.updated_at, to_timestamp(0)) AS updated_at, s.left_pack_at, s.about
   FROM placed n
   FULL JOIN seen s ON s.id = n.document_id
  ORDER BY n.position, s.key;

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.documents.tree import TreeNode
@@ -63,6 +64,8 @@ class Document:
     own_entity_id       its own record, when it was written as one; a pack's documents have none.
     own_entity_version  that record's version.
     project             the handle of the project whose tree it is in; None also when the reader may not see that one.
+    left_pack_at        since when its pack has it no more; None while it has it, and for what people wrote.
+    about               the handle of the record that a pack's document is about; None also when that is not visible.
     """
 
     id: UUID
@@ -81,6 +84,13 @@ class Document:
     project_id: UUID | None
     project: str | None
     updated_at: datetime
+    left_pack_at: datetime | None
+    about: str | None
+
+    @property
+    def origin(self) -> Literal["pack", "people"]:
+        """Who brought it: a pack, or people and agents here."""
+        return "pack" if self.own_entity_id is None else "people"
 
     @property
     def handle(self) -> str:
@@ -109,6 +119,14 @@ class RecordDocument:
     description: str
     content_hash: str
     version: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedDocument:
+    """A document that was just deleted, and the record it was about."""
+
+    id: UUID
+    entity_id: UUID | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +165,20 @@ def find_documents(tx: Transaction, sight: ReaderAccess, ids: Sequence[UUID], ke
 
 
 def list_newest_documents(
-    tx: Transaction, sight: ReaderAccess, after: tuple[datetime, str] | None, limit: int
+    tx: Transaction, sight: ReaderAccess, after: tuple[datetime, str] | None, limit: int, text: str | None
 ) -> list[Document]:
     at, key = after or (None, None)
-    return tx.all(SQL["list_newest_documents"], Document, after_at=at, after_key=key, most=limit, **sight.parameters)
+    wanted = {"after_at": at, "after_key": key, "text": text, "most": limit}
+    return tx.all(SQL["list_newest_documents"], Document, **wanted, **sight.parameters)
+
+
+def mark_documents_left(tx: Transaction, keys: Sequence[str], now: datetime) -> None:
+    tx.run(SQL["mark_documents_left"], keys=list(keys), now=now)
+
+
+def delete_left_document(tx: Transaction, document_id: UUID, now: datetime) -> DeletedDocument | None:
+    """Delete a document that left its pack; None when there is no such document."""
+    return tx.first(SQL["delete_left_document"], DeletedDocument, id=document_id, now=now)
 
 
 def list_tree_documents(tx: Transaction, sight: ReaderAccess, project_id: UUID) -> list[TreeDocument]:

@@ -28,6 +28,7 @@ from parlour.infra.errors import NotFound, QueueUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, to_json
 from parlour.infra.objects import ObjectStore, UploadStore
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Database, SecondsLeft, Transaction
 from parlour.jobs.dead_letters import DeadLetters
 from parlour.principal import Principal
@@ -106,17 +107,23 @@ def erase(
     return found
 
 
-def list_erasures(principal: Principal, tx: Transaction, limit: int = 50) -> list[ErasureListItem]:
-    """Return the tenant's erasures, finished and running, latest first. Needs the role admin."""
+def list_erasures(principal: Principal, tx: Transaction, cursor: str = "", limit: int = 50) -> Page[ErasureListItem]:
+    """Return a page of the tenant's erasures, finished and running, latest first. Needs the role admin.
+
+    InvalidRequest for a bad cursor.
+    """
     roles.require_role(principal, "admin")
-    return store.list_erasures(tx, limit)
+    rows = store.list_erasures(tx, decode_id_cursor(cursor) if cursor else None, limit + 1)
+    return cut_page(rows, limit, lambda erasure: (erasure.at, erasure.id))
 
 
 def get_report(principal: Principal, tx: Transaction, report_id: UUID) -> JsonObject:
-    """One report; NotFound when there is none of that id. Needs the role admin."""
+    """Return the report, of a running erasure without rows; NotFound when there is none. Needs the role admin."""
     roles.require_role(principal, "admin")
     for row in store.find_reports(tx, 1, report_id=report_id):
-        return row.report
+        if row.report:
+            return row.report
+        return ErasureReport(row.id, ErasureTarget(row.kind, row.target_id), row.requested_by, row.at).to_json()
     raise NotFound("erasure report not found")
 
 

@@ -731,9 +731,10 @@ UPDATE erasures
  WHERE id = %(id)s AND state = 'running';
 
 -- name: list_erasures
--- What was forgotten, latest first, without what became of each row.
-SELECT id, kind, target_id, requested_by, report -> 'counts' AS counts, (report ->> 'finished')::boolean AS is_finished, at
+-- What was forgotten, latest first, behind a position, without what became of each row.
+SELECT id, kind, target_id, requested_by, report -> 'counts' AS counts, state = 'done' AS finished, at
   FROM erasures
+ WHERE %(after_id)s::uuid IS NULL OR (at, id) < (%(after_at)s::timestamptz, %(after_id)s)
  ORDER BY at DESC, id DESC
  LIMIT %(most)s;
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from uuid import UUID
 
+from parlour.erasure.report import ErasableKind
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
@@ -116,7 +117,7 @@ class ErasureRow:
     """One forgetting, whether it is over or under way."""
 
     id: UUID
-    kind: str
+    kind: ErasableKind
     target_id: UUID
     requested_by: str
     keep_records: bool
@@ -127,14 +128,14 @@ class ErasureRow:
 
 @dataclass(frozen=True, slots=True)
 class ErasureListItem:
-    """One forgetting as a list has it; counts: rows by their fate."""
+    """An erasure in a list; `counts`: rows by action, None until it is finished."""
 
     id: UUID
     kind: str
     target_id: UUID
     requested_by: str
     counts: JsonObject | None
-    is_finished: bool | None
+    finished: bool
     at: datetime
 
 
@@ -268,8 +269,9 @@ def finish_erasure(tx: Transaction, row_id: UUID, report: JsonObject, at: dateti
     tx.run(SQL["finish_erasure"], id=row_id, report=report, at=at)
 
 
-def list_erasures(tx: Transaction, limit: int) -> list[ErasureListItem]:
-    return tx.all(SQL["list_erasures"], ErasureListItem, most=limit)
+def list_erasures(tx: Transaction, after: tuple[datetime, UUID] | None, limit: int) -> list[ErasureListItem]:
+    after_at, after_id = after or (None, None)
+    return tx.all(SQL["list_erasures"], ErasureListItem, after_at=after_at, after_id=after_id, most=limit)
 
 
 def find_reports(

@@ -42,6 +42,16 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
+class FileQuery:
+    """Which files are listed: those about a record (id or handle), of a team (slug), with a text in their name; None
+    leaves a part open."""
+
+    about: UUID | str | None = None
+    team: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class NewFile:
     """A file to upload: about a record (its id or handle), or a team's own, or everybody's.
 

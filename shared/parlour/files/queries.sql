@@ -7,7 +7,8 @@ VALUES (current_tenant(), %(id)s, %(entity_id)s, %(team_id)s, %(name)s, %(media_
 
 -- name: list_files
 -- Files that a reader of some clearance may see, the one last changed first: one of them, those about a record, those
--- of a team, or all; none that was deleted. One whose rows all have their vectors is ready.
+-- of a team, those with a text in their name, or all, behind a position; none that was deleted. One whose rows all have
+-- their vectors is ready.
 SELECT f.id, f.name, f.media_type, f.size_bytes, f.classification, f.problem, f.pages, f.tokens, f.chunks, f.version,
        f.created_by, f.created_at, f.updated_at, t.key || '/' || e.key AS about, m.slug AS team,
        CASE WHEN f.state = 'embedding'
@@ -23,7 +24,9 @@ SELECT f.id, f.name, f.media_type, f.size_bytes, f.classification, f.problem, f.
    AND (%(id)s::uuid IS NULL OR f.id = %(id)s)
    AND (%(entity_id)s::uuid IS NULL OR f.entity_id = %(entity_id)s)
    AND (%(team_id)s::uuid IS NULL OR f.team_id = %(team_id)s)
- ORDER BY f.updated_at DESC, f.id
+   AND (%(text)s::text IS NULL OR position(lower(%(text)s) IN lower(f.name)) > 0)
+   AND (%(after_id)s::uuid IS NULL OR (f.updated_at, f.id) < (%(after_at)s::timestamptz, %(after_id)s))
+ ORDER BY f.updated_at DESC, f.id DESC
  LIMIT %(most)s;
 
 -- name: find_file_text

@@ -14,6 +14,17 @@ SQL = Queries.for_module(__file__)
 
 
 @dataclass(frozen=True, slots=True)
+class FilePosition:
+    """Which files are listed, and behind which one (its time of change and id); None leaves a part open."""
+
+    file_id: UUID | None = None
+    entity_id: UUID | None = None
+    team_id: UUID | None = None
+    text: str | None = None
+    after: tuple[datetime, UUID] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class StoredFile:
     """A file as the worker sees it; `is_orphan`: the record that it is about was deleted. `updated_at`: when this
     version arrived, was read or was refused, or the file was deleted."""
@@ -97,17 +108,19 @@ def add_file(tx: Transaction, file: NewFileRow, created_by: str, now: datetime) 
     )
 
 
-def list_files(
-    tx: Transaction,
-    clearance: int,
-    *,
-    file_id: UUID | None = None,
-    entity_id: UUID | None = None,
-    team_id: UUID | None = None,
-    limit: int = 1,
-) -> list[File]:
+def list_files(tx: Transaction, clearance: int, wanted: FilePosition, limit: int = 1) -> list[File]:
+    at, after_id = wanted.after or (None, None)
     return tx.all(
-        SQL["list_files"], File, clearance=clearance, id=file_id, entity_id=entity_id, team_id=team_id, most=limit
+        SQL["list_files"],
+        File,
+        clearance=clearance,
+        id=wanted.file_id,
+        entity_id=wanted.entity_id,
+        team_id=wanted.team_id,
+        text=wanted.text,
+        after_at=at,
+        after_id=after_id,
+        most=limit,
     )
 
 

@@ -11,15 +11,16 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from parlour.files import store
-from parlour.files.file import UPLOAD_FORM_LIFETIME, File, NewFile, file_object_key
+from parlour.files.file import UPLOAD_FORM_LIFETIME, File, FileQuery, NewFile, file_object_key
 from parlour.files.file_types import MEDIA_TYPES, file_type_of_name
 from parlour.files.problems import MAX_FILE_BYTES, unreadable_file
-from parlour.files.store import StoredFile
+from parlour.files.store import FilePosition, StoredFile
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound, RetryError
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
 from parlour.infra.objects import UploadForm, UploadStore
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Database, Transaction
 from parlour.infra.queues import FifoQueue, QueueMessage
 from parlour.jobs import sweep, work_due
@@ -28,11 +29,12 @@ from parlour.jobs.work_due import DueWork
 from parlour.principal import LEVEL_NAMES, Principal
 from parlour.records import crud, file_tombstones, staleness, type_registry
 from parlour.records.file_tombstones import CLEANUP_DELAY
-from parlour.records.record import RecordRef
 from parlour.tenancy import audit, roles
 
 EDITOR_ROLE = "editor"
 """Who may upload and delete."""
+
+EVERY_FILE = FileQuery()
 
 DOWNLOAD_LINK_LIFETIME = timedelta(minutes=1)
 """How long the address of a download is good: for whoever asked for it, at once."""
@@ -126,17 +128,26 @@ def complete_upload(
 
 def get_file(principal: Principal, tx: Transaction, file_id: UUID) -> File:
     """One file; NotFound also when it is above the reader's clearance."""
-    for file in store.list_files(tx, principal.clearance, file_id=file_id):
+    for file in store.list_files(tx, principal.clearance, FilePosition(file_id=file_id)):
         return file
     raise NotFound("file not found")
 
 
 def list_files(
-    principal: Principal, tx: Transaction, about: RecordRef | None = None, team: str | None = None, limit: int = 100
-) -> list[File]:
-    """Return the files about a record, of a team, or all that the principal may see, the last changed first."""
-    entity_id = crud.get_record(principal, tx, about).id if about else None
-    return store.list_files(tx, principal.clearance, entity_id=entity_id, team_id=_team_id(tx, team), limit=limit)
+    principal: Principal, tx: Transaction, wanted: FileQuery = EVERY_FILE, cursor: str = "", limit: int = 100
+) -> Page[File]:
+    """Return a page of the files that the principal may see, the last changed first; those without a record too.
+
+    InvalidRequest for a cursor that is none.
+    """
+    position = FilePosition(
+        entity_id=crud.get_record(principal, tx, wanted.about).id if wanted.about else None,
+        team_id=_team_id(tx, wanted.team),
+        text=wanted.text,
+        after=decode_id_cursor(cursor) if cursor else None,
+    )
+    rows = store.list_files(tx, principal.clearance, position, limit + 1)
+    return cut_page(rows, limit, lambda file: (file.updated_at, file.id))
 
 
 @dataclass(frozen=True, slots=True)

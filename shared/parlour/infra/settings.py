@@ -221,6 +221,9 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
     operator_secret: str = Field(description="secret: the deployment operator's key")
     oidc_issuers: str = Field(default="", description="issuers whose tokens members may carry, comma-separated")
     oidc_audience: str = Field(default="parlour")
+    oidc_client_id: str = Field(
+        default="", description="the console's client id at the issuers: one, or one for each; empty: no sign-in there"
+    )
     operators: str = Field(
         default="", description="who runs the deployment: issuer#subject, comma-separated; empty: the operator's key"
     )

@@ -73,6 +73,11 @@ class SpendToday:
     warned_percent: int
 
     @property
+    def has_own_cap(self) -> bool:
+        """Whether the cap is the tenant's own."""
+        return self.own_cap_usd is not None
+
+    @property
     def is_stopped(self) -> bool:
         """Whether model calls are switched off."""
         return self.stopped_at is not None

@@ -1,15 +1,15 @@
 """A pack put in force for its tenant, in one transaction."""
 
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from decimal import Decimal
 from uuid import UUID
 
-from parlour.documents.pack_import import import_documents, list_documents_not_in_pack, prepare_document_import
+from parlour.documents.pack_import import import_documents, mark_documents_not_in_pack, prepare_document_import
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidPack, NotFound
-from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.models import spend
 from parlour.packs import budget_check, built_in_tools, built_in_types, drafts, plan, store
@@ -25,9 +25,6 @@ from parlour.search.index.embedders import Embedder, embed_texts, space_name
 from parlour.tenancy import audit, config_versions, routing_keys, tenants
 from parlour.tenancy.roles import require_role
 from parlour.text import token_counter
-
-MAX_HANDLES_LISTED = 100
-"""How many of the records and documents that are kept are named; all of them are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +56,11 @@ class ApplyResult:
         """Whether anything was written."""
         return any(tally.created or tally.changed or tally.retired for tally in self.counts.values())
 
-    def to_json(self) -> JsonObject:
-        """Return the result as the API's JSON."""
-        counts: JsonObject = {kind: _counts_json(tally) for kind, tally in self.counts.items()}
-        not_in_pack: list[Json] = [*self.not_in_pack[:MAX_HANDLES_LISTED]]
-        return {"tenant": self.tenant_slug, "changed": self.has_changes, "counts": counts, "not_in_pack": not_in_pack}
+    def audit_details(self) -> JsonObject:
+        """Return the result as the audit log has it: counts only."""
+        counts: JsonObject = {kind: asdict(tally) for kind, tally in self.counts.items()}
+        left = len(self.not_in_pack)
+        return {"tenant": self.tenant_slug, "changed": self.has_changes, "counts": counts, "not_in_pack": left}
 
 
 def apply(
@@ -108,15 +105,15 @@ def apply(
     with database.transaction(principal) as tx:
         kinds = {"tenant": _write_tenant(principal, tx, pack, now)}
         kinds |= _write_configuration(principal, tx, pack, pack.entity_types.keys() - said, now)
-        left = list_records_not_in_pack(tx, records), list_documents_not_in_pack(tx, texts)
+        left = list_records_not_in_pack(tx, records), mark_documents_not_in_pack(tx, texts, now)
         kinds["entity"] = _apply_counts(import_records(principal, tx, entities, vectors, now), len(left[0]))
         kinds["edge"] = _apply_counts(import_links(principal, tx, drafts.link_drafts(pack), now))
         kinds["document"] = _apply_counts(import_documents(principal, tx, documents, vectors, now), len(left[1]))
         applied = ApplyResult(principal.tenant_id, pack.tenant.slug, kinds, [*left[0], *left[1]])
         if applied.has_changes:
             # A handle names what only some may see: whoever reads the trail is told how many were kept.
-            details: JsonObject = {**applied.to_json(), "not_in_pack": len(applied.not_in_pack)}
-            audit.add_entry(principal, tx, "pack.applied", f"tenant:{principal.tenant_id}", details, now)
+            target = f"tenant:{principal.tenant_id}"
+            audit.add_entry(principal, tx, "pack.applied", target, applied.audit_details(), now)
     log.info("pack_applied", tenant_id=principal.tenant_id, changed=applied.has_changes)
     return applied
 
@@ -210,13 +207,3 @@ def _record_versions(
 
 def _apply_counts(changes: WriteCounts, kept: int = 0, retired: int = 0) -> ApplyCounts:
     return ApplyCounts(changes.created, changes.changed, changes.unchanged, kept, retired)
-
-
-def _counts_json(tally: ApplyCounts) -> JsonObject:
-    return {
-        "created": tally.created,
-        "changed": tally.changed,
-        "unchanged": tally.unchanged,
-        "kept": tally.kept,
-        "retired": tally.retired,
-    }

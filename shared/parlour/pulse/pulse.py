@@ -102,6 +102,13 @@ class Citation:
 
 
 @dataclass(frozen=True, slots=True)
+class LinkedCitation(Citation):
+    """A citation with the console's address of its source; None where that was deleted."""
+
+    link: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Pulse:
     """The stored Pulse of one record for one classification level.
 

@@ -13,10 +13,10 @@ from uuid import UUID
 from parlour.infra import log
 from parlour.infra.errors import Conflict, Forbidden, InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
+from parlour.infra.page_cursor import decode_cursor, encode_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import LEVEL_NAMES, Principal
 from parlour.records import deltas, file_tombstones, propagation, staleness, store, type_registry
-from parlour.records import page_cursor as places
 from parlour.records.propagation import RecordTransition
 from parlour.records.properties import merge_properties, validate_filter
 from parlour.records.record import (
@@ -229,7 +229,7 @@ def list_records(
     kind = type_registry.get_record_type(tx, query.type) if query.type else None
     if kind:
         validate_filter(kind.properties, query.where)
-    after_at, after_handle = places.decode_cursor(cursor) if cursor else (None, "")
+    after_at, after_handle = decode_cursor(cursor) if cursor else (None, "")
     limit = min(max(limit, 1), MAX_PAGE_SIZE)
     found = store.list_records(
         tx,
@@ -243,7 +243,8 @@ def list_records(
         clearance=principal.clearance,
         most=limit + 1,
     )
-    return RecordPage(found[:limit], places.encode_cursor(found[limit - 1]) if len(found) > limit else "")
+    last = found[limit - 1] if len(found) > limit else None
+    return RecordPage(found[:limit], encode_cursor(last.updated_at, last.handle) if last else "")
 
 
 def resolve_record_ids(tx: Transaction, keys: Sequence[RecordKey]) -> dict[RecordKey, UUID]:

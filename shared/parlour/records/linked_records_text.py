@@ -68,10 +68,14 @@ class DirectedRelation:
     name: str
     direction: Direction
 
+    @property
+    def reads(self) -> str:
+        """Return how it reads from the focused record: `needs first`."""
+        return relation_phrase(self.name, outgoing=self.direction == "outgoing")
+
     def to_json(self) -> JsonObject:
-        """With how it reads from the focused record: `needs first`."""
-        said = relation_phrase(self.name, outgoing=self.direction == "outgoing")
-        return {"relation": self.name, "direction": self.direction, "reads": said}
+        """Return it as tools get it."""
+        return {"relation": self.name, "direction": self.direction, "reads": self.reads}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +99,7 @@ class LinkedRecord:
     is_context: bool = False
 
     def to_json(self) -> JsonObject:
-        """As tools and the API tell it; what it has not is left out."""
+        """Return it as tools get it; empty fields are left out."""
         relations: list[Json] = [one.to_json() for one in self.relations]
         told: JsonObject = {
             "handle": self.handle,

@@ -666,3 +666,35 @@ WITH accepted AS (
                           AND o.unverified_by IS NOT NULL)
 )
 SELECT id FROM accepted;
+
+-- name: find_citation_targets
+-- Where cited sources are, as far as a reader may see that: in which record, document, file or message, on which page and
+-- under which heading.
+WITH named AS MATERIALIZED (
+    SELECT one AS source_id, split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id
+      FROM unnest(%(rows)s::text[]) AS one
+), known AS MATERIALIZED (
+    SELECT source_id, place, id::uuid AS id FROM named WHERE place IN ('entities', 'documents', 'files', 'context_rows')
+), found AS (
+    SELECT k.source_id, k.id AS entity_id, NULL::uuid AS document_id, NULL::uuid AS file_id, NULL AS page,
+           NULL AS heading, NULL::uuid AS session_id, NULL::uuid AS message_id
+      FROM known k WHERE k.place = 'entities'
+     UNION ALL SELECT k.source_id, NULL, k.id, NULL, NULL, NULL, NULL, NULL FROM known k WHERE k.place = 'documents'
+     UNION ALL
+    SELECT k.source_id, f.entity_id, NULL, f.id, NULL, NULL, NULL, NULL
+      FROM known k JOIN files f ON f.id = k.id
+     WHERE k.place = 'files'
+     UNION ALL
+    SELECT k.source_id, r.entity_id, r.document_id, r.file_id, r.metadata->>'page', r.metadata->>'heading',
+           r.session_id, r.message_id
+      FROM known k
+      JOIN context_rows r ON r.id = k.id AND r.classification <= %(clearance)s
+     WHERE k.place = 'context_rows'
+)
+SELECT f.source_id, t.key AS type, e.key, d.key AS document, l.id AS file_id, f.page, f.heading, f.session_id, f.message_id
+  FROM found f
+  LEFT JOIN entities e ON e.id = f.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
+  LEFT JOIN entity_types t ON t.id = e.type_id
+  LEFT JOIN documents d ON d.id = f.document_id AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
+  LEFT JOIN files l ON l.id = f.file_id AND l.classification <= %(clearance)s
+ WHERE num_nonnulls(e.id, d.id, l.id, f.message_id) > 0;

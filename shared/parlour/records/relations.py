@@ -58,10 +58,53 @@ PARENT_TO_CHILD_RELATIONS = sorted(name for name, relation in CATALOGUE.items() 
 PEER_RELATIONS = sorted(name for name, relation in CATALOGUE.items() if relation.parent_end == "neither")
 
 
+_INVERSES = (
+    ("about", "subject of"),
+    ("answers", "answered by"),
+    ("applies to", "subject to"),
+    ("approves", "approved by"),
+    ("assigned to", "has assigned"),
+    ("based on", "basis of"),
+    ("blocks", "blocked by"),
+    ("causes", "caused by"),
+    ("changes", "changed by"),
+    ("covers", "covered by"),
+    ("delivers", "delivered by"),
+    ("follows", "followed by"),
+    ("governs", "governed by"),
+    ("manages", "managed by"),
+    ("mitigates", "mitigated by"),
+    ("needed for", "needs"),
+    ("owns", "owned by"),
+    ("replaces", "replaced by"),
+    ("resolves", "resolved by"),
+    ("supersedes", "superseded by"),
+    ("supplies", "supplied by"),
+    ("supports", "supported by"),
+    ("threatens", "threatened by"),
+    ("under", "has under it"),
+)
+"""Relations that packs name themselves, and how each reads from the other end; they hold in both directions."""
+
+_INVERSE_OF = {name: inverse for pair in _INVERSES for name, inverse in (pair, pair[::-1])}
+
+
 def get_relation(name: str) -> Relation:
     """Return the catalogue's relation of that name; an unknown one reads as it is spelt."""
     said = name.replace("_", " ")
-    return CATALOGUE.get(name) or Relation(name, said, f"{said} (inverse)", "target")
+    return CATALOGUE.get(name) or Relation(name, said, _inverse_phrase(said), "target")
+
+
+def _inverse_phrase(said: str) -> str:
+    """Return how a relation reads from its target: "milestone of" as "has milestone", "threatens" as "threatened by".
+
+    English has no rule for all verbs; an unknown one is quoted: "linked from (waits upon)".
+    """
+    if said in _INVERSE_OF:
+        return _INVERSE_OF[said]
+    if said.endswith(" of"):
+        return f"has {said.removesuffix(' of')}"
+    return f"{said.removeprefix('has ')} of" if said.startswith("has ") else f"linked from ({said})"
 
 
 def relation_phrase(name: str, *, outgoing: bool) -> str:

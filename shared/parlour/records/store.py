@@ -8,6 +8,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
+from parlour.records.citation_target import CitationTarget
 from parlour.records.record import Record, RecordKey
 from parlour.records.record_type import RecordType
 from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
@@ -360,3 +361,7 @@ def read_linked_records(tx: Transaction, **wanted: object) -> LinkedRecordsRow:
 def accept_record(tx: Transaction, record_id: UUID, by: str, now: datetime) -> bool:
     """Whether it was unverified."""
     return tx.value(SQL["accept_record"], id=record_id, by=by, now=now) is not None
+
+
+def find_citation_targets(tx: Transaction, source_ids: Sequence[str], clearance: int) -> list[CitationTarget]:
+    return tx.all(SQL["find_citation_targets"], CitationTarget, rows=list(source_ids), clearance=clearance)

@@ -2,9 +2,23 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
+
+type RowKind = Literal[
+    "snapshot",
+    "delta",
+    "file_summary",
+    "file_chunk",
+    "document_chunk",
+    "relationship",
+    "chat_message",
+    "summary_anchor",
+    "episode",
+]
+"""What a searchable row is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +32,7 @@ class SearchResult:
     row_id: UUID
     document_id: UUID | None
     entity_id: UUID | None
-    kind: str
+    kind: RowKind
     title: str
     content: str
     metadata: JsonObject

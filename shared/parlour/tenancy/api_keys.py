@@ -17,6 +17,7 @@ from uuid import UUID
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, store
@@ -146,10 +147,11 @@ def revoke_key(principal: Principal, tx: Transaction, key_id: UUID, now: datetim
     return key
 
 
-def list_keys(principal: Principal, tx: Transaction) -> list[ApiKey]:
-    """Return the tenant's keys, the newest first, revoked ones too. Needs admin."""
+def list_keys(principal: Principal, tx: Transaction, limit: int = 100, cursor: str = "") -> Page[ApiKey]:
+    """Return a page of the tenant's keys, newest first, revoked too. Needs admin; InvalidRequest for a bad cursor."""
     require_role(principal, "admin")
-    return store.list_keys(tx)
+    rows = store.list_keys(tx, limit + 1, decode_id_cursor(cursor) if cursor else None)
+    return cut_page(rows, limit, lambda key: (key.created_at, key.id))
 
 
 def _hash(secret: bytes) -> bytes:

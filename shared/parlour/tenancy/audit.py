@@ -5,6 +5,7 @@ from uuid import UUID
 
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
@@ -12,8 +13,6 @@ from parlour.tenancy.roles import require_role
 from parlour.tenancy.rows import AuditEntry
 
 __all__ = ["AuditEntry", "add_entry", "list_entries"]
-
-_MAX_ENTRIES = 200
 
 
 def add_entry(
@@ -43,9 +42,8 @@ def add_entry(
     )
 
 
-def list_entries(
-    principal: Principal, tx: Transaction, limit: int, before: AuditEntry | None = None
-) -> list[AuditEntry]:
-    """Return the latest acts, at most 200, from before an entry that was read earlier. Needs the role viewer."""
+def list_entries(principal: Principal, tx: Transaction, limit: int, cursor: str = "") -> Page[AuditEntry]:
+    """Return a page of the acts, the latest first. Needs the role viewer; InvalidRequest for a bad cursor."""
     require_role(principal, "viewer")
-    return store.list_audit_entries(tx, min(max(limit, 1), _MAX_ENTRIES), before)
+    rows = store.list_audit_entries(tx, limit + 1, decode_id_cursor(cursor) if cursor else None)
+    return cut_page(rows, limit, lambda entry: (entry.at, entry.id))

@@ -6,7 +6,7 @@ same sentence; the log has the reason.
 """
 
 import hmac
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,15 +18,18 @@ from parlour.tenancy import api_keys, roles, routing_keys, signed_tokens, store,
 from parlour.tenancy.access import compute_access
 from parlour.tenancy.limits import DEFAULT_LIMITS, Limits
 from parlour.tenancy.oidc import Identity, TrustedIssuers
-from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant
+from parlour.tenancy.rows import CredentialRow, RoutingKey, Tenant, TenantLabel
 from parlour.tenancy.visitor_tokens import VisitorClaims, VisitorToken
 
-__all__ = ["AuthenticatedCaller", "Authenticator", "Credentials", "VisitorClaims", "VisitorToken"]
+__all__ = ["AuthenticatedCaller", "Authenticator", "Credentials", "TenantChoice", "VisitorClaims", "VisitorToken"]
 
 _MAX_HEADER_CHARS = 8 * 1024
 """Characters of a header: more than any issuer's token needs."""
 
 _MIN_OPERATOR_KEY_CHARS = 32
+
+MAX_TENANTS = 200
+"""Tenants in the list of those that a sign-in may enter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Credentials:
 class AuthenticatedCaller:
     """Somebody who may act, the tenant they act in, and what a visitor's token is confined to and may ask for.
 
-    `scopes` are the parts of the API that a key opens; empty: all.
+    `scopes` are the parts of the API that a key opens; empty: all. `name` is what people call them, "" when unknown.
     """
 
     principal: Principal
@@ -57,6 +60,15 @@ class AuthenticatedCaller:
     visitor: VisitorClaims | None = None
     limits: Limits = DEFAULT_LIMITS
     scopes: frozenset[str] = frozenset()
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantChoice:
+    """The tenants that a sign-in may enter, by slug; has_more: there are more than MAX_TENANTS."""
+
+    tenants: Sequence[TenantLabel]
+    has_more: bool = False
 
 
 class Authenticator:
@@ -107,6 +119,22 @@ class Authenticator:
             return None
         return identity.subject if identity in self._operators else None
 
+    def list_tenants(self, credentials: Credentials, database: Database, now: datetime) -> TenantChoice:
+        """Return the tenants that the bearer may enter, before one is chosen; a key or a visitor has its own.
+
+        Raises Unauthenticated; Forbidden and NotFound as `authenticate` for a key or a visitor.
+        """
+        if self.find_operator(credentials, now) is not None:
+            with database.transaction(None) as tx:
+                return _to_choice(store.list_all_tenants(tx, MAX_TENANTS + 1))
+        header = signed_tokens.parse_header(credentials.bearer)
+        if header is None or header.type == visitor_tokens.VISITOR_TOKEN_TYPE:
+            tenant = self.authenticate(credentials, database, now).tenant
+            return TenantChoice([TenantLabel(tenant.slug, tenant.display_name)])
+        identity = self._issuers.verify(credentials.bearer, now)
+        with database.transaction(None) as tx:
+            return _to_choice(store.list_member_tenants(tx, identity.issuer, identity.subject, MAX_TENANTS + 1))
+
     def issue_visitor_token(self, claims: VisitorClaims, now: datetime) -> VisitorToken:
         """Return a visitor's token, valid for 24 hours."""
         return visitor_tokens.issue_token(claims, self._token_secret(), now)
@@ -149,11 +177,15 @@ class Authenticator:
         return same and len(secret) >= _MIN_OPERATOR_KEY_CHARS and not self._operators
 
 
+def _to_choice(found: Sequence[TenantLabel]) -> TenantChoice:
+    return TenantChoice(found[:MAX_TENANTS], len(found) > MAX_TENANTS)
+
+
 def _operator_caller(database: Database, slug: str, label: str) -> AuthenticatedCaller:
     tenant = tenants.find_tenant_by_slug(database, _require_tenant_slug(slug))
     if tenant is None:
         raise NotFound("tenant not found; apply a pack to create it")
-    return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id, label), tenant)
+    return AuthenticatedCaller(roles.operator_principal(tenant.tenant_id, label), tenant, name=label)
 
 
 def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) -> AuthenticatedCaller:
@@ -170,14 +202,16 @@ def _authenticate_visitor(claims: VisitorClaims, slug: str, database: Database) 
     access = compute_access(acting.user, acting.binding)
     if acting.binding.is_active and not access.is_admitted:
         raise Forbidden("this agent is private; sign in as its owner")
-    caller = AuthenticatedCaller(replace(access.principal, roles=frozenset()), acting.tenant, claims, access.limits)
+    principal = replace(access.principal, roles=frozenset())
+    name = acting.user.display_name or ""
+    caller = AuthenticatedCaller(principal, acting.tenant, claims, access.limits, name=name)
     return _require_same_tenant(caller, slug)
 
 
 def _to_caller(kind: PrincipalKind, row: CredentialRow) -> AuthenticatedCaller:
     tenant = store.parse_tenant(row.tenant)
     principal = Principal(tenant.tenant_id, kind, row.id, frozenset(row.roles), row.clearance)
-    return AuthenticatedCaller(principal, tenant, scopes=frozenset(row.scopes))
+    return AuthenticatedCaller(principal, tenant, scopes=frozenset(row.scopes), name=row.name)
 
 
 def _require_same_tenant(signed_in: AuthenticatedCaller, slug: str) -> AuthenticatedCaller:

@@ -8,6 +8,7 @@ from uuid import UUID
 from parlour.infra.errors import Conflict, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject
+from parlour.infra.page_cursor import Page, cut_page, decode_position, parse_text
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.tenancy import audit, store
@@ -71,10 +72,12 @@ def update_member(
     return member
 
 
-def list_members(principal: Principal, tx: Transaction) -> list[Member]:
-    """Everybody of the tenant, by name. Needs admin."""
+def list_members(principal: Principal, tx: Transaction, limit: int = 100, cursor: str = "") -> Page[Member]:
+    """Return a page of the tenant's members, by name. Needs admin; InvalidRequest for a bad cursor."""
     require_role(principal, "admin")
-    return store.list_members(tx)
+    after = decode_position(cursor, parse_text, UUID) if cursor else None
+    rows = store.list_members(tx, limit + 1, (after[0], after[1]) if after else None)
+    return cut_page(rows, limit, lambda member: (member.display_name, member.id))
 
 
 def _add_audit_entry(principal: Principal, tx: Transaction, action: str, member: Member, now: datetime) -> None:

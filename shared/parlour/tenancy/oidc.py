@@ -28,6 +28,21 @@ _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 @dataclass(frozen=True, slots=True)
+class SignIn:
+    """A way to sign in to the console: an issuer, the client id of the console there, and what people call it."""
+
+    issuer: str
+    client_id: str
+    name: str
+
+    @property
+    def origin(self) -> str:
+        """The issuer's origin, which the console's page may connect to."""
+        parts = urlsplit(self.issuer)
+        return f"{parts.scheme}://{parts.netloc}"
+
+
+@dataclass(frozen=True, slots=True)
 class Identity:
     """Whom an issuer says the bearer is."""
 
@@ -51,6 +66,21 @@ def parse_issuers(text: str) -> tuple[str, ...]:
         if not (_is_https(issuer) or _is_local(issuer)):
             raise Misconfigured("OIDC_ISSUERS: write https:// URLs, separated by commas (http:// on localhost only)")
     return issuers
+
+
+def parse_sign_ins(issuers: Sequence[str], client_ids: str) -> tuple[SignIn, ...]:
+    """Return how people sign in to the console; none without a client id.
+
+    Misconfigured unless there is one client id for all issuers, or one for each, comma-separated in their order.
+    """
+    found = [part.strip() for part in client_ids.split(",") if part.strip()]
+    if not found:
+        return ()
+    if len(found) not in {1, len(issuers)}:
+        raise Misconfigured("OIDC_CLIENT_ID: write one client id, or one for each of OIDC_ISSUERS in the same order")
+    each = found * len(issuers) if len(found) == 1 else found
+    pairs = zip(issuers, each, strict=True)
+    return tuple(SignIn(issuer, client_id, urlsplit(issuer).hostname or issuer) for issuer, client_id in pairs)
 
 
 class TrustedIssuers:

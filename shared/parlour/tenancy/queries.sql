@@ -210,15 +210,23 @@ RETURNING id;
 
 -- name: find_member_credential
 -- The active member whom an issuer calls by this subject.
-SELECT m.id, m.roles, m.clearance, NULL::bytea AS secret_hash, '{}'::text[] AS scopes, to_jsonb(t) AS tenant
+SELECT m.id, m.display_name AS name, m.roles, m.clearance, NULL::bytea AS secret_hash, '{}'::text[] AS scopes, to_jsonb(t) AS tenant
   FROM members m JOIN tenants t USING (tenant_id)
  WHERE m.issuer = %(issuer)s AND m.subject = %(subject)s AND m.active;
 
 -- name: find_key_credential
 -- A key that is neither revoked nor expired; whoever asks compares the hash.
-SELECT k.id, k.roles, k.clearance, k.secret_hash, k.scopes, to_jsonb(t) AS tenant
+SELECT k.id, k.name, k.roles, k.clearance, k.secret_hash, k.scopes, to_jsonb(t) AS tenant
   FROM api_keys k JOIN tenants t USING (tenant_id)
  WHERE k.id = %(key_id)s AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > %(now)s);
+
+-- name: list_member_tenants
+-- The open tenants of which a signed-in person is an active member; it needs no tenant.
+SELECT slug, display_name FROM list_member_tenants(%(issuer)s, %(subject)s, %(most)s);
+
+-- name: list_all_tenants
+-- All tenants of the deployment, for its operator; it needs no tenant.
+SELECT slug, display_name FROM list_all_tenants(%(most)s);
 
 -- name: mark_key_used
 -- A key was used just now; written down every ten minutes.
@@ -245,9 +253,11 @@ UPDATE members SET roles = %(roles)s, clearance = %(clearance)s, active = %(acti
 RETURNING id, issuer, subject, display_name, roles, clearance, active, created_at;
 
 -- name: list_members
--- Everybody of the tenant.
+-- Everybody of the tenant by name, behind a position.
 SELECT id, issuer, subject, display_name, roles, clearance, active, created_at
-  FROM members ORDER BY display_name, id;
+  FROM members
+ WHERE %(after_id)s::uuid IS NULL OR (display_name, id) > (%(after_name)s, %(after_id)s)
+ ORDER BY display_name, id LIMIT %(most)s;
 
 -- name: create_key
 -- A new API key, by the hash of its secret.
@@ -262,9 +272,11 @@ UPDATE api_keys SET revoked_at = COALESCE(revoked_at, %(now)s) WHERE id = %(key_
 RETURNING id, name, roles, clearance, created_at, revoked_at, expires_at, last_used_at, scopes;
 
 -- name: list_keys
--- The tenant's keys, the newest first.
+-- The tenant's keys, the newest first, behind a position.
 SELECT id, name, roles, clearance, created_at, revoked_at, expires_at, last_used_at, scopes
-  FROM api_keys ORDER BY created_at DESC, id DESC;
+  FROM api_keys
+ WHERE %(after_id)s::uuid IS NULL OR (created_at, id) < (%(after_at)s::timestamptz, %(after_id)s)
+ ORDER BY created_at DESC, id DESC LIMIT %(most)s;
 
 -- name: add_config_version
 -- Keep a version of a piece of configuration; nothing is written when that version is there already.
@@ -312,8 +324,10 @@ UPDATE rate_limits SET notified_at = %(now)s
  WHERE scope = %(scope)s AND key = %(key)s AND (notified_at IS NULL OR notified_at < %(since)s);
 
 -- name: list_rate_limits
--- Buckets, those that have refused somebody first, then those used last.
+-- Buckets, those that have refused somebody first, then those used last, behind a position.
 SELECT scope, key, tokens, refilled_at, was_refused, refused_count
   FROM rate_limits
- ORDER BY refused_count > 0 DESC, refilled_at DESC, scope, key
+ WHERE %(after_at)s::timestamptz IS NULL
+    OR (refused_count > 0, refilled_at, scope, key) < (%(after_refused)s, %(after_at)s, %(after_scope)s, %(after_key)s)
+ ORDER BY refused_count > 0 DESC, refilled_at DESC, scope DESC, key DESC
  LIMIT %(most)s;

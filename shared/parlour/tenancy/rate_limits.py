@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from parlour.infra import log
 from parlour.infra.errors import RateLimited
+from parlour.infra.page_cursor import Page, cut_page, decode_position, parse_text, parse_time
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.tenancy import store
@@ -42,7 +43,12 @@ def should_notify(tx: Transaction, limit: RateLimit, now: datetime) -> bool:
     return store.mark_notified(tx, limit, now, now - NOTICE_INTERVAL)
 
 
-def list_limits(principal: Principal, tx: Transaction, limit: int) -> list[RateLimitRow]:
-    """Return the buckets that were used last; those that refused somebody come first. Needs the role viewer."""
+def list_limits(principal: Principal, tx: Transaction, limit: int, cursor: str = "") -> Page[RateLimitRow]:
+    """Return a page of the buckets, those that refused somebody first, then those that were used last.
+
+    Needs the role viewer; InvalidRequest for a bad cursor.
+    """
     require_role(principal, "viewer")
-    return store.list_rate_limits(tx, limit)
+    after = decode_position(cursor, bool, parse_time, parse_text, parse_text) if cursor else None
+    rows = store.list_rate_limits(tx, limit + 1, (after[0], after[1], after[2], after[3]) if after else None)
+    return cut_page(rows, limit, lambda row: (row.refused_count > 0, row.refilled_at, row.scope, row.key))

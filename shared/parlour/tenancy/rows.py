@@ -33,6 +33,14 @@ class Tenant:
 
 
 @dataclass(frozen=True, slots=True)
+class TenantLabel:
+    """A tenant by its slug and name."""
+
+    slug: str
+    display_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class RoutingKey:
     """Where a routing key leads. A key of a tenant as a whole has no binding."""
 
@@ -156,6 +164,7 @@ class CredentialRow:
     """
 
     id: UUID
+    name: str
     roles: list[str]
     clearance: int
     secret_hash: bytes | None

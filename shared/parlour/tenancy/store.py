@@ -22,6 +22,7 @@ from parlour.tenancy.rows import (
     RoutingKey,
     Session,
     Tenant,
+    TenantLabel,
     TenantStatus,
     User,
 )
@@ -181,6 +182,14 @@ def find_key_credential(tx: Transaction, key_id: UUID, now: datetime) -> Credent
     return tx.first(SQL["find_key_credential"], CredentialRow, key_id=key_id, now=now)
 
 
+def list_member_tenants(tx: Transaction, issuer: str, subject: str, limit: int) -> list[TenantLabel]:
+    return tx.all(SQL["list_member_tenants"], TenantLabel, issuer=issuer, subject=subject, most=limit)
+
+
+def list_all_tenants(tx: Transaction, limit: int) -> list[TenantLabel]:
+    return tx.all(SQL["list_all_tenants"], TenantLabel, most=limit)
+
+
 def mark_key_used(tx: Transaction, key_id: UUID, now: datetime) -> None:
     tx.run(SQL["mark_key_used"], key_id=key_id, now=now)
 
@@ -201,8 +210,17 @@ def mark_notified(tx: Transaction, limit: RateLimit, now: datetime, since: datet
     return tx.run(SQL["mark_notified"], scope=limit.scope, key=limit.key, now=now, since=since) == 1
 
 
-def list_rate_limits(tx: Transaction, limit: int) -> list[RateLimitRow]:
-    return tx.all(SQL["list_rate_limits"], RateLimitRow, most=limit)
+def list_rate_limits(tx: Transaction, limit: int, after: tuple[bool, datetime, str, str] | None) -> list[RateLimitRow]:
+    refused, at, scope, key = after or (False, None, "", "")
+    return tx.all(
+        SQL["list_rate_limits"],
+        RateLimitRow,
+        most=limit,
+        after_refused=refused,
+        after_at=at,
+        after_scope=scope,
+        after_key=key,
+    )
 
 
 def add_member(tx: Transaction, **values: str | int | UUID | datetime | list[str]) -> Member | None:
@@ -213,8 +231,9 @@ def update_member(tx: Transaction, **values: int | UUID | list[str]) -> Member |
     return tx.first(SQL["update_member"], Member, **values)
 
 
-def list_members(tx: Transaction) -> list[Member]:
-    return tx.all(SQL["list_members"], Member)
+def list_members(tx: Transaction, limit: int, after: tuple[str, UUID] | None) -> list[Member]:
+    name, id_ = after or ("", None)
+    return tx.all(SQL["list_members"], Member, most=limit, after_name=name, after_id=id_)
 
 
 def create_key(tx: Transaction, **values: str | int | bytes | UUID | datetime | list[str] | None) -> ApiKey:
@@ -225,8 +244,9 @@ def revoke_key(tx: Transaction, key_id: UUID, now: datetime) -> ApiKey | None:
     return tx.first(SQL["revoke_key"], ApiKey, key_id=key_id, now=now)
 
 
-def list_keys(tx: Transaction) -> list[ApiKey]:
-    return tx.all(SQL["list_keys"], ApiKey)
+def list_keys(tx: Transaction, limit: int, after: tuple[datetime, UUID] | None) -> list[ApiKey]:
+    at, id_ = after or (None, None)
+    return tx.all(SQL["list_keys"], ApiKey, most=limit, after_at=at, after_id=id_)
 
 
 def add_config_version(tx: Transaction, **values: str | int | UUID | datetime | JsonObject) -> bool:
@@ -238,8 +258,8 @@ def add_audit_entry(tx: Transaction, **values: str | UUID | datetime | JsonObjec
     tx.run(SQL["add_audit_entry"], **values)
 
 
-def list_audit_entries(tx: Transaction, limit: int, before: AuditEntry | None) -> list[AuditEntry]:
-    at, id_ = (before.at, before.id) if before else (None, None)
+def list_audit_entries(tx: Transaction, limit: int, before: tuple[datetime, UUID] | None) -> list[AuditEntry]:
+    at, id_ = before or (None, None)
     return tx.all(SQL["list_audit_entries"], AuditEntry, most=limit, before_at=at, before_id=id_)
 
 

@@ -77,7 +77,7 @@ class AttentionItems:
 
     def add_failed_turn(self) -> UUID:
         """A turn that failed for good; what was written is parked."""
-        turn_id = self._turn("failed", "ProviderUnavailable")
+        turn_id = self._turn("failed", "unexpected_error")
         self._message(self._id(), turn_id, "inbound", "parked", "When is the pour?")
         return turn_id
 

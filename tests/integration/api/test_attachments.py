@@ -67,3 +67,39 @@ def test_a_file_that_is_not_there_is_said(visit: VisitorSession) -> None:
     answer = visit.send("Look", attachments=[{"file": "0" * 32}])
     assert answer.status_code == 404
     assert "not found" in answer.json()["error"]["message"]
+
+
+SAMPLES = {
+    "JPEG": b"\xff\xd8\xff\xe0" + bytes(60),
+    "PNG": PNG,
+    "GIF": b"GIF89a" + bytes(60),
+    "WebP": b"RIFF\x28\x00\x00\x00WEBPVP8 " + bytes(60),
+    "plain": b"The crane comes on Friday.",
+    "Markdown": b"# Crane\n\nOn Friday.",
+    "CSV": b"day,crane\nFriday,TC-2\n",
+    "JSON": b'{"crane": "TC-2"}',
+}
+
+
+def test_a_page_is_told_what_may_come_with_a_message_and_that_is_taken(
+    visit: VisitorSession, queues: FakeQueues
+) -> None:
+    rules = visit.client.get("/console/settings.json").json()["attachments"]
+    assert [one["name"] for one in rules["types"]] == list(SAMPLES)
+    assert (rules["max_count"], rules["max_bytes"]) == (5, 16 * 1024 * 1024)
+    for one in rules["types"]:
+        started = begun(visit, f"sample{one['extensions'][0]}").json()
+        queues.bucket.objects[started["upload"]["fields"]["key"]] = SAMPLES[one["name"]]
+        answer = visit.send("Look", attachments=[{"upload": started["id"]}])
+        assert answer.status_code == 202, (one, answer.text)
+        (attached,) = visit.get("/messages").json()["messages"][-1]["attachments"]
+        assert attached["kind"] == one["kind"], one
+
+
+def test_a_pdf_is_refused_with_the_reason_that_a_page_gives(visit: VisitorSession, queues: FakeQueues) -> None:
+    refusal = visit.client.get("/console/settings.json").json()["attachments"]["refusal"]
+    started = begun(visit, "plan.pdf").json()
+    queues.bucket.objects[started["upload"]["fields"]["key"]] = b"%PDF-1.7\n" + bytes(60)
+    answer = visit.send("Look", attachments=[{"upload": started["id"]}])
+    assert answer.status_code == 422
+    assert answer.json()["error"]["message"] == f"attachments: plan.pdf {refusal}"

@@ -50,6 +50,10 @@ def listed(client: TestClient, tenant: str = "acme") -> Any:
     return answer.json()
 
 
+def items_of(client: TestClient, *kinds: str) -> list[Any]:
+    return [one for one in listed(client)["items"] if one["kind"] in kinds]
+
+
 def refused(answer: Any) -> str:
     """The sentence of a refusal."""
     return str(answer.json()["error"]["message"])
@@ -58,14 +62,13 @@ def refused(answer: Any) -> str:
 def test_when_all_is_well_nothing_is_listed(client: TestClient, acme: str) -> None:
     found = listed(client)
     assert found["counts"] == {"tool_calls": 0, "replies": 0, "turns": 0, "spend": 0, "total": 0}
-    assert found["tool_calls"] == found["replies"] == found["turns"] == []
+    assert found["items"] == []
     assert found["spend"] == {
         "spent_usd": "0",
         "reserved_usd": "0",
         "cap_usd": "20",
         "stopped": False,
         "cap_reached": False,
-        "problem": "",
     }
     assert found["has_more"] is False
 
@@ -81,22 +84,37 @@ def test_everything_that_needs_a_person_is_told_with_what_they_need_to_decide(
     )
     found = listed(client)
     assert found["counts"] == {"tool_calls": 1, "replies": 2, "turns": 1, "spend": 0, "total": 4}
-    (shown,) = found["tool_calls"]
+    shown, unsure, held_back, parked = found["items"]
+    assert [one["kind"] for one in found["items"]] == [
+        "unknown_tool_call",
+        "unknown_delivery",
+        "held_reply",
+        "failed_turn",
+    ]
     assert (shown["id"], shown["tool"], shown["arguments"]) == (str(call), "book_crane", ARGUMENTS)
     assert shown["session_id"] == str(trouble.session_id)
     assert client.get(f"/v1/turns/{shown['turn_id']}", headers=operator_headers("acme")).status_code == 200
-    assert [(one["id"], one["state"]) for one in found["replies"]] == [(str(unknown), "unknown"), (str(held), "held")]
-    assert found["replies"][0]["text"] == "The crane is booked."
-    assert found["replies"][0]["problem"] == "the provider did not answer in time"
-    (parked,) = found["turns"]
+    assert (unsure["id"], held_back["id"]) == (str(unknown), str(held))
+    assert unsure["text"] == "The crane is booked."
+    assert unsure["reason"] == {"code": "delivery_unknown", "message": "The provider did not answer in time."}
+    assert unsure["resolutions"] == ["arrived", "send_again", "dismiss"]
+    assert held_back["resolutions"] == ["send_again", "dismiss"]
     assert (parked["id"], parked["texts"], parked["attempts"]) == (str(turn), ["When is the pour?"], 3)
-    assert parked["problem"] == "ProviderUnavailable"
+    assert parked["reason"]["code"] == "unexpected_error"
+    assert parked["what_happened"] == "The turn failed. What the user wrote is unanswered."
+
+
+def test_a_stored_code_is_no_part_of_the_reason_that_people_read(client: TestClient, trouble: AttentionItems) -> None:
+    trouble.add_reply("held")
+    trouble.query("UPDATE outbox SET problem = 'window_closed: the user last wrote more than a day ago' RETURNING 1")
+    (held,) = items_of(client, "held_reply")
+    assert held["reason"] == {"code": "window_closed", "message": "The user last wrote more than a day ago."}
 
 
 def test_of_a_phone_number_only_the_last_digits_are_shown(client: TestClient, trouble: AttentionItems) -> None:
     trouble.add_reply()
     answer = client.get("/v1/attention", headers=operator_headers("acme"))
-    assert answer.json()["replies"][0]["recipient"] == "…0001"
+    assert answer.json()["items"][0]["recipient"] == "…0001"
     assert PHONE[1:-4] not in answer.text
 
 
@@ -512,7 +530,8 @@ def test_switched_off_model_calls_need_a_person(client: TestClient, trouble: Att
     trouble.query("UPDATE tenants SET spend_stopped_at = now() RETURNING tenant_id")
     found = listed(client)
     assert found["counts"]["spend"] == found["counts"]["total"] == 1
-    assert "switched off" in found["spend"]["problem"]
+    (stop,) = found["items"]
+    assert (stop["kind"], stop["reason"]["code"]) == ("no_model_calls", "spend_stopped")
 
 
 def test_a_cap_that_is_reached_needs_a_person_until_it_is_raised(
@@ -524,9 +543,9 @@ def test_a_cap_that_is_reached_needs_a_person_until_it_is_raised(
     )
     spend = listed(client)["spend"]
     assert (spend["cap_reached"], spend["cap_usd"]) == (True, "20")
-    assert spend["problem"].startswith("Today's cap is reached")
+    assert [one["reason"]["code"] for one in items_of(client, "no_model_calls")] == ["cap_reached"]
     trouble.query("UPDATE tenants SET daily_cap_usd = 100 RETURNING tenant_id")
-    assert listed(client)["spend"]["problem"] == ""
+    assert items_of(client, "no_model_calls") == []
     clock.advance(days=1)
     assert float(listed(client)["spend"]["spent_usd"]) == 0
 
@@ -538,4 +557,4 @@ def test_no_more_than_a_hundred_of_each_are_listed(
     for _ in range(101):
         trouble.add_failed_turn()
     found = listed(client)
-    assert (len(found["turns"]), found["counts"]["turns"], found["has_more"]) == (100, 100, True)
+    assert (len(found["items"]), found["counts"]["turns"], found["has_more"]) == (100, 100, True)

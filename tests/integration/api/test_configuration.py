@@ -6,6 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.integration.api.conftest import (
+    DONE_EVENT,
     EventFeed,
     VisitorSession,
     create_key_headers,
@@ -117,7 +118,7 @@ def test_bindings_are_listed_without_what_only_their_channels_need(client: TestC
 def test_a_key_works_until_it_is_revoked(client: TestClient, acme: str) -> None:
     made = client.post("/v1/keys", json={"name": "ci", "roles": ["viewer"]}, headers=operator_headers(acme)).json()
     headers = {"Authorization": f"Bearer {made['key']}"}
-    assert client.get("/v1/turns", headers=headers).json() == {"turns": []}
+    assert client.get("/v1/turns", headers=headers).json()["turns"] == []
     listed = client.get("/v1/keys", headers=operator_headers(acme)).json()["keys"]
     assert [(one["name"], one["roles"], "key" in one) for one in listed] == [("ci", ["viewer"], False)]
     ended = client.delete(f"/v1/keys/{made['id']}", headers=operator_headers(acme))
@@ -164,13 +165,13 @@ def test_a_visitor_of_a_paused_tenant_may_still_write(client: TestClient, acme: 
 def test_a_viewer_sees_the_turns_of_their_own_tenant(
     client: TestClient, acme: str, brick: str, feed: EventFeed
 ) -> None:
-    turn_id = feed.add_turn(("done", {}))
+    turn_id = feed.add_turn(DONE_EVENT)
     viewer = create_key_headers(client, acme, "viewer")
     turns = client.get("/v1/turns", headers=viewer).json()["turns"]
     assert [(turn["id"], turn["state"], turn["stage_ms"]) for turn in turns] == [
         (str(turn_id), "answered", {"model": 12})
     ]
     assert client.get(f"/v1/turns/{turn_id}", headers=viewer).json() == turns[0]
-    assert client.get("/v1/turns", params={"session_id": str(uuid.uuid4())}, headers=viewer).json() == {"turns": []}
+    assert client.get("/v1/turns", params={"session_id": str(uuid.uuid4())}, headers=viewer).json()["turns"] == []
     for path in (f"/v1/turns/{turn_id}", f"/v1/turns/{uuid.uuid4()}"):
         assert client.get(path, headers=create_key_headers(client, brick, "viewer")).status_code == 404

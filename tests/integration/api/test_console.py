@@ -1,31 +1,58 @@
 """The console's page, what it is told before it begins, and that it may run nothing but its own files."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from httpx2 import Response
 
 from parlour.api import middleware
-from tests.integration.api.conftest import operator_headers
-
-
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("", "text/html"),
-        ("index.html", "text/html"),
-        ("style.css", "text/css"),
-        ("main.js", "javascript"),
-        ("mark.svg", "image/svg+xml"),
-    ],
+from parlour.api.app import create_app
+from parlour.api.database_pool import DatabasePool
+from parlour.infra.postgres import Database
+from parlour.tenancy.oidc import parse_sign_ins
+from tests.integration.api.conftest import (
+    FakeQueues,
+    ManualClock,
+    RecordingQueue,
+    create_key_headers,
+    make_dependencies,
+    open_session,
+    operator_headers,
 )
-def test_the_page_is_served_under_a_strict_policy(client: TestClient, path: str, kind: str) -> None:
-    answer = client.get(f"/console/{path}")
-    assert answer.status_code == 200
-    assert kind in answer.headers["content-type"]
+
+
+@pytest.fixture
+def database_pool(open_database: Callable[[], Database]) -> Iterator[DatabasePool]:
+    connections = DatabasePool(open_database)
+    yield connections
+    connections.close()
+
+
+def read_linked_files(page: str) -> list[str]:
+    """Return the addresses of the scripts and styles of a page, relative to it."""
+    return re.findall(r'(?:src|href)="\./(assets/[^"]+\.(?:js|css))"', page)
+
+
+@pytest.mark.parametrize("page", ["", "index.html", "chat.html"])
+def test_page_and_its_files_are_served_under_a_strict_policy(client: TestClient, page: str) -> None:
+    answer = client.get(f"/console/{page}")
+    assert "text/html" in answer.headers["content-type"]
+    linked = read_linked_files(answer.text)
+    assert {path.rpartition(".")[2] for path in linked} == {"js", "css"}
+    for path in linked:
+        file = client.get(f"/console/{path}")
+        assert file.status_code == 200
+        assert {"js": "javascript", "css": "text/css"}[path.rpartition(".")[2]] in file.headers["content-type"]
+        check_policy(file)
+    check_policy(answer)
+
+
+def check_policy(answer: Response) -> None:
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -40,9 +67,9 @@ def test_the_page_may_send_files_to_the_bucket_and_to_nobody_else(client: TestCl
 
 
 def test_a_page_that_is_there_already_is_not_sent_again(client: TestClient) -> None:
-    first = client.get("/console/style.css")
+    first = client.get("/console/")
     assert first.headers["cache-control"] == "no-cache"
-    assert client.get("/console/style.css", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+    assert client.get("/console/", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
 
 
 @pytest.mark.parametrize("path", ["/", "/console"])
@@ -53,10 +80,12 @@ def test_the_way_to_the_console_is_relative(client: TestClient, path: str) -> No
 
 def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick: str) -> None:
     told = client.get("/console/settings.json", headers={"Host": "brick.example"}).json()
+    assert told.pop("attachments")
     assert told == {
         "environment": "test",
         "local": False,
         "stream": True,
+        "sign_in": [],
         "bindings": [
             {
                 "tenant": "brick",
@@ -101,9 +130,40 @@ def test_a_showcase_is_offered_at_any_address_once(showing: Callable[..., TestCl
     assert [one["tenant"] for one in told["bindings"]] == ["acme"]
 
 
+def test_the_page_is_told_how_to_sign_in_and_may_ask_exactly_these_issuers(
+    database_pool: DatabasePool, clock: ManualClock, queue: RecordingQueue, queues: FakeQueues
+) -> None:
+    ways = parse_sign_ins(("https://login.example.com/t1", "http://127.0.0.1:8704"), "console")
+    services = replace(make_dependencies(database_pool, clock, queue, queues), sign_ins=ways)
+    client = TestClient(create_app(services))
+    assert client.get("/console/settings.json").json()["sign_in"] == [
+        {"issuer": "https://login.example.com/t1", "client_id": "console", "name": "login.example.com"},
+        {"issuer": "http://127.0.0.1:8704", "client_id": "console", "name": "127.0.0.1"},
+    ]
+    policy = client.get("/console/").headers["content-security-policy"]
+    assert "connect-src 'self' https://files.example.org https://login.example.com http://127.0.0.1:8704;" in policy
+
+
 def test_health_asks_nobody(client: TestClient) -> None:
     answer = client.get("/v1/health")
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_a_sign_in_tells_who_it_is_and_which_tenants_it_may_enter(client: TestClient, acme: str, brick: str) -> None:
+    operator = {"Authorization": operator_headers(acme)["Authorization"]}
+    choice = client.get("/v1/me/tenants", headers=operator).json()
+    both = choice["tenants"]
+    assert ([one["slug"] for one in both], choice["has_more_tenants"]) == ([acme, brick], False)
+    me = client.get("/v1/me", headers=operator_headers(acme)).json()
+    assert (me["tenant"], me["tenants"], me["name"]) == (acme, both, "")
+    key = create_key_headers(client, brick, "viewer")
+    assert client.get("/v1/me/tenants", headers=key).json()["tenants"] == both[1:]
+    me = client.get("/v1/me", headers=key).json()
+    assert (me["kind"], me["name"], me["roles"], me["tenants"]) == ("key", "test", ["viewer"], both[1:])
+    visitor = open_session(client, acme)
+    assert client.get("/v1/me", headers=visitor.headers).json()["tenants"] == both[:1]
+    for refused in ({}, {"Authorization": "Bearer x"}):
+        assert client.get("/v1/me/tenants", headers=refused).status_code == 401
 
 
 def test_every_answer_of_the_api_is_described(client: TestClient) -> None:

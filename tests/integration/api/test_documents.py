@@ -79,6 +79,47 @@ def test_documents_are_placed_and_moved_in_the_tree(client: TestClient, yard: di
     assert "under itself" in circle.json()["error"]["message"]
 
 
+def test_all_documents_are_listed_with_their_origin_and_found_by_text(client: TestClient, yard: dict[str, str]) -> None:
+    made = write(client, yard, title="Bays", project="project/NRS").json()
+    listed = client.get("/v1/documents", headers=yard).json()["documents"]
+    told = {one["handle"]: (one["origin"], one["project"], one["left_pack_at"]) for one in listed}
+    assert told == {
+        made["handle"]: ("people", "project/NRS", None),
+        "document/plan.md": ("pack", None, None),
+    }
+    for text, handles in {"PLAN": ["document/plan.md"], "bay": [made["handle"]], "%": []}.items():
+        found = client.get("/v1/documents", params={"text": text}, headers=yard).json()["documents"]
+        assert [one["handle"] for one in found] == handles, text
+
+
+def test_a_document_is_deleted_once_it_has_left_the_pack(client: TestClient, yard: dict[str, str]) -> None:
+    pack = client.get("/v1/pack", headers=operator_headers("yard")).json()["files"]
+    refused = client.delete("/v1/documents/plan.md", headers=yard)
+    assert (refused.status_code, "remove it there" in refused.text) == (422, True)
+    less = {name: text for name, text in pack.items() if not name.endswith("plan.md")}
+    applied = client.put("/v1/pack", json={"files": less}, headers=operator_headers("yard")).json()
+    assert applied["not_in_pack"] == ["document/plan.md"]
+    (left,) = client.get("/v1/documents", headers=yard).json()["documents"]
+    assert left["left_pack_at"]
+    assert client.put("/v1/pack", json={"files": pack}, headers=operator_headers("yard")).status_code == 200
+    assert client.delete("/v1/documents/plan.md", headers=yard).status_code == 422
+    client.put("/v1/pack", json={"files": less}, headers=operator_headers("yard"))
+    cards = client.get("/v1/search", params={"q": "pour"}, headers=yard).json()["cards"]
+    assert "document/plan.md" in [card["document"] for card in cards]
+    viewer = key(client, 2, "viewer")
+    assert client.delete("/v1/documents/plan.md", headers=viewer).status_code == 403
+    assert client.delete("/v1/documents/plan.md", headers=yard).status_code == 204
+    assert client.delete("/v1/documents/plan.md", headers=yard).status_code == 404
+    assert client.get("/v1/documents", headers=yard).json()["documents"] == []
+    cards = client.get("/v1/search", params={"q": "pour"}, headers=yard).json()["cards"]
+    assert "document/plan.md" not in [card["document"] for card in cards]
+    entries = client.get("/v1/audit", headers=viewer).json()["entries"]
+    assert "document.deleted" in [entry["action"] for entry in entries]
+    again = client.put("/v1/pack", json={"files": pack}, headers=operator_headers("yard")).json()
+    assert again["not_in_pack"] == []
+    assert client.get("/v1/documents/plan.md", headers=yard).status_code == 200
+
+
 def test_a_packs_document_is_read_and_listed_and_changed_in_the_pack(client: TestClient, yard: dict[str, str]) -> None:
     listed = client.get("/v1/documents", headers=yard).json()
     assert [one["handle"] for one in listed["documents"]] == ["document/plan.md"]

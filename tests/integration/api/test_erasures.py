@@ -32,7 +32,7 @@ def test_a_dry_run_names_every_row_and_changes_nothing(
     assert rows["sessions"]["ids"] == [visit.session_id]
     assert {"users", "channel_identities", "events"} <= rows.keys()
     assert users(feed) == 1
-    assert client.get("/v1/erasures", headers=operator_headers(acme)).json() == {"erasures": []}
+    assert client.get("/v1/erasures", headers=operator_headers(acme)).json()["erasures"] == []
 
 
 def test_a_user_is_gone_and_the_report_can_be_read_later(

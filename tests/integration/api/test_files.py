@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from parlour.infra.objects import UploadForm
 from tests import sample_files
-from tests.integration.api.conftest import FakeQueues, create_key_headers
+from tests.integration.api.conftest import FakeQueues, create_key_headers, operator_headers
 
 
 @pytest.fixture
@@ -94,3 +94,21 @@ def test_viewers_look_and_do_not_upload(client: TestClient, acme: str, editor: d
 def test_the_console_may_send_to_the_bucket_and_nowhere_else(client: TestClient) -> None:
     policy = client.get("/console/").headers["content-security-policy"]
     assert "connect-src 'self' https://files.example.org;" in policy
+
+
+def test_all_files_are_listed_page_by_page_and_found_by_name(client: TestClient, acme: str) -> None:
+    headers = operator_headers(acme)
+    for name in ("crane plan.txt", "site plan.txt", "50% cut.txt"):
+        answer = client.post("/v1/files", json={"name": name, "size_bytes": 3}, headers=headers)
+        assert answer.status_code == 201, answer.text
+    names, cursor = [], ""
+    while True:
+        page = client.get("/v1/files", params={"limit": 2, "cursor": cursor}, headers=headers).json()
+        names += [one["name"] for one in page["files"]]
+        cursor = page["next_cursor"]
+        if not cursor:
+            break
+    assert sorted(names) == ["50% cut.txt", "crane plan.txt", "site plan.txt"]
+    found = client.get("/v1/files", params={"text": "PLAN"}, headers=headers).json()["files"]
+    assert {one["name"] for one in found} == {"crane plan.txt", "site plan.txt"}
+    assert client.get("/v1/files", params={"cursor": "x"}, headers=headers).status_code == 422

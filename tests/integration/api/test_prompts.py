@@ -25,7 +25,18 @@ def test_a_turns_prompts_are_read_by_layer_and_by_word(client: TestClient, talk:
     assert all(told.values())
     assert client.get(f"{path}/diff", params={"with": str(talk[0])}, headers=by).json()["first_change"]
     assert client.get(f"{path}/rebuilt", params={"step": 2}, headers=by).json()["is_identical"] is True
-    assert client.get(f"{path}/rebuilt", params={"budget": 5_000}, headers=by).json()["tokens"] <= 5_000
+    assert client.get(f"{path}/rebuilt", params={"budget": 5_000}, headers=by).json()["reassembly"]["tokens"] <= 5_000
+
+
+def test_a_turn_and_its_last_prompt_have_the_same_figures(client: TestClient, talk: list[UUID]) -> None:
+    by = operator_headers("northbank")
+    turn = client.get(f"/v1/turns/{talk[1]}", headers=by).json()
+    steps = client.get(f"/v1/turns/{talk[1]}/prompt", headers=by).json()["steps"]
+    layers = {one["layer"]: one["tokens"] for one in steps[-1]["layers"] if one["tokens"]}
+    assert turn["tokens_by_layer"] == layers
+    assert turn["last_prompt_tokens"] == steps[-1]["usage"]["prompt_tokens"] > 0
+    assert turn["total_prompt_tokens"] == sum(one["usage"]["prompt_tokens"] for one in steps)
+    assert turn["total_ms"] >= turn["model_ms"]
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_relations_are_told_as_they_read_from_both_ends(client: TestClient, acme
     told = client.get("/v1/relations", headers=viewer).json()["relations"]
     assert {"name": "depends_on", "outgoing": "needs first", "incoming": "is needed first by"} in told
     assert "bribed_by" not in {one["name"] for one in told}
-    assert told[-1] == {"name": "waits_upon", "outgoing": "waits upon", "incoming": "waits upon (inverse)"}
+    assert told[-1] == {"name": "waits_upon", "outgoing": "waits upon", "incoming": "linked from (waits upon)"}
     assert client.get("/v1/relations", headers=create_key_headers(client, acme)).status_code == 403
 
 

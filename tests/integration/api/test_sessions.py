@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 
 from parlour.infra.errors import QueueUnavailable
 from tests.integration.api.conftest import (
+    DONE_EVENT,
     EventFeed,
     ManualClock,
     RecordingQueue,
@@ -172,11 +173,16 @@ def test_when_the_queue_is_down_the_caller_is_told_to_come_back(visit: VisitorSe
 
 
 def test_events_are_read_after_a_number(visit: VisitorSession, feed: EventFeed) -> None:
-    turn = feed.add_turn(("session", {}), ("text_delta", {"text": "Hel"}), ("text_delta", {"text": "lo"}), ("done", {}))
+    turn = feed.add_turn(
+        ("session", {"turn_id": str(uuid.UUID(int=1)), "number": 1}),
+        ("text_delta", {"text": "Hel"}),
+        ("text_delta", {"text": "lo"}),
+        DONE_EVENT,
+    )
     found = visit.get("/events", params={"after": 2}).json()["events"]
     assert [(event["number"], event["kind"], event["payload"]) for event in found] == [
         (3, "text_delta", {"text": "lo"}),
-        (4, "done", {}),
+        (4, *DONE_EVENT),
     ]
     assert {event["turn_id"] for event in found} == {str(turn)}
     assert visit.get("/events", params={"after": -1}).status_code == 422
@@ -184,15 +190,15 @@ def test_events_are_read_after_a_number(visit: VisitorSession, feed: EventFeed) 
 
 
 def test_the_stream_ends_when_the_newest_turn_is_done(visit: VisitorSession, feed: EventFeed) -> None:
-    feed.add_turn(("text_delta", {"text": "One"}), ("done", {}))
-    feed.add_turn(("text_delta", {"text": "Two"}), ("done", {}))
+    feed.add_turn(("text_delta", {"text": "One"}), DONE_EVENT)
+    feed.add_turn(("text_delta", {"text": "Two"}), DONE_EVENT)
     answer = visit.get("/stream")
     assert answer.headers["content-type"].startswith("text/event-stream")
     assert ids(answer) == ["1", "2", "3", "4"]
 
 
 def test_the_stream_resumes_after_the_last_event_that_was_seen(visit: VisitorSession, feed: EventFeed) -> None:
-    feed.add_turn(("text_delta", {"text": "One"}), ("text_delta", {"text": "Two"}), ("done", {}))
+    feed.add_turn(("text_delta", {"text": "One"}), ("text_delta", {"text": "Two"}), DONE_EVENT)
     assert ids(visit.get("/stream", headers={"Last-Event-ID": "2"})) == ["3"]
     assert ids(visit.get("/stream", params={"after": 1})) == ["2", "3"]
     assert visit.get("/stream", headers={"Last-Event-ID": "two"}).status_code == 422

@@ -42,6 +42,8 @@ def test_a_users_clearance_is_set_by_administrators(client: TestClient, visit: V
     assert client.put(path, json={"clearance": 7}, headers=operator_headers(acme)).status_code == 422
     for level in (1, None):
         assert client.put(path, json={"clearance": level}, headers=operator_headers(acme)).status_code == 204
+        shown = client.get(f"/v1/users/{user['id']}/memory", headers=operator_headers(acme)).json()["user"]
+        assert shown["clearance"] == level
 
 
 def test_a_key_ends_at_its_time_and_says_when_it_was_used(client: TestClient, acme: str, clock: ManualClock) -> None:

@@ -11,7 +11,14 @@ from fastapi.testclient import TestClient
 
 from parlour.cli.api_client import CliDependencies
 from parlour.cli.app import run
-from tests.integration.api.conftest import OPERATOR, EventFeed, RecordingQueue, create_key_headers, sample_pack_files
+from tests.integration.api.conftest import (
+    DONE_EVENT,
+    OPERATOR,
+    EventFeed,
+    RecordingQueue,
+    create_key_headers,
+    sample_pack_files,
+)
 
 type RunCommand = Callable[..., int]
 
@@ -87,11 +94,11 @@ def test_a_chat_shows_the_reply_as_it_comes(
     def answer(_seconds: float) -> None:
         feed.session_id = UUID(str(queue.messages[-1].body["session_id"]))
         feed.add_turn(
-            ("session", {}),
+            ("session", {"turn_id": str(UUID(int=1)), "number": 1}),
             ("tool_call", {"name": "search_knowledge"}),
             ("text_delta", {"text": "On 14 "}),
             ("text_delta", {"text": "March."}),
-            ("done", {}),
+            DONE_EVENT,
         )
 
     assert parlour("chat", "desk", "-m", "When?", sleep=answer) == 0
@@ -113,7 +120,7 @@ def test_a_chat_whose_answer_does_not_come_ends(
 def test_turns_are_listed_and_one_is_shown(
     parlour: RunCommand, feed: EventFeed, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    turn_id = feed.add_turn(("done", {}))
+    turn_id = feed.add_turn(DONE_EVENT)
     assert parlour("turns") == 0
     assert str(turn_id) in capsys.readouterr().out
     assert parlour("turn", str(turn_id)) == 0

@@ -17,7 +17,7 @@ from parlour.infra.postgres import Database
 from parlour.principal import RESTRICTED, Principal
 from tests import sample_files
 from tests.conversation_harness import TickingClock
-from tests.integration.api.conftest import OPERATOR, FakeQueues
+from tests.integration.api.conftest import OPERATOR, FakeQueues, operator_headers
 from tests.integration.files.upload_harness import UploadHarness
 
 type Parlour = Callable[..., int]
@@ -166,3 +166,21 @@ def test_what_is_no_file_or_too_large_is_not_sent(
     assert "larger than 50 MB" in capsys.readouterr().err
     assert parlour("files") == 0
     assert "No files yet" in capsys.readouterr().out
+
+
+def test_documents_are_listed_and_one_is_deleted(
+    parlour: Parlour, client: TestClient, acme: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = client.post("/v1/documents", json={"title": "Bays"}, headers=operator_headers(acme)).json()
+    assert parlour("documents", "list") == 0
+    out = capsys.readouterr().out
+    assert made["handle"] in out
+    assert "document/plan.md" in out
+    assert parlour("documents", "list", "bays", "--json") == 0
+    assert "document/plan.md" not in capsys.readouterr().out
+    assert parlour("documents", "delete", made["handle"]) == 0
+    assert capsys.readouterr().out == f"Deleted {made['handle']}\n"
+    assert parlour("documents", "delete", "document/plan.md") != 0
+    assert "remove it there" in capsys.readouterr().err
+    assert parlour("documents", "list", "bays") == 0
+    assert capsys.readouterr().out == "No documents found\n"

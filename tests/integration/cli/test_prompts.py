@@ -82,8 +82,9 @@ def test_a_prompt_is_assembled_again_under_another_budget(
 ) -> None:
     assert parlour("rebuild", str(talk[1]), "--budget", "6000", "--json") == 0
     made = json.loads(capsys.readouterr().out)
-    assert made["tokens"] <= 6_000
-    assert parlour("rebuild", str(talk[1]), "--budget", str(made["tokens_before"] - 300)) == 0
+    again = made["reassembly"]
+    assert again["tokens"] <= 6_000
+    assert parlour("rebuild", str(talk[1]), "--budget", str(again["tokens_before"] - 300)) == 0
     said = capsys.readouterr().err
     assert "; sent with " in said
     assert "dropped" in said or "shortened" in said
@@ -127,6 +128,7 @@ def test_what_was_closed_or_deleted_since_is_said(
         "erased": [],
         "withheld": [],
         "deleted_sources": [{"table": "entities", "id": "7"}],
+        "reassembly": None,
     }
     terminal.print_renderable(prompts.render_rebuilt(found))
     assert "deleted since: entities 7" in capsys.readouterr().out

@@ -102,7 +102,7 @@ def test_whoever_looks_after_what_was_not_sent_is_not_told_the_code(
     with conversation.database.transaction(conversation.admin) as tx:
         listed = [
             *outbox.list_needing_decision(conversation.admin, tx, 9),
-            *outbox.list_failed(conversation.admin, tx, conversation.clock(), 9),
+            *outbox.list_failed(conversation.admin, tx, conversation.clock(), 9).rows,
         ]
     assert [(one.id, one.text) for one in listed] == [(put.id, "")]
 
@@ -155,7 +155,7 @@ def test_a_visitors_token_goes_on_working_as_the_phones_user(conversation: Conve
     with conversation.database.transaction(conversation.tenant_id) as tx:
         acting = users.load_user_principal(tx, visitor.id, binding_id)
         assert acting.id == now_one.user_id
-        assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id)} == {main, session}
+        assert {line.id for line in session_lists.list_own_sessions(acting, tx, binding_id).rows} == {main, session}
 
 
 def test_what_a_visitor_created_is_the_phones_users_own(conversation: ConversationHarness) -> None:

@@ -34,7 +34,7 @@ def test_a_bucket_refuses_when_it_is_empty_and_refills_with_time(conversation: C
     with pytest.raises(RateLimited):
         rate_limits.require_tokens(conversation.database, who, bucket, now + timedelta(seconds=20))
     with conversation.database.transaction(who) as tx:
-        (row,) = rate_limits.list_limits(who, tx, 10)
+        (row,) = rate_limits.list_limits(who, tx, 10).rows
     assert (row.scope, row.key, row.refused_count, row.was_refused) == ("visitor", "somebody", 2, True)
 
 

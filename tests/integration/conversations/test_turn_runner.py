@@ -358,7 +358,7 @@ def test_a_viewer_sees_only_what_their_clearance_covers(conversation: Conversati
     for clearance, seen in ((0, 0), (1, 1)):
         viewer = Principal(conversation.tenant_id, "member", conversation.tenant_id, frozenset({"viewer"}), clearance)
         with conversation.database.transaction(viewer) as tx:
-            assert len(turn_views.list_turns(viewer, tx, 10)) == seen
+            assert len(turn_views.list_turns(viewer, tx, 10).rows) == seen
             assert len(turn_views.read_transcript(viewer, tx, session, 10)) == 2 * seen
 
 
@@ -375,7 +375,7 @@ def test_what_was_said_to_somebody_of_more_clearance_takes_as_much_to_see(conver
     for more, seen in ((0, 1), (1, 0)):
         conversation.query(f"UPDATE users SET clearance = {clearance + more} RETURNING 1")
         with conversation.database.transaction(viewer) as tx:
-            assert len(turn_views.list_turns(viewer, tx, 10)) == seen
+            assert len(turn_views.list_turns(viewer, tx, 10).rows) == seen
             assert len(turn_views.read_transcript(viewer, tx, session_id, 10)) == seen * 2
             assert users.can_read_session(viewer, tx, session_id) is bool(seen)
 

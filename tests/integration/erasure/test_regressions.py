@@ -141,7 +141,7 @@ def test_a_list_of_reports_is_read_without_them(erasure_fixture: ErasureFixture)
     talk.say("Hello.", text_answer("Good morning."))
     report = erasure_fixture.forget("user", talk.user)
     with desk.database.transaction(desk.admin) as tx:
-        (listed,) = execution.list_erasures(desk.admin, tx)
+        (listed,) = execution.list_erasures(desk.admin, tx).rows
         assert execution.get_report(desk.admin, tx, UUID(str(report["id"])))["rows"]
     assert listed.counts == report["counts"]
     assert not hasattr(listed, "report")

@@ -9,7 +9,7 @@ from uuid import UUID
 from parlour.files import uploads
 from parlour.files.extract.parts import ExtractedFile
 from parlour.files.extract.sandbox import ProcessLimits, extract_in_sandbox
-from parlour.files.file import File, NewFile
+from parlour.files.file import File, FileQuery, NewFile
 from parlour.files.file_summary import FileSummariser
 from parlour.files.file_types import FileType
 from parlour.files.ingestion import FileVersion, IngestDependencies, ingest, parse_message
@@ -116,7 +116,7 @@ class UploadHarness:
     def browse(self, principal: Principal | None = None, **where: str) -> list[File]:
         who = principal or self.principal
         with self.database.transaction(who) as tx:
-            return uploads.list_files(who, tx, **where)  # type: ignore[arg-type]
+            return list(uploads.list_files(who, tx, FileQuery(**where)).rows)
 
     def delete(self, file: File) -> None:
         uploads.delete_file(self.principal, self.database, self.bucket, file.id, self.clock())

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import threading
 import time
@@ -13,6 +12,8 @@ from typing import Any
 
 import httpx2
 import pytest
+
+from tests.node import NODE
 
 _FOLDER = Path(__file__).parents[2] / "protocol_server"
 _CLI = _FOLDER / "node_modules" / "@copilotkit" / "aimock" / "dist" / "cli.js"
@@ -50,13 +51,10 @@ class ProtocolServer:
         self._process.wait(10)
 
     def _start(self, folder: Path, *program: str) -> None:
-        node = shutil.which("node")
-        if node is None or not _CLI.is_file():
-            pytest.fail(
-                "the protocol server is missing; install Node.js 20 and run: npm ci --prefix tests/protocol_server"
-            )
+        if not (NODE.is_file() and _CLI.is_file()):
+            pytest.fail("the protocol server is missing; run: make environments")
         with (folder / "log").open("w") as log:
-            self._process = subprocess.Popen([node, *program], stdout=log, stderr=subprocess.STDOUT)
+            self._process = subprocess.Popen([NODE, *program], stdout=log, stderr=subprocess.STDOUT)
         self.url = self._address(folder / "log")
         self._control = httpx2.Client(base_url=f"{self.url}/__aimock/")
 

@@ -216,7 +216,7 @@ def test_an_apply_that_changed_something_is_in_the_audit_trail(
     apply_pack(SMALL_PACK)
 
     with database.transaction(operator) as tx:
-        entry = next(one for one in audit.list_entries(operator, tx, 10) if one.action == "pack.applied")
+        entry = next(one for one in audit.list_entries(operator, tx, 10).rows if one.action == "pack.applied")
 
     assert entry.actor == "operator"
     kinds = entry.details["counts"]

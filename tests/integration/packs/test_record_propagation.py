@@ -202,7 +202,7 @@ def test_what_a_pack_no_longer_has_is_named_and_kept_and_what_people_wrote_is_no
     applied = apply_pack({**without_files("documents/notes/keys.txt"), "entities/site.yaml": first})
 
     assert (applied.counts["entity"].kept, applied.counts["document"].kept) == (1, 1)
-    assert applied.to_json()["not_in_pack"] == ["site/S-2", "document/notes/keys.txt"]
+    assert applied.not_in_pack == ["site/S-2", "document/notes/keys.txt"]
     assert ask("SELECT count(*) FROM entities WHERE version = 1 AND deleted_at IS NULL") == 3
 
 

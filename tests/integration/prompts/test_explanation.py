@@ -187,11 +187,13 @@ def test_the_steps_of_a_turn_only_grow(conversation: ConversationHarness, talk: 
 def test_another_budget_fits_and_says_what_went(conversation: ConversationHarness, talk: list[UUID]) -> None:
     total = asked(conversation, explain_turn, talk[1])["profile"]["total"]
     same = asked(conversation, rebuild_turn_prompt, talk[1], 3, total)
-    assert (same["is_identical"], same["dropped"], same["added"]) == (True, [], [])
+    again = same["reassembly"]
+    assert (same["is_identical"], again["dropped"], again["added"]) == (True, [], [])
     before = asked(conversation, explain_turn, talk[1], 3)["steps"][0]["tokens"]
     small = asked(conversation, rebuild_turn_prompt, talk[1], 3, before - 300)
-    assert small["tokens"] <= before - 300 < small["tokens_before"] == before
-    assert small["dropped"] or small["shortened"]
+    again = small["reassembly"]
+    assert again["tokens"] <= before - 300 < again["tokens_before"] == before
+    assert again["dropped"] or again["shortened"]
     assert small["is_identical"] is False
     with pytest.raises(InvalidRequest, match="500 tokens cannot hold this prompt: layer"):
         asked(conversation, rebuild_turn_prompt, talk[1], 3, 500)
@@ -209,7 +211,7 @@ def test_what_a_smaller_budget_cuts_is_named_with_its_reason(
     last = UUID(str(conversation.query("SELECT id FROM turns ORDER BY number DESC LIMIT 1")[0][0]))
     sent = asked(conversation, explain_turn, last)["steps"][0]
     history = next(one["tokens"] for one in sent["layers"] if one["layer"] == "history")
-    small = asked(conversation, rebuild_turn_prompt, last, 1, sent["tokens"] - history + 300)
+    small = asked(conversation, rebuild_turn_prompt, last, 1, sent["tokens"] - history + 300)["reassembly"]
     assert small["tokens"] <= sent["tokens"] - history + 300
     dropped = {(one["kind"], one["reason"], one["title"]) for one in small["dropped"]}
     assert ("history", "compacted", "And what of axis 3?") in dropped

@@ -167,7 +167,7 @@ def test_a_turn_that_was_begun_anew_tells_of_all_its_steps(conversation: Convers
     assert not any(block["is_erased"] for step in told["steps"] for one in step["segments"] for block in one["blocks"])
     for step in (1, 2):
         assert asked(conversation, rebuild_turn_prompt, turn_id, step)["is_identical"] is True
-        assert asked(conversation, rebuild_turn_prompt, turn_id, step, 6_000)["tokens"] > 0
+        assert asked(conversation, rebuild_turn_prompt, turn_id, step, 6_000)["reassembly"]["tokens"] > 0
     compared = asked(conversation, compare_turn_prompts, turn_id, turn_id)
     assert [(compared[side]["step"], compared[side]["restarted"]) for side in ("before", "after")] == [
         (1, False),

@@ -8,11 +8,12 @@ from uuid import UUID
 
 import pytest
 
+from parlour.api.pulse_schemas import RecordPulseView
 from parlour.infra.errors import LeaseHeld
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.principal import Principal
 from parlour.pulse.reading import refresh_requests
-from parlour.pulse.reading.pulse_view import find_pulse_view
+from parlour.pulse.reading.pulse_view import read_pulse
 from tests import sample_files
 from tests.integration.pulse.pulse_harness import PulseHarness
 from tests.integration.pulse.scripted_pulse_model import DocumentTexts, quote_everything, statements_answer
@@ -49,18 +50,13 @@ def look(pulse_harness: PulseHarness, clearance: int) -> JsonObject:
     """What a reader is told of it over the API."""
     who, record_id = reader(pulse_harness, clearance), pulse_harness.id
     with pulse_harness.desk.database.transaction(who) as tx:
-        found = find_pulse_view(who, tx, record_id)
-    assert found is not None
-    return found.to_json()
+        found = read_pulse(who, tx, record_id, pulse_harness.desk.clock(), counts_as_read=False)
+    return RecordPulseView.model_validate(found).model_dump(mode="json")
 
 
 def told_to(pulse_harness: PulseHarness, clearance: int) -> str:
     """Everything that a reader gets."""
-    who, record_id = reader(pulse_harness, clearance), pulse_harness.id
-    with pulse_harness.desk.database.transaction(who) as tx:
-        found = find_pulse_view(who, tx, record_id)
-    assert found is not None
-    return canonical_json(found.to_json())
+    return canonical_json(look(pulse_harness, clearance))
 
 
 def test_a_reader_below_it_meets_nothing_of_what_is_restricted(pulse_harness: PulseHarness) -> None:
@@ -135,7 +131,7 @@ def test_a_question_is_answered_for_its_asker_and_changes_no_pulse(pulse_harness
     assert request.model == "claude-sonnet-5-5"
     with pulse_harness.desk.database.transaction(who) as tx:
         told = refresh_requests.read_answer(who, tx, "site/harbour", question)
-    assert told["markdown"]
+    assert told.row.markdown
     assert [pulse_harness.pulse_column("version::text || checked_at::text", level) for level in (0, 3)] == before
     assert pulse_harness.due_at() == due
     assert pulse_harness.desk.query("SELECT count(*) FROM pulse_ledgers WHERE question_id IS NOT NULL") == [(1,)]
@@ -174,7 +170,7 @@ def test_a_question_that_gets_no_answer_says_why(pulse_harness: PulseHarness) ->
     question = pulse_harness.ask("What are the risks?")
     with pulse_harness.desk.database.transaction(pulse_harness.admin) as tx:
         told = refresh_requests.read_answer(pulse_harness.admin, tx, "site/harbour", question)
-    assert (told["problem"], told["markdown"]) == ("bad_json", "")
+    assert (told.row.problem, told.row.markdown) == ("bad_json", "")
     assert pulse_harness.state_column("failures") in (None, 0)
 
 

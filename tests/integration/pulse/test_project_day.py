@@ -11,12 +11,13 @@ from uuid import UUID
 import pytest
 
 from bench.pulse_day import Clerk
+from parlour.api.pulse_schemas import RecordPulseView
 from parlour.infra.ids import uuid7
 from parlour.infra.json_values import JsonObject, canonical_json
 from parlour.models.model import Completion, ModelRequest, StreamPart, TokenUsage
 from parlour.principal import INTERNAL, RESTRICTED, Principal
 from parlour.pulse.due.sweep import PulseSweepDependencies, sweep
-from parlour.pulse.pulse import PulseJob
+from parlour.pulse.pulse import LinkedCitation, PulseJob
 from parlour.pulse.reading import pulse_statistics, pulse_view, version_history
 from parlour.pulse.reading.pulse_view import PulseView
 from parlour.pulse.writing import writing_job
@@ -153,16 +154,15 @@ def test_three_changes_make_one_text_that_tells_of_all_and_cites_the_page(projec
     [told] = [one for one in after.pulse.statements if "moved overnight" in one.text]
     [cited] = [one for one in after.pulse.citations if one.number in told.sources]
     assert (cited.title, cited.locator.endswith("page 2")) == ("morning-round.pdf", True)
-    assert after.links[cited.source_id].endswith("page=2")
+    assert isinstance(cited, LinkedCitation)
+    assert (cited.link or "").endswith("page=2")
     with project.desk.database.transaction(project.desk.admin) as tx:
-        versions = version_history.list_versions(project.desk.admin, tx, "project/NRS")["versions"]
-        total = pulse_statistics.read_statistics(project.desk.admin, tx, 1, CAP, project.desk.clock())["total"]
-    assert isinstance(total, dict)
-    assert isinstance(versions, list)
+        versions = version_history.list_versions(project.desk.admin, tx, "project/NRS").versions
+        total = pulse_statistics.read_statistics(project.desk.admin, tx, 1, CAP, project.desk.clock()).total
     for cause in ("changed", "file_ingested", "child_changed"):
         assert f"'{cause}'" in str(versions[0])
     assert project.model.calls - calls == len(levels(project))
-    assert int(str(total["coalesced"])) >= 2
+    assert total.coalesced >= 2
 
 
 def levels(project: ProjectHarness) -> list[int]:
@@ -194,7 +194,7 @@ def test_of_a_restricted_file_nobody_below_hears_although_the_model_names_other_
             project.desk.tenant_id, "member", uuid7(project.desk.clock()), frozenset({"viewer"}), INTERNAL
         )
         told = [
-            low.to_json(),
+            RecordPulseView.model_validate(low).model_dump_json(),
             version_history.list_versions(reader, tx, "project/NRS"),
             version_history.diff_versions(reader, tx, "project/NRS"),
         ]

@@ -153,8 +153,9 @@ def test_what_it_said_before_is_kept_and_compared(pulse_api: PulseApiHarness) ->
     assert [one["version"] for one in found["versions"]] == [2, 1]
     assert "changed" in [one["cause"] for one in found["versions"][0]["causes"]]
     first = pulse_api.get("/history", limit=1)
-    assert first["next"] == 2
-    assert [one["version"] for one in pulse_api.get("/history", limit=1, before=2)["versions"]] == [1]
+    assert [one["version"] for one in pulse_api.get("/history", limit=1, cursor=first["next_cursor"])["versions"]] == [
+        1
+    ]
     changed = pulse_api.get("/diff")
     assert (changed["before"]["version"], changed["after"]["version"]) == (1, 2)
     assert "7000" in str(changed["changed"]) + str(changed["added"])

@@ -231,5 +231,5 @@ def test_a_question_waits_no_longer_than_others_may_be_at_its_record(pulse_harne
     writing_job.run_pulse_job(pulse_harness.make_dependencies(), an_order(pulse_harness), lambda: 300.0)
     with pulse_harness.desk.database.transaction(pulse_harness.admin) as tx:
         told = refresh_requests.read_answer(pulse_harness.admin, tx, "site/harbour", question_id)
-    assert (told["problem"], bool(told["answered_at"])) == ("lease_held", True)
+    assert (told.row.problem, bool(told.row.answered_at)) == ("lease_held", True)
     assert "the west quay" in pulse_harness.pulse_column()

@@ -19,7 +19,7 @@ from jwt.algorithms import RSAAlgorithm
 from parlour.infra.errors import CallerError, Forbidden, InvalidRequest, Misconfigured, NotFound, Unauthenticated
 from parlour.infra.postgres import Database
 from parlour.principal import Principal
-from parlour.tenancy import api_keys, members, oidc, tenants, users, visitor_tokens
+from parlour.tenancy import api_keys, authentication, members, oidc, tenants, users, visitor_tokens
 from parlour.tenancy.authentication import AuthenticatedCaller, Authenticator, Credentials
 from parlour.tenancy.json_fetcher import JsonFetcher
 from parlour.tenancy.oidc import TrustedIssuers
@@ -128,6 +128,36 @@ def test_a_member_of_one_tenant_is_nobody_in_another(
     join(database, acme, issuer, ["admin"])
     for slug in ("brick", "nobody", "ACME", "acme\x00", "a\ud800"):
         refused(call, token(issuer), slug)
+
+
+def test_a_member_may_enter_the_open_tenants_of_which_they_are_active(
+    database: Database, acme: SampleTenant, brick: SampleTenant, sign_in: Authenticator, issuer: str
+) -> None:
+    def slugs(subject: str = "asha") -> list[str]:
+        bearer = Credentials(f"Bearer {token(issuer, subject)}", "")
+        return [tenant.slug for tenant in sign_in.list_tenants(bearer, database, NOW).tenants]
+
+    join(database, brick, issuer, ["admin"])
+    member_id = join(database, acme, issuer, ["viewer"])
+    assert slugs() == ["acme", "brick"]
+    assert slugs("somebody") == []
+    with database.transaction(acme.admin) as tx:
+        members.update_member(acme.admin, tx, member_id, roles=[], clearance=0, active=False, now=NOW)
+    assert slugs() == ["brick"]
+    with database.transaction(brick.operator) as tx:
+        tenants.set_tenant_status(brick.operator, tx, "archived", NOW)
+    assert slugs() == []
+    with pytest.raises(Unauthenticated):
+        sign_in.list_tenants(Credentials(f"Bearer {token(issuer, aud='other')}", ""), database, NOW)
+
+
+@pytest.mark.usefixtures("acme", "brick")
+def test_a_tenant_list_beyond_its_limit_says_so(
+    database: Database, sign_in: Authenticator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(authentication, "MAX_TENANTS", 1)
+    choice = sign_in.list_tenants(Credentials(f"Bearer {OPERATOR_KEY}", ""), database, NOW)
+    assert ([tenant.slug for tenant in choice.tenants], choice.has_more) == (["acme"], True)
 
 
 def test_roles_are_read_anew_for_each_request(

@@ -29,7 +29,7 @@ def test_any_other_text_finds_none(database: Database, acme: SampleTenant) -> No
 def test_making_a_tenant_is_recorded(database: Database, acme: SampleTenant) -> None:
     with database.transaction(acme.operator) as tx:
         assert [version.version for version in history(tx, acme.tenant_id)] == [1]
-        acts = [(entry.actor, entry.action) for entry in audit.list_entries(acme.operator, tx, 10)]
+        acts = [(entry.actor, entry.action) for entry in audit.list_entries(acme.operator, tx, 10).rows]
     assert acts == [("operator", "tenant.created")]
 
 
@@ -76,7 +76,7 @@ def test_a_tenant_is_paused_and_opened_again(database: Database, acme: SampleTen
         first, second = now + timedelta(hours=1), now + timedelta(hours=2)
         assert tenants.set_tenant_status(acme.admin, tx, "paused", first).status == "paused"
         assert tenants.set_tenant_status(acme.admin, tx, "active", second).status == "active"
-        acts = audit.list_entries(acme.admin, tx, 2)
+        acts = audit.list_entries(acme.admin, tx, 2).rows
     assert [(entry.action, entry.details) for entry in acts] == [
         ("tenant.active", {"from": "paused"}),
         ("tenant.paused", {"from": "active"}),
@@ -252,11 +252,11 @@ def test_the_audit_trail_is_read_backwards_without_gaps(database: Database, acme
         for number in range(7):
             at = now + timedelta(seconds=number // 3)
             audit.add_entry(acme.operator, tx, "test.done", f"test:{number}", {"number": number}, at)
-        pages = []
-        before = None
-        while page := audit.list_entries(acme.operator, tx, 2, before):
-            pages.extend(page)
-            before = page[-1]
+        page = audit.list_entries(acme.operator, tx, 2)
+        pages = [*page.rows]
+        while page.next_cursor:
+            page = audit.list_entries(acme.operator, tx, 2, page.next_cursor)
+            pages.extend(page.rows)
     assert len(pages) == 8
     assert len({entry.id for entry in pages}) == 8
     assert [entry.at for entry in pages] == sorted((entry.at for entry in pages), reverse=True)

@@ -18,7 +18,7 @@ ISSUER = "https://id.example.com"
 def test_a_key_is_shown_once_and_kept_as_a_hash(database: Database, acme: SampleTenant, now: datetime) -> None:
     with database.transaction(acme.admin) as tx:
         created = api_keys.create_key(acme.admin, tx, api_keys.NewApiKey(" Import ", ["viewer"], 2), now)
-        assert api_keys.list_keys(acme.admin, tx) == [created.key]
+        assert api_keys.list_keys(acme.admin, tx).rows == [created.key]
         presented = api_keys.parse_key(created.text)
         assert presented is not None
         stored = "SELECT FROM api_keys WHERE secret_hash = sha256(%(secret)s)"
@@ -39,7 +39,7 @@ def test_a_key_is_revoked_once(database: Database, acme: SampleTenant, now: date
         later = now + timedelta(hours=1)
         assert api_keys.revoke_key(acme.admin, tx, key.id, later).revoked_at == later
         assert api_keys.revoke_key(acme.admin, tx, key.id, later + timedelta(hours=1)).revoked_at == later
-        actions = [entry.action for entry in audit.list_entries(acme.admin, tx, 10)]
+        actions = [entry.action for entry in audit.list_entries(acme.admin, tx, 10).rows]
     assert sorted(actions) == ["key.created", "key.revoked", "tenant.created"]
 
 
@@ -48,7 +48,7 @@ def test_the_audit_trail_knows_the_key_but_not_its_secret(
 ) -> None:
     with database.transaction(acme.admin) as tx:
         created = api_keys.create_key(acme.admin, tx, api_keys.NewApiKey("k", ["viewer"], 1), now)
-        entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10) if entry.action == "key.created")
+        entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10).rows if entry.action == "key.created")
     assert entry.target == f"key:{created.key.id}"
     assert entry.actor == acme.admin.name
     assert entry.details == {"roles": ["viewer"], "clearance": 1, "scopes": []}
@@ -60,7 +60,7 @@ def test_a_key_of_another_tenant_is_not_there(
     with database.transaction(acme.admin) as tx:
         key = api_keys.create_key(acme.admin, tx, api_keys.NewApiKey("k", [], 0), now).key
     with database.transaction(brick.admin) as tx:
-        assert api_keys.list_keys(brick.admin, tx) == []
+        assert api_keys.list_keys(brick.admin, tx).rows == []
         with pytest.raises(NotFound):
             api_keys.revoke_key(brick.admin, tx, key.id, now)
 
@@ -76,7 +76,7 @@ def test_a_member_is_added_once(database: Database, acme: SampleTenant, now: dat
             now=now,
         )
         assert member == members.Member(member.id, ISSUER, "asha", "Asha", ["viewer"], 1, True, now)
-        assert members.list_members(acme.admin, tx) == [member]
+        assert members.list_members(acme.admin, tx).rows == [member]
         with pytest.raises(Conflict):
             members.add_member(
                 acme.admin,
@@ -97,7 +97,7 @@ def test_a_member_is_changed_and_that_is_recorded(
             now=now,
         )
         changed = members.update_member(acme.admin, tx, member.id, roles=["admin"], clearance=2, active=False, now=now)
-        entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10) if entry.action == "member.changed")
+        entry = next(entry for entry in audit.list_entries(acme.admin, tx, 10).rows if entry.action == "member.changed")
     assert (changed.roles, changed.clearance, changed.active) == (["admin"], 2, False)
     assert entry.details == {"roles": ["admin"], "clearance": 2, "active": False}
     with database.transaction(brick.admin) as tx, pytest.raises(NotFound):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from parlour.api.event_stream import Event, EventReader, StreamTiming, stream_events, to_sse_frame
+from parlour.api.event_schemas import Event
+from parlour.api.event_stream import EventReader, StreamTiming, stream_events, to_sse_frame
 from parlour.infra.errors import DatabaseUnavailable
 from parlour.infra.json_values import JsonObject
 
@@ -20,7 +21,7 @@ QUICK = StreamTiming(interval=0, keep_alive=15, max_seconds=300)
 class Happening:
     number: int
     kind: str = "text_delta"
-    payload: JsonObject = field(default_factory=dict)
+    payload: JsonObject = field(default_factory=lambda: {"text": "", "message_id": str(TURN), "turn_id": str(TURN)})
     turn_id: uuid.UUID = TURN
     at: datetime = AT
 
@@ -96,4 +97,4 @@ def test_an_event_is_three_lines_whatever_its_text() -> None:
     assert lines[3:] == ["", ""]
     told = json.loads(lines[2].removeprefix("data: "))
     assert told["payload"] == {"text": "a\n\nid: 9\r\ndata: नमस्ते"}
-    assert (told["number"], told["at"]) == (7, "2026-03-02T09:30:00+00:00")
+    assert (told["number"], told["at"]) == (7, "2026-03-02T09:30:00Z")

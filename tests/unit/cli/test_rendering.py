@@ -36,6 +36,9 @@ def a_turn(**changes: Any) -> dict[str, Any]:
         "finished_at": "2026-03-02T09:30:01.250000+00:00",
         "input_messages": [{"id": "1", "text": "When is\nthe pour?"}],
         "stage_ms": {"model": 1000, "tools": 10},
+        "total_ms": 1250,
+        "total_prompt_tokens": 1200,
+        "total_output_tokens": 34,
         "tokens_by_layer": {"persona": 900, "tool_results": 300},
         "model_calls": [call],
         "tool_calls": [],
@@ -77,6 +80,7 @@ def test_a_turn_that_was_not_answered_is_shown_too() -> None:
                 stage_ms={},
                 tokens_by_layer={},
                 finished_at=None,
+                total_ms=None,
                 cost_usd=None,
                 input_messages=[],
             )

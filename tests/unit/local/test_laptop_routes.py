@@ -15,7 +15,7 @@ from local.laptop_routes import ConsoleAddresses, ConsolePhone
 
 START = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
 NUMBER = "+447700900123"
-PLACES = ConsoleAddresses("http://gateway/webhooks/gupshup/token", "http://phone", "Meera", "sandhya")
+PLACES = ConsoleAddresses("http://gateway/webhooks/gupshup/token", "http://phone", "Meera", "site-desk", "sandhya")
 
 
 class FakeServers:
@@ -77,7 +77,7 @@ def test_the_conversation_is_shown_in_order_with_both_sides(client: TestClient, 
         ("received", "answer"),
         ("sent", "two"),
     ]
-    assert (shown["contact"], shown["from"]) == ("Meera", NUMBER)
+    assert (shown["contact"], shown["binding"], shown["from"]) == ("Meera", "site-desk", NUMBER)
 
 
 def test_only_a_status_that_says_something_to_a_reader_is_shown(client: TestClient, world: FakeServers) -> None:

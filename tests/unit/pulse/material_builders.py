@@ -9,6 +9,7 @@ from parlour.pulse.material.source_material import PulseSubject, SourceMaterial
 from parlour.pulse.material.store import ChangeRow, NearbyRow, ValueCount
 from parlour.records.linked_records_text import DirectedRelation, LinkedRecord, LinkedRecords, LinkedType
 from parlour.records.record_type import RecordType
+from parlour.search.results import RowKind
 
 NOW = datetime(2026, 3, 9, 12, tzinfo=UTC)
 KIND = RecordType(
@@ -41,7 +42,7 @@ def make_change(number: int, text: str = "Crane hire (Task): state: done (was op
 def make_row(number: int, text: str, file_place: int = 0, *, is_short: bool = False, page: int = 0) -> NearbyRow:
     """A piece of a file, or what it says in short."""
     metadata: JsonObject = {"kind": "file", **({"page": page} if page else {})}
-    kind = "file_summary" if is_short else "file_chunk"
+    kind: RowKind = "file_summary" if is_short else "file_chunk"
     return NearbyRow(
         make_uuid(300 + number),
         kind,

@@ -7,7 +7,7 @@ import pytest
 
 from parlour.infra.json_values import JsonObject
 from parlour.records.cards.card import PREVIEW_CHARS, ResultOrigin, make_card, make_preview
-from parlour.search.results import SearchResult
+from parlour.search.results import RowKind, SearchResult
 
 ROW = UUID(int=1)
 FILE = UUID(int=2)
@@ -16,7 +16,7 @@ NOTHING = ResultOrigin(ROW, *[None] * 13)
 RISK = replace(NOTHING, type="risk", type_name="Risk", key="R-3", name="Crack widens", icon="warning", colour="red")
 
 
-def found(kind: str, content: str = "The crack widens.", score: float = 0.5, **metadata: str | int) -> SearchResult:
+def found(kind: RowKind, content: str = "The crack widens.", score: float = 0.5, **metadata: str | int) -> SearchResult:
     known: JsonObject = {**metadata}
     return SearchResult(ROW, None, None, kind, "As indexed", content, known, score)
 

@@ -8,12 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from parlour.infra import page_cursor
 from parlour.infra.errors import InvalidRequest
 from parlour.infra.json_values import JsonObject
 from parlour.packs.built_in_types import list_built_in_types
 from parlour.packs.serialization import to_row
 from parlour.principal import Principal
-from parlour.records import page_cursor, relations
+from parlour.records import relations
 from parlour.records.built_in_types import BUILT_IN_TYPES
 from parlour.records.deltas import delta_row, diff_records
 from parlour.records.properties import merge_properties
@@ -232,6 +233,21 @@ def test_the_catalogue_has_every_relation_with_both_its_readings() -> None:
     assert relations.relation_phrase("stands_on", outgoing=True) == "stands on"
 
 
+@pytest.mark.parametrize(
+    ("name", "inverse"),
+    [
+        ("threatens", "threatened by"),
+        ("threatened_by", "threatens"),
+        ("milestone_of", "has milestone"),
+        ("has_milestone", "milestone of"),
+        ("needed_for", "needs"),
+        ("waits_upon", "linked from (waits upon)"),
+    ],
+)
+def test_a_relation_of_ones_own_has_an_inverse_name(name: str, inverse: str) -> None:
+    assert relations.relation_phrase(name, outgoing=False) == inverse
+
+
 def test_a_relation_of_ones_own_is_taken_unless_it_looks_misspelt() -> None:
     assert relations.validate_relation("threatens") == "threatens"
     assert relations.validate_relation("belongs_to", frozenset({"belongs_to"})) == "belongs_to"
@@ -240,10 +256,15 @@ def test_a_relation_of_ones_own_is_taken_unless_it_looks_misspelt() -> None:
             relations.validate_relation(name)
 
 
-def test_a_cursor_leads_behind_its_record_and_shows_no_id() -> None:
-    text = page_cursor.encode_cursor(entity())
+def test_a_cursor_leads_behind_its_row() -> None:
+    text = page_cursor.encode_cursor(NOW, "risk/R-1")
     assert page_cursor.decode_cursor(text) == (NOW, "risk/R-1")
-    assert str(ID) not in base64.urlsafe_b64decode(text + "===").decode()
+
+
+def test_a_cursor_of_another_list_is_refused_where_an_id_is_expected() -> None:
+    assert page_cursor.decode_id_cursor(page_cursor.encode_cursor(NOW, ID)) == (NOW, ID)
+    with pytest.raises(InvalidRequest, match="next_cursor"):
+        page_cursor.decode_id_cursor(page_cursor.encode_cursor(NOW, "risk/R-1"))
 
 
 def test_a_cursor_of_half_a_character_is_refused() -> None:

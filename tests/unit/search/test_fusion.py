@@ -7,6 +7,7 @@ import pytest
 from parlour.infra.json_values import JsonObject
 from parlour.search.fusion import PositionedResult, fuse
 from parlour.search.query_expansion import expand_query
+from parlour.search.results import RowKind
 
 TALK, CONTRACT = UUID(int=1000), UUID(int=2000)
 
@@ -81,7 +82,7 @@ def test_every_further_piece_of_one_document_counts_less() -> None:
     assert [row.score for row in found] == pytest.approx([0.30, 0.29 * 0.9, 0.25, 0.28 * 0.81])
 
 
-def of_record(number: int, kind: str, text: str, score: float, record: int = 1) -> PositionedResult:
+def of_record(number: int, kind: RowKind, text: str, score: float, record: int = 1) -> PositionedResult:
     return PositionedResult(UUID(int=number), None, UUID(int=record), kind, "Late permit", text, {}, score)
 
 

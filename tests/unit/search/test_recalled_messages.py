@@ -15,7 +15,7 @@ BEFORE = "When does the crane's permit end?"
 
 def message(content: str, **metadata: str | int) -> RecalledMessage:
     told: JsonObject = {**metadata}
-    return RecalledMessage(UUID(int=1), None, None, "message", "Site desk", content, told, 0.5)
+    return RecalledMessage(UUID(int=1), None, None, "chat_message", "Site desk", content, told, 0.5)
 
 
 class TestAMessageAsADocument:

@@ -335,3 +335,16 @@ def test_trusted_issuers_are_listed_in_one_setting() -> None:
 def test_an_issuer_that_is_not_behind_https_is_a_mistake(setting: str) -> None:
     with pytest.raises(Misconfigured):
         oidc.parse_issuers(setting)
+
+
+def test_the_console_signs_in_with_one_client_id_or_one_for_each_issuer() -> None:
+    issuers = ("https://a.example.com/t", "https://b.example.com")
+    assert oidc.parse_sign_ins(issuers, "") == ()
+    assert [one.client_id for one in oidc.parse_sign_ins(issuers, "c")] == ["c", "c"]
+    ways = oidc.parse_sign_ins(issuers, "c1, c2")
+    assert [(one.client_id, one.name, one.origin) for one in ways] == [
+        ("c1", "a.example.com", "https://a.example.com"),
+        ("c2", "b.example.com", "https://b.example.com"),
+    ]
+    with pytest.raises(Misconfigured, match="OIDC_CLIENT_ID"):
+        oidc.parse_sign_ins(issuers, "c1,c2,c3")

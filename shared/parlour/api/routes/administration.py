@@ -1,38 +1,66 @@
 """Who may do what in the tenant, and who did: keys, members, the audit trail."""
 
-from dataclasses import asdict
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from parlour.api.authorization import Admin, AnyCaller, Viewer
-from parlour.api.schemas import (
+from parlour.api.authorization import Admin, AnyCaller, AppDependencies, RequestCredentials, Viewer
+from parlour.api.dependencies import ApiDependencies
+from parlour.api.people_schemas import (
+    AuditPageView,
     CallerView,
     CreatedKeyView,
+    KeyPageView,
     KeyView,
     MemberChange,
+    MemberPageView,
     MemberView,
     NewKey,
     NewMember,
+    RateLimitPageView,
+    TenantChoiceView,
+    TenantLabelView,
     UserClearance,
 )
-from parlour.infra.json_values import JsonObject
+from parlour.api.schemas import PageCursor
 from parlour.memory.inspection import user_memory
 from parlour.tenancy import api_keys, audit, members, rate_limits, roles, users
 from parlour.tenancy.api_keys import NewApiKey
-from parlour.tenancy.audit import AuditEntry
+from parlour.tenancy.authentication import Credentials
 
 router = APIRouter(prefix="/v1", tags=["people"])
 
+Limit = Annotated[int, Query(ge=1, le=200)]
+
 
 @router.get("/me")
-def get_me(caller: AnyCaller) -> CallerView:
+def get_me(caller: AnyCaller, given: RequestCredentials) -> CallerView:
     """Whom the credentials are good for, and what they may do: what a page offers, it offers by this."""
     who = caller.principal
-    held = [role for role in sorted(roles.ROLES) if who.has_role(role)]
-    tenant = caller.signed_in.tenant.slug
-    return CallerView.model_validate({"kind": who.kind, "tenant": tenant, "roles": held, "clearance": who.clearance})
+    choice = _tenant_choice(caller.dependencies, given, caller.now)
+    shown = {
+        "kind": who.kind,
+        "name": caller.signed_in.name,
+        "tenant": caller.signed_in.tenant.slug,
+        "roles": [role for role in sorted(roles.ROLES) if who.has_role(role)],
+        "clearance": who.clearance,
+    }
+    return CallerView.model_validate({**choice.model_dump(), **shown})
+
+
+@router.get("/me/tenants")
+def list_my_tenants(services: AppDependencies, given: RequestCredentials) -> TenantChoiceView:
+    """List the tenants that the credentials may enter, at most 200; needs no Parlour-Tenant header."""
+    return _tenant_choice(services, given, services.clock())
+
+
+def _tenant_choice(services: ApiDependencies, given: Credentials, now: datetime) -> TenantChoiceView:
+    with services.databases.borrow() as database:
+        choice = services.authenticator.list_tenants(given, database, now)
+    shown = [TenantLabelView.model_validate(tenant) for tenant in choice.tenants]
+    return TenantChoiceView(tenants=shown, has_more_tenants=choice.has_more)
 
 
 @router.post("/keys", status_code=201)
@@ -44,10 +72,11 @@ def create_key(wanted: NewKey, caller: Admin) -> CreatedKeyView:
 
 
 @router.get("/keys")
-def list_keys(caller: Admin) -> dict[str, list[KeyView]]:
+def list_keys(caller: Admin, cursor: PageCursor = "", limit: Limit = 100) -> KeyPageView:
     """List the tenant's API keys, revoked ones too, newest first."""
     with caller.transaction() as tx:
-        return {"keys": [KeyView.model_validate(key) for key in api_keys.list_keys(caller.principal, tx)]}
+        page = api_keys.list_keys(caller.principal, tx, limit, cursor)
+    return KeyPageView.model_validate({"keys": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.delete("/keys/{key_id}")
@@ -67,10 +96,11 @@ def add_member(wanted: NewMember, caller: Admin) -> MemberView:
 
 
 @router.get("/members")
-def list_members(caller: Admin) -> dict[str, list[MemberView]]:
-    """Everybody of the tenant."""
+def list_members(caller: Admin, cursor: PageCursor = "", limit: Limit = 100) -> MemberPageView:
+    """List the tenant's members, by name."""
     with caller.transaction() as tx:
-        return {"members": [MemberView.model_validate(member) for member in members.list_members(caller.principal, tx)]}
+        page = members.list_members(caller.principal, tx, limit, cursor)
+    return MemberPageView.model_validate({"members": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.put("/members/{member_id}")
@@ -106,26 +136,16 @@ def sign_out_everywhere(caller: AnyCaller) -> None:
 
 
 @router.get("/limits")
-def list_limits(caller: Viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> JsonObject:
+def list_limits(caller: Viewer, cursor: PageCursor = "", limit: Limit = 50) -> RateLimitPageView:
     """List the token buckets of visitors, addresses and bindings: those that refused somebody first."""
     with caller.transaction() as tx:
-        found = rate_limits.list_limits(caller.principal, tx, limit)
-    return {"limits": [{**asdict(row), "refilled_at": row.refilled_at.isoformat()} for row in found]}
+        page = rate_limits.list_limits(caller.principal, tx, limit, cursor)
+    return RateLimitPageView.model_validate({"limits": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.get("/audit")
-def list_audit_entries(caller: Viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50) -> JsonObject:
+def list_audit_entries(caller: Viewer, cursor: PageCursor = "", limit: Limit = 50) -> AuditPageView:
     """List the latest administrative acts, newest first."""
     with caller.transaction() as tx:
-        return {"entries": [_audit_entry_json(entry) for entry in audit.list_entries(caller.principal, tx, limit)]}
-
-
-def _audit_entry_json(entry: AuditEntry) -> JsonObject:
-    return {
-        "id": str(entry.id),
-        "actor": entry.actor,
-        "action": entry.action,
-        "target": entry.target,
-        "details": entry.details,
-        "at": entry.at.isoformat(),
-    }
+        page = audit.list_entries(caller.principal, tx, limit, cursor)
+    return AuditPageView.model_validate({"entries": page.rows, "next_cursor": page.next_cursor})

@@ -1,23 +1,30 @@
 """What needs a person, and what a person decides about it; the right queue is woken once that is committed."""
 
 from collections.abc import Callable, Sequence
+from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 
+from parlour.api import attention_items
+from parlour.api.attention_schemas import (
+    AttentionCountsView,
+    AttentionPageView,
+    CancelledToolCallsView,
+    FailedReplyPageView,
+    ResolutionView,
+)
 from parlour.api.authorization import Admin, AnyCaller, Caller, Viewer
-from parlour.api.schemas import ReplyResolution, ToolCallResolution, TurnResolution
+from parlour.api.schemas import PageCursor, ReplyResolution, ToolCallResolution, TurnResolution
 from parlour.channels import outbox
 from parlour.channels.outbox import StuckReply
 from parlour.conversations import failed_turns, tool_result_messages, turn_views
-from parlour.conversations.rows import FailedTurn
 from parlour.conversations.tool_result_messages import PendingWakeup
 from parlour.infra import log
 from parlour.infra.errors import QueueUnavailable
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import spend
-from parlour.models.spend import SpendToday
 from parlour.principal import Principal
 from parlour.tenancy import audit, roles, users
 from parlour.tools import calls
@@ -26,12 +33,7 @@ from parlour.tools.calls import EndedCall, UnknownCall
 router = APIRouter(prefix="/v1", tags=["attention"])
 
 _MAX_ITEMS = 100
-_SHOWN_DIGITS = 4
-"""Of a phone number that are shown, so that whoever knows the person recognises it."""
-
-_FULL_PERCENT = 100
-"""Percent."""
-
+Limit = Annotated[int, Query(ge=1, le=_MAX_ITEMS)]
 _WAKE_DEFERRED = (
     "The queue is unavailable. The sweep retries automatically within minutes, or where the database pauses "
     "within a day."
@@ -42,7 +44,7 @@ type WakeFunction = Callable[[], None]
 
 
 @router.get("/attention")
-def list_attention_items(caller: Viewer) -> JsonObject:
+def list_attention_items(caller: Viewer) -> AttentionPageView:
     """Everything of the tenant that waits for a person, oldest first, and today's spend against the cap."""
     who = caller.principal
     with caller.transaction() as tx:
@@ -50,16 +52,25 @@ def list_attention_items(caller: Viewer) -> JsonObject:
         stuck = _filter_readable(who, tx, outbox.list_needing_decision(who, tx, _MAX_ITEMS + 1))
         parked = failed_turns.list_failed_turns(who, tx, _MAX_ITEMS + 1)
         today = spend.read_today(who, tx, caller.dependencies.default_daily_cap, caller.now)
-    told = (
-        [_tool_call_json(one) for one in unknown],
-        [_reply_json(one) for one in stuck],
-        [_turn_json(one) for one in parked],
+    spend_today = attention_items.spend_view(today)
+    stopped = attention_items.no_model_calls_item(spend_today)
+    waiting = [
+        *map(attention_items.tool_call_item, unknown[:_MAX_ITEMS]),
+        *map(attention_items.stuck_reply_item, stuck[:_MAX_ITEMS]),
+        *map(attention_items.failed_turn_item, parked[:_MAX_ITEMS]),
+    ]
+    found = {"tool_calls": len(unknown), "replies": len(stuck), "turns": len(parked)}
+    shown = {name: min(count, _MAX_ITEMS) for name, count in found.items()} | {"spend": int(stopped is not None)}
+    return AttentionPageView(
+        items=[*([stopped] if stopped else []), *sorted(waiting, key=lambda item: item.at)],
+        counts=AttentionCountsView(**shown, total=sum(shown.values())),
+        spend=spend_today,
+        has_more=max(found.values()) > _MAX_ITEMS,
     )
-    return _attention_json(*told, _spend_json(today))
 
 
 @router.post("/attention/tool-calls/{call_id}")
-def resolve_tool_call(call_id: UUID, body: ToolCallResolution, caller: Admin) -> JsonObject:
+def resolve_tool_call(call_id: UUID, body: ToolCallResolution, caller: Admin) -> ResolutionView:
     """Resolve a tool call of unknown outcome: it was done; or it was not, and runs again under the same key."""
     with caller.transaction() as tx:
         ended = calls.resolve_call(caller.principal, tx, call_id, body.resolution, caller.now)
@@ -72,7 +83,7 @@ def resolve_tool_call(call_id: UUID, body: ToolCallResolution, caller: Admin) ->
 
 
 @router.post("/attention/replies/{outbox_id}")
-def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> JsonObject:
+def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> ResolutionView:
     """Resolve a reply of unknown outcome: it arrived; or it did not, and is sent again or dismissed."""
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
@@ -92,15 +103,16 @@ def resolve_reply(outbox_id: UUID, body: ReplyResolution, caller: Admin) -> Json
 
 
 @router.get("/attention/failed-replies")
-def list_failed_replies(caller: Viewer) -> JsonObject:
+def list_failed_replies(caller: Viewer, cursor: PageCursor = "", limit: Limit = 100) -> FailedReplyPageView:
     """List the replies of the last week that failed, latest first; they may be redriven, but nothing waits for it."""
     with caller.transaction() as tx:
-        found = outbox.list_failed(caller.principal, tx, caller.now, _MAX_ITEMS + 1)
-    return {"replies": [_reply_json(one) for one in found[:_MAX_ITEMS]], "has_more": len(found) > _MAX_ITEMS}
+        page = outbox.list_failed(caller.principal, tx, caller.now, limit, cursor)
+    replies = list(map(attention_items.failed_reply_item, page.rows))
+    return FailedReplyPageView(replies=replies, next_cursor=page.next_cursor)
 
 
 @router.post("/attention/failed-replies/{outbox_id}/redrive")
-def redrive_reply(outbox_id: UUID, caller: Admin) -> JsonObject:
+def redrive_reply(outbox_id: UUID, caller: Admin) -> ResolutionView:
     """Retry sending a failed reply. Fix the cause first."""
     who, queue = caller.principal, caller.dependencies.outbox_queue
     with caller.transaction() as tx:
@@ -112,7 +124,7 @@ def redrive_reply(outbox_id: UUID, caller: Admin) -> JsonObject:
 
 
 @router.post("/attention/turns/{turn_id}")
-def resolve_turn(turn_id: UUID, body: TurnResolution, caller: Admin) -> JsonObject:
+def resolve_turn(turn_id: UUID, body: TurnResolution, caller: Admin) -> ResolutionView:
     """Resume a failed turn where it stopped, or dismiss it; a dismissed turn stays unanswered."""
     with caller.transaction() as tx:
         turn_views.get_turn(caller.principal, tx, turn_id)  # what is not the caller's to see is not found
@@ -126,7 +138,7 @@ def resolve_turn(turn_id: UUID, body: TurnResolution, caller: Admin) -> JsonObje
 
 
 @router.post("/tool-calls/{call_id}/cancel")
-def cancel_tool_call(call_id: UUID, caller: Admin) -> JsonObject:
+def cancel_tool_call(call_id: UUID, caller: Admin) -> ResolutionView:
     """Stop a heavy tool call; the conversation is told, and its result is not awaited any more."""
     with caller.transaction() as tx:
         ended = calls.cancel_call(caller.principal, tx, call_id, caller.now)
@@ -138,7 +150,7 @@ def cancel_tool_call(call_id: UUID, caller: Admin) -> JsonObject:
 
 
 @router.post("/sessions/{session_id}/cancel")
-def cancel_session_tool_calls(session_id: UUID, caller: AnyCaller) -> JsonObject:
+def cancel_session_tool_calls(session_id: UUID, caller: AnyCaller) -> CancelledToolCallsView:
     """Stop the heavy tool calls of a session: of one's own, or as an administrator of the tenant."""
     if caller.principal.kind != "user":
         roles.require_role(caller.principal, "admin")
@@ -149,7 +161,8 @@ def cancel_session_tool_calls(session_id: UUID, caller: AnyCaller) -> JsonObject
         if amount and caller.principal.kind != "user":
             _add_audit_entry(caller, tx, "session.cancelled", f"session:{session_id}", {"tool_calls": amount})
     told = "Nothing is running." if not amount else f"{amount} tool call{'' if amount == 1 else 's'} cancelled."
-    return {**_resolved(told, wake), "tool_calls": amount}
+    resolved = _resolved(told, wake)
+    return CancelledToolCallsView(message=resolved.message, queued=resolved.queued, tool_calls=amount)
 
 
 def _filter_readable[Item: (UnknownCall, StuckReply)](
@@ -180,88 +193,12 @@ def _add_audit_entry(
     audit.add_entry(caller.principal, tx, action, target, details or {}, caller.now)
 
 
-def _resolved(message: str, wake: WakeFunction | None = None) -> JsonObject:
+def _resolved(message: str, wake: WakeFunction | None = None) -> ResolutionView:
     """Return the answer to a committed decision; it says when waking is left to the sweep."""
     try:
         if wake:
             wake()
     except QueueUnavailable as problem:
         log.warning("wake_failed", code=problem.code)
-        return {"message": f"{message} {_WAKE_DEFERRED}", "queued": False}
-    return {"message": message, "queued": True}
-
-
-def _attention_json(
-    tool_calls: Sequence[JsonObject], replies: Sequence[JsonObject], turns: Sequence[JsonObject], spending: JsonObject
-) -> JsonObject:
-    lists = {"tool_calls": tool_calls, "replies": replies, "turns": turns}
-    counts = {name: min(len(items), _MAX_ITEMS) for name, items in lists.items()}
-    counts["spend"] = 1 if spending["problem"] else 0
-    return {
-        **{name: [*items[:_MAX_ITEMS]] for name, items in lists.items()},
-        "spend": spending,
-        "counts": {**counts, "total": sum(counts.values())},
-        "has_more": any(len(items) > _MAX_ITEMS for items in lists.values()),
-    }
-
-
-def _tool_call_json(one: UnknownCall) -> JsonObject:
-    return {
-        "id": str(one.id),
-        "turn_id": str(one.turn_id),
-        "session_id": str(one.session_id),
-        "tool": one.name,
-        "arguments": one.arguments,
-        "runs": one.runs,
-        "at": one.started_at.isoformat(),
-    }
-
-
-def _reply_json(one: StuckReply) -> JsonObject:
-    return {
-        "id": str(one.id),
-        "turn_id": str(one.turn_id) if one.turn_id else None,
-        "session_id": str(one.session_id),
-        "state": one.state,
-        "channel": one.channel,
-        "recipient": f"…{one.recipient[-_SHOWN_DIGITS:]}",
-        "text": one.text,
-        "problem": one.problem or "",
-        "at": one.created_at.isoformat(),
-    }
-
-
-def _turn_json(one: FailedTurn) -> JsonObject:
-    return {
-        "id": str(one.id),
-        "turn_id": str(one.id),
-        "session_id": str(one.session_id),
-        "channel": one.channel,
-        "binding": one.binding,
-        "texts": [*one.message_texts],
-        "problem": one.problem or "",
-        "attempts": one.attempt_count,
-        "at": one.finished_at.isoformat(),
-    }
-
-
-def _spend_json(today: SpendToday) -> JsonObject:
-    """`problem` says in a sentence why no model is called any more; empty while they are.
-
-    A call is refused when its worst case does not fit, which may be well short of the cap. People were told of 100 %
-    then, but half of a cap that was raised since is not reached.
-    """
-    reached = today.warned_percent >= _FULL_PERCENT and today.spent_usd * 2 >= today.cap_usd
-    problem = ""
-    if today.is_stopped:
-        problem = "Model calls are switched off. Users get a canned reply."
-    elif reached:
-        problem = "Today's cap is reached. Users get a canned reply until 0:00 UTC."
-    return {
-        "spent_usd": f"{today.spent_usd:f}",
-        "reserved_usd": f"{today.reserved_usd:f}",
-        "cap_usd": f"{today.cap_usd:f}",
-        "stopped": today.is_stopped,
-        "cap_reached": reached,
-        "problem": problem,
-    }
+        return ResolutionView(message=f"{message} {_WAKE_DEFERRED}", queued=False)
+    return ResolutionView(message=message, queued=True)

@@ -5,12 +5,19 @@ from datetime import datetime
 from fastapi import APIRouter
 
 from parlour.api.authorization import Admin, AppDependencies, RequestCredentials, Viewer, request_embedding
+from parlour.api.configuration_schemas import (
+    BindingListView,
+    BindingView,
+    PackAppliedView,
+    PackFiles,
+    PackView,
+    StatusChange,
+    TenantView,
+)
 from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_PACK_BYTES
-from parlour.api.schemas import BindingView, PackFiles, StatusChange, TenantView
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.packs.apply import apply
 from parlour.packs.export import export
@@ -18,13 +25,15 @@ from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, roles, tenants
 from parlour.tenancy.authentication import Credentials
-from parlour.tenancy.bindings import Binding
 
 router = APIRouter(prefix="/v1", tags=["configuration"])
 
+_MAX_HANDLES_LISTED = 100
+"""How many of the records and documents that are in no pack are named; all of them are counted."""
+
 
 @router.put("/pack", max_body_size=MAX_PACK_BYTES)
-def put_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentials) -> JsonObject:
+def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentials) -> PackAppliedView:
     """Apply a pack, in one transaction; twice changes nothing. The operator's key makes a tenant that is not there."""
     now = services.clock()
     with services.databases.borrow() as database:
@@ -38,21 +47,28 @@ def put_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentia
         embedder = services.embedding_spaces.tenant_embedder(database, principal.tenant_id)
         done = apply(principal, database, embedder, read, now, services.count_tokens)
     request_embedding(services, principal.tenant_id)
-    return done.to_json()
+    shown = {
+        "tenant": done.tenant_slug,
+        "changed": done.has_changes,
+        "counts": done.counts,
+        "not_in_pack": done.not_in_pack[:_MAX_HANDLES_LISTED],
+    }
+    return PackAppliedView.model_validate(shown)
 
 
 @router.get("/pack")
-def get_pack(caller: Admin) -> dict[str, dict[str, str]]:
+def get_pack(caller: Admin) -> PackView:
     """Return the tenant's configuration as a pack that, applied, changes nothing."""
     with caller.dependencies.databases.borrow() as database:
-        return {"files": export(caller.principal, database)}
+        return PackView(files=export(caller.principal, database))
 
 
 @router.get("/bindings")
-def list_bindings(caller: Viewer) -> dict[str, list[BindingView]]:
+def list_bindings(caller: Viewer) -> BindingListView:
     """List the active agents."""
     with caller.transaction() as tx:
-        return {"bindings": [_binding_view(binding) for binding in bindings.list_active_bindings(tx)]}
+        found = bindings.list_active_bindings(tx)
+    return BindingListView(bindings=[BindingView.model_validate(binding) for binding in found])
 
 
 @router.get("/tenant")
@@ -62,7 +78,7 @@ def get_tenant(caller: Viewer) -> TenantView:
 
 
 @router.put("/tenant/status")
-def put_status(change: StatusChange, caller: Admin) -> TenantView:
+def set_tenant_status(change: StatusChange, caller: Admin) -> TenantView:
     """Pause, resume or close the tenant."""
     with caller.transaction() as tx:
         tenant = tenants.set_tenant_status(caller.principal, tx, change.status, caller.now)
@@ -77,16 +93,3 @@ def _authenticate_applier(
         return services.authenticator.authenticate(given, database, now).principal
     except NotFound:  # told to the operator only: there is no tenant of that name so far
         return roles.operator_principal(uuid7(now), services.authenticator.find_operator(given, now) or "")
-
-
-def _binding_view(binding: Binding) -> BindingView:
-    return BindingView(
-        id=binding.id,
-        slug=binding.slug,
-        display_name=binding.display_name,
-        door=binding.door,
-        channels=sorted(binding.channels),
-        clearance=binding.clearance,
-        greeting=binding.greeting,
-        version=binding.version,
-    )

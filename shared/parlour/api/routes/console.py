@@ -8,8 +8,16 @@ from fastapi.responses import RedirectResponse
 from starlette.staticfiles import StaticFiles
 
 from parlour.api.authorization import AppDependencies
+from parlour.api.configuration_schemas import (
+    AttachmentRulesView,
+    ConsoleAgentView,
+    ConsoleSettingsView,
+    HealthView,
+    SignInView,
+)
 from parlour.api.routes.sessions import is_response_buffered
-from parlour.infra.json_values import JsonObject
+from parlour.conversations.attachment_uploads import RULES
+from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database
 from parlour.tenancy import bindings, routing_keys, tenants
 from parlour.tenancy.bindings import Binding
@@ -18,15 +26,29 @@ from parlour.tenancy.tenants import Tenant
 router = APIRouter(tags=["console"])
 
 
+class ConsoleFiles(StaticFiles):
+    """The built console. A build that is missing is a 404 that says so, and is looked for again at the next request."""
+
+    def __init__(self, folder: Path) -> None:
+        """Serve `folder`, which need not exist yet."""
+        super().__init__(directory=folder, html=True, check_dir=False)
+        self._start_page = folder / "index.html"
+
+    async def check_config(self) -> None:
+        """Check that there is a build. Raises NotFound when there is none."""
+        if not self._start_page.is_file():
+            raise NotFound("The console is not built: run `make console`.")
+
+
 def console_files() -> StaticFiles:
     """Return the console's files."""
-    return StaticFiles(directory=Path(__file__).parents[1] / "console", html=True)
+    return ConsoleFiles(Path(__file__).parents[1] / "console")
 
 
 @router.get("/v1/health")
-def health() -> dict[str, str]:
+def get_health() -> HealthView:
     """Return that the API answers. The database is not asked, so that a paused one stays paused."""
-    return {"status": "ok"}
+    return HealthView()
 
 
 @router.get("/", include_in_schema=False)
@@ -37,7 +59,7 @@ def redirect_to_console() -> RedirectResponse:
 
 
 @router.get("/console/settings.json")
-def get_console_settings(request: Request, services: AppDependencies) -> JsonObject:
+def get_console_settings(request: Request, services: AppDependencies) -> ConsoleSettingsView:
     """Whom a visitor can talk to at this address, and how replies can be followed."""
     with services.databases.borrow() as database:
         with database.transaction(None) as tx:
@@ -47,14 +69,16 @@ def get_console_settings(request: Request, services: AppDependencies) -> JsonObj
         shown = [slug for slug in services.showcase_tenants if slug not in {tenant.slug for tenant in here}]
         found = [*here, *filter(None, (tenants.find_tenant_by_slug(database, slug) for slug in shown))]
         offered = [
-            _agent_json(tenant, binding) for tenant in found for binding in _list_public_bindings(database, tenant)
+            _agent_view(tenant, binding) for tenant in found for binding in _list_public_bindings(database, tenant)
         ]
-    return {
-        "environment": services.environment,
-        "local": services.is_local,
-        "stream": not is_response_buffered(request),
-        "bindings": [*offered],
-    }
+    return ConsoleSettingsView(
+        environment=services.environment,
+        local=services.is_local,
+        stream=not is_response_buffered(request),
+        attachments=AttachmentRulesView.model_validate(RULES),
+        sign_in=[SignInView.model_validate(one) for one in services.sign_ins],
+        bindings=offered,
+    )
 
 
 def _get_tenant(database: Database, tenant_id: UUID) -> Tenant | None:
@@ -69,14 +93,14 @@ def _list_public_bindings(database: Database, tenant: Tenant) -> list[Binding]:
         return [binding for binding in bindings.list_active_bindings(tx) if binding.is_open_to_visitors]
 
 
-def _agent_json(tenant: Tenant, binding: Binding) -> JsonObject:
+def _agent_view(tenant: Tenant, binding: Binding) -> ConsoleAgentView:
     web = binding.channels.get("web")
     samples = web.get("samples") if isinstance(web, dict) else None
-    return {
-        "tenant": tenant.slug,
-        "slug": binding.slug,
-        "name": binding.display_name,
-        "greeting": binding.greeting,
-        "channels": [*sorted(binding.channels)],
-        "samples": samples if isinstance(samples, list) else [],
-    }
+    return ConsoleAgentView(
+        tenant=tenant.slug,
+        slug=binding.slug,
+        name=binding.display_name,
+        greeting=binding.greeting,
+        channels=sorted(binding.channels),
+        samples=[sample for sample in samples if isinstance(sample, str)] if isinstance(samples, list) else [],
+    )

@@ -12,9 +12,10 @@ from parlour.api.record_schemas import (
     NewRecord,
     RecordPageView,
     RecordPatchBody,
+    RecordTypePageView,
     RecordTypeView,
     RecordView,
-    RelationView,
+    RelationPageView,
 )
 from parlour.documents import authored_documents, projects
 from parlour.documents.authored_documents import NewDocument
@@ -40,21 +41,23 @@ Version = Annotated[int | None, Query(ge=1, description="the version you read")]
 
 
 @router.get("/entity-types")
-def list_record_types(caller: Reader) -> dict[str, list[RecordTypeView]]:
+def list_record_types(caller: Reader) -> RecordTypePageView:
     """Every kind of record that the tenant has, its own and everybody's."""
     with caller.transaction() as tx:
         kinds = [*type_registry.list_record_types(tx).values()]
         agents = {kind.settings.chat_agent for kind in kinds} - {""}
         talks = {agent: bindings.find_web_binding(tx, agent) for agent in sorted(agents)}
-    return {"types": [RecordTypeView.from_record_type(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]}
+    return RecordTypePageView(
+        types=[RecordTypeView.from_record_type(kind, talks.get(kind.settings.chat_agent)) for kind in kinds]
+    )
 
 
 @router.get("/relations")
-def list_relations(caller: Reader) -> dict[str, list[RelationView]]:
+def list_relations(caller: Reader) -> RelationPageView:
     """Every relation that a link can have: the catalogue's, then those that the tenant's links have besides."""
     with caller.transaction() as tx:
         known = record_links.list_relations(caller.principal, tx)
-    return {"relations": [RelationView.model_validate(relation) for relation in known]}
+    return RelationPageView.model_validate({"relations": known})
 
 
 @router.post("/entities", status_code=201)
@@ -117,7 +120,7 @@ def get_entity_by_id(record_id: UUID, caller: Reader, response: Response) -> Rec
     return _get(caller, record_id, response)
 
 
-@router.get("/entities/{type_key}/{key}")
+@router.get("/entities/{type_key:record_type}/{key}")
 def get_entity(type_key: str, key: str, caller: Reader, response: Response) -> RecordView:
     """One record by its handle."""
     return _get(caller, f"{type_key}/{key}", response)
@@ -131,7 +134,7 @@ def update_entity_by_id(
     return _update(caller, record_id, change, if_match, response)
 
 
-@router.patch("/entities/{type_key}/{key}")
+@router.patch("/entities/{type_key:record_type}/{key}")
 def update_entity(
     type_key: str, key: str, change: RecordPatchBody, caller: Editor, response: Response, if_match: IfMatch = ""
 ) -> RecordView:
@@ -145,7 +148,7 @@ def delete_entity_by_id(record_id: UUID, caller: Editor, version: Version = None
     _delete(caller, record_id, version, if_match)
 
 
-@router.delete("/entities/{type_key}/{key}", status_code=204)
+@router.delete("/entities/{type_key:record_type}/{key}", status_code=204)
 def delete_entity(type_key: str, key: str, caller: Editor, version: Version = None, if_match: IfMatch = "") -> None:
     """Take a record, named by its handle, out of every list and search at once."""
     _delete(caller, f"{type_key}/{key}", version, if_match)

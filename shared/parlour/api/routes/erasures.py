@@ -11,7 +11,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.authorization import Admin, Caller
-from parlour.api.schemas import NewErasure
+from parlour.api.erasure_schemas import ErasurePageView, ErasureReportView
+from parlour.api.schemas import NewErasure, PageCursor
 from parlour.erasure import execution
 from parlour.erasure.execution import ErasureDependencies, ErasureRequest
 from parlour.erasure.report import ErasableKind, ErasureTarget, shorten_report
@@ -29,41 +30,30 @@ Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 @router.post("/erasures")
-def create_erasure(wanted: NewErasure, caller: Admin) -> JsonObject:
+def create_erasure(wanted: NewErasure, caller: Admin) -> ErasureReportView:
     """Forget something, or with `dry_run` only report what would be erased."""
     return run_erasure(caller, wanted.kind, wanted.id, dry_run=wanted.dry_run, keep_records=wanted.keep_records)
 
 
 @router.get("/erasures")
-def list_erasures(caller: Admin, limit: Limit = 50) -> JsonObject:
+def list_erasures(caller: Admin, cursor: PageCursor = "", limit: Limit = 50) -> ErasurePageView:
     """List erasures, finished and running, latest first; read each report by its id."""
     with caller.transaction() as tx:
-        found = execution.list_erasures(caller.principal, tx, limit)
-    return {
-        "erasures": [
-            {
-                "id": str(row.id),
-                "kind": row.kind,
-                "target_id": str(row.target_id),
-                "requested_by": row.requested_by,
-                "at": row.at.isoformat(),
-                "finished": row.is_finished,
-                "counts": row.counts,
-            }
-            for row in found
-        ]
-    }
+        page = execution.list_erasures(caller.principal, tx, cursor, limit)
+    return ErasurePageView.model_validate({"erasures": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.get("/erasures/{report_id}")
-def get_erasure(report_id: UUID, caller: Admin) -> JsonObject:
+def get_erasure(report_id: UUID, caller: Admin) -> ErasureReportView:
     """Return what became of each row, and what is out of reach."""
     with caller.transaction() as tx:
-        return shorten_report(execution.get_report(caller.principal, tx, report_id))
+        return _report_view(execution.get_report(caller.principal, tx, report_id))
 
 
 @router.delete("/users/{user_id}")
-def erase_user(user_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False) -> JsonObject:
+def erase_user(
+    user_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False
+) -> ErasureReportView:
     """Forget a person: their conversations on every channel, and all that was made of them."""
     return run_erasure(caller, "user", user_id, dry_run=dry_run, keep_records=keep_records)
 
@@ -71,7 +61,7 @@ def erase_user(user_id: UUID, caller: Admin, dry_run: DryRun = False, keep_recor
 @router.delete("/messages/{message_id}")
 def erase_message(
     message_id: UUID, caller: Admin, dry_run: DryRun = False, keep_records: KeepRecords = False
-) -> JsonObject:
+) -> ErasureReportView:
     """Forget what one message said, and all that was made of it; its place in the conversation stays, empty."""
     return run_erasure(caller, "message", message_id, dry_run=dry_run, keep_records=keep_records)
 
@@ -84,7 +74,7 @@ def run_erasure(
     dry_run: bool = False,
     keep_records: bool = False,
     requested_by: Principal | None = None,
-) -> JsonObject:
+) -> ErasureReportView:
     """Run an erasure and return its report. `requested_by` names visitors who have their own data erased."""
     services, until = caller.dependencies, caller.now + _TIME_LIMIT
 
@@ -100,4 +90,8 @@ def run_erasure(
             services.clock,
         )
         wish = ErasureRequest(ErasureTarget(kind, target_id), dry_run=dry_run, keep_records=keep_records)
-        return shorten_report(execution.erase(requested_by or caller.principal, reaching, wish, seconds_left))
+        return _report_view(execution.erase(requested_by or caller.principal, reaching, wish, seconds_left))
+
+
+def _report_view(report: JsonObject) -> ErasureReportView:
+    return ErasureReportView.model_validate(shorten_report(report))

@@ -6,16 +6,26 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.authorization import Editor, Reader
-from parlour.api.file_schemas import FileDownload, FileView, NewFileVersion, NewUpload, UploadCompletion, UploadStarted
+from parlour.api.file_schemas import (
+    DeletedFileView,
+    FileDownload,
+    FilePageView,
+    FileView,
+    NewFileVersion,
+    NewUpload,
+    UploadCompletion,
+    UploadStarted,
+)
+from parlour.api.schemas import PageCursor, SingleLine
 from parlour.files import uploads
-from parlour.files.file import NewFile
-from parlour.files.uploads import StartedUpload
+from parlour.files.file import FileQuery, NewFile
 from parlour.infra.ids import uuid7
 
 router = APIRouter(prefix="/v1/files", tags=["files"])
 
 Limit = Annotated[int, Query(ge=1, le=200)]
 About = Annotated[str, Query(max_length=200, description="a record's id or handle, like project/NRS")]
+SearchText = Annotated[SingleLine | None, Query(description="only those with this in their name")]
 Team = Annotated[str, Query(max_length=63, description="a team's slug")]
 
 
@@ -26,9 +36,8 @@ def start_upload(wanted: NewUpload, caller: Editor) -> UploadStarted:
     new = NewFile(wanted.name, wanted.size_bytes, wanted.about, wanted.team, wanted.classification)
     file_id = uuid7(caller.now)
     with caller.transaction() as tx:
-        return _upload_started(
-            uploads.start_upload(caller.principal, tx, services.upload_bucket, new, caller.now, file_id)
-        )
+        started = uploads.start_upload(caller.principal, tx, services.upload_bucket, new, caller.now, file_id)
+    return UploadStarted.model_validate(started)
 
 
 @router.post("/{file_id}/versions", status_code=201)
@@ -38,7 +47,7 @@ def start_new_version(file_id: UUID, wanted: NewFileVersion, caller: Editor) -> 
         started = uploads.start_new_version(
             caller.principal, tx, caller.dependencies.upload_bucket, file_id, wanted.name, wanted.size_bytes
         )
-    return _upload_started(started)
+    return UploadStarted.model_validate(started)
 
 
 @router.post("/{file_id}/complete", status_code=202)
@@ -58,11 +67,19 @@ def complete_upload(file_id: UUID, caller: Editor, body: UploadCompletion | None
 
 
 @router.get("")
-def list_files(caller: Reader, about: About = "", team: Team = "", limit: Limit = 100) -> dict[str, list[FileView]]:
-    """List the files about a record, of a team, or all, the last changed first."""
+def list_files(
+    caller: Reader,
+    about: About = "",
+    team: Team = "",
+    text: SearchText = None,
+    cursor: PageCursor = "",
+    limit: Limit = 100,
+) -> FilePageView:
+    """List the files about a record, of a team, or all, those without a record too; the last changed first."""
     with caller.transaction() as tx:
-        found = uploads.list_files(caller.principal, tx, about or None, team or None, limit)
-    return {"files": [FileView.model_validate(file) for file in found]}
+        wanted = FileQuery(about or None, team or None, text)
+        page = uploads.list_files(caller.principal, tx, wanted, cursor, limit)
+    return FilePageView.model_validate({"files": page.rows, "next_cursor": page.next_cursor})
 
 
 @router.get("/{file_id}")
@@ -82,20 +99,10 @@ def get_download(file_id: UUID, caller: Reader) -> FileDownload:
 
 
 @router.delete("/{file_id}")
-def delete_file(file_id: UUID, caller: Editor) -> dict[str, bool]:
+def delete_file(file_id: UUID, caller: Editor) -> DeletedFileView:
     """Take a file away, and everything that was made of it."""
     services = caller.dependencies
     with services.databases.borrow() as database:
         uploads.delete_file(caller.principal, database, services.upload_bucket, file_id, caller.now)
     caller.request_embedding()
-    return {"deleted": True}
-
-
-def _upload_started(started: StartedUpload) -> UploadStarted:
-    return UploadStarted.model_validate(
-        {
-            "file": FileView.model_validate(started.file),
-            "version": started.version,
-            "upload": {"url": started.form.url, "fields": started.form.fields},
-        }
-    )
+    return DeletedFileView(deleted=True)

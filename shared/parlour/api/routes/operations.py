@@ -3,22 +3,21 @@
 from fastapi import APIRouter
 
 from parlour.api.authorization import OperatorDependencies
-from parlour.api.schemas import RedriveRequest
+from parlour.api.operation_schemas import DeadLetterCountsView, RedriveRequest, RedriveView
 from parlour.infra import log
-from parlour.infra.json_values import JsonObject
 
 router = APIRouter(prefix="/v1/operations", tags=["operations"])
 
 
 @router.get("/dead-letters")
-def count_dead_letters(services: OperatorDependencies) -> dict[str, dict[str, int]]:
+def count_dead_letters(services: OperatorDependencies) -> DeadLetterCountsView:
     """About how many messages each queue gave up on and still keeps."""
-    return {"dead_letters": {name: letters.count() for name, letters in services.dead_letters.items()}}
+    return DeadLetterCountsView(dead_letters={name: dead.count() for name, dead in services.dead_letters.items()})
 
 
 @router.post("/redrive")
-def redrive_dead_letters(wanted: RedriveRequest, services: OperatorDependencies) -> JsonObject:
+def redrive_dead_letters(wanted: RedriveRequest, services: OperatorDependencies) -> RedriveView:
     """Move a queue's dead letters back to it, oldest first; what is left takes another call."""
     done = services.dead_letters[wanted.queue].redrive(wanted.limit)
     log.info("dead_letters_redriven", queue=wanted.queue, moved=done.moved_count, left=done.remaining_count)
-    return {"queue": wanted.queue, "moved": done.moved_count, "remaining": done.remaining_count}
+    return RedriveView(queue=wanted.queue, moved=done.moved_count, remaining=done.remaining_count)

@@ -7,9 +7,9 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.authorization import Caller, Reader
+from parlour.api.search_schemas import SearchResultsView
 from parlour.infra import log
 from parlour.infra.errors import InvalidRequest, Misconfigured, ProviderRejected, ProviderUnavailable
-from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.records import crud, type_registry
 from parlour.records.cards.search_cards import find_related_records, make_cards
@@ -37,7 +37,7 @@ def run_search(
     inside: ScopeTarget = "",
     previous: PreviousMessages = (),
     limit: Limit = 12,
-) -> JsonObject:
+) -> SearchResultsView:
     """Cards of the best rows that the caller is cleared to see, best first.
 
     `scope` says where to look, and `in` at which: a project or record by its handle (with what is linked to it), the
@@ -60,13 +60,11 @@ def run_search(
             scope=where,
             limit=limit,
         )
-        drawn, beside = (
-            make_cards(caller.principal, tx, found, wanted),
-            find_related_records(caller.principal, tx, found),
-        )
-    listed: list[Json] = [card.to_json() for card in drawn]
-    linked: list[Json] = [one.to_json() for one in beside]
-    return {"query": asked, "expanded": wanted if wanted != asked else None, "cards": listed, "related": linked}
+        cards = make_cards(caller.principal, tx, found, wanted)
+        related = find_related_records(caller.principal, tx, found)
+    return SearchResultsView.model_validate(
+        {"query": asked, "expanded": wanted if wanted != asked else None, "cards": cards, "related": related}
+    )
 
 
 def _search_scope(caller: Caller, tx: Transaction, scope: ScopeName, inside: str) -> SearchScope:

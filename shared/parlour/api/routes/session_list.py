@@ -6,8 +6,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 
 from parlour.api.authorization import AnyCaller
-from parlour.api.schemas import RecordReference
-from parlour.api.session_schemas import SessionListItemView, SessionPatch, SessionView
+from parlour.api.schemas import PageCursor, RecordReference
+from parlour.api.session_schemas import SessionListItemView, SessionPageView, SessionPatch, SessionView
 from parlour.conversations.sessions import session_lists, session_update
 from parlour.infra.errors import InvalidRequest
 from parlour.records.crud import find_records, get_record
@@ -23,8 +23,13 @@ Limit = Annotated[int, Query(ge=1, le=session_lists.MAX_SESSIONS)]
 
 @router.get("")
 def list_sessions(
-    caller: AnyCaller, entity: AboutRecord = None, user: OfUser = None, archived: Archived = False, limit: Limit = 50
-) -> dict[str, list[SessionListItemView]]:
+    caller: AnyCaller,
+    entity: AboutRecord = None,
+    user: OfUser = None,
+    archived: Archived = False,
+    cursor: PageCursor = "",
+    limit: Limit = 50,
+) -> SessionPageView:
     """List a visitor's own conversations with the agent of their `visitor_token`, pinned ones first, then the latest.
 
     For members: those about a record or of a user, as far as they may read them.
@@ -33,22 +38,28 @@ def list_sessions(
     with caller.transaction() as tx:
         about = get_record(who, tx, entity).id if entity else None
         if who.kind == "user":
-            found = session_lists.list_own_sessions(
-                who, tx, caller.require_visitor().binding_id, entity_id=about, is_archived=archived, limit=limit
+            page = session_lists.list_own_sessions(
+                who,
+                tx,
+                caller.require_visitor().binding_id,
+                entity_id=about,
+                is_archived=archived,
+                cursor=cursor,
+                limit=limit,
             )
         elif about or user:
-            found = session_lists.list_readable_sessions(
-                who, tx, entity_id=about, user_id=user, is_archived=archived, limit=limit
+            page = session_lists.list_readable_sessions(
+                who, tx, entity_id=about, user_id=user, is_archived=archived, cursor=cursor, limit=limit
             )
         else:
             raise InvalidRequest("give entity (a record) or user")
-        named = {one.entity_id for one in found if one.entity_id}
+        named = {one.entity_id for one in page.rows if one.entity_id}
         known = {one.id: one for one in find_records(caller.principal, tx, sorted(named))} if named else {}
         session_items = [
             SessionListItemView.from_session(caller.principal, one, known.get(one.entity_id) if one.entity_id else None)
-            for one in found
+            for one in page.rows
         ]
-        return {"sessions": session_items}
+        return SessionPageView(sessions=session_items, next_cursor=page.next_cursor)
 
 
 @router.patch("/{session_id}")

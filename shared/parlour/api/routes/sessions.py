@@ -13,11 +13,12 @@ from fastapi.responses import StreamingResponse
 from parlour.api import event_stream
 from parlour.api.authorization import AnyCaller, AppDependencies, Caller, RequestCredentials, address_hash
 from parlour.api.dependencies import ApiDependencies
-from parlour.api.event_stream import Event, EventReader
+from parlour.api.event_schemas import Event, EventListView
+from parlour.api.event_stream import EventReader
 from parlour.api.file_schemas import AttachmentStarted, NewAttachment, UploadFormView
 from parlour.api.schemas import (
     MessageAccepted,
-    MessageView,
+    MessagePageView,
     NewMessage,
     NewSession,
     PublicAgent,
@@ -31,7 +32,6 @@ from parlour.conversations.rows import NewUpload
 from parlour.conversations.sessions import session_lists
 from parlour.infra.errors import Forbidden, NotAcceptable, NotFound
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database, Transaction
 from parlour.principal import Principal
 from parlour.records import type_registry
@@ -46,8 +46,14 @@ router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 _UUID_PATTERN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _NO_SUCH_AGENT = "no public agent has that name; /console/settings.json lists them"
 
+
+class _EventStreamResponse(StreamingResponse):
+    media_type = "text/event-stream"
+
+
 EventNumber = Annotated[int, Query(ge=0, le=2**62, description="number of the last event that you have")]
 LastEventId = Annotated[str, Header(pattern=r"^[0-9]{0,18}$", description="as EventSource sends it")]
+MessageCursor = Annotated[str, Query(max_length=64, description="`next_cursor` of the page after this one")]
 Limit = Annotated[int, Query(ge=1, le=200)]
 
 
@@ -157,24 +163,26 @@ def _check_own_session(caller: Caller, session_id: UUID) -> None:
 
 
 @router.get("/{session_id}/messages")
-def list_messages(session_id: UUID, caller: AnyCaller, limit: Limit = 100) -> dict[str, list[MessageView]]:
-    """List the newest messages of a session, oldest first."""
+def list_messages(
+    session_id: UUID, caller: AnyCaller, cursor: MessageCursor = "", limit: Limit = 100
+) -> MessagePageView:
+    """List the newest messages of a session, oldest first; with `next_cursor` those before them."""
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
-        rows = turns_read.read_transcript(caller.principal, tx, session_id, limit)
-    return {"messages": [MessageView.model_validate(row) for row in rows]}
+        page = turns_read.read_transcript_page(caller.principal, tx, session_id, cursor, limit)
+    return MessagePageView.model_validate(page)
 
 
 @router.get("/{session_id}/events")
-def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> JsonObject:
+def list_events(session_id: UUID, caller: AnyCaller, after: EventNumber = 0) -> EventListView:
     """List the events after a number, at most 200, in order: a way to follow a turn that works everywhere."""
     with caller.transaction() as tx:
         caller.get_session(tx, session_id)
         found = turn_events.list_events(caller.principal, tx, session_id, after)
-    return {"events": [event_stream.event_json(event) for event in found]}
+    return EventListView.model_validate({"events": found})
 
 
-@router.get("/{session_id}/stream", response_class=StreamingResponse)
+@router.get("/{session_id}/stream", response_class=_EventStreamResponse)
 def stream_events(
     request: Request, session_id: UUID, caller: AnyCaller, after: EventNumber = 0, last_event_id: LastEventId = ""
 ) -> StreamingResponse:
@@ -189,7 +197,7 @@ def stream_events(
         caller.get_session(tx, session_id)
     tail = EventReader(lambda number: _read_events(caller, session_id, number), int(last_event_id or after))
     frames = event_stream.stream_events(tail, event_stream.LIVE_TIMING)
-    return StreamingResponse(frames, media_type="text/event-stream")
+    return _EventStreamResponse(frames)
 
 
 def is_response_buffered(request: Request) -> bool:

@@ -4,9 +4,9 @@ from typing import Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter
-from pydantic import BaseModel
 
 from parlour.api.authorization import AppDependencies
+from parlour.api.schemas import ResponseModel
 from parlour.conversations.tool_result_messages import PendingWakeup, store_tool_result
 from parlour.infra import log
 from parlour.infra.postgres import Transaction
@@ -17,7 +17,7 @@ from parlour.tools.rows import EndedCall
 router = APIRouter(prefix=callbacks.CALLBACK_PATH, tags=["tools"])
 
 
-class ToolResultAccepted(BaseModel):
+class ToolResultAccepted(ResponseModel):
     """How the call ended: with this result, or before it came, and then nothing was changed."""
 
     tool_call_id: UUID
@@ -25,7 +25,7 @@ class ToolResultAccepted(BaseModel):
 
 
 @router.post("/{token}")
-def post_result(token: str, result: dict[str, Any], services: AppDependencies) -> ToolResultAccepted:
+def post_tool_result(token: str, result: dict[str, Any], services: AppDependencies) -> ToolResultAccepted:
     """End a call with the tool's JSON answer, or with {"error": "why not"}. Sending it twice is harmless."""
     now = services.clock()
     callback = callbacks.verify_callback_token(token, services.token_secret(), now)

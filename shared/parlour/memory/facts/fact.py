@@ -10,6 +10,11 @@ from parlour.infra.json_values import JsonObject
 type Origin = Literal["stated", "extracted", "consolidated", "edited"]
 """said: stated in a fixed phrase (`obvious`); extracted, consolidated: found by a model; edited: by a person."""
 
+type EndReason = Literal[
+    "refined", "contradicted", "corrected", "retracted", "expired", "edited", "deleted", "merged", "evicted"
+]
+"""Why a value holds no longer."""
+
 type AcceptedDecision = Literal["new", "same", "refines", "corrects", "contradicts", "retracted"]
 """What changes something: a first value, the known one, a fuller one, the model's reading of the words that a rule read
 another way, another value, none any more."""

@@ -1,12 +1,11 @@
 -- Memory as people read it: whose there is, what it says, where each part came from; and a fact that is put right.
 
 -- name: list_users
--- The tenant's users, those heard of last first, and how much is known of each; of none who may see more than the
+-- The tenant's users, those heard of last first, behind a position, and how much is known of each; of none who may see more than the
 -- reader. `text` leaves those whose name it is part of or whose number ends so.
-SELECT u.id, u.display_name, right(u.phone, 4) AS phone_last_digits, count(s.id) AS session_count,
-       max(s.last_active_at) AS last_active_at,
-       (SELECT array_agg(DISTINCT i.channel ORDER BY i.channel)
-          FROM channel_identities i WHERE i.user_id = u.id) AS channels,
+SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '') AS phone_last_digits,
+       count(s.id) AS session_count, max(s.last_active_at) AS last_active_at,
+       ARRAY(SELECT DISTINCT i.channel FROM channel_identities i WHERE i.user_id = u.id ORDER BY 1) AS channels,
        (SELECT count(*) FROM facts f JOIN bindings o ON o.id = f.binding_id AND o.clearance <= %(clearance)s
          WHERE f.user_id = u.id AND f.valid_until IS NULL) AS fact_count,
        (SELECT count(*) FROM episodes e JOIN bindings o ON o.id = e.binding_id AND o.clearance <= %(clearance)s
@@ -18,14 +17,14 @@ SELECT u.id, u.display_name, right(u.phone, 4) AS phone_last_digits, count(s.id)
    AND (%(text)s = '' OR strpos(lower(u.display_name), lower(%(text)s)) > 0
         OR right(u.phone, length(%(text)s)) = %(text)s)
  GROUP BY u.id, u.display_name, u.phone
- ORDER BY max(s.last_active_at) DESC, u.id
+HAVING %(after_id)s::uuid IS NULL OR (max(s.last_active_at), u.id) < (%(after_at)s::timestamptz, %(after_id)s)
+ ORDER BY max(s.last_active_at) DESC, u.id DESC
  LIMIT %(most)s;
 
 -- name: find_user
 -- One user, as the reader may see them: somebody who talks to a binding that sees no more than the reader, or to none.
-SELECT u.id, u.display_name, right(u.phone, 4) AS phone_last_digits, u.created_at,
-       (SELECT array_agg(DISTINCT i.channel ORDER BY i.channel)
-          FROM channel_identities i WHERE i.user_id = u.id) AS channels
+SELECT u.id, COALESCE(u.display_name, '') AS name, COALESCE(right(u.phone, 4), '') AS phone_last_digits, u.clearance, u.created_at,
+       ARRAY(SELECT DISTINCT i.channel FROM channel_identities i WHERE i.user_id = u.id ORDER BY 1) AS channels
   FROM users u
  WHERE u.id = %(user_id)s AND COALESCE(u.clearance, 0) <= %(clearance)s
    AND (NOT EXISTS (SELECT FROM sessions s WHERE s.user_id = u.id)
@@ -35,8 +34,8 @@ SELECT u.id, u.display_name, right(u.phone, 4) AS phone_last_digits, u.created_a
 -- name: list_facts
 -- What is known of a user, with one binding or with all of them: the live facts, each with the user's own words that it
 -- was taken from, and with what it said before. Of bindings that see more than the reader nothing comes.
-SELECT f.id, f.key, f.value, f.confidence, f.origin, f.edited_by, f.valid_from, f.last_confirmed_at, f.recall_count, f.use_count,
-       f.last_used_at, f.session_id, f.binding_id, b.slug AS binding_slug, b.display_name AS agent_name,
+SELECT f.id, f.key, f.value, f.confidence, f.origin, split_part(COALESCE(f.edited_by, ''), ':', 1) AS edited_by,
+       f.valid_from, f.last_confirmed_at, f.recall_count, f.use_count, f.last_used_at, f.session_id, f.binding_id, b.slug AS binding_slug, b.display_name AS agent_name,
        COALESCE((SELECT jsonb_agg(jsonb_build_object('id', m.id, 'session_id', m.session_id, 'sent_at', m.sent_at,
                                                      'channel', m.channel, 'text',
                                                      left(CASE WHEN m.archive_id IS NULL THEN m.body ELSE archived_text(m.id) END, %(letters)s),

@@ -16,27 +16,28 @@ _MAX_QUOTED_CHARS = 400
 
 @dataclass(frozen=True, slots=True)
 class UserSummaryRow:
-    """A user in a list. digits: the last of their number; facts, episodes: how many are known."""
+    """A user in a list, with how much is remembered of them; `name` and `phone_last_digits` are "" where unknown."""
 
     id: UUID
-    display_name: str | None
-    phone_last_digits: str | None
+    name: str
+    phone_last_digits: str
     session_count: int
     last_active_at: datetime
-    channels: list[str] | None
+    channels: list[str]
     fact_count: int
     episode_count: int
 
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """A user without their memory."""
+    """A user without their memory; `clearance` is None where the binding decides."""
 
     id: UUID
-    display_name: str | None
-    phone_last_digits: str | None
+    name: str
+    phone_last_digits: str
+    clearance: int | None
     created_at: datetime
-    channels: list[str] | None
+    channels: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class FactRow:
 
     evidence_messages  the user's messages that say it: {id, session_id, sent_at, channel, text, is_archived}.
     previous_values    earlier values of its key, latest first: {id, value, from, until, end_reason}.
+    edited_by          the kind of principal who edited it; "" when nobody did.
     """
 
     id: UUID
@@ -52,7 +54,7 @@ class FactRow:
     value: str
     confidence: float
     origin: str
-    edited_by: str | None
+    edited_by: str
     valid_from: datetime
     last_confirmed_at: datetime
     recall_count: int
@@ -119,8 +121,19 @@ class EditableFactRow:
     binding_id: UUID | None
 
 
-def list_users(tx: Transaction, text: str, clearance: int, limit: int) -> list[UserSummaryRow]:
-    return tx.all(SQL["list_users"], UserSummaryRow, text=text, clearance=clearance, most=limit)
+def list_users(
+    tx: Transaction, text: str, clearance: int, after: tuple[datetime, UUID] | None, limit: int
+) -> list[UserSummaryRow]:
+    after_at, after_id = after or (None, None)
+    return tx.all(
+        SQL["list_users"],
+        UserSummaryRow,
+        text=text,
+        clearance=clearance,
+        after_at=after_at,
+        after_id=after_id,
+        most=limit,
+    )
 
 
 def find_user(tx: Transaction, user_id: UUID, clearance: int) -> UserRow | None:

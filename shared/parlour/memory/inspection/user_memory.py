@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from parlour.infra.errors import NotFound
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.memory.inspection import store
 from parlour.memory.inspection.store import EpisodeRow, FactRow, SharedFactRow, UserRow, UserSummaryRow
@@ -41,13 +42,17 @@ class UserMemory:
     episodes: Sequence[EpisodeRow]
 
 
-def list_users(principal: Principal, tx: Transaction, text: str = "", limit: int = MAX_USERS) -> list[UserSummaryRow]:
-    """Return the tenant's users with the number of their facts, latest active first. Needs the role viewer.
+def list_users(
+    principal: Principal, tx: Transaction, text: str = "", cursor: str = "", limit: int = MAX_USERS
+) -> Page[UserSummaryRow]:
+    """Return a page of the tenant's users with the number of their facts, latest active first. Needs the role viewer.
 
-    `text` is a part of a name or the end of a number.
+    `text` is a part of a name or the end of a number. InvalidRequest for a bad cursor.
     """
     roles.require_role(principal, "viewer")
-    return store.list_users(tx, text.strip(), principal.clearance, min(limit, MAX_USERS))
+    after = decode_id_cursor(cursor) if cursor else None
+    rows = store.list_users(tx, text.strip(), principal.clearance, after, limit + 1)
+    return cut_page(rows, limit, lambda user: (user.last_active_at, user.id))
 
 
 def read_user_memory(principal: Principal, tx: Transaction, user_id: UUID) -> UserMemory:

@@ -34,6 +34,24 @@ class Layer(IntEnum):
     CALLS = 12
 
 
+type LayerName = Literal[
+    "tools",
+    "tiers",
+    "briefing",
+    "summary",
+    "history",
+    "recall",
+    "memory",
+    "deltas",
+    "state",
+    "heartbeat",
+    "reminder",
+    "message",
+    "calls",
+]
+"""What a layer is called outside the code."""
+
+
 class SourceKind(StrEnum):
     """Kinds of items; each belongs to one layer. Lots, not layers, are what is dropped before another."""
 

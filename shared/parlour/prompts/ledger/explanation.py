@@ -233,6 +233,7 @@ def _usage_json(reported: ReportedUsage | None) -> JsonObject | None:
     if reported is None:
         return None
     return {
+        "prompt_tokens": reported.input_tokens + reported.cache_read_tokens + reported.cache_write_tokens,
         "input_tokens": reported.input_tokens,
         "cache_read_tokens": reported.cache_read_tokens,
         "cache_write_tokens": reported.cache_write_tokens,

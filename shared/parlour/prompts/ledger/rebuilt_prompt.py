@@ -24,13 +24,15 @@ def rebuild_turn_prompt(
     """Rebuild a prompt of the turn, the last without a step.
 
     Without a budget it is the recorded one: {"turn_id", "step", "recorded_hash", "hash", "is_identical", "text",
-    "erased": [{"layer", "text_hash"}], "withheld": [{"layer", "text_hash"}], "deleted_sources": [{"table", "id"}]}.
+    "erased": [{"layer", "text_hash"}], "withheld": [{"layer", "text_hash"}], "deleted_sources": [{"table", "id"}],
+    "reassembly": None}.
     `text` is the canonical JSON of [tools, system, messages], and `hash` its SHA-256. Where texts were erased, or are
     withheld from this reader because their source was deleted or restricted since, there is no text and no hash, and it
     is not identical.
 
-    With a budget it is assembled again from the turn's candidates: `tokens`, `layers`, `refresh_causes`, and what is
-    `dropped`, `shortened` or `added` compared with the recorded one. InvalidRequest when what is required does not fit,
+    With a budget it is assembled again from the turn's candidates; `reassembly` has its `budget`, `tokens`,
+    `tokens_before`, `layers`, `refresh_causes`, and what is `dropped`, `shortened` or `added` compared with the
+    recorded one. InvalidRequest when what is required does not fit,
     TextsErased when candidates are gone or withheld.
     """
     found = recorded_prompts.read_recorded_turn(principal, tx, turn_id)
@@ -50,12 +52,13 @@ def _rebuild_from_record(recorded: RecordedTurn, asked: RecordedPrompt) -> JsonO
     missing = [_missing_text_json(asked, one) for one in sorted(pieces - recorded.stored_texts.keys())]
     told: JsonObject = {"erased": [*missing], "withheld": [*withheld]}
     if withheld or missing:
-        return {"hash": None, "is_identical": False, "text": None, **told}
+        return {"hash": None, "is_identical": False, "text": None, "reassembly": None, **told}
     prompt = prompt_record.rebuild_prompt(asked.segments, asked.step_record.breakpoints, recorded.stored_texts)
     return {
         "hash": prompt.hash,
         "is_identical": prompt.hash == asked.prompt_hash,
         "text": _canonical_text(prompt),
+        "reassembly": None,
         **told,
     }
 
@@ -93,18 +96,22 @@ def _reassemble(recorded: RecordedTurn, asked: RecordedPrompt, budget: int) -> J
         "text": _canonical_text(again.prompt),
         "erased": [],
         "withheld": [],
-        "budget": budget,
-        "tokens": sum(one.tokens for one in again.ledger.segments),
-        "tokens_before": asked.tokens,
-        "layers": explanation.layers_json(again.ledger.segments, replace(asked.inputs.profile, total_tokens=budget)),
-        "refresh_causes": [again.ledger.refresh_cause] if again.ledger.refresh_cause else [],
-        "dropped": [explanation.candidate_json(one, words) for one in dropped],
-        "shortened": [
-            explanation.candidate_json(one, words)
-            for one in entries
-            if one.is_shortened and not one.reason and _entry_key(one) in whole
-        ],
-        "added": [explanation.candidate_json(one, words) for one in added],
+        "reassembly": {
+            "budget": budget,
+            "tokens": sum(one.tokens for one in again.ledger.segments),
+            "tokens_before": asked.tokens,
+            "layers": explanation.layers_json(
+                again.ledger.segments, replace(asked.inputs.profile, total_tokens=budget)
+            ),
+            "refresh_causes": [again.ledger.refresh_cause] if again.ledger.refresh_cause else [],
+            "dropped": [explanation.candidate_json(one, words) for one in dropped],
+            "shortened": [
+                explanation.candidate_json(one, words)
+                for one in entries
+                if one.is_shortened and not one.reason and _entry_key(one) in whole
+            ],
+            "added": [explanation.candidate_json(one, words) for one in added],
+        },
     }
 
 

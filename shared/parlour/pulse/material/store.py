@@ -8,6 +8,7 @@ from uuid import UUID
 from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction, jsonb
 from parlour.infra.queries import Queries
+from parlour.search.results import RowKind
 
 SQL = Queries.for_module(__file__)
 
@@ -77,7 +78,7 @@ class NearbyRow:
     """
 
     id: UUID
-    kind: str
+    kind: RowKind
     title: str
     content: str
     metadata: JsonObject

@@ -101,11 +101,6 @@ def render_changes(changes: Sequence[ChangeSincePulse], causes: Collection[str])
     return f"Since then: {'; '.join(parts)}." if parts else ""
 
 
-def count_by_cause(changes: Sequence[ChangeSincePulse]) -> dict[str, Json]:
-    """How many changes of each cause there are that the reader may see."""
-    return {one.cause: one.total for one in changes}
-
-
 def _render_cause(cause: str, changes_of_cause: Sequence[ChangeSincePulse]) -> str:
     one, many = _COUNT_PHRASES[cause]
     total = changes_of_cause[0].total

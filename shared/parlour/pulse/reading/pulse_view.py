@@ -1,7 +1,7 @@
 """A record's Pulse as its reader may see it: what it says, what came since, what it waits for. No model is asked."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -11,11 +11,12 @@ from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import RESTRICTED, Principal
-from parlour.pulse.pulse import Citation, Pulse, Statement
+from parlour.pulse.pulse import Citation, LinkedCitation, Pulse, Statement
 from parlour.pulse.reading import changes_since, store
 from parlour.pulse.reading.changes_since import ChangeSincePulse, StaleMark
 from parlour.pulse.reading.store import PulseViewRow
 from parlour.records import crud, staleness
+from parlour.records.citation_links import find_citation_links
 from parlour.records.record import RecordRef
 
 _HIDDEN_STATE: dict[str, Any] = {
@@ -55,7 +56,6 @@ class PulseView:
     problem               the code of the last failure; None when the last writing succeeded.
     failures              the number of failures in a row.
     is_given_up           whether the failure was raised as an alarm; it is tried once a day until someone requests it.
-    links                 the console's addresses of its citations, by `table/id`; only for readers of the Pulse.
     """
 
     entity_id: UUID
@@ -72,12 +72,16 @@ class PulseView:
     problem_at: datetime | None
     failures: int
     is_given_up: bool
-    links: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def stale_since(self) -> datetime | None:
         """Since when something is not told of; None while everything is."""
         return min((one.since for one in self.stale_marks), default=None)
+
+    @property
+    def change_counts(self) -> dict[str, int]:
+        """How many changes of each cause came after the Pulse, as far as the reader may see them."""
+        return {one.cause: one.total for one in self.changes} if self.stale_marks else {}
 
     @property
     def changes_text(self) -> str:
@@ -87,26 +91,6 @@ class PulseView:
             if self.pulse and self.stale_marks
             else ""
         )
-
-    def to_json(self) -> JsonObject:
-        """As the API tells it."""
-        causes: list[Json] = [{"cause": one.cause, "since": one.since.isoformat()} for one in self.stale_marks]
-        return {
-            "record": self.handle,
-            "name": self.name,
-            "pulse": _pulse_json(self.pulse, self.links) if self.pulse else None,
-            "is_withheld": self.is_withheld,
-            "stale_since": _iso_time(self.stale_since),
-            "causes": causes,
-            "changes_text": self.changes_text,
-            "changes": changes_since.count_by_cause(self.changes) if self.stale_marks else {},
-            "due_at": _iso_time(self.due_at),
-            "waiting_for": self.waiting_for,
-            "problem": self.problem,
-            "problem_at": _iso_time(self.problem_at),
-            "failures": self.failures,
-            "is_given_up": self.is_given_up,
-        }
 
 
 def read_pulse(
@@ -125,7 +109,10 @@ def read_pulse(
         staleness.mark_stale_if_fresh(tx, entity.id, "changed", now)
     if counts_as_read:
         record_read(tx, entity.id, now)
-    return replace(found, links=citation_links(principal, tx, found.pulse.citations)) if found.pulse else found
+    if found.pulse is None:
+        return found
+    cited = link_citations(principal, tx, found.pulse.citations)
+    return replace(found, pulse=replace(found.pulse, citations=cited))
 
 
 def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> PulseView | None:
@@ -160,11 +147,10 @@ def find_pulse_view(principal: Principal, tx: Transaction, entity_id: UUID) -> P
     return _hide_check_time(found if marks or row.is_withheld else replace(found, **_HIDDEN_STATE), principal.clearance)
 
 
-def citation_links(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> dict[str, str]:
-    """Return the console's addresses of what is cited, by `table/id`; deleted sources have none."""
-    rows = [one.source_id for one in citations if one.table]
-    places = store.find_citation_targets(tx, rows, principal.clearance) if rows else []
-    return {one.source_id: one.link for one in places if one.link}
+def link_citations(principal: Principal, tx: Transaction, citations: Sequence[Citation]) -> tuple[LinkedCitation, ...]:
+    """Return the citations with the console's addresses of their sources."""
+    links = find_citation_links(principal, tx, {one.source_id for one in citations if one.table})
+    return tuple(LinkedCitation(**asdict(one), link=links.get(one.source_id)) for one in citations)
 
 
 def record_read(tx: Transaction, entity_id: UUID, now: datetime) -> None:
@@ -237,23 +223,3 @@ def _parse_pulse(row: PulseViewRow) -> Pulse:
 
 def _json_objects(value: Json) -> list[JsonObject]:
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
-
-
-def _pulse_json(pulse: Pulse, links: Mapping[str, str]) -> JsonObject:
-    return {
-        "level": pulse.level,
-        "version": pulse.version,
-        "markdown": pulse.markdown,
-        "statements": [one.to_json() for one in pulse.statements],
-        "citations": [{**one.to_json(), "link": links.get(one.source_id)} for one in pulse.citations],
-        "generated_at": _iso_time(pulse.generated_at),
-        "sources_read_at": _iso_time(pulse.sources_read_at),
-        "checked_at": _iso_time(pulse.checked_at),
-        "model": pulse.model,
-        "cost_usd": f"{pulse.cost_usd:f}",
-        "fingerprint": pulse.fingerprint,
-    }
-
-
-def _iso_time(moment: datetime | None) -> str | None:
-    return moment.isoformat() if moment else None

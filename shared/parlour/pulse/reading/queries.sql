@@ -144,7 +144,8 @@ SELECT tenant_id, %(question_id)s, id, %(question)s, %(by)s, %(clearance)s, %(no
 
 -- name: find_answer
 -- A question of the reader's own, with its answer unless it was written from something that the reader may not see now.
-SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd, is_visible,
+SELECT q.id, q.question, q.asked_at, q.answered_at, q.problem, q.model, q.cost_usd,
+       NOT is_visible AS is_withheld,
        CASE WHEN is_visible THEN q.markdown ELSE '' END AS markdown,
        CASE WHEN is_visible THEN q.citations ELSE '[]' END AS citations
   FROM pulse_questions q
@@ -187,28 +188,3 @@ SELECT t.pulse_daily_cap_usd AS own_cap_usd,
  CROSS JOIN (SELECT count(*) FILTER (WHERE waiting_for = 'budget') AS over_budget_count,
                     count(*) FILTER (WHERE waiting_for = 'backoff') AS backing_off_count,
                     count(*) FILTER (WHERE given_up_at IS NOT NULL) AS given_up_count FROM pulse_states) s;
-
--- name: find_citation_targets
--- Where rows that are cited stand, as far as a reader may see that: in which record, document or file, and on which page.
-WITH named AS MATERIALIZED (
-    SELECT one AS source_id, split_part(one, '/', 1) AS place, substr(one, strpos(one, '/') + 1) AS id
-      FROM unnest(%(rows)s::text[]) AS one
-), known AS MATERIALIZED (
-    SELECT source_id, place, id::uuid AS id FROM named WHERE place IN ('entities', 'documents', 'files', 'context_rows')
-), found AS (
-    SELECT k.source_id, k.id AS entity_id, NULL::uuid AS document_id, NULL::uuid AS file_id, NULL AS page
-      FROM known k WHERE k.place = 'entities'
-     UNION ALL SELECT k.source_id, NULL, k.id, NULL, NULL FROM known k WHERE k.place = 'documents'
-     UNION ALL SELECT k.source_id, f.entity_id, NULL, f.id, NULL FROM known k JOIN files f ON f.id = k.id WHERE k.place = 'files'
-     UNION ALL
-    SELECT k.source_id, r.entity_id, r.document_id, r.file_id, r.metadata->>'page'
-      FROM known k
-      JOIN context_rows r ON r.id = k.id
-     WHERE k.place = 'context_rows'
-)
-SELECT f.source_id, t.key AS type, e.key, d.key AS document, f.file_id, f.page
-  FROM found f
-  LEFT JOIN entities e ON e.id = f.entity_id AND e.deleted_at IS NULL AND e.classification <= %(clearance)s
-  LEFT JOIN entity_types t ON t.id = e.type_id
-  LEFT JOIN documents d ON d.id = f.document_id AND d.deleted_at IS NULL AND d.classification <= %(clearance)s
- WHERE e.id IS NOT NULL OR d.id IS NOT NULL OR f.file_id IS NOT NULL;

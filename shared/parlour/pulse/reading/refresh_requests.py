@@ -5,11 +5,11 @@ from datetime import datetime
 from uuid import UUID
 
 from parlour.infra.errors import InvalidRequest, NotFound
-from parlour.infra.json_values import Json, JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
-from parlour.pulse.pulse import MAX_QUESTION_CHARS, Citation, PulseJob
+from parlour.pulse.pulse import MAX_QUESTION_CHARS, Citation, LinkedCitation, PulseJob
 from parlour.pulse.reading import pulse_view, store
+from parlour.pulse.reading.store import AnswerRow
 from parlour.records import crud, staleness, type_registry
 from parlour.records.record import RecordRef
 
@@ -20,6 +20,14 @@ class PulseRequest:
 
     handle: str
     job: PulseJob
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswer:
+    """A question and its answer, with links to what it cites."""
+
+    row: AnswerRow
+    citations: tuple[LinkedCitation, ...]
 
 
 def request_refresh(
@@ -45,28 +53,10 @@ def request_refresh(
     return PulseRequest(entity.handle, PulseJob(principal.tenant_id, entity.id, question_id))
 
 
-def read_answer(principal: Principal, tx: Transaction, ref: RecordRef, question_id: UUID) -> JsonObject:
-    """Return a question that the principal asked, and its answer once it has one.
-
-    {"id", "question", "asked_at", "answered_at", "markdown", "citations", "model", "cost_usd", "problem",
-    "is_withheld"}. NotFound for anybody else's.
-    """
+def read_answer(principal: Principal, tx: Transaction, ref: RecordRef, question_id: UUID) -> QuestionAnswer:
+    """Return a question that the principal asked, and its answer once it has one. NotFound for other askers."""
     entity = crud.get_record(principal, tx, ref)
     row = store.find_answer(tx, entity.id, question_id, asked_by=principal.name, clearance=principal.clearance)
     if row is None:
         raise NotFound("question not found")
-    cited = list(map(Citation.from_json, row.citations))
-    links = pulse_view.citation_links(principal, tx, cited)
-    told: list[Json] = [{**one.to_json(), "link": links.get(one.source_id)} for one in cited]
-    return {
-        "id": str(row.id),
-        "question": row.question,
-        "asked_at": row.asked_at.isoformat(),
-        "answered_at": row.answered_at.isoformat() if row.answered_at else None,
-        "markdown": row.markdown,
-        "citations": told,
-        "model": row.model,
-        "cost_usd": f"{row.cost_usd:f}",
-        "problem": row.problem,
-        "is_withheld": not row.is_visible,
-    }
+    return QuestionAnswer(row, pulse_view.link_citations(principal, tx, list(map(Citation.from_json, row.citations))))

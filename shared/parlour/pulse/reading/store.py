@@ -11,7 +11,6 @@ from parlour.infra.postgres import Transaction
 from parlour.infra.queries import Queries
 from parlour.pulse.due.scheduling_rules import READ_HALF_LIFE
 from parlour.pulse.reading.changes_since import ChangeSincePulse
-from parlour.pulse.reading.citation_links import CitationTarget
 from parlour.records.built_in_types import FINDING_TYPE
 from parlour.records.relations import PARENT_TO_CHILD_RELATIONS, PEER_RELATIONS
 
@@ -50,7 +49,7 @@ class PulseViewRow:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A text that a Pulse had; `causes`: `{"cause", "since"}`, what it was written for, `marks` of them."""
+    """A text that a Pulse had; `causes`: `{"cause", "since"}`, what it was written for, `mark_count` of them."""
 
     level: int
     version: int
@@ -59,14 +58,14 @@ class VersionRow:
     citations: list[JsonObject]
     model: str
     cost_usd: Decimal
-    causes: list[JsonObject]
-    mark_count: int
+    causes: list[JsonObject] | None
+    mark_count: int | None
     generated_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """A question and, when it has one, its answer; not `is_open`: it is not for its asker any more."""
+    """A question and, when it has one, its answer; `is_withheld`: its asker may not see it any more."""
 
     id: UUID
     question: str
@@ -75,7 +74,7 @@ class AnswerRow:
     problem: str | None
     model: str
     cost_usd: Decimal
-    is_visible: bool
+    is_withheld: bool
     markdown: str
     citations: list[JsonObject]
 
@@ -143,10 +142,6 @@ def list_changes_since(
         between_equals=PEER_RELATIONS,
         finding=FINDING_TYPE,
     )
-
-
-def find_citation_targets(tx: Transaction, source_ids: Sequence[str], clearance: int) -> list[CitationTarget]:
-    return tx.all(SQL["find_citation_targets"], CitationTarget, rows=list(source_ids), clearance=clearance)
 
 
 def record_read(tx: Transaction, entity_id: UUID, day: date, now: datetime) -> None:

@@ -3,27 +3,29 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from typing import NamedTuple
 
-from parlour.infra.json_values import Json, JsonObject
 from parlour.pulse.pulse import Statement
 
 _MIN_SIMILARITY = 0.6
 """How much of the words two statements share that say the same thing otherwise."""
 
 
+class ChangedStatement(NamedTuple):
+    """A statement that says the same thing otherwise."""
+
+    before: str
+    after: str
+
+
 @dataclass(frozen=True, slots=True)
 class TextDiff:
-    """What became of the statements of an older text; `changed` are pairs, before and after."""
+    """What became of the statements of an older text."""
 
     added: tuple[str, ...]
     removed: tuple[str, ...]
-    changed: tuple[tuple[str, str], ...]
+    changed: tuple[ChangedStatement, ...]
     unchanged: tuple[str, ...]
-
-    def to_json(self) -> JsonObject:
-        """As the API tells it."""
-        changed: list[Json] = [{"before": before, "after": after} for before, after in self.changed]
-        return {"added": [*self.added], "removed": [*self.removed], "changed": changed, "unchanged": [*self.unchanged]}
 
 
 def diff_statements(older: Sequence[Statement], newer: Sequence[Statement]) -> TextDiff:
@@ -38,7 +40,7 @@ def diff_statements(older: Sequence[Statement], newer: Sequence[Statement]) -> T
             default=(0.0, ""),
         )
         if likeness >= _MIN_SIMILARITY:
-            changed.append((nearest, text))
+            changed.append(ChangedStatement(nearest, text))
             gone.remove(nearest)
             come.remove(text)
     return TextDiff(tuple(come), tuple(gone), tuple(changed), tuple(kept))

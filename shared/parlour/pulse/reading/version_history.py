@@ -1,40 +1,60 @@
 """What a record's Pulse said before, and what changed between two of its texts."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from parlour.infra.errors import NotFound
-from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.page_cursor import cut_page, decode_position, parse_count
 from parlour.infra.postgres import Transaction
 from parlour.principal import RESTRICTED, Principal
 from parlour.pulse.pulse import Statement
 from parlour.pulse.reading import store
 from parlour.pulse.reading.pulse_view import find_pulse_view
 from parlour.pulse.reading.store import VersionRow
-from parlour.pulse.reading.text_diff import diff_statements
+from parlour.pulse.reading.text_diff import TextDiff, diff_statements
 from parlour.records import crud
 from parlour.records.record import RecordRef
 
 MAX_VERSIONS = 50
 
 
-def list_versions(
-    principal: Principal, tx: Transaction, ref: RecordRef, *, limit: int = 20, before_version: int | None = None
-) -> JsonObject:
-    """Return the texts of the Pulse that this reader sees, the newest first, from before `before_version`.
+@dataclass(frozen=True, slots=True)
+class PulseHistory:
+    """Some texts of a Pulse at a level, the newest first; next_cursor: "" when these are the last."""
 
-    {"record", "level", "versions": [{"version", "generated_at", "markdown", "citations", "model", "cost_usd", "causes",
-    "mark_count"}], "next": version | None}. Only those who see everything are told what a text was written for: marks
-    have no levels. A text that was written from something above its level by now is left out. NotFound as `read_pulse`.
+    record: str
+    level: int | None
+    versions: Sequence[VersionRow]
+    next_cursor: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionDiff:
+    """Two texts compared; without `before` all statements are new."""
+
+    record: str
+    before: VersionRow | None
+    after: VersionRow
+    text: TextDiff
+
+
+def list_versions(
+    principal: Principal, tx: Transaction, ref: RecordRef, *, limit: int = 20, cursor: str = ""
+) -> PulseHistory:
+    """Return a page of the texts of the Pulse that this reader sees, the newest first. InvalidRequest for a bad cursor.
+
+    Only those who see everything are told what a text was written for: marks have no levels. A text that was written
+    from something above its level by now is left out. NotFound as `read_pulse`.
     """
+    before = decode_position(cursor, parse_count)[0] if cursor else None
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
-    rows = (
-        store.list_versions(tx, entity_id, level, before_version=before_version, limit=limit + 1)
-        if level is not None
-        else []
-    )
-    versions: list[Json] = [_version_json(one, principal.clearance) for one in rows[:limit]]
-    more = rows[limit - 1].version if len(rows) > limit else None
-    return {"record": handle, "level": level, "versions": versions, "next": more}
+    rows = [] if level is None else store.list_versions(tx, entity_id, level, before_version=before, limit=limit + 1)
+    page = cut_page(rows, limit, lambda row: (row.version,))
+    shown = [*page.rows]
+    if principal.clearance < RESTRICTED:
+        shown = [replace(row, causes=None, mark_count=None) for row in shown]
+    return PulseHistory(handle, level, shown, page.next_cursor)
 
 
 def diff_versions(
@@ -43,11 +63,10 @@ def diff_versions(
     ref: RecordRef,
     older_version: int | None = None,
     newer_version: int | None = None,
-) -> JsonObject:
+) -> VersionDiff:
     """Compare two texts; without `newer_version` the newest, without `older_version` the one before that.
 
-    {"record", "before": {"version", "generated_at"} | None, "after", "added", "removed", "changed", "unchanged"}. The
-    first text is all new. NotFound when there is no such text for this reader.
+    NotFound when there is no such text for this reader.
     """
     entity_id, handle, level = _visible_pulse(principal, tx, ref)
     if level is None:
@@ -58,13 +77,8 @@ def diff_versions(
         if older_version is not None
         else _previous_version(tx, entity_id, newer)
     )
-    found = diff_statements(_parse_statements(older) if older else [], _parse_statements(newer))
-    return {
-        "record": handle,
-        "before": _version_reference(older) if older else None,
-        "after": _version_reference(newer),
-        **found.to_json(),
-    }
+    changes = diff_statements(_parse_statements(older) if older else [], _parse_statements(newer))
+    return VersionDiff(handle, older, newer, changes)
 
 
 def _visible_pulse(principal: Principal, tx: Transaction, ref: RecordRef) -> tuple[UUID, str, int | None]:
@@ -90,20 +104,3 @@ def _previous_version(tx: Transaction, entity_id: UUID, newer: VersionRow) -> Ve
 
 def _parse_statements(row: VersionRow) -> list[Statement]:
     return list(map(Statement.from_json, row.statements))
-
-
-def _version_json(row: VersionRow, clearance: int) -> JsonObject:
-    sees_all = clearance >= RESTRICTED
-    return {
-        **_version_reference(row),
-        "markdown": row.markdown,
-        "citations": [*row.citations],
-        "model": row.model,
-        "cost_usd": f"{row.cost_usd:f}",
-        "causes": [*row.causes] if sees_all else None,
-        "mark_count": row.mark_count if sees_all else None,
-    }
-
-
-def _version_reference(row: VersionRow) -> JsonObject:
-    return {"version": row.version, "generated_at": row.generated_at.isoformat()}

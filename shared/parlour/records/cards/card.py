@@ -1,12 +1,14 @@
 """A result card: what was found, of which record, and the way there. Pure."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 from uuid import UUID
 
 from parlour.infra.json_values import JsonObject
-from parlour.search.results import SearchResult
+from parlour.records.citation_target import CitationTarget
+from parlour.search.results import RowKind, SearchResult
 from parlour.text.words import content_words, key_terms
 
 PREVIEW_CHARS = 240
@@ -20,7 +22,7 @@ _BEFORE = 70
 
 _PLACEHOLDER = re.compile(r"\{\{\s*(type|key)\s*\}\}")
 
-BADGES = {
+BADGES: Mapping[RowKind, str] = {
     "snapshot": "Record",
     "delta": "Change",
     "document_chunk": "Document",
@@ -29,6 +31,7 @@ BADGES = {
     "relationship": "Link",
     "chat_message": "Message",
     "summary_anchor": "Summary",
+    "episode": "Memory",
 }
 """What the badge says, by a row's kind."""
 
@@ -69,7 +72,7 @@ class SearchCard:
     said by it. `handle` is the record's, or else the document's; `document` the document's also when there is a record.
     `link` is the way inside the console; `default_link` the one that the record's type names, or None."""
 
-    kind: str
+    kind: RowKind
     badge: str
     title: str
     type: str | None
@@ -84,9 +87,6 @@ class SearchCard:
     score: float
     link: str | None
     default_link: str | None
-
-    def to_json(self) -> JsonObject:
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +106,9 @@ class RelatedRecord:
     def handle(self) -> str:
         return f"{self.type}/{self.key}"
 
-    def to_json(self) -> JsonObject:
-        return {
-            "handle": self.handle,
-            "type": self.type,
-            "type_name": self.type_name,
-            "name": self.name,
-            "icon": self.icon,
-            "colour": self.colour,
-            "relations": [*self.relations[:MAX_RELATIONS]],
-        }
+    @property
+    def closest_relations(self) -> list[JsonObject]:
+        return self.relations[:MAX_RELATIONS]
 
 
 def make_card(found: SearchResult, origin: ResultOrigin, query: str, best_score: float) -> SearchCard:
@@ -123,7 +116,7 @@ def make_card(found: SearchResult, origin: ResultOrigin, query: str, best_score:
     title = origin.file_name or origin.document_title or origin.name or found.title
     return SearchCard(
         kind=found.kind,
-        badge=BADGES.get(found.kind, found.kind.replace("_", " ")),
+        badge=BADGES[found.kind],
         title=title,
         type=origin.type or ("document" if origin.document else None),
         type_name=origin.type_name or ("Document" if origin.document else None),
@@ -162,25 +155,17 @@ def make_preview(body: str, query: str, max_chars: int = PREVIEW_CHARS) -> str:
 
 def _deep_link(found: SearchResult, origin: ResultOrigin) -> str | None:
     """Return the console's address of the row's message, document heading, file page, or record."""
-    if origin.session_id and origin.message_id:
-        return f"#/conversations/{origin.session_id}?message={origin.message_id}"
-    if origin.document:
-        return _record_address(
-            "document", origin.document, heading=_metadata_text(found, "heading"), page=_metadata_text(found, "page")
-        )
-    if origin.type and origin.key:
-        where = {"file": str(origin.file_id), "page": _metadata_text(found, "page")} if origin.file_id else {}
-        return _record_address(origin.type, origin.key, **where)
-    return _with_query(f"#/files/{origin.file_id}", page=_metadata_text(found, "page")) if origin.file_id else None
-
-
-def _record_address(record_type: str, key: str, **where: str) -> str:
-    return _with_query(f"#/records/{quote(record_type, safe='')}/{quote(key, safe='')}", **where)
-
-
-def _with_query(address: str, **where: str) -> str:
-    given = {name: value for name, value in where.items() if value}
-    return f"{address}?{urlencode(given)}" if given else address
+    return CitationTarget(
+        source_id=str(origin.row_id),
+        type=origin.type,
+        key=origin.key,
+        document=origin.document,
+        file_id=origin.file_id,
+        page=_metadata_text(found, "page"),
+        heading=_metadata_text(found, "heading"),
+        session_id=origin.session_id,
+        message_id=origin.message_id,
+    ).link
 
 
 def _metadata_text(found: SearchResult, name: str) -> str:

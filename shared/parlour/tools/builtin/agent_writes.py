@@ -10,7 +10,8 @@ from parlour.documents import authored_documents
 from parlour.documents.authored_documents import DocumentPatch
 from parlour.infra.errors import CallerError, NotFound
 from parlour.infra.ids import uuid7
-from parlour.infra.json_values import JsonObject
+from parlour.infra.json_values import Json, JsonObject
+from parlour.infra.page_cursor import Page, cut_page, decode_id_cursor
 from parlour.infra.postgres import Transaction
 from parlour.principal import Principal
 from parlour.records import crud, record_links
@@ -19,13 +20,28 @@ from parlour.records.record import DOCUMENT_TYPE
 from parlour.tenancy import audit
 from parlour.tenancy.roles import require_role
 from parlour.tools.builtin import store
-from parlour.tools.builtin.store import AgentWriteRow
+from parlour.tools.builtin.store import AgentWriteRow, ChangeQuery, ChangeRow, TurnChangeRow
 from parlour.tools.run import ToolContext
+
+__all__ = [
+    "Change",
+    "ChangeQuery",
+    "PropertyChange",
+    "TurnChange",
+    "UndoneWrite",
+    "list_changes",
+    "list_turn_changes",
+    "record_creation",
+    "record_link",
+    "record_update",
+    "undo_turn",
+]
 
 type _Action = Literal["create", "update", "link", "unlink"]
 
 _PAST_TENSE = {"create": "created", "update": "updated", "link": "linked", "unlink": "unlinked"}
 _CHANGED_SINCE = "changed since; not touched"
+_MAX_TEXT_CHARS = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +63,6 @@ class UndoneWrite:
     handle: str
     action: str
     outcome: str
-
-    def to_json(self) -> JsonObject:
-        """Return it as the API's JSON."""
-        return {"handle": self.handle, "action": self.action, "outcome": self.outcome}
 
 
 def record_creation(context: ToolContext, tx: Transaction, created: Sequence[Record]) -> None:
@@ -77,6 +89,70 @@ def record_link(
     source, target = ends
     write = _Write("unlink" if is_removed else "link", source, target_id=target.id, relation=relation)
     _add(context, tx, f"link/{at}", write)
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyChange:
+    """A value of a record before and after a write; None: it had no value. Of a long text the beginning."""
+
+    property: str
+    before: Json
+    after: Json
+
+
+@dataclass(frozen=True, slots=True)
+class TurnChange:
+    """What one call of a turn did to one record; `properties` are those that an update changed."""
+
+    row: TurnChangeRow
+    properties: Sequence[PropertyChange]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change in the list of all; `properties` are those that an update changed."""
+
+    row: ChangeRow
+    properties: Sequence[PropertyChange]
+
+
+def list_changes(
+    principal: Principal, tx: Transaction, wanted: ChangeQuery, cursor: str = "", limit: int = 50
+) -> Page[Change]:
+    """Return a page of the changes of records, newest first. Needs viewer; InvalidRequest for a bad cursor.
+
+    Agents' writes are in it, undone or not, and deletions and acceptances by people; a person's own edits are not.
+    """
+    require_role(principal, "viewer")
+    after = decode_id_cursor(cursor) if cursor else None
+    rows = store.list_changes(tx, wanted, after=after, clearance=principal.clearance, limit=limit + 1)
+    page = cut_page(rows, limit, lambda row: (row.at.isoformat(), row.id))
+    shown = [Change(row, _changed_properties(row.before or {}, row.after or {})) for row in page.rows]
+    return Page(shown, page.next_cursor)
+
+
+def list_turn_changes(principal: Principal, tx: Transaction, turn_id: UUID) -> list[TurnChange]:
+    """Return what a turn's calls wrote into records that the principal may see, the earliest first. Needs a viewer."""
+    require_role(principal, "viewer")
+    rows = store.list_turn_changes(tx, turn_id, principal.clearance)
+    return [TurnChange(row, _changed_properties(row.before or {}, row.after or {})) for row in rows]
+
+
+def _changed_properties(before: JsonObject, after: JsonObject) -> list[PropertyChange]:
+    old, new = _flatten(before), _flatten(after)
+    names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
+    return [PropertyChange(name, _shorten(old.get(name)), _shorten(new.get(name))) for name in names]
+
+
+def _flatten(content: JsonObject) -> JsonObject:
+    """Return a record's name, level, text and properties side by side."""
+    properties = content.get("properties")
+    rest: JsonObject = {name: value for name, value in content.items() if name != "properties"}
+    return {**rest, **(properties if isinstance(properties, dict) else {})}
+
+
+def _shorten(value: Json) -> Json:
+    return f"{value[:_MAX_TEXT_CHARS]}…" if isinstance(value, str) and len(value) > _MAX_TEXT_CHARS else value
 
 
 def undo_turn(principal: Principal, tx: Transaction, turn_id: UUID, now: datetime) -> list[UndoneWrite]:

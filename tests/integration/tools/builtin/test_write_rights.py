@@ -160,6 +160,27 @@ def test_every_write_is_audited_and_a_turn_can_be_undone(conversation: Conversat
         agent_writes.undo_turn(editor, tx, UUID(str(turn)), conversation.clock())
 
 
+def test_the_changes_of_a_turn_are_listed_before_and_after_an_undo(conversation: ConversationHarness) -> None:
+    ask_on_web(conversation, tool_call("update_entity", entity="risk/R-05", properties={"owner": "Mallory"}))
+    ((turn, owner),) = conversation.query("SELECT turn_id, before -> 'properties' ->> 'owner' FROM agent_writes")
+    with conversation.database.transaction(conversation.admin) as tx:
+        (change,) = agent_writes.list_turn_changes(conversation.admin, tx, UUID(str(turn)))
+        assert (change.row.action, change.row.handle, change.row.undone_at) == ("update", "risk/R-05", None)
+        assert [(one.property, one.before, one.after) for one in change.properties] == [("owner", owner, "Mallory")]
+        agent_writes.undo_turn(conversation.admin, tx, UUID(str(turn)), conversation.clock())
+        (change,) = agent_writes.list_turn_changes(conversation.admin, tx, UUID(str(turn)))
+        assert change.row.undone_at is not None
+
+
+def test_changes_of_records_above_the_readers_clearance_are_not_listed(conversation: ConversationHarness) -> None:
+    ask_on_web(conversation, tool_call("update_entity", entity="risk/R-05", properties={"owner": "Mallory"}))
+    ((turn,),) = conversation.query("SELECT turn_id FROM agent_writes")
+    conversation.query("UPDATE entities SET classification = 3 WHERE key = 'R-05' RETURNING id")
+    viewer = Principal(conversation.tenant_id, "member", UUID(int=9), frozenset({"viewer"}), clearance=2)
+    with conversation.database.transaction(viewer) as tx:
+        assert agent_writes.list_turn_changes(viewer, tx, UUID(str(turn))) == []
+
+
 def test_undoing_leaves_what_somebody_changed_since(conversation: ConversationHarness) -> None:
     ask_on_web(conversation, tool_call("update_entity", entity="risk/R-05", properties={"owner": "Mallory"}))
     ((turn,),) = conversation.query("SELECT turn_id FROM agent_writes")

@@ -8,7 +8,6 @@ from parlour.infra.json_values import JsonObject
 from parlour.pulse.reading.changes_since import (
     ChangeSincePulse,
     StaleMark,
-    count_by_cause,
     filter_visible_marks,
     render_changes,
     stale_marks,
@@ -43,7 +42,6 @@ def test_what_is_not_told_is_counted() -> None:
     assert render_changes(found, ["file_ingested"]) == (
         "Since then: 7 new files (Report 0.pdf; Report 1.pdf; Report 2.pdf; ...)."
     )
-    assert count_by_cause(found) == {"file_ingested": 7}
 
 
 def test_every_cause_has_its_part_and_nothing_makes_no_line() -> None:

@@ -1,0 +1,45 @@
+/** An error that the API answered, or the reason why there was no answer. */
+export class Problem extends Error {
+  constructor(
+    /** The HTTP status; 0 if there was no answer. */
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    /** The fields, or lines of a pack, that are wrong. */
+    readonly fields: readonly FieldProblem[] = [],
+  ) {
+    super(message);
+  }
+}
+
+export interface FieldProblem {
+  field: string;
+  message: string;
+}
+
+export const UNREACHABLE = "Cannot reach Parlour. Check your connection. Your text is kept.";
+
+/** Return an error as a Problem, whatever it was. */
+export function toProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error;
+  if (error instanceof TypeError && /fetch|network|load failed/i.test(error.message)) {
+    return new Problem(0, "unreachable", UNREACHABLE);
+  }
+  console.error(error);
+  return new Problem(0, "page", "This page has a fault. Reload it and try again.");
+}
+
+/** Return the Problem that an answer describes; `body` is the API's error, if there is one. */
+export function problemOf(status: number, body: unknown): Problem {
+  const error = isErrorBody(body) ? body.error : undefined;
+  return new Problem(
+    status,
+    error?.code ?? "unknown",
+    error?.message ?? `Parlour answered with status ${status}. Try again in a moment.`,
+    error?.problems ?? [],
+  );
+}
+
+function isErrorBody(body: unknown): body is { error: { code: string; message: string; problems?: FieldProblem[] } } {
+  return typeof body === "object" && body !== null && "error" in body;
+}

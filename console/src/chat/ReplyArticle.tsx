@@ -1,0 +1,48 @@
+import { useMemo } from "preact/hooks";
+import { CitedText } from "../ui/CitedText";
+import { clock, dateTime } from "../ui/format";
+import type { Reply } from "./entries";
+
+/** A reply, while it is written and after. */
+export function ReplyArticle({ reply, name }: { reply: Reply; name: string }) {
+  const text = reply.text.value;
+  const activity = reply.activity.value;
+  const stored = reply.citations.value;
+  const citations = useMemo(() => stored ?? provisionalCitations(text), [stored, text]);
+  const at = reply.at.value;
+  return (
+    <article class="chat-reply" aria-busy={!reply.isComplete.value} aria-label={`Reply of ${name}`}>
+      <p class="chat-byline">
+        <b>{name}</b>
+        {at && (
+          <time dateTime={at} title={dateTime(at)}>
+            {clock(at)}
+          </time>
+        )}
+      </p>
+      {text && <CitedText text={text} citations={citations} hasSources={stored !== null} />}
+      {activity && (
+        <p class="chat-activity" role="status">
+          <span class="chat-dots" aria-hidden="true">
+            <i />
+            <i />
+            <i />
+          </span>
+          {activity}
+        </p>
+      )}
+      {reply.changes.value.map((change) => (
+        <p key={change} class="chat-byline">
+          {change}
+        </p>
+      ))}
+      {reply.failure.value && <p class="chat-failure">{reply.failure.value}</p>}
+    </article>
+  );
+}
+
+/** Return the numbers that a text cites while its sources are not known, so that their marks have their place. */
+function provisionalCitations(text: string) {
+  const numbers = [...text.matchAll(/\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]/g)].flatMap(([, list = ""]) => list.split(","));
+  return [...new Set(numbers.map(Number))].map((number) => ({ number, title: "", locator: "", link: null }));
+}

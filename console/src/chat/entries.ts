@@ -1,0 +1,148 @@
+import { signal } from "@preact/signals";
+import type { Schema } from "../api/client";
+import type { SessionEvent } from "../api/events";
+import { sentenceCase } from "../ui/format";
+import type { PickedFile } from "./attachments";
+
+type Message = Schema["MessageView"];
+type RecordOperation = Schema["RecordOperation"];
+
+/** What a thread shows, in order. */
+export type Entry = SentMessage | Reply;
+
+export interface AttachmentLabel {
+  kind: string;
+  name: string;
+  size_bytes: number;
+}
+
+/** A message of the visitor. */
+export class SentMessage {
+  readonly key: string = newId();
+  /** Makes it harmless to send the message again. */
+  readonly clientId: string = this.key;
+  id: string | null = null;
+  /** Whether this page sent it. */
+  isOwn = true;
+  /** When the API received it. */
+  at: string | null = null;
+  /** `waiting`: it came while a reply was under way, so the next turn answers it. */
+  readonly state = signal<"sending" | "waiting" | "sent" | "failed">("sending");
+
+  constructor(
+    readonly text: string,
+    readonly attachments: readonly AttachmentLabel[] = [],
+    /** What is to be uploaded before the message is sent. */
+    readonly files: readonly PickedFile[] = [],
+  ) {}
+
+  static ofStored(message: Message): SentMessage {
+    const sent = new SentMessage(message.text, message.attachments);
+    sent.id = message.id;
+    sent.at = message.at;
+    sent.isOwn = false;
+    sent.state.value = "sent";
+    return sent;
+  }
+}
+
+const TOOL_WORDS: Record<string, string> = { search_knowledge: "Searching the documents" };
+const ACTION_WORDS: Record<string, string> = {
+  create: "Created",
+  update: "Changed",
+  link: "Linked",
+  unlink: "Unlinked",
+};
+
+/** A reply of the agent, while it is written and after. */
+export class Reply {
+  readonly key: string = newId();
+  id: string | null = null;
+  /** Whether its turn has begun. Before that it is a place in the thread. */
+  hasBegun = false;
+  readonly text = signal("");
+  /** What the agent is doing; "" when it is writing or has ended. */
+  readonly activity = signal("Reading your message");
+  readonly isComplete = signal(false);
+  /** One line for each change of a record. */
+  readonly changes = signal<readonly string[]>([]);
+  /** Why there is no complete reply. */
+  readonly failure = signal("");
+  readonly at = signal<string | null>(null);
+  /** The sources of a stored reply; null while it is written. */
+  readonly citations = signal<readonly Schema["CitationView"][] | null>(null);
+
+  static ofStored(message: Message): Reply {
+    const reply = new Reply();
+    reply.store(message);
+    return reply;
+  }
+
+  /** Show what happened in the turn. */
+  receive(event: SessionEvent): void {
+    this.hasBegun = true;
+    switch (event.kind) {
+      case "text_delta":
+        this.activity.value = "";
+        this.text.value += event.payload.text;
+        break;
+      case "text_reset":
+        this.text.value = "";
+        this.activity.value = "Starting the reply again";
+        break;
+      case "tool_call":
+        this.activity.value = describeTool(event.payload.name);
+        break;
+      case "tool_result":
+        this.activity.value = event.payload.ok ? "Reading the results" : "That failed. Trying another way";
+        break;
+      case "operation":
+        this.changes.value = [...this.changes.value, describeChange(event.payload)];
+        break;
+      case "error":
+        this.fail(event.payload.message);
+        break;
+    }
+  }
+
+  /** Show the reply as it is stored: its text is final, and its citations have titles. */
+  store(message: Message): void {
+    this.id = message.id;
+    this.hasBegun = true;
+    this.text.value = message.text;
+    this.citations.value = message.citations;
+    this.at.value = message.at;
+    this.failure.value = "";
+    this.end();
+  }
+
+  fail(message: string): void {
+    this.failure.value = message;
+    this.end();
+  }
+
+  end(): void {
+    this.activity.value = "";
+    this.isComplete.value = true;
+  }
+}
+
+/** Return an id that no other message has. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+function describeTool(name: string): string {
+  return TOOL_WORDS[name] ?? `Using ${name.replaceAll("_", " ")}`;
+}
+
+function describeChange({
+  action,
+  entity_type: type,
+  entity_name: name,
+  other_record: other,
+}: RecordOperation): string {
+  const others = other ? ` and ${other.entity_name}` : "";
+  return `${ACTION_WORDS[action] ?? sentenceCase(action)} ${type.replaceAll("_", " ")}: ${name}${others}`;
+}

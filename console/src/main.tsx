@@ -1,0 +1,31 @@
+import { render } from "preact";
+import { completeOidc } from "./api/oidc";
+import { toProblem } from "./api/problem";
+import { signIn, signInLocally } from "./api/sign_in";
+import { App } from "./shell/App";
+import { fetchLocalToken, loadSettings } from "./shell/settings";
+import { signInProblem } from "./shell/SignIn";
+import { ErrorState } from "./ui/states";
+import "./styles/tokens.css";
+import "./styles/controls.css";
+import "./styles/shell.css";
+
+/** Load the settings, complete a sign-in that is under way, and show the console. */
+async function start(root: HTMLElement): Promise<void> {
+  try {
+    const { local } = await loadSettings();
+    const completed = await completeOidc();
+    if (completed) await signIn(completed);
+    else if (local) await signInLocally(fetchLocalToken);
+  } catch (error) {
+    const problem = toProblem(error);
+    if (problem.status === 0 && problem.code === "unreachable") {
+      return render(<ErrorState problem={problem} reload={() => location.reload()} />, root);
+    }
+    signInProblem.value = problem;
+  }
+  render(<App />, root);
+}
+
+const root = document.getElementById("app");
+if (root) void start(root);

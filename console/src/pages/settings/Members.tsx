@@ -1,0 +1,150 @@
+import { useState } from "preact/hooks";
+import { body, type Schema } from "../../api/client";
+import { api } from "../../api/sign_in";
+import { settings } from "../../shell/settings";
+import { Badge } from "../../ui/Badge";
+import { Button } from "../../ui/Button";
+import { clearanceName } from "../../ui/clearance";
+import { Dialog } from "../../ui/Dialog";
+import { Field } from "../../ui/Field";
+import { sentenceCase } from "../../ui/format";
+import { useAction, useResource } from "../../ui/resource";
+import { EmptyState, Loaded, Notice } from "../../ui/states";
+import { Table } from "../../ui/Table";
+import { AccessFields, type Access, type Role } from "./AccessFields";
+
+type Member = Schema["MemberView"];
+
+/** Who of the tenant may sign in, and what they may do. */
+export function Members() {
+  const members = useResource((signal) => body(api.GET("/v1/members", { signal })), []);
+  const [edited, setEdited] = useState<Member | "new" | null>(null);
+  const close = () => setEdited(null);
+  const done = () => {
+    close();
+    members.reload();
+  };
+  return (
+    <>
+      <div class="settings-head">
+        <p class="soft">Members sign in with OpenID Connect. A member without a role can only see who they are.</p>
+        <Button kind="solid" icon="plus" onClick={() => setEdited("new")}>
+          Add a member
+        </Button>
+      </div>
+      <Loaded of={members}>
+        {({ members: list }) =>
+          list.length === 0 ? (
+            <EmptyState icon="people" title="No members yet">
+              <p>Add the first one with the issuer and the subject of their token.</p>
+            </EmptyState>
+          ) : (
+            <Table
+              caption="Members"
+              rows={list}
+              rowKey={(member) => member.id}
+              columns={[
+                {
+                  label: "Name",
+                  cell: (member) => (
+                    <Button kind="link" onClick={() => setEdited(member)}>
+                      {member.display_name}
+                    </Button>
+                  ),
+                },
+                { label: "Roles", cell: (member) => member.roles.map(sentenceCase).join(", ") || "none" },
+                { label: "Clearance", cell: (member) => clearanceName(member.clearance), isSecondary: true },
+                { label: "Subject", cell: (member) => member.subject, isSecondary: true },
+                {
+                  label: "State",
+                  cell: (member) => (
+                    <Badge tone={member.active ? "good" : "neutral"}>{member.active ? "Active" : "Inactive"}</Badge>
+                  ),
+                },
+              ]}
+            />
+          )
+        }
+      </Loaded>
+      {edited === "new" && <NewMember onClose={close} onDone={done} />}
+      {edited && edited !== "new" && <EditMember member={edited} onClose={close} onDone={done} />}
+    </>
+  );
+}
+
+interface FormProps {
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function NewMember({ onClose, onDone }: FormProps) {
+  const [identity, setIdentity] = useState({
+    display_name: "",
+    issuer: settings.value?.sign_in[0]?.issuer ?? "",
+    subject: "",
+  });
+  const [access, setAccess] = useState<Access>({ roles: ["viewer"], clearance: 1 });
+  const save = useAction(async () => {
+    await body(api.POST("/v1/members", { body: { ...identity, ...access } }));
+    onDone();
+  });
+  const field = (name: keyof typeof identity, label: string, hint?: string) => (
+    <Field label={label} hint={hint} name={name} problem={save.problem}>
+      {(attributes) => (
+        <input
+          {...attributes}
+          value={identity[name]}
+          required
+          maxLength={200}
+          onInput={(event) => setIdentity({ ...identity, [name]: event.currentTarget.value })}
+        />
+      )}
+    </Field>
+  );
+  return (
+    <Dialog title="Add a member" onClose={onClose}>
+      <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
+        {field("display_name", "Name")}
+        {field("issuer", "Issuer", "The address of the sign-in provider, as its tokens name it.")}
+        {field("subject", "Subject", "Who the person is to the provider: the claim “sub” of their token.")}
+        <AccessFields value={access} onChange={setAccess} />
+        <Notice problem={save.problem} />
+        <div class="buttons">
+          <Button kind="solid" type="submit" disabled={save.isRunning}>
+            Add
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+function EditMember({ member, onClose, onDone }: FormProps & { member: Member }) {
+  const [access, setAccess] = useState<Access>({ roles: member.roles as Role[], clearance: member.clearance });
+  const [active, setActive] = useState(member.active);
+  const save = useAction(async () => {
+    const path = { member_id: member.id };
+    await body(api.PUT("/v1/members/{member_id}", { params: { path }, body: { ...access, active } }));
+    onDone();
+  });
+  return (
+    <Dialog title={member.display_name} onClose={onClose}>
+      <form class="form" onSubmit={(event) => (event.preventDefault(), save.run())}>
+        <AccessFields value={access} onChange={setAccess} />
+        <label class="check">
+          <input type="checkbox" checked={active} onChange={(event) => setActive(event.currentTarget.checked)} />
+          <span>May sign in</span>
+        </label>
+        <p class="soft">The change holds from the member’s next request.</p>
+        <Notice problem={save.problem} />
+        <div class="buttons">
+          <Button kind="solid" type="submit" disabled={save.isRunning}>
+            Save
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,147 @@
+"""What needs a person, in sentences: what happened, why, and what to do next. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from parlour.api.attention_schemas import (
+    DeliveryReasonView,
+    FailedReplyView,
+    FailedTurnView,
+    HeldReplyView,
+    NoModelCallsView,
+    SpendReasonView,
+    SpendTodayView,
+    ToolReasonView,
+    TurnReasonView,
+    UnknownDeliveryView,
+    UnknownToolCallView,
+)
+from parlour.channels import delivery_problem
+from parlour.channels.outbox import StuckReply
+from parlour.conversations.failed_turns import TurnProblemCode
+from parlour.conversations.rows import FailedTurn
+from parlour.models.spend import SpendToday
+from parlour.tools.calls import UnknownCall
+
+#: Of a phone number that are shown, so that people recognise it.
+_SHOWN_DIGITS = 4
+_FULL_PERCENT = 100
+
+_TURN_REASONS: Mapping[TurnProblemCode, str] = {
+    "unexpected_error": "An unexpected error occurred in each of {} attempts. The log has its details.",
+    "too_many_attempts": "The worker stopped in each of {} attempts before it could answer.",
+}
+
+
+def tool_call_item(call: UnknownCall) -> UnknownToolCallView:
+    """Return a tool call of unknown outcome."""
+    return UnknownToolCallView(
+        kind="unknown_tool_call",
+        id=call.id,
+        turn_id=call.turn_id,
+        session_id=call.session_id,
+        tool=call.name,
+        arguments=call.arguments,
+        runs=call.runs,
+        at=call.started_at,
+        what_happened=f"The tool {call.name} was called, and its result is unknown.",
+        reason=ToolReasonView(
+            code="outcome_unknown",
+            message="The connection broke, the tool took too long, or the worker stopped before the result arrived.",
+        ),
+        what_to_do="Check the other system. Mark the call as done, or run it again with the same idempotency key.",
+        resolutions=["done", "run_again"],
+    )
+
+
+def stuck_reply_item(reply: StuckReply) -> UnknownDeliveryView | HeldReplyView:
+    """Return a reply that waits for a decision."""
+    if reply.state == "held":
+        return HeldReplyView(
+            kind="held_reply",
+            what_happened="The reply was not sent.",
+            what_to_do="Ask the user to write again, or give the binding a template; then send it. Or dismiss it.",
+            resolutions=["send_again", "dismiss"],
+            **_reply_fields(reply),
+        )
+    return UnknownDeliveryView(
+        kind="unknown_delivery",
+        what_happened="The reply may have arrived.",
+        what_to_do="Check the phone or the provider's console. Mark it as arrived, send it again, or dismiss it.",
+        resolutions=["arrived", "send_again", "dismiss"],
+        **_reply_fields(reply),
+    )
+
+
+def failed_reply_item(reply: StuckReply) -> FailedReplyView:
+    """Return a reply that failed."""
+    return FailedReplyView(
+        kind="failed_reply",
+        what_happened="The reply was not delivered.",
+        what_to_do="Fix the cause. Then retry sending.",
+        **_reply_fields(reply),
+    )
+
+
+def _reply_fields(reply: StuckReply) -> dict[str, Any]:
+    problem = delivery_problem.read_problem(reply.state, reply.problem)
+    return {
+        "id": reply.id,
+        "turn_id": reply.turn_id,
+        "session_id": reply.session_id,
+        "channel": reply.channel,
+        "recipient": f"…{reply.recipient[-_SHOWN_DIGITS:]}",
+        "text": reply.text,
+        "at": reply.created_at,
+        "reason": DeliveryReasonView.model_validate(problem),
+    }
+
+
+def failed_turn_item(turn: FailedTurn) -> FailedTurnView:
+    """Return a turn that failed."""
+    code: TurnProblemCode = "too_many_attempts" if turn.problem == "too_many_attempts" else "unexpected_error"
+    return FailedTurnView(
+        kind="failed_turn",
+        id=turn.id,
+        turn_id=turn.id,
+        session_id=turn.session_id,
+        channel=turn.channel,
+        binding=turn.binding,
+        texts=turn.message_texts,
+        attempts=turn.attempt_count,
+        at=turn.finished_at,
+        what_happened="The turn failed. What the user wrote is unanswered.",
+        reason=TurnReasonView(code=code, message=_TURN_REASONS[code].format(turn.attempt_count)),
+        what_to_do="Answer now: it resumes where it stopped, and completed steps are not repeated. Or dismiss it.",
+        resolutions=["redrive", "dismiss"],
+    )
+
+
+def spend_view(today: SpendToday) -> SpendTodayView:
+    """Return today's spend.
+
+    A call is refused when its worst case does not fit, which may be well short of the cap. People were warned of 100 %
+    then, but half of a cap that was raised since is not reached.
+    """
+    return SpendTodayView(
+        spent_usd=today.spent_usd,
+        reserved_usd=today.reserved_usd,
+        cap_usd=today.cap_usd,
+        stopped=today.is_stopped,
+        cap_reached=today.warned_percent >= _FULL_PERCENT and today.spent_usd * 2 >= today.cap_usd,
+    )
+
+
+def no_model_calls_item(spend: SpendTodayView) -> NoModelCallsView | None:
+    """Return that no model is called and why; None while they are called."""
+    if spend.stopped:
+        reason = SpendReasonView(code="spend_stopped", message="Model calls are switched off.")
+        next_step = "Switch model calls on again."
+    elif spend.cap_reached:
+        reason = SpendReasonView(code="cap_reached", message="Today's cap is reached.")
+        next_step = "Raise the cap, or wait until 0:00 UTC."
+    else:
+        return None
+    return NoModelCallsView(
+        kind="no_model_calls", what_happened="Users get a canned reply.", reason=reason, what_to_do=next_step
+    )

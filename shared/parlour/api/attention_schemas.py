@@ -1,0 +1,175 @@
+"""What needs a person, as it goes out as JSON: what happened, why, and what to do next."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field, JsonValue
+
+from parlour.api.schemas import ResponseModel, UsdAmount
+from parlour.channels.delivery_problem import DeliveryProblemCode
+from parlour.channels.envelope import Channel
+from parlour.conversations.failed_turns import TurnProblemCode
+
+
+class _ExplainedView(ResponseModel):
+    """An item in sentences for its reader."""
+
+    what_happened: str
+    what_to_do: str
+
+
+class ToolReasonView(ResponseModel):
+    """Why the outcome of a tool call is unknown."""
+
+    code: Literal["outcome_unknown"]
+    message: str
+
+
+class DeliveryReasonView(ResponseModel):
+    """Why a reply was not delivered; the message is in part the provider's."""
+
+    code: DeliveryProblemCode
+    message: str
+
+
+class TurnReasonView(ResponseModel):
+    """Why a turn failed."""
+
+    code: TurnProblemCode
+    message: str
+
+
+class SpendReasonView(ResponseModel):
+    """Why no model is called."""
+
+    code: Literal["spend_stopped", "cap_reached"]
+    message: str
+
+
+class UnknownToolCallView(_ExplainedView):
+    """A tool call that may have been done. `runs`: how often it was started."""
+
+    kind: Literal["unknown_tool_call"]
+    id: UUID
+    turn_id: UUID
+    session_id: UUID
+    tool: str
+    arguments: dict[str, JsonValue]
+    runs: int
+    at: datetime
+    reason: ToolReasonView
+    resolutions: list[Literal["done", "run_again"]]
+
+
+class _StuckReplyView(_ExplainedView):
+    """A reply that was not delivered, or may not have been. Of the recipient's number only the last digits are shown;
+    the text of a sign-in code is not."""
+
+    id: UUID
+    turn_id: UUID | None
+    session_id: UUID
+    channel: Channel
+    recipient: str
+    text: str
+    at: datetime
+    reason: DeliveryReasonView
+
+
+class UnknownDeliveryView(_StuckReplyView):
+    """A reply that may have arrived."""
+
+    kind: Literal["unknown_delivery"]
+    resolutions: list[Literal["arrived", "send_again", "dismiss"]]
+
+
+class HeldReplyView(_StuckReplyView):
+    """A reply that the channel takes no longer as free text."""
+
+    kind: Literal["held_reply"]
+    resolutions: list[Literal["send_again", "dismiss"]]
+
+
+class FailedReplyView(_StuckReplyView):
+    """A reply that was not delivered, and may be redriven."""
+
+    kind: Literal["failed_reply"]
+
+
+class FailedTurnView(_ExplainedView):
+    """A turn that failed; its messages (`texts`) are unanswered."""
+
+    kind: Literal["failed_turn"]
+    id: UUID
+    turn_id: UUID
+    session_id: UUID
+    channel: Channel
+    binding: str
+    texts: list[str]
+    attempts: int
+    at: datetime
+    reason: TurnReasonView
+    resolutions: list[Literal["redrive", "dismiss"]]
+
+
+class NoModelCallsView(_ExplainedView):
+    """Model calls are switched off, or today's cap is reached; it ends with the switch, the cap or the day."""
+
+    kind: Literal["no_model_calls"]
+    reason: SpendReasonView
+
+
+AttentionItem = Annotated[
+    UnknownToolCallView | UnknownDeliveryView | HeldReplyView | FailedTurnView | NoModelCallsView,
+    Field(discriminator="kind"),
+]
+
+
+class SpendTodayView(ResponseModel):
+    """Today's spend of the tenant. `reserved_usd` is the worst case of the calls that are running."""
+
+    spent_usd: UsdAmount
+    reserved_usd: UsdAmount
+    cap_usd: UsdAmount
+    stopped: bool
+    cap_reached: bool
+
+
+class AttentionCountsView(ResponseModel):
+    """How many items are listed."""
+
+    tool_calls: int
+    replies: int
+    turns: int
+    spend: int
+    total: int
+
+
+class AttentionPageView(ResponseModel):
+    """Everything that needs a person, oldest first after `no_model_calls`. `has_more`: of a kind more items exist than
+    are listed."""
+
+    items: list[AttentionItem]
+    counts: AttentionCountsView
+    spend: SpendTodayView
+    has_more: bool
+
+
+class FailedReplyPageView(ResponseModel):
+    """Some failed replies of the last week, latest first; `next_cursor` reads on, "" when these are the last."""
+
+    replies: list[FailedReplyView]
+    next_cursor: str
+
+
+class ResolutionView(ResponseModel):
+    """A decision that was stored. `queued` is false while the queue is unavailable; the sweep then continues."""
+
+    message: str
+    queued: bool
+
+
+class CancelledToolCallsView(ResolutionView):
+    """How many tool calls of a session were cancelled."""
+
+    tool_calls: int

@@ -1,0 +1,215 @@
+"""The events of a session as they go out as JSON, listed or streamed: a union by kind."""
+
+from datetime import datetime
+from typing import Annotated, Literal, Protocol
+from uuid import UUID
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from parlour.api.schemas import ResponseModel
+from parlour.infra.json_values import JsonObject
+
+
+class Event(Protocol):
+    """A numbered event of a session's feed."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def payload(self) -> JsonObject: ...
+    @property
+    def turn_id(self) -> UUID: ...
+    @property
+    def at(self) -> datetime: ...
+
+
+class _EventView(ResponseModel):
+    number: int
+    turn_id: UUID
+    at: datetime
+
+
+class TurnStarted(ResponseModel):
+    """A turn began to answer; `number` is its place in the session."""
+
+    turn_id: UUID
+    number: int
+
+
+class TurnStartedEvent(_EventView):
+    """A turn began."""
+
+    kind: Literal["session"]
+    payload: TurnStarted
+
+
+class ContextUsage(ResponseModel):
+    """The prompt of a step: its tokens by layer, its budget, and the share that the provider has cached."""
+
+    step: int
+    tokens: int
+    budget: int
+    tokens_by_layer: dict[str, int]
+    cached_share: float
+
+
+class ContextUsageEvent(_EventView):
+    """A prompt was assembled."""
+
+    kind: Literal["context_usage"]
+    payload: ContextUsage
+
+
+class TextReset(ResponseModel):
+    """The step whose text begins again."""
+
+    step: int
+
+
+class TextResetEvent(_EventView):
+    """The text so far is not the reply: drop it."""
+
+    kind: Literal["text_reset"]
+    payload: TextReset
+
+
+class TextDelta(ResponseModel):
+    """A piece of the reply."""
+
+    text: str
+
+
+class TextDeltaEvent(_EventView):
+    """The reply goes on."""
+
+    kind: Literal["text_delta"]
+    payload: TextDelta
+
+
+class ToolCallStarted(ResponseModel):
+    """The tool's name."""
+
+    name: str
+
+
+class ToolCallEvent(_EventView):
+    """A tool is called."""
+
+    kind: Literal["tool_call"]
+    payload: ToolCallStarted
+
+
+class ToolResult(ResponseModel):
+    """How a tool call ended; `is_running`: it did not, and its result comes later."""
+
+    name: str
+    ok: bool
+    is_running: bool = False
+
+
+class ToolResultEvent(_EventView):
+    """A tool call ended."""
+
+    kind: Literal["tool_result"]
+    payload: ToolResult
+
+
+class RecordIdentity(ResponseModel):
+    """A record by its type, name, id and handle."""
+
+    entity_type: str
+    entity_name: str
+    entity_id: UUID
+    handle: str
+
+
+class RecordOperation(RecordIdentity):
+    """What was done to a record; `relation` and `other_record` of a link."""
+
+    action: Literal["create", "update", "link", "unlink"]
+    status: Literal["done"]
+    relation: str | None = None
+    other_record: RecordIdentity | None = None
+
+
+class RecordOperationEvent(_EventView):
+    """A tool did something to a record."""
+
+    kind: Literal["operation"]
+    payload: RecordOperation
+
+
+class RecordState(RecordIdentity):
+    """A record as it is stored now."""
+
+    type_name: str
+    version: int
+    project: str | None
+    classification: int
+    properties: dict[str, JsonValue]
+    updated_at: datetime
+
+
+class RecordStateEvent(_EventView):
+    """A record is new or changed."""
+
+    kind: Literal["entity_patch"]
+    payload: RecordState
+
+
+class TurnProblem(ResponseModel):
+    """Why there is no usual reply: a code, and what the user reads instead."""
+
+    code: str
+    message: str
+
+
+class TurnProblemEvent(_EventView):
+    """The turn could not answer as usual."""
+
+    kind: Literal["error"]
+    payload: TurnProblem
+
+
+class TurnDone(ResponseModel):
+    """The reply's message, and its turn."""
+
+    message_id: UUID
+    turn_id: UUID
+
+
+class TurnDoneEvent(_EventView):
+    """The turn is over, and its reply is stored."""
+
+    kind: Literal["done"]
+    payload: TurnDone
+
+
+type SessionEvent = Annotated[
+    TurnStartedEvent
+    | ContextUsageEvent
+    | TextResetEvent
+    | TextDeltaEvent
+    | ToolCallEvent
+    | ToolResultEvent
+    | RecordOperationEvent
+    | RecordStateEvent
+    | TurnProblemEvent
+    | TurnDoneEvent,
+    Field(discriminator="kind"),
+]
+
+_ADAPTER: TypeAdapter[SessionEvent] = TypeAdapter(SessionEvent)
+
+
+class EventListView(ResponseModel):
+    """Events in order, at most 200; read on after the number of the last one."""
+
+    events: list[SessionEvent]
+
+
+def event_to_json(event: Event) -> bytes:
+    """Return the text of an event as JSON."""
+    return _ADAPTER.dump_json(_ADAPTER.validate_python(event, from_attributes=True))

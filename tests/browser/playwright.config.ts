@@ -1,0 +1,33 @@
+import { join } from "node:path";
+
+import { defineConfig } from "@playwright/test";
+
+import { findBrowser } from "./chromium.ts";
+
+const url = process.env.CONSOLE_URL;
+if (!url) throw new Error("CONSOLE_URL is the address of the console: run `make browser`.");
+
+const desktop = { viewport: { width: 1280, height: 800 } };
+const mobile = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, isMobile: true, hasTouch: true };
+
+export default defineConfig({
+  testDir: ".",
+  outputDir: join(import.meta.dirname, "../../.parlour/browser/results"),
+  reporter: "list",
+  forbidOnly: true,
+  timeout: 30_000,
+  expect: { timeout: 10_000 },
+  use: {
+    baseURL: url,
+    launchOptions: await findBrowser(),
+    contextOptions: { reducedMotion: "reduce" },
+    locale: "en-GB",
+    timezoneId: "Europe/London",
+    trace: "off",
+  },
+  projects: [
+    { name: "desktop-light", use: { ...desktop, colorScheme: "light" } },
+    { name: "desktop-dark", use: { ...desktop, colorScheme: "dark" } },
+    { name: "mobile-light", use: { ...mobile, colorScheme: "light" } },
+  ],
+});
