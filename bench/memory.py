@@ -23,10 +23,11 @@ extraction            precision: of the facts stored at any time (true ones that
 retractions           of what people ended, implied or said, and memory knew then: the share that is known to be over a
                       day later.
 wrong_retirements     facts that were ended while they held, and that no other fact goes on with.
-additive_lost         of these, values that stand beside others; and those which the model gave rightly, and the second
-                      look did not refuse, but which were not stored.
+additive_lost         of these, values that stand beside others. additive_refused: such values which the model gave
+                      rightly, and the second look did not refuse, but which a check of code did.
 stale_served          times that a turn was told a fact that its user had changed or taken back in an earlier turn.
-stale_turns           turns that were told such a fact, and whose prompt does not have the message that says otherwise.
+stale_turns           turns that were told such a fact as if it held: without a note that it may be over, and without
+                      the message that says otherwise.
 duplicates_per_fact   live facts beyond the first, by the facts that there are.
 extraction_cost       tokens read and written, and US cents, of the work of facts in 100 turns.
 by_language, by_trap  the same by the person's language, and by what makes a message hard ("" is nothing). A row belongs
@@ -64,6 +65,7 @@ from local import temporary_database
 from local.embeddings import MiniLmEmbedder
 from parlour.infra.postgres import Database
 from parlour.memory.facts import fact_keys
+from parlour.memory.recall.recall_rendering import ASK_ONCE, IN_DOUBT
 from parlour.models.anthropic import AnthropicModel
 from parlour.models.model import Model
 from parlour.search.index.embedders import Embedder
@@ -238,7 +240,7 @@ def score(month: Month, played: Played, clerk: Clerk | None = None) -> dict[str,
     values, facts = rows.values, rows.facts
     retired = list(_wrongly_retired(rows))
     lost = [fact for fact, value in retired if value.is_one_of_several]
-    unstored = [value for value in values if value.is_one_of_several and _is_unstored(rows, value, clerk)]
+    refused = [value for value in values if value.is_one_of_several and _is_refused(rows, value, clerk)]
     ended = [
         value for value in values if value.ended == "retracted" and value.until and rows.is_live(value, value.until)
     ]
@@ -259,7 +261,8 @@ def score(month: Month, played: Played, clerk: Clerk | None = None) -> dict[str,
         "retractions": share(len(ended) - len(unended), len(ended)),
         "retractions_known": len(ended),
         "wrong_retirements": len(retired),
-        "additive_lost": len(lost) + len(unstored),
+        "additive_lost": len(lost),
+        "additive_refused": len(refused),
         "stale_served": sum(len(times) for _, times in stale),
         "stale_turns": len(unaware),
         "duplicates_per_fact": share(live_count - len(live), len(live)),
@@ -284,7 +287,7 @@ def score(month: Month, played: Played, clerk: Clerk | None = None) -> dict[str,
             *(f"not so: {_named(fact)} was kept ({fact.origin})" for fact in rows.wrong),
             *(f"not ended: {_planted(one)}" for one in unended),
             *(f"wrongly retired: {_named(fact)} was {fact.ended}" for fact, _ in retired),
-            *(f"lost beside others: {_planted(one)}" for one in unstored),
+            *(f"refused by code: {_planted(one)}" for one in refused),
             *(f"stale: {_named(fact)} was told {len(at)} times after it was over" for fact, at in stale if at),
             *(f"lost: {one.kept.value!r}, asked: {one.kept.ask}" for one in gone),
         ],
@@ -342,7 +345,7 @@ def _wrongly_retired(rows: _Rows) -> Iterator[tuple[Fact, Planted]]:
                 yield fact, value
 
 
-def _is_unstored(rows: _Rows, value: Planted, clerk: Clerk | None) -> bool:
+def _is_refused(rows: _Rows, value: Planted, clerk: Clerk | None) -> bool:
     """Return whether the model gave the value rightly, no second look refused it, and it is not there."""
     return clerk is not None and clerk.is_accepted(value) and not rows.is_found(value)
 
@@ -356,10 +359,11 @@ def _stale_values(rows: _Rows, fact: Fact, at: datetime) -> list[Planted]:
 
 
 def _is_aware(rows: _Rows, fact: Fact, at: datetime, prompts: Mapping[tuple[str, datetime], str]) -> bool:
-    """Return whether the turn's prompt has the message that ended what the fact says."""
+    """Return whether the turn's prompt doubts the fact, or has the message that ended it."""
     begun = max((turn.at for turn in rows.month.turns if turn.who == fact.who and turn.at <= at), default=at)
     prompt = prompts.get((fact.who, begun), "")
-    return any(
+    told = f"{fact.key}: {' '.join(fact.value.split())}"
+    return any(f"{note} {told}" in prompt for note in (ASK_ONCE, IN_DOUBT)) or any(
         value.ended_in is not None and " ".join(value.ended_in.user.split()) in prompt
         for value in _stale_values(rows, fact, at)
     )

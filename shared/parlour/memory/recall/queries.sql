@@ -21,7 +21,7 @@ WITH mine AS MATERIALIZED (
       FROM mine m
      CROSS JOIN LATERAL (
            SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes,
-                  f.holds_until, f.asked_at IS NULL AND f.doubted_at > f.last_confirmed_at AS is_doubted
+                  f.holds_until, f.doubted_at > f.last_confirmed_at AS is_doubted, f.asked_at IS NOT NULL AS is_asked
              FROM facts f
             WHERE f.user_id = m.user_id AND f.binding_id = m.binding_id AND f.valid_until IS NULL
               AND (f.holds_until IS NULL OR f.holds_until > %(now)s)
@@ -32,7 +32,7 @@ WITH mine AS MATERIALIZED (
       FROM mine m
      CROSS JOIN LATERAL (
            SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes,
-                  f.holds_until, false AS is_doubted
+                  f.holds_until, false AS is_doubted, false AS is_asked
              FROM facts f
             WHERE f.human_id = m.human_id AND f.valid_until IS NULL
             ORDER BY f.last_confirmed_at DESC LIMIT %(ranked)s) f
@@ -42,7 +42,7 @@ WITH mine AS MATERIALIZED (
       FROM mine m
      CROSS JOIN LATERAL (
            SELECT f.id, f.scope, f.key, f.value, f.confidence, f.last_confirmed_at, f.recall_count, f.use_count, f.lexemes,
-                  f.holds_until, false AS is_doubted
+                  f.holds_until, false AS is_doubted, false AS is_asked
              FROM facts f
             WHERE f.team_id = m.team_id AND f.valid_until IS NULL
             ORDER BY f.last_confirmed_at DESC LIMIT %(ranked)s) f
@@ -54,6 +54,7 @@ WITH mine AS MATERIALIZED (
       FROM known k, asked a
 ), worth AS (
     SELECT id, scope, key, value, confidence, holds_until, COALESCE(is_doubted, false) AS is_doubted,
+           is_asked,
            words / (words + 1) AS relevance,
            %(by_words)s * words / (words + 1) + %(by_confidence)s * confidence
            + %(by_age)s * exp(-GREATEST(0, extract(epoch FROM %(now)s - last_confirmed_at)) / %(fades)s)

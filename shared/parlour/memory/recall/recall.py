@@ -96,4 +96,5 @@ def _fact_from_json(row: JsonObject) -> RecalledFact:
         float(str(row["relevance"])),
         datetime.fromisoformat(str(row["holds_until"])) if row["holds_until"] else None,
         bool(row["is_doubted"]),
+        bool(row["is_asked"]),
     )

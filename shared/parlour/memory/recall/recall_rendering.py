@@ -24,6 +24,9 @@ _CERTAIN_CONFIDENCE = 0.8
 
 _MAX_STATEMENT_CHARS = 240
 
+#: How a fact is told that may be over: once with the request to ask, then until the user says it again.
+ASK_ONCE, IN_DOUBT = "(may be over: when it fits, ask once whether it still holds)", "(may be over)"
+
 _SCOPE_LABELS = {"human": "(you) ", "team": "(team) "}
 """Whose facts they are that are not about the user."""
 
@@ -34,7 +37,7 @@ class RecalledFact:
 
     relevance    what it shares with the question, between 0 and 1.
     holds_until  when it ends by itself.
-    is_doubted   whether the user is to be asked if it still holds.
+    is_doubted   whether it may be over; is_asked: whether a turn was told to ask the user.
     """
 
     id: UUID
@@ -45,6 +48,7 @@ class RecalledFact:
     relevance: float
     holds_until: datetime | None = None
     is_doubted: bool = False
+    is_asked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +91,8 @@ def render_fact(fact: RecalledFact) -> str:
     """One fact in one line."""
     unsure = "" if fact.confidence >= _CERTAIN_CONFIDENCE else "(not sure) "
     until = f"(until {last_day_before(fact.holds_until).isoformat()}) " if fact.holds_until else ""
-    asking = "(when it fits, ask once whether this still holds) " if fact.is_doubted else ""
-    notes = f"{_SCOPE_LABELS.get(fact.scope, '')}{unsure}{until}{asking}"
+    doubt = (IN_DOUBT if fact.is_asked else ASK_ONCE) + " " if fact.is_doubted else ""
+    notes = f"{_SCOPE_LABELS.get(fact.scope, '')}{unsure}{until}{doubt}"
     return f"- {notes}{fact.key}: {' '.join(fact.value.split())}"
 
 

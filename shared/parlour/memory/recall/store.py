@@ -44,8 +44,8 @@ _BASE_WEIGHT, _AGE_WEIGHT, _USE_WEIGHT = 0.7, 0.15, 0.15
 class RecalledMemoryRow:
     """Memory for a turn.
 
-    facts                      `{id, scope, key, value, confidence, relevance, score, holds_until, is_doubted}` each,
-                               best first.
+    facts                      `{id, scope, key, value, confidence, relevance, score, holds_until, is_doubted,
+                               is_asked}` each, best first.
     recent_statements          `{id, text}` each: what the user said elsewhere and no model has read, newest first.
     has_episodes               whether there are episodes to search.
     agent_state                the agent's notes, with `state_version`; None when there are none.
