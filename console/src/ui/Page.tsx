@@ -47,7 +47,10 @@ export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
   const list = useRef<HTMLElement>(null);
   const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
   useEffect(() => {
-    list.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+    const frame = list.current;
+    const tab = frame?.querySelector<HTMLElement>("[aria-current]");
+    // `scrollIntoView` would let the keyboard begin here, behind the navigation.
+    if (frame && tab) frame.scrollLeft = tab.offsetLeft - frame.offsetLeft - (frame.clientWidth - tab.clientWidth) / 2;
   }, [current]);
   return (
     <nav ref={list} class="tabs" aria-label={label}>
