@@ -30,7 +30,7 @@ from parlour.infra.postgres import Transaction
 from parlour.models import cost_report, spend
 from parlour.models.spend import Reservation
 from parlour.principal import system_principal
-from parlour.tenancy import api_keys, audit, members, rate_limits, routing_keys, tenants, users
+from parlour.tenancy import api_keys, audit, members, rate_limits, routing_keys, tenant_secrets, tenants, users
 from parlour.tenancy.authentication import Authenticator, Credentials
 from parlour.tenancy.limits import RateLimit
 from parlour.tenancy.oidc import TrustedIssuers
@@ -169,6 +169,7 @@ def administer_tenant(conversation: ConversationHarness) -> None:
         tenants.set_tenant_status(admin, tx, "active", conversation.clock())
         assert tenants.find_own_tenant(tx)
         assert audit.list_entries(admin, tx, 50).rows
+        assert tenant_secrets.list_secrets(admin, tx)
         bucket = RateLimit("visitor", "day", 2)
         assert rate_limits.take(tx, [bucket], conversation.clock()) == 0
         assert rate_limits.should_notify(tx, bucket, conversation.clock())
@@ -284,6 +285,9 @@ def resolve_replies(conversation: ConversationHarness, session_id: UUID) -> None
             assert outbox.list_needing_decision(conversation.admin, tx, 10)
             again = outbox.resolve_reply(conversation.admin, tx, unsent.id, how, conversation.clock())  # type: ignore[arg-type]
         if again:
+            later = conversation.clock() + timedelta(days=1)
+            with conversation.database.transaction(conversation.admin) as tx:
+                assert outbox.list_waiting(conversation.admin, tx, later, 10)
             conversation.send_whatsapp("", f"taken:{unsent.id}:1", kind="status", status="delivered")
             assert send_with(conversation, AcceptingProvider(), again.id).state == "sent"
 

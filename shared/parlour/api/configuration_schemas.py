@@ -227,3 +227,24 @@ class HealthView(ResponseModel):
     """That the API answers."""
 
     status: Literal["ok"] = "ok"
+
+
+class SecretView(ResponseModel):
+    """A secret that the tenant's pack names; its value is never shown.
+
+    reference  its name in the secret store.
+    used_by    bindings and tools that need it, as `binding site-desk` and `tool raise_rfi`.
+    status     unreadable: it has no current value, it is being deleted, or access to it is refused; unknown: the secret
+               store does not answer.
+    """
+
+    name: str
+    reference: str
+    used_by: list[str]
+    status: Literal["stored", "missing", "unreadable", "unknown"]
+
+
+class SecretListView(ResponseModel):
+    """The secrets of the tenant, by name."""
+
+    secrets: list[SecretView]

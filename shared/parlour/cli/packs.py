@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from parlour.cli import rendering, terminal
+from parlour.cli import rendering, secrets, terminal
 from parlour.cli.api_client import ApiClient, JsonOption, get_api_client
 from parlour.infra.errors import InvalidRequest
 from parlour.packs import folder as pack_folder
@@ -63,6 +63,8 @@ def apply(  # noqa: PLR0913 - one parameter per option
         if asks_conflicts:
             options["decisions"] = [*decisions, *_ask_conflicts(plan)]
     _show(_send(target, files, options), as_json)
+    if not as_json:
+        secrets.print_missing_secrets(target)
 
 
 def export(

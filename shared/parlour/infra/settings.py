@@ -140,12 +140,17 @@ class FileReaderSettings(Settings):
     """Nothing: it is told two addresses, call by call."""
 
 
-class OutboundSettings(DatabaseSettings):
+class ProviderSettings(Settings):
+    """Where channel providers are."""
+
+    gupshup_base_url: str = Field(default="https://api.gupshup.io")
+    whatsapp_base_url: str = Field(default="https://graph.facebook.com")
+
+
+class OutboundSettings(DatabaseSettings, ProviderSettings):
     """The way out to channel providers."""
 
     wakeups_queue_url: str
-    gupshup_base_url: str = Field(default="https://api.gupshup.io")
-    whatsapp_base_url: str = Field(default="https://graph.facebook.com")
 
 
 class ToolDispatcherSettings(WakeSettings, EmbeddingSettings, ToolSettings):
@@ -201,7 +206,7 @@ class MemoryExtractorSettings(DatabaseSettings, SpendSettings):
     anthropic_base_url: str = Field(default="", description="for a gateway or a test server; empty: the provider's own")
 
 
-class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
+class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings, ProviderSettings):
     """REST and the console; every queue with its dead letters, for redriving."""
 
     intake_queue_url: str

@@ -1,5 +1,8 @@
 """What a pack says as items, records, links and documents, and its routing keys."""
 
+from collections.abc import Mapping
+
+from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft
 from parlour.infra.json_values import Json, JsonObject
 from parlour.packs import plan
@@ -21,7 +24,13 @@ LINK_HOSTS_SETTING = "link_hosts"
 OWN_HOSTS_SETTING = "own_hosts"
 """Further such hosts, which follow from the rest of the pack."""
 
-HOST_SETTINGS = (TOOL_HOSTS_SETTING, LINK_HOSTS_SETTING, OWN_HOSTS_SETTING)
+#: The tenant's settings that a pack says, with the value of a pack that says nothing.
+TENANT_SETTINGS: Mapping[str, Json] = {
+    TOOL_HOSTS_SETTING: [],
+    LINK_HOSTS_SETTING: [],
+    OWN_HOSTS_SETTING: [],
+    REPLIES_SETTING: {},
+}
 DAILY_CAP_FIELD = "daily_cap_usd"
 
 
@@ -42,6 +51,7 @@ def _tenant_fields(pack: Pack) -> JsonObject:
         "display_name": tenant.display_name,
         TOOL_HOSTS_SETTING: [*tenant.tool_hosts],
         LINK_HOSTS_SETTING: [*tenant.link_hosts],
+        REPLIES_SETTING: {cause: {**texts} for cause, texts in tenant.replies.items()},
         OWN_HOSTS_SETTING: [*_own_hosts(pack)],
     }
     return fields if tenant.daily_cap_usd is None else {**fields, DAILY_CAP_FIELD: tenant.daily_cap_usd}
@@ -114,9 +124,9 @@ def _as_object(value: Json) -> JsonObject:
 
 def tenant_settings(fields: JsonObject, before: JsonObject) -> JsonObject:
     """Return the tenant's settings with those that a pack says; all others stay."""
-    given = {name: fields[name] for name in HOST_SETTINGS}
+    given = {name: fields[name] for name in TENANT_SETTINGS if name in fields}
     others = {name: value for name, value in before.items() if name not in given}
-    return {**others, **{name: hosts for name, hosts in given.items() if hosts}}
+    return {**others, **{name: value for name, value in given.items() if value}}
 
 
 def _own_hosts(pack: Pack) -> list[str]:

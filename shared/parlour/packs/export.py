@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 
+from parlour.conversations.canned_replies import REPLIES_SETTING
 from parlour.documents.pack_import import DocumentDraft, export_documents
 from parlour.infra.errors import NotFound
 from parlour.infra.json_values import Json, JsonObject, canonical_json
@@ -61,6 +62,7 @@ def export(principal: Principal, database: Database) -> dict[str, str]:
     row: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name, "secrets": {**secrets}}
     row["tool_hosts"] = tenant.settings.get(TOOL_HOSTS_SETTING, [])
     row["link_hosts"] = tenant.settings.get(LINK_HOSTS_SETTING, [])
+    row["replies"] = tenant.settings.get(REPLIES_SETTING, {})
     if cap is not None:
         row["daily_cap_usd"] = float(cap)
     files = {

@@ -9,7 +9,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Transaction
 from parlour.models import spend
 from parlour.packs import store
-from parlour.packs.drafts import DAILY_CAP_FIELD, HOST_SETTINGS
+from parlour.packs.drafts import DAILY_CAP_FIELD, TENANT_SETTINGS
 from parlour.packs.items import (
     ConfigKind,
     ItemId,
@@ -77,7 +77,7 @@ def read_tenant(principal: Principal, tx: Transaction, wanted: Items, others: Co
 def _tenant_fields(tx: Transaction, tenant: Tenant, wanted: Items) -> JsonObject:
     """Return the tenant's fields; the daily cap only where the pack says one."""
     fields: JsonObject = {"slug": tenant.slug, "display_name": tenant.display_name}
-    fields |= {name: tenant.settings.get(name, []) for name in HOST_SETTINGS}
+    fields |= {name: tenant.settings.get(name, default) for name, default in TENANT_SETTINGS.items()}
     cap = spend.read_own_cap(tx)
     says_cap = DAILY_CAP_FIELD in wanted.get(ItemId("tenant", "tenant"), {})
     return {**fields, DAILY_CAP_FIELD: float(cap)} if says_cap and cap is not None else fields

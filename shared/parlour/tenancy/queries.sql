@@ -53,6 +53,22 @@ RETURNING tenant_id, slug, display_name, status, settings, version, created_at, 
 UPDATE tenants SET status = %(status)s, updated_at = %(now)s
 RETURNING tenant_id, slug, display_name, status, settings, version, created_at, updated_at;
 
+-- name: list_secrets
+-- The tenant's secrets, and which active bindings and which tools of active bindings' agents need each.
+SELECT s.name, s.reference,
+       ARRAY(SELECT 'binding ' || b.slug
+               FROM bindings b, jsonb_each(b.channels) AS channel (name, settings)
+              WHERE b.tenant_id = s.tenant_id AND b.is_active AND channel.settings ->> 'api_key' = s.name
+              ORDER BY b.slug COLLATE "C")
+       || ARRAY(SELECT 'tool ' || one.name
+                  FROM tools one
+                 WHERE one.tenant_id = s.tenant_id AND one.auth = s.name
+                   AND EXISTS (SELECT FROM agents a JOIN bindings b ON b.tenant_id = a.tenant_id AND b.agent_id = a.id
+                                WHERE a.tenant_id = s.tenant_id AND b.is_active AND one.name = ANY(a.tools))
+                 ORDER BY one.name COLLATE "C") AS used_by
+  FROM secrets s
+ ORDER BY s.name COLLATE "C";
+
 -- name: find_persona
 -- A binding with its three tiers and its tenant, as one text of JSON, and its agent's tools, by name, as another: they
 -- change seldom, and the same text is read once. With them the user who talks to it, if one is named, and the mark of

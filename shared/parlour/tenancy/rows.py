@@ -185,3 +185,17 @@ class AuditEntry:
     target_name: str
     details: JsonObject
     at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSecret:
+    """One secret that a tenant's pack names.
+
+    name       what the tenant's bindings and tools call it.
+    reference  its name in the secret store.
+    used_by    bindings and tools that need it, as `binding site-desk` and `tool raise_rfi`.
+    """
+
+    name: str
+    reference: str
+    used_by: list[str]

@@ -23,6 +23,7 @@ from parlour.tenancy.rows import (
     Session,
     Tenant,
     TenantLabel,
+    TenantSecret,
     TenantStatus,
     User,
 )
@@ -281,3 +282,7 @@ def _convert(kind: object, value: Any) -> object:
     if kind is datetime:
         return datetime.fromisoformat(value)
     return tuple(value) if get_origin(kind) is tuple else value
+
+
+def list_secrets(tx: Transaction) -> list[TenantSecret]:
+    return tx.all(SQL["list_secrets"], TenantSecret)

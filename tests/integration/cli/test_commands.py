@@ -194,7 +194,7 @@ def test_a_chat_shows_the_reply_as_it_comes(
     feed.number = feed.turns = 0
     assert parlour("chat", "acme.example", "-m", "When?", sleep=answer) == 0
     assert parlour("chat", "nobody", "-m", "When?") == 1
-    assert "no public agent has that name" in capsys.readouterr().err
+    assert "unknown agent nobody; available: desk" in capsys.readouterr().err
 
 
 def test_a_chat_whose_answer_does_not_come_ends(

@@ -167,3 +167,13 @@ def test_only_administrators_export(apply_pack: ApplyFunction, database: Databas
 def test_a_tenant_that_does_not_exist_has_no_pack(database: Database, operator: Principal) -> None:
     with pytest.raises(NotFound):
         export(operator, database)
+
+
+def test_own_replies_are_exported_as_they_were_applied(
+    apply_pack: ApplyFunction, operator: Principal, database: Database
+) -> None:
+    texts = "replies:\n  stopped:\n    de: Wir machen Pause.\n    en: We take a break.\n"
+    apply_pack(SMALL_PACK | {"tenant.yaml": SMALL_PACK["tenant.yaml"] + texts})
+    assert texts in export(operator, database)["tenant.yaml"]
+    apply_pack(SMALL_PACK)
+    assert "replies" not in export(operator, database)["tenant.yaml"]

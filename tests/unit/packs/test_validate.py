@@ -519,3 +519,17 @@ def test_a_mangled_file_is_a_pack_or_a_list_of_problems_never_a_crash(path: str,
 def test_a_file_of_another_shape_is_a_list_of_problems_or_empty(path: str, text: str) -> None:
     with contextlib.suppress(InvalidPack):
         validate(with_file(path, text))
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("  closed: {en: We are closed.}\n", "replies.closed"),
+        ("  stopped: {english: We take a break.}\n", "replies.stopped.english"),
+        ("  stopped: {en: ''}\n", "replies.stopped.en"),
+        ("  stopped: We take a break.\n", "replies.stopped"),
+    ],
+)
+def test_own_replies_that_are_wrong_are_named(text: str, field: str) -> None:
+    (problem,) = problems({**SMALL_PACK, "tenant.yaml": f"{SMALL_PACK['tenant.yaml']}replies:\n{text}"})
+    assert (problem.file, problem.field) == ("tenant.yaml", field)

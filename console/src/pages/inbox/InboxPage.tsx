@@ -20,6 +20,7 @@ const KINDS: Record<InboxItem["kind"], { label: string; tone: Tone }> = {
   unknown_tool_call: { label: "Unknown outcome", tone: "warning" },
   unknown_delivery: { label: "Unknown delivery", tone: "warning" },
   held_reply: { label: "Held reply", tone: "warning" },
+  waiting_reply: { label: "Waiting reply", tone: "warning" },
   failed_turn: { label: "Unanswered message", tone: "bad" },
   failed_reply: { label: "Failed reply", tone: "neutral" },
 };
@@ -129,7 +130,9 @@ function Card({ item, onDone }: { item: InboxItem; onDone: (message: string) => 
           </LinkButton>
         )}
       </footer>
-      {!hasRole("admin") && item.kind !== "no_model_calls" && <p class="soft">An administrator decides.</p>}
+      {!hasRole("admin") && item.kind !== "no_model_calls" && item.kind !== "waiting_reply" && (
+        <p class="soft">An administrator decides.</p>
+      )}
     </article>
   );
 }

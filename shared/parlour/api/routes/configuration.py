@@ -1,6 +1,7 @@
 """The tenant's configuration: its pack, its agents, its status."""
 
 from datetime import datetime
+from typing import Literal
 
 from fastapi import APIRouter
 
@@ -14,21 +15,24 @@ from parlour.api.configuration_schemas import (
     PackUndo,
     PackUndoneView,
     PackView,
+    SecretListView,
+    SecretView,
     StatusChange,
     TenantView,
 )
 from parlour.api.dependencies import ApiDependencies
 from parlour.api.middleware import MAX_PACK_BYTES
-from parlour.infra.errors import InvalidRequest, NotFound
+from parlour.infra.errors import InvalidRequest, NotFound, SecretUnavailable
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
+from parlour.infra.secrets import SecretStatus
 from parlour.packs.apply import ApplyOptions, apply
 from parlour.packs.export import export
 from parlour.packs.merge import Decisions
 from parlour.packs.undo import undo_apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
-from parlour.tenancy import bindings, roles, tenants
+from parlour.tenancy import bindings, roles, tenant_secrets, tenants
 from parlour.tenancy.authentication import Credentials
 
 router = APIRouter(prefix="/v1", tags=["configuration"])
@@ -81,6 +85,31 @@ def list_bindings(caller: Viewer) -> BindingListView:
     with caller.transaction() as tx:
         found = bindings.list_active_bindings(tx)
     return BindingListView(bindings=[BindingView.model_validate(binding) for binding in found])
+
+
+@router.get("/secrets")
+def list_secrets(caller: Viewer) -> SecretListView:
+    """List the secrets that the tenant's pack names, what uses them, and whether each is stored. Shows no value."""
+    with caller.transaction() as tx:
+        found = tenant_secrets.list_secrets(caller.principal, tx)
+    return SecretListView(
+        secrets=[
+            SecretView(
+                name=secret.name,
+                reference=secret.reference,
+                used_by=secret.used_by,
+                status=_find_secret_status(caller.dependencies, secret.reference),
+            )
+            for secret in found
+        ]
+    )
+
+
+def _find_secret_status(services: ApiDependencies, reference: str) -> SecretStatus | Literal["unknown"]:
+    try:
+        return services.find_secret_status(reference)
+    except SecretUnavailable:
+        return "unknown"
 
 
 @router.get("/tenant")
