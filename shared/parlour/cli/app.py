@@ -22,6 +22,7 @@ from parlour.cli import (
     documents,
     erase,
     files,
+    new,
     prompts,
     pulse,
     records,
@@ -204,6 +205,8 @@ app.add_typer(attention.app, name="attention")
 app.add_typer(costs.app, name="cost")
 app.add_typer(documents.app, name="documents")
 app.add_typer(pulse.app, name="pulse")
+app.command()(new.new)
+app.command()(new.schema)
 app.command()(prompts.explain)
 app.command()(prompts.rebuild)
 app.command()(records.search)
