@@ -43,8 +43,8 @@ MAKEFLAGS += --no-print-directory
 
 ##@ Try it
 
-run: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## start everything on this machine: console, API, queues, functions, database
-	@$(BIN)/python -m local.up
+run: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## start everything on this machine (make run PACK=path: with a pack of your own)
+	@$(BIN)/python -m local.up $(if $(PACK),--pack "$(PACK)")
 
 demo: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## run two scripted conversations and print them with sources and costs
 	@$(BIN)/python -m local.demo

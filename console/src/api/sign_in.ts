@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import { apiClient, body, type Credentials, type Schema } from "./client";
 import { isExpired } from "./expiry";
-import { Problem } from "./problem";
+import { Problem, toProblem } from "./problem";
 import { readTab, writeTab } from "./storage";
 
 const KEY = "parlour.sign-in";
@@ -44,14 +44,23 @@ export async function signIn(credentials: Credentials & { tenant: string }): Pro
   isExpired.value = false;
 }
 
-/** Sign in on a laptop, where the stack hands out a token; false where it does not. */
+/**
+ * Sign in on a laptop, where the stack hands out a token; false where it does not. A sign-in of this tab is checked
+ * again, because the laptop may have other tenants since; if it expired, its tenant is kept.
+ */
 export async function signInLocally(fetchToken: () => Promise<Credentials | null>): Promise<boolean> {
   renew = fetchToken;
-  if (signedIn.value) return true;
+  const kept = signedIn.value;
   const found = await fetchToken().catch(() => null);
-  if (!found?.tenant) return false;
-  await signIn({ token: found.token, tenant: found.tenant });
-  return true;
+  const renewed = kept && found && { token: found.token, tenant: kept.tenant };
+  for (const credentials of [kept, renewed, found]) {
+    const { token, tenant } = credentials ?? {};
+    if (!token || !tenant) continue;
+    const problem = await signIn({ token, tenant }).then(() => null, toProblem);
+    if (!problem) return true;
+    if (credentials === found) throw problem;
+  }
+  return false;
 }
 
 /** Act in another tenant with the same token. */
