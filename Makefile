@@ -39,12 +39,15 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo logs test browser nightly chaos attacks check lint types conventions template console built build deploy fmt reference lock clean environments python
+.PHONY: help run new demo logs test browser nightly chaos attacks check lint types conventions template console built build deploy fmt reference lock clean environments python
 
 ##@ Try it
 
 run: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## start everything on this machine (make run PACK=path: with a pack of your own)
 	@$(BIN)/python -m local.up $(if $(PACK),--pack "$(PACK)")
+
+new: $(DEV) ## write a pack of your own (make new NAME=bright-smile), for make run PACK=bright-smile
+	@$(BIN)/parlour new $(or $(NAME),$(error say which: make new NAME=bright-smile))
 
 demo: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## run two scripted conversations and print them with sources and costs
 	@$(BIN)/python -m local.demo

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from local import laptop_packs
+from local import example_tenant, laptop_packs
 from local.errors import StackError
 from local.interrupts import StopRequested, StopSignals
 from local.progress import Progress
@@ -24,6 +24,7 @@ _WELCOME = """
 [bold]Parlour is ready.[/]
 
   Console    [link={console}/console/]{console}/console/[/link]
+  Tenants    {tenants}
   API        {console}/v1/   (deployed as well: {api}/)
   Webhook    {webhook}
   Model      {model}
@@ -97,6 +98,15 @@ def describe_model(options: StackOptions) -> str:
     return "the offline model (searches, quotes, cites). A real model: ANTHROPIC_API_KEY=... make run"
 
 
+def _describe_tenants(options: StackOptions) -> str:
+    """Which tenants the packs made; the console opens with the first."""
+    example = example_tenant.TENANT_SLUG
+    if options.pack is None:
+        return f"{example} (the example). Your own: .venv/bin/parlour new NAME, then make run PACK=NAME"
+    own = options.pack.tenant
+    return f"{own} (your pack)" + (f", {example} (the example)" if own != example else "")
+
+
 def _run(environment: Mapping[str, str], state: Path, pack: Path | None, interrupts: StopSignals) -> int:
     own = laptop_packs.read_pack(pack.expanduser().resolve()) if pack else None
     options, progress = replace(options_from_environment(environment), folder=state, pack=own), Progress()
@@ -113,6 +123,7 @@ def _welcome_text(stack: RunningStack, options: StackOptions) -> str:
         api=at.api,
         webhook=at.webhook,
         phone=at.phone,
+        tenants=_describe_tenants(options),
         model=describe_model(options),
         logs=os.path.relpath(stack.folder / "logs"),
         question=SAMPLE_QUESTION,
