@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { Button } from "../ui/Button";
 import { Icon } from "../ui/Icon";
 import { count } from "../ui/format";
-import { ACCEPTED_TYPES } from "./attachments";
+import { acceptedTypes } from "./attachments";
 import type { ChatStore } from "./chat_store";
 import type { Conversation } from "./conversation";
 import { AttachmentName } from "./SentBubble";
@@ -72,7 +72,7 @@ export function Composer({ store, conversation, agentName }: ComposerProps) {
             type="file"
             class="visually-hidden"
             multiple
-            accept={ACCEPTED_TYPES}
+            accept={acceptedTypes()}
             onChange={(event) => {
               const input = event.currentTarget;
               void store.addFiles([...(input.files ?? [])]).then(() => (input.value = ""));

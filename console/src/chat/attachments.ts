@@ -1,17 +1,29 @@
 import type { Client } from "openapi-fetch";
 import { body } from "../api/client";
 import { Problem } from "../api/problem";
+import type { Schema } from "../api/client";
 import type { paths } from "../api/schema";
+import { settings } from "../shell/settings";
 import { bytes, count } from "../ui/format";
 
-/** What one message may carry: the API's own limits, so that a file is refused before its upload. */
-const LIMITS = { files: 5, bytes: 16 * 1024 * 1024, imageBytes: ((5 * 1024 * 1024) / 4) * 3, textChars: 100_000 };
+type Rules = Schema["AttachmentRulesView"];
 
 /** Milliseconds: an upload form is valid for 15 minutes, and an upload that no message names is deleted after an hour. */
 const LIFETIME = { form: 14 * 60_000, upload: 55 * 60_000 };
 
-export const ACCEPTED_TYPES = "image/jpeg,image/png,image/gif,image/webp,.txt,.md,.csv,.json,text/plain";
-const ACCEPTED_WORDS = "You can send images (JPEG, PNG, GIF, WebP) and text files (plain text, Markdown, CSV, JSON).";
+/** Return the types that a file chooser offers. */
+export function acceptedTypes(): string {
+  return rules()
+    .types.flatMap(({ media_type, extensions }) => [media_type, ...extensions])
+    .join(",");
+}
+
+/** The API's own rules, so that a file is refused before its upload. */
+function rules(): Rules {
+  const found = settings.value?.attachments;
+  if (!found) throw new Error("The settings are loaded before the chat.");
+  return found;
+}
 
 /** A file that will be sent with a message, and its upload once there is one. */
 export interface PickedFile {
@@ -38,31 +50,34 @@ export async function checkFiles(
   const picked: PickedFile[] = [];
   const refused: string[] = [];
   for (const file of files) {
-    const found = await checkFile(file);
+    const found = await checkFile(file, rules());
     if (typeof found === "string") refused.push(found);
     else picked.push(found);
   }
-  const room = LIMITS.files - present;
-  if (picked.length > room) refused.push(`A message can have at most ${LIMITS.files} attachments.`);
+  const { max_count } = rules();
+  const room = max_count - present;
+  if (picked.length > room) refused.push(`A message can have at most ${max_count} attachments.`);
   return { picked: picked.slice(0, room), refused };
 }
 
 /** Return a file as it may be sent, or why it is refused. Its bytes decide, as they do in the API. */
-async function checkFile(file: File): Promise<PickedFile | string> {
+async function checkFile(file: File, allowed: Rules): Promise<PickedFile | string> {
   const name = plainName(file.name);
   if (!file.size) return `${name} is empty.`;
-  if (file.size > LIMITS.bytes) return `${name} has ${bytes(file.size)}. A file can have at most 16 MB.`;
+  if (file.size > allowed.max_bytes) {
+    return `${name} has ${bytes(file.size)}. A file can have at most ${bytes(allowed.max_bytes)}.`;
+  }
   const content = await file.arrayBuffer().catch(() => null);
   if (!content) return `${name} cannot be read. Choose it again.`;
   const kind = isImage(new Uint8Array(content, 0, Math.min(12, file.size))) ? "image" : "text";
-  if (kind === "image" && file.size > LIMITS.imageBytes) {
-    return `${name} has ${bytes(file.size)}. An image can have at most ${bytes(LIMITS.imageBytes)}; make it smaller.`;
+  if (kind === "image" && file.size > allowed.max_image_bytes) {
+    return `${name} has ${bytes(file.size)}. An image can have at most ${bytes(allowed.max_image_bytes)}; make it smaller.`;
   }
   if (kind === "text") {
     const text = plainText(content);
-    if (text === null) return `${name} cannot be sent${typeWords(name)}. ${ACCEPTED_WORDS}`;
-    if (text.length > LIMITS.textChars) {
-      return `${name} has ${count(text.length)} characters. A text can have at most ${count(LIMITS.textChars)}.`;
+    if (text === null) return `${name} ${allowed.refusal}.`;
+    if (text.length > allowed.max_text_chars) {
+      return `${name} has ${count(text.length)} characters. A text can have at most ${count(allowed.max_text_chars)}.`;
     }
   }
   return { file, name, size_bytes: file.size, kind };
@@ -85,11 +100,6 @@ function plainText(content: ArrayBuffer): string | null {
   } catch {
     return null;
   }
-}
-
-function typeWords(name: string): string {
-  const extension = /\.(\w{1,5})$/.exec(name)?.[1];
-  return extension ? `: ${extension.toUpperCase()} files are not supported here` : "";
 }
 
 function plainName(name: string): string {

@@ -9,7 +9,7 @@ import pytest
 from parlour.conversations import canned_replies
 from parlour.infra.errors import ProviderUnavailable
 from parlour.models import cost_report, spend
-from parlour.models.store import DailySpend
+from parlour.models.cost_report import DayCosts
 from tests.conversation_harness import ConversationHarness, search_call, text_answer, tool_call
 
 
@@ -124,7 +124,7 @@ def _told(conversation: ConversationHarness) -> tuple[Decimal, Decimal, Decimal]
     return today.spent_usd, today.reserved_usd, _days(conversation)[0].unsettled_usd
 
 
-def _days(conversation: ConversationHarness) -> Sequence[DailySpend]:
+def _days(conversation: ConversationHarness) -> Sequence[DayCosts]:
     with conversation.database.transaction(conversation.admin) as tx:
         return cost_report.read_cost_report(conversation.admin, tx, 4, conversation.clock()).days
 

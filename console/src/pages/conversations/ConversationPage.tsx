@@ -143,17 +143,17 @@ interface PanesProps {
 /** Both panes beside each other; on narrow windows one of them. */
 function ThreadAndTrace({ conversation, thread, target, turnId, round, onChanged }: PanesProps) {
   const [pane, setPane] = useState<"thread" | "trace">("thread");
-  const panes = useRef<HTMLDivElement>(null);
+  const top = useRef<HTMLDivElement>(null);
   const choose = (id: string) => {
     setQuery({ turn: id });
     setPane("trace");
   };
   useEffect(() => {
-    if (pane === "trace" && matchMedia(NARROW).matches) panes.current?.scrollIntoView();
+    if (pane === "trace" && matchMedia(NARROW).matches) top.current?.scrollIntoView();
   }, [pane]);
   return (
     <>
-      <div class="panes-switch" role="group" aria-label="What to show">
+      <div class="panes-switch" role="group" aria-label="What to show" ref={top}>
         <Button aria-pressed={pane === "thread"} onClick={() => setPane("thread")}>
           Messages
         </Button>
@@ -161,7 +161,7 @@ function ThreadAndTrace({ conversation, thread, target, turnId, round, onChanged
           Trace of the turn
         </Button>
       </div>
-      <div class={`panes show-${pane}`} ref={panes}>
+      <div class={`panes show-${pane}`}>
         <section class="pane-thread" aria-label="Messages">
           <ThreadMessages
             thread={thread}

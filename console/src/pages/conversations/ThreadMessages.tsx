@@ -1,12 +1,11 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Schema } from "../../api/client";
 import { Button } from "../../ui/Button";
-import { bytes, plural } from "../../ui/format";
+import { CitedText } from "../../ui/CitedText";
+import { bytes } from "../../ui/format";
 import { Icon } from "../../ui/Icon";
-import { Markdown } from "../../ui/Markdown";
 import { EmptyState, Notice } from "../../ui/states";
 import { Time } from "../../ui/Time";
-import { SourceList } from "./SourceList";
 import type { Thread } from "./thread";
 
 type Message = Schema["MessageView"];
@@ -112,13 +111,12 @@ function ThreadMessage({ message, author, isFound, isChosen, onChoose }: Message
         </span>
       </header>
       {isReply ? (
-        <Markdown text={text} citations={citations} sourceId={`source-${id}`} />
+        <CitedText text={text} citations={citations} hasSources />
       ) : (
         text && <p class="message-text">{text}</p>
       )}
       {!text && !attachments?.length && <p class="soft">This message has no text. It was erased, or had none.</p>}
       {attachments && attachments.length > 0 && <Attachments attachments={attachments} />}
-      {citations.length > 0 && <Sources id={id} citations={citations} />}
       {onChoose && turnId && (
         <Button kind="link" aria-pressed={isChosen} onClick={() => onChoose(turnId)}>
           {isReply ? "Why this reply?" : "What happened?"}
@@ -139,14 +137,5 @@ function Attachments({ attachments }: { attachments: NonNullable<Message["attach
         </li>
       ))}
     </ul>
-  );
-}
-
-function Sources({ id, citations }: { id: string; citations: Message["citations"] }) {
-  return (
-    <details class="message-sources">
-      <summary>{plural(citations.length, "source")}</summary>
-      <SourceList citations={citations} sourceId={`source-${id}`} />
-    </details>
   );
 }
