@@ -24,6 +24,7 @@ _WELCOME = """
 [bold]Parlour is ready.[/]
 
   Console    [link={console}/console/]{console}/console/[/link]
+  Playground [link={console}/console/#/playground]{console}/console/#/playground[/link]
   Tenants    {tenants}
   API        {console}/v1/   (deployed as well: {api}/)
   Webhook    {webhook}

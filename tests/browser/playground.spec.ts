@@ -4,11 +4,10 @@ test("the phone writes to the binding that one chooses, with its own questions",
   page,
   checkAccessibility,
   saveScreenshot,
-}, testInfo) => {
+}) => {
   await page.goto("#/playground");
   const phone = page.getByRole("region", { name: "Simulated phone" });
-  const number = `+4477009008${testInfo.parallelIndex}${testInfo.project.name.length}`;
-  await phone.getByLabel("Your phone number").fill(number);
+  await phone.getByLabel("Your phone number").fill(`+447700${String(Date.now()).slice(-6)}`); // nobody's so far
   await phone.getByLabel("Your phone number").press("Enter");
   await phone.getByLabel("Write to").selectOption("Site desk");
   await expect(phone.getByRole("heading", { name: "Asha" })).toBeVisible();
