@@ -47,6 +47,8 @@ export async function completeOidc(): Promise<{ token: string; tenant: string } 
   if (!state || !(code || refused)) return null;
   writeTab(KEY, null);
   history.replaceState(null, "", redirectUri() + (pending?.hash ?? ""));
+  // The router read the address before, and replacing it is no event.
+  window.dispatchEvent(new HashChangeEvent("hashchange"));
   if (refused || !code) throw failed(query.get("error_description") ?? refused ?? "it sent no code");
   if (!pending || pending.state !== state) throw failed("the answer does not belong to this browser tab");
   const { token_endpoint: endpoint } = await discover(pending.issuer);

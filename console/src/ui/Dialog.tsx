@@ -47,10 +47,12 @@ interface ConfirmProps {
   confirmLabel: string;
   work: () => Promise<unknown>;
   kind?: "danger" | "solid" | "quiet";
+  /** The button's name, where several buttons of a page have the same label. */
+  "aria-label"?: string;
 }
 
 /** A button that asks before it acts. The dialog stays open with the reason if the action fails. */
-export function ConfirmButton({ label, title, children, confirmLabel, work, kind = "danger" }: ConfirmProps) {
+export function ConfirmButton({ label, title, children, confirmLabel, work, kind = "danger", ...names }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false);
   const action = useAction(async () => {
     await work();
@@ -58,7 +60,7 @@ export function ConfirmButton({ label, title, children, confirmLabel, work, kind
   });
   return (
     <>
-      <Button kind={kind === "danger" ? "quiet" : kind} onClick={() => setOpen(true)}>
+      <Button kind={kind === "danger" ? "quiet" : kind} {...names} onClick={() => setOpen(true)}>
         {label}
       </Button>
       {isOpen && (

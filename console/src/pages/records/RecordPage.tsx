@@ -8,6 +8,7 @@ import { sentenceCase } from "../../ui/format";
 import { Page } from "../../ui/Page";
 import { useResource } from "../../ui/resource";
 import { Loaded } from "../../ui/states";
+import { deleteShown } from "./delete_shown";
 import { DocumentTree } from "./documents/DocumentTree";
 import { RecordFiles } from "./files/RecordFiles";
 import { Links } from "./links/Links";
@@ -57,7 +58,7 @@ export function RecordPage({ type, recordKey, route }: RecordPageProps) {
                 Edit
               </Button>
             )}
-            {hasRole("editor") && <DeleteRecord record={found} />}
+            {hasRole("editor") && <DeleteRecord record={found} onChanged={record.reload} />}
             <TalkButton record={found} type={definition} />
           </>
         )
@@ -109,10 +110,10 @@ function OwnPageLink({ link }: { link: string }) {
   );
 }
 
-function DeleteRecord({ record }: { record: RecordView }) {
+function DeleteRecord({ record, onChanged }: { record: RecordView; onChanged: () => void }) {
   const work = async () => {
     const params = { path: { type_key: record.type, key: record.key }, query: { version: record.version } };
-    await body(api.DELETE("/v1/entities/{type_key}/{key}", { params }));
+    await deleteShown(body(api.DELETE("/v1/entities/{type_key}/{key}", { params })), onChanged);
     navigate(to(["records"], { type: record.type }));
   };
   return (

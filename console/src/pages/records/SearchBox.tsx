@@ -2,6 +2,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { navigate, type Route } from "../../shell/router";
 import { Button } from "../../ui/Button";
 import { sentenceCase } from "../../ui/format";
+import { useResource } from "../../ui/resource";
+import { keyOf, readRecordName } from "./RecordLink";
 import { pageScope, scopeOf, toSearch, type Scope } from "./search_scope";
 
 const EVERYWHERE: Scope = { scope: "workspace", in: "", label: "Everywhere" };
@@ -65,15 +67,28 @@ export function SearchBox({ route }: { route: Route }) {
 
 /** Everywhere, and in what the page is about or what the address of a search names. */
 function useScopes(route: Route, isSearch: boolean): readonly Scope[] {
-  if (pageScope.value) return [EVERYWHERE, pageScope.value];
   const scope = scopeOf(route.query);
-  const target = route.query.get("in") ?? "";
-  if (!isSearch || scope === "workspace" || !target) return [EVERYWHERE];
+  const target = isSearch ? (route.query.get("in") ?? "") : "";
+  const isRecord = scope === "record" || scope === "project";
+  const name = useResource(
+    (signal) => (isRecord ? readRecordName(target, signal) : Promise.resolve("")),
+    [target, isRecord],
+  );
+  const [section, recordType] = route.path;
+  const listedType = section === "records" && !recordType ? (route.query.get("type") ?? "") : "";
+  if (pageScope.value) return [EVERYWHERE, pageScope.value];
+  if (listedType) return [EVERYWHERE, { scope: "type", in: listedType, label: typeLabel(listedType) }];
+  if (scope === "workspace" || !target) return [EVERYWHERE];
+  const record = name.data || keyOf(target);
   const labels = {
-    project: `In ${target}`,
-    record: `Around ${target}`,
-    type: `Type: ${sentenceCase(target)}`,
+    project: `In ${record}`,
+    record: `Around ${record}`,
+    type: typeLabel(target),
     conversation: "In one conversation",
   };
   return [EVERYWHERE, { scope, in: target, label: labels[scope] }];
+}
+
+function typeLabel(type: string): string {
+  return `Type: ${sentenceCase(type)}`;
 }

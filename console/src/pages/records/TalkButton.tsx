@@ -14,6 +14,7 @@ export function TalkButton({ record, type }: TalkButtonProps) {
   const tenant = me.value?.tenant ?? "";
   const first = settings.value?.bindings.find((agent) => agent.tenant === tenant && agent.channels.includes("web"));
   const slug = type?.chat_binding?.slug ?? (type?.chat_agent ? undefined : first?.slug);
+  if (type?.chat_agent && !slug) return <span class="soft">Its type’s agent has no web chat.</span>;
   if (!slug) return null;
   return (
     <LinkButton

@@ -76,7 +76,13 @@ function Revoke({ of, onDone }: { of: Key; onDone: () => void }) {
     onDone();
   };
   return (
-    <ConfirmButton label="Revoke" title={`Revoke the key “${of.name}”?`} confirmLabel="Revoke" work={work}>
+    <ConfirmButton
+      label="Revoke"
+      aria-label={`Revoke ${of.name}`}
+      title={`Revoke the key “${of.name}”?`}
+      confirmLabel="Revoke"
+      work={work}
+    >
       <p>Programs that use it are refused immediately. This cannot be undone.</p>
     </ConfirmButton>
   );

@@ -11,6 +11,7 @@ import { useResource } from "../../../ui/resource";
 import { Loaded } from "../../../ui/states";
 import { Facts } from "../../../ui/Table";
 import { Time } from "../../../ui/Time";
+import { deleteShown } from "../delete_shown";
 import { RecordFiles } from "../files/RecordFiles";
 import { Links } from "../links/Links";
 import { Pulse } from "../pulse/Pulse";
@@ -78,7 +79,7 @@ export function DocumentPage({ documentKey, route }: DocumentPageProps) {
                 )}
               </>
             )}
-            {hasRole("editor") && <DeleteDocument document={document} />}
+            {hasRole("editor") && <DeleteDocument document={document} onChanged={shown.reload} />}
             {record && <TalkButton record={record} type={type} />}
           </>
         )
@@ -170,13 +171,14 @@ function DocumentFacts({ document, record }: Shown) {
   );
 }
 
-function DeleteDocument({ document }: { document: Document }) {
+function DeleteDocument({ document, onChanged }: { document: Document; onChanged: () => void }) {
   const hasLeftPack = document.left_pack_at !== null;
   if (document.origin === "pack" && !hasLeftPack) return null;
   const work = async () => {
     // A pack's document has no version that people change.
     const query = document.origin === "pack" ? {} : { version: document.version };
-    await body(api.DELETE("/v1/documents/{ref}", { params: { path: { ref: document.handle }, query } }));
+    const params = { path: { ref: document.handle }, query };
+    await deleteShown(body(api.DELETE("/v1/documents/{ref}", { params })), onChanged);
     navigate(to(["documents"]));
   };
   return (
