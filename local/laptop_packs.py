@@ -16,7 +16,7 @@ from parlour.packs.validate import validate
 from parlour.text import token_counter
 
 DEVELOPER = "developer"
-"""The subject that the development issuer signs in; an administrator of every tenant whose pack was started here."""
+"""The subject that the development issuer signs in; an administrator of every tenant of the laptop."""
 
 _TIMEOUT_SECONDS = 120.0
 

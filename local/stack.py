@@ -135,9 +135,8 @@ class _StackStart:
             self._wait_for_servers([*servers, self._phone(addresses), self._console(cluster, deployed, addresses)])
         for pack in reversed(self._packs):
             with self._progress.step(f"pack ({pack.folder.name})"):
-                self._apply(pack, addresses)
-        first = self._packs[0].tenant
-        laptop_packs.write_cli_credentials(self._folder, addresses.console, self._keys.operator_key, first)
+                laptop_packs.apply_pack(addresses.console, self._keys.operator_key, pack)
+        self._sign_developer_in(cluster, addresses)
         return RunningStack(addresses, self._keys, cluster, self._processes, self._folder)
 
     def _database(self) -> Cluster:
@@ -252,9 +251,12 @@ class _StackStart:
         for server in servers:
             self._processes.wait_until_ready(server.child, server.is_ready, _START_SECONDS)
 
-    def _apply(self, pack: LaptopPack, addresses: Addresses) -> None:
-        laptop_packs.apply_pack(addresses.console, self._keys.operator_key, pack)
-        laptop_packs.add_developer(addresses.console, self._keys.operator_key, pack.tenant, addresses.issuer)
+    def _sign_developer_in(self, cluster: Cluster, addresses: Addresses) -> None:
+        """Make the developer a member of every tenant, also of earlier starts: the issuer's port may have changed."""
+        key = self._keys.operator_key
+        for tenant in _secrets_by_tenant(cluster):
+            laptop_packs.add_developer(addresses.console, key, tenant, addresses.issuer)
+        laptop_packs.write_cli_credentials(self._folder, addresses.console, key, self._packs[0].tenant)
 
 
 def _list_packs(own: LaptopPack | None) -> list[LaptopPack]:
