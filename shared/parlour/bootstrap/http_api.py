@@ -35,7 +35,8 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
     settings = load_settings(HttpApiSettings)
     secrets = clients.make_secret_store()
     trusted = oidc.parse_issuers(settings.oidc_issuers)
-    issuers = TrustedIssuers(trusted, settings.oidc_audience, JsonFetcher())
+    sign_ins = oidc.parse_sign_ins(trusted, settings.oidc_client_id, settings.oidc_token_origins)
+    issuers = TrustedIssuers(trusted, settings.oidc_audience, JsonFetcher(), sign_ins)
     services = ApiDependencies(
         databases=DatabasePool(
             lambda: make_database(settings, secrets), max_idle=0 if settings.database_idle else _IDLE_CONNECTIONS
@@ -69,7 +70,7 @@ def build_http_api(*, local: bool = False, showcase: tuple[str, ...] = ()) -> Fa
         environment=settings.environment,
         is_local=local,
         showcase_tenants=showcase,
-        sign_ins=oidc.parse_sign_ins(trusted, settings.oidc_client_id),
+        sign_ins=sign_ins,
     )
     return create_app(services)
 

@@ -23,6 +23,7 @@ from parlour.cli import (
     erase,
     files,
     new,
+    packs,
     prompts,
     pulse,
     records,
@@ -32,7 +33,6 @@ from parlour.cli import (
 )
 from parlour.cli.api_client import ApiClient, CliDependencies, JsonOption, get_api_client
 from parlour.infra.errors import InvalidPack, InvalidRequest, Misconfigured, ParlourError
-from parlour.packs import folder as pack_folder
 
 _EXIT_REFUSED, _EXIT_USAGE = 1, 2
 _TIMEOUT_SECONDS = 60.0
@@ -91,37 +91,6 @@ def configure(
 ) -> None:
     del version  # handled before anything else
     context.obj = ApiClient(context.obj, url, tenant, key)
-
-
-@app.command()
-def apply(
-    context: typer.Context, pack: Annotated[Path, typer.Argument(help="The folder that contains tenant.yaml.")]
-) -> None:
-    """Apply a pack. A second time changes nothing. Documents and records that left the pack are kept and listed."""
-    target = get_api_client(context)
-    done = target.request("PUT", "v1/pack", {"files": pack_folder.read_folder(pack)})
-    rows = [(kind, *(counts.get(name, 0) for name in _COUNT_COLUMNS)) for kind, counts in done["counts"].items()]
-    terminal.print_renderable(rendering.make_table(("", *_COUNT_COLUMNS), rows))
-    if done["not_in_pack"]:
-        terminal.print_line(f"Not in the pack any more (kept): {', '.join(done['not_in_pack'])}")
-        if any(handle.startswith("document/") for handle in done["not_in_pack"]):
-            terminal.print_line("To delete such a document: parlour documents delete HANDLE")
-    terminal.print_line(f"{done['tenant']}: {'applied' if done['changed'] else 'no changes'}")
-
-
-_COUNT_COLUMNS = ("created", "changed", "unchanged", "kept", "retired")
-
-
-@app.command()
-def export(
-    context: typer.Context, folder: Annotated[Path, typer.Argument(help="Target folder; created if missing.")]
-) -> None:
-    """Export the tenant's configuration as a pack. Applying it changes nothing."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InvalidRequest(f"{folder} is not empty; choose a new folder")
-    files = get_api_client(context).request("GET", "v1/pack")["files"]
-    pack_folder.write_folder(folder, files)
-    terminal.print_line(f"{len(files)} files in {folder}")
 
 
 @app.command()
@@ -207,6 +176,9 @@ app.add_typer(documents.app, name="documents")
 app.add_typer(pulse.app, name="pulse")
 app.command()(new.new)
 app.command()(new.schema)
+app.command()(packs.apply)
+app.command()(packs.diff)
+app.command()(packs.export)
 app.command()(prompts.explain)
 app.command()(prompts.rebuild)
 app.command()(records.search)

@@ -1,7 +1,6 @@
 """`parlour new` and `parlour schema`: a pack to begin with, and its schemas for editors. Neither needs a stack."""
 
 import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -47,9 +46,9 @@ def new(
     target: ApiClient = context.obj
     place = target.dependencies.folder / (folder or name)
     pack_templates.check_slug(name)
-    _check_free(place)
+    pack_folder.check_target(place)
     files = pack_templates.render_pack(_ask_missing(name, template, display_name, host, whatsapp))
-    _write(place, files)
+    pack_folder.write_folder(place, files)
     binding = next(path for path in files if path.startswith("bindings/"))
     written = sum(not path.startswith(json_schema.SCHEMA_FOLDER) for path in files)
     terminal.print_line(f"{written} files in {place}, and the schemas for your editor in {json_schema.SCHEMA_FOLDER}/")
@@ -68,7 +67,7 @@ def schema(
     if not place.is_dir():
         raise InvalidRequest(f"{place} is not a folder; give the folder of a pack")
     files = json_schema.schema_files()
-    _write(place, files)
+    pack_folder.write_folder(place, files)
     terminal.print_line(f"{len(files)} schemas in {place / json_schema.SCHEMA_FOLDER}")
     terminal.print_line("Your editor finds a file's schema by its first line, for example in agents/NAME.yaml:")
     terminal.print_line(json_schema.schema_comment("agents/NAME.yaml").rstrip())
@@ -89,7 +88,7 @@ def _ask_missing(
 
 
 def _template_or_ask(template: str | None) -> str:
-    if template is None and sys.stdin.isatty():
+    if template is None and terminal.is_interactive():
         for name, use in TEMPLATES.items():
             Console().print(f"  [bold]{name:10}[/] {escape(use)}")
     return _value_or_ask(template, "Template", _DEFAULT_TEMPLATE)
@@ -99,20 +98,4 @@ def _value_or_ask(given: str | None, question: str, default: str) -> str:
     """Return what an option said; else what a person at the terminal answers; else the default."""
     if given is not None:
         return given
-    return str(typer.prompt(question, default=default)) if sys.stdin.isatty() else default
-
-
-def _check_free(place: Path) -> None:
-    try:
-        is_free = not place.exists() or (place.is_dir() and not any(place.iterdir()))
-    except OSError as error:
-        raise InvalidRequest(f"{place} cannot be read: {error.strerror}") from None
-    if not is_free:
-        raise InvalidRequest(f"{place} is there and not empty; choose another place with --folder")
-
-
-def _write(place: Path, files: dict[str, str]) -> None:
-    try:
-        pack_folder.write_folder(place, files)
-    except OSError as error:
-        raise InvalidRequest(f"{place} cannot be written: {error.strerror}") from None
+    return str(typer.prompt(question, default=default)) if terminal.is_interactive() else default

@@ -273,6 +273,18 @@ SELECT 'agent_writes' AS table_name, id::text AS id
   FROM agent_writes
  WHERE turn_id = ANY(%(turns)s::uuid[]) OR entity_id = ANY(%(ids)s::uuid[]) OR target_id = ANY(%(ids)s::uuid[]);
 
+-- name: plan_pack_changes
+-- What applies of packs replaced in some records, in records that some turns wrote, and what quotes what is erased.
+SELECT 'pack_changes' AS table_name, id::text AS id
+  FROM pack_changes
+ WHERE record_id = ANY(%(ids)s::uuid[])
+    OR record_id IN (SELECT entity_id FROM agent_writes WHERE turn_id = ANY(%(turns)s::uuid[]))
+    OR before::text ILIKE ANY(%(patterns)s::text[]);
+
+-- name: delete_pack_changes
+-- Delete what applies of packs replaced: an undo cannot restore it.
+DELETE FROM pack_changes WHERE id = ANY(%(ids)s::uuid[]);
+
 -- name: delete_agent_writes
 -- Take away what was written down of changes.
 DELETE FROM agent_writes WHERE id = ANY(%(ids)s::uuid[]);

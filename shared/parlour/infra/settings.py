@@ -224,6 +224,9 @@ class HttpApiSettings(WakeSettings, EmbeddingSettings, PulseSettings):
     oidc_client_id: str = Field(
         default="", description="the console's client id at the issuers: one, or one for each; empty: no sign-in there"
     )
+    oidc_token_origins: str = Field(
+        default="", description="origins of token endpoints that are not their issuer's, comma-separated"
+    )
     operators: str = Field(
         default="", description="who runs the deployment: issuer#subject, comma-separated; empty: the operator's key"
     )

@@ -291,11 +291,19 @@ VALUES (current_tenant(), %(id)s, %(actor)s, %(action)s, %(target)s, %(details)s
     ON CONFLICT DO NOTHING;
 
 -- name: list_audit_entries
--- The audit trail, the latest first, from before an entry on.
-SELECT id, actor, action, target, details, at
-  FROM audit_log
- WHERE %(before_at)s::timestamptz IS NULL OR (at, id) < (%(before_at)s::timestamptz, %(before_id)s::uuid)
- ORDER BY at DESC, id DESC LIMIT %(most)s;
+-- The audit trail, the latest first, from before an entry on, with the names of who acted and of what they changed.
+SELECT l.id, l.actor, COALESCE(m.display_name, k.name, '') AS actor_name, l.action, l.target,
+       COALESCE(tm.display_name, tk.name, e.name, '') AS target_name, l.details, l.at
+  FROM audit_log l
+  LEFT JOIN members m ON m.tenant_id = l.tenant_id AND l.actor = 'member:' || m.id
+  LEFT JOIN api_keys k ON k.tenant_id = l.tenant_id AND l.actor = 'key:' || k.id
+  LEFT JOIN members tm ON tm.tenant_id = l.tenant_id AND l.target = 'member:' || tm.id
+  LEFT JOIN api_keys tk ON tk.tenant_id = l.tenant_id AND l.target = 'key:' || tk.id
+  LEFT JOIN entities e ON e.tenant_id = l.tenant_id
+                      AND e.id = CASE WHEN l.target LIKE 'entity:%%' THEN split_part(l.target, ':', 2)::uuid END
+                      AND e.classification <= %(clearance)s
+ WHERE %(before_at)s::timestamptz IS NULL OR (l.at, l.id) < (%(before_at)s::timestamptz, %(before_id)s::uuid)
+ ORDER BY l.at DESC, l.id DESC LIMIT %(most)s;
 
 -- name: take_token
 -- Take a token from a bucket, which is full when it is new; without one the refusal is counted. A few buckets that nobody

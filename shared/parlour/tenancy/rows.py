@@ -174,11 +174,14 @@ class CredentialRow:
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """One administrative act. `actor` is the name of a principal, `target` is `<kind>:<id>`."""
+    """One administrative act. `actor` is a principal and `target` what it changed, both as `<kind>:<id>`; names are ""
+    when unknown, or not the reader's to see."""
 
     id: UUID
     actor: str
+    actor_name: str
     action: str
     target: str
+    target_name: str
     details: JsonObject
     at: datetime

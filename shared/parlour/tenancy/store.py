@@ -258,9 +258,11 @@ def add_audit_entry(tx: Transaction, **values: str | UUID | datetime | JsonObjec
     tx.run(SQL["add_audit_entry"], **values)
 
 
-def list_audit_entries(tx: Transaction, limit: int, before: tuple[datetime, UUID] | None) -> list[AuditEntry]:
+def list_audit_entries(
+    tx: Transaction, clearance: int, limit: int, before: tuple[datetime, UUID] | None
+) -> list[AuditEntry]:
     at, id_ = before or (None, None)
-    return tx.all(SQL["list_audit_entries"], AuditEntry, most=limit, before_at=at, before_id=id_)
+    return tx.all(SQL["list_audit_entries"], AuditEntry, clearance=clearance, most=limit, before_at=at, before_id=id_)
 
 
 def parse_tenant(row: JsonObject) -> Tenant:

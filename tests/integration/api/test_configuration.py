@@ -175,3 +175,51 @@ def test_a_viewer_sees_the_turns_of_their_own_tenant(
     assert client.get("/v1/turns", params={"session_id": str(uuid.uuid4())}, headers=viewer).json()["turns"] == []
     for path in (f"/v1/turns/{turn_id}", f"/v1/turns/{uuid.uuid4()}"):
         assert client.get(path, headers=create_key_headers(client, brick, "viewer")).status_code == 404
+
+
+SITES = {
+    "entity_types/site.yaml": "display_name: Site\nproperties:\n  area: {type: number}\n",
+    "entities/site.yaml": "- key: S-1\n  name: North yard\n  properties: {area: 1}\n",
+}
+
+
+def test_a_conflict_of_a_pack_is_told_with_both_values_and_decided_per_field(client: TestClient) -> None:
+    headers, files = operator_headers("acme"), {**sample_pack_files("acme", "acme.example"), **SITES}
+    assert client.put("/v1/pack", json={"files": files}, headers=headers).status_code == 200
+    assert client.patch("/v1/entities/site/S-1", json={"properties": {"area": 9}}, headers=headers).status_code == 200
+    files["entities/site.yaml"] = files["entities/site.yaml"].replace("area: 1", "area: 2")
+
+    planned = client.put("/v1/pack", json={"files": files, "dry_run": True}, headers=headers).json()
+    conflict = {"item": "site/S-1", "field": "properties.area", "pack_value": 2, "current_value": 9, "withheld": False}
+    assert planned["conflicts"] == [{**conflict, "taken": False}]
+    assert (planned["dry_run"], planned["changed"], planned["changes"]) == (True, False, [])
+    decision = {"item": "site/S-1", "field": "properties.area", "choice": "take"}
+    done = client.put("/v1/pack", json={"files": files, "decisions": [decision]}, headers=headers).json()
+    assert done["conflicts"] == [{**conflict, "taken": True}]
+    assert done["changes"] == [{"item": "site/S-1", "action": "changed", "fields": ["properties.area"]}]
+    undone = client.post("/v1/pack/undo", json={}, headers=headers).json()
+    assert undone["restored"] == done["changes"]
+    assert client.get("/v1/entities/site/S-1", headers=headers).json()["properties"]["area"] == 9
+
+
+def test_an_undo_without_an_apply_and_by_a_viewer_is_refused(client: TestClient, acme: str) -> None:
+    headers = operator_headers(acme)
+    assert client.post("/v1/pack/undo", json={}, headers=headers).status_code == 200
+    assert client.post("/v1/pack/undo", json={}, headers=headers).status_code == 404
+    viewer = create_key_headers(client, acme, "viewer")
+    assert client.post("/v1/pack/undo", json={}, headers=viewer).status_code == 403
+
+
+def test_single_items_of_a_pack_are_deleted_and_stay_away(client: TestClient) -> None:
+    headers, files = operator_headers("acme"), {**sample_pack_files("acme", "acme.example"), **SITES}
+    client.put("/v1/pack", json={"files": files}, headers=headers)
+    (document,) = client.get("/v1/documents", headers=headers).json()["documents"]
+
+    assert client.delete(f"/v1/documents/{document['handle']}?version=7", headers=headers).status_code == 409
+    assert client.delete(f"/v1/documents/{document['handle']}", headers=headers).status_code == 204
+    assert client.delete("/v1/entities/site/S-1", headers=headers).status_code == 204
+
+    again = client.put("/v1/pack", json={"files": files}, headers=headers).json()
+    assert again["changed"] is False
+    assert {one["item"] for one in again["edits"]} == {document["handle"], "site/S-1"}
+    assert client.get("/v1/documents", headers=headers).json()["documents"] == []

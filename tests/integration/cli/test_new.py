@@ -75,9 +75,9 @@ def test_person_at_a_terminal_is_asked(
     ("arguments", "line"),
     [
         (["Bad Name"], "the name must be lower-case letters"),
-        (["full"], "is there and not empty; choose another place with --folder"),
-        (["a-file"], "is there and not empty"),
-        (["x", "--folder", "/proc/x"], "/proc/x cannot be written"),
+        (["full"], "is not empty; choose a new folder"),
+        (["a-file"], "is not empty; choose a new folder"),
+        (["x", "--folder", "/proc/x"], "cannot write /proc/x: No such file or directory; choose another folder"),
         (["x", "--template", "bank"], "there is no template 'bank'; choose one of"),
     ],
 )

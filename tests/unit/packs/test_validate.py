@@ -485,7 +485,7 @@ def test_an_agent_may_name_the_built_in_tool_without_defining_it() -> None:
         ({"documents/a.md": "x" * (pack_parser.MAX_DOCUMENT_BYTES + 1)}, "the limit is 1,048,576"),
         ({f"humans/{n}.yaml": "x" * 250_000 for n in range(5)}, "1,048,576 bytes of YAML"),
         ({f"documents/{n}.md": "x" * pack_parser.MAX_DOCUMENT_BYTES for n in range(6)}, "at most 5,242,880 bytes"),
-        ({f"documents/{n}.md": "x" for n in range(pack_parser.MAX_FILES + 1)}, "at most 1000 files"),
+        ({f"documents/{n}.md": "x" for n in range(pack_parser.MAX_FILES + 1)}, "at most 1,000 files"),
     ],
 )
 def test_a_pack_that_is_too_large_is_refused_before_it_is_read(files: dict[str, str], message: str) -> None:

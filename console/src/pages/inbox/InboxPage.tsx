@@ -6,6 +6,7 @@ import { Badge, type Tone } from "../../ui/Badge";
 import { Button, LinkButton } from "../../ui/Button";
 import { ConfirmButton } from "../../ui/Dialog";
 import { plural, sentenceCase } from "../../ui/format";
+import { Markdown } from "../../ui/Markdown";
 import { Page, Tabs } from "../../ui/Page";
 import { Scrollable } from "../../ui/Scrollable";
 import { EmptyState, ErrorState, Notice, Skeleton } from "../../ui/states";
@@ -156,7 +157,7 @@ function Content({ item }: { item: InboxItem }) {
     <>
       {texts.filter(Boolean).map((text, index) => (
         <Scrollable key={index} class="inbox-text" label="Text">
-          {text}
+          <Markdown text={text} />
         </Scrollable>
       ))}
     </>

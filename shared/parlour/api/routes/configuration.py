@@ -4,12 +4,15 @@ from datetime import datetime
 
 from fastapi import APIRouter
 
+from parlour.api import pack_views
 from parlour.api.authorization import Admin, AppDependencies, RequestCredentials, Viewer, request_embedding
 from parlour.api.configuration_schemas import (
     BindingListView,
     BindingView,
     PackAppliedView,
     PackFiles,
+    PackUndo,
+    PackUndoneView,
     PackView,
     StatusChange,
     TenantView,
@@ -19,8 +22,10 @@ from parlour.api.middleware import MAX_PACK_BYTES
 from parlour.infra.errors import InvalidRequest, NotFound
 from parlour.infra.ids import uuid7
 from parlour.infra.postgres import Database
-from parlour.packs.apply import apply
+from parlour.packs.apply import ApplyOptions, apply
 from parlour.packs.export import export
+from parlour.packs.merge import Decisions
+from parlour.packs.undo import undo_apply
 from parlour.packs.validate import validate
 from parlour.principal import Principal
 from parlour.tenancy import bindings, roles, tenants
@@ -28,14 +33,14 @@ from parlour.tenancy.authentication import Credentials
 
 router = APIRouter(prefix="/v1", tags=["configuration"])
 
-_MAX_HANDLES_LISTED = 100
-"""How many of the records and documents that are in no pack are named; all of them are counted."""
-
 
 @router.put("/pack", max_body_size=MAX_PACK_BYTES)
 def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredentials) -> PackAppliedView:
-    """Apply a pack, in one transaction; twice changes nothing. The operator's key makes a tenant that is not there."""
+    """Apply a pack, in one transaction; twice changes nothing. What people changed stays, unless the request decides
+    otherwise. The operator's key makes a tenant that is not there."""
     now = services.clock()
+    choices = {(one.item, one.field): one.choice for one in pack.decisions}
+    options = ApplyOptions(Decisions(pack.conflicts, choices), prune=pack.prune, dry_run=pack.dry_run)
     with services.databases.borrow() as database:
         principal = _authenticate_applier(services, database, given, now)
         roles.require_role(principal, "admin")
@@ -45,15 +50,22 @@ def apply_pack(pack: PackFiles, services: AppDependencies, given: RequestCredent
                 f"this pack is for tenant '{read.tenant.slug}'; run: parlour --tenant {read.tenant.slug} apply ..."
             )
         embedder = services.embedding_spaces.tenant_embedder(database, principal.tenant_id)
-        done = apply(principal, database, embedder, read, now, services.count_tokens)
-    request_embedding(services, principal.tenant_id)
-    shown = {
-        "tenant": done.tenant_slug,
-        "changed": done.has_changes,
-        "counts": done.counts,
-        "not_in_pack": done.not_in_pack[:_MAX_HANDLES_LISTED],
-    }
-    return PackAppliedView.model_validate(shown)
+        done = apply(principal, database, embedder, read, now, services.count_tokens, options)
+    if not pack.dry_run:
+        request_embedding(services, principal.tenant_id)
+    return pack_views.applied_view(done, dry_run=pack.dry_run)
+
+
+@router.post("/pack/undo")
+def undo_pack(undo: PackUndo, caller: Admin) -> PackUndoneView:
+    """Undo the last apply that was not undone. What was changed since stays and is listed."""
+    services, tenant_id = caller.dependencies, caller.principal.tenant_id
+    with services.databases.borrow() as database:
+        embedder = services.embedding_spaces.tenant_embedder(database, tenant_id)
+        done = undo_apply(caller.principal, database, embedder, caller.now, dry_run=undo.dry_run)
+    if not undo.dry_run:
+        request_embedding(services, tenant_id)
+    return pack_views.undone_view(done, dry_run=undo.dry_run)
 
 
 @router.get("/pack")
