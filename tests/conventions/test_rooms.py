@@ -87,7 +87,7 @@ PURE = {
         "summaries/turn_rows",
     },
     "models": {"daily_cap", "model", "model_routing", "roles"},
-    "packs": {"built_in_types", "field_formats", "format", "validate"},
+    "packs": {"built_in_types", "field_formats", "format", "json_schema", "reference", "validate"},
     "prompts/assembly": "*",
     "prompts/ledger": {"past_turns", "prompt_record"},
     "pulse": {
