@@ -39,12 +39,15 @@ MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .SUFFIXES:
-.PHONY: help run demo logs test browser nightly chaos attacks check lint types conventions template console built build deploy fmt lock clean environments python
+.PHONY: help run new demo logs test browser nightly chaos attacks check lint types conventions template console built build deploy fmt reference lock clean environments python
 
 ##@ Try it
 
-run: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## start everything on this machine: console, API, queues, functions, database
-	@$(BIN)/python -m local.up
+run: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## start everything on this machine (make run PACK=path: with a pack of your own)
+	@$(BIN)/python -m local.up $(if $(PACK),--pack "$(PACK)")
+
+new: $(DEV) ## write a pack of your own (make new NAME=bright-smile), for make run PACK=bright-smile
+	@$(BIN)/parlour new $(or $(NAME),$(error say which: make new NAME=bright-smile))
 
 demo: $(DEV) $(EMULATOR) $(SAM) $(CONSOLE) ## run two scripted conversations and print them with sources and costs
 	@$(BIN)/python -m local.demo
@@ -108,6 +111,9 @@ fmt: $(DEV) $(CONSOLE_PACKAGES) ## format the code
 	@$(BIN)/ruff format .
 	@$(WITH_NODE) console/node_modules/.bin/prettier --log-level=warn --write $(TYPESCRIPT)
 
+reference: $(DEV) ## write docs/pack-reference.md, the fields of a pack, from the code
+	@$(BIN)/python -m local.pack_reference > docs/pack-reference.md
+
 lock: $(DEV) $(NODE) ## pin every requirement again, with hashes (make lock UPGRADE=1 for newer versions)
 	@$(BIN)/python -m local.lock $(if $(UPGRADE),--upgrade)
 	@for folder in $(NPM_FOLDERS); do echo "$$folder/package-lock.json"; $(WITH_NODE) npm $(if $(UPGRADE),update,install) \
@@ -133,7 +139,7 @@ clean: | python ## remove environments, caches and the local database
 help:
 	@awk 'BEGIN { FS = ":.*## "; printf "\n  \033[1mParlour\033[0m: an agent runtime for AWS and for a laptop\n" } \
 		/^##@ / { printf "\n  \033[1m%s\033[0m\n", substr($$0, 5) } \
-		/^[a-z]+:.*## / { printf "    \033[36mmake %-8s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+		/^[a-z]+:.*## / { printf "    \033[36mmake %-9s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@printf '\n  With a real model: ANTHROPIC_API_KEY=... make run\n\n'
 
 # The API's types are written only when the API changed: most changes to Python rebuild nothing.

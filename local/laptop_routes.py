@@ -1,4 +1,4 @@
-"""Routes that exist on a laptop only: the console's phone and a member's token, served beside the API.
+"""Routes that exist on a laptop only: the console's simulated phone and a member's token, served beside the API.
 
 They act for whoever can reach them, so they listen on 127.0.0.1 and answer only requests that were
 addressed to this machine by name (another site's page cannot reach them by pointing its own name here).
@@ -6,18 +6,18 @@ addressed to this machine by name (another site's page cannot reach them by poin
 
 import uuid
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any
 
 import httpx2
-from fastapi import APIRouter, Depends, HTTPException, Request
+from fastapi import APIRouter, Depends, HTTPException, Query, Request
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, Field
 
-from local import gupshup_webhooks
+from local import gupshup_webhooks, meta_webhooks
 
 _MAX_MESSAGES = 100
 _LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "::1", "testserver"})
@@ -28,29 +28,48 @@ DEFAULT_NUMBER = "+447700900123"
 """The phone that the console plays unless told otherwise; from the range that Ofcom keeps for drama."""
 
 
+type SenderNumber = Annotated[str, Field(pattern=r"^\+[1-9][0-9]{6,14}$")]
+
+
 class TypedMessage(BaseModel):
-    """A message typed on the console's phone."""
+    """A message typed on the console's phone, to a binding of a tenant."""
 
     text: str = Field(max_length=20_000)
-    sender: str = Field(default=DEFAULT_NUMBER, alias="from", pattern=r"^\+[1-9][0-9]{6,14}$")
-    app: str = Field(default=gupshup_webhooks.DEMO_APP, max_length=100)
+    sender: SenderNumber = Field(default=DEFAULT_NUMBER, alias="from")
+    tenant: str = Field(max_length=100)
+    binding: str = Field(max_length=100)
+
+
+@dataclass(frozen=True, slots=True)
+class BusinessNumber:
+    """A WhatsApp number that the phone can write to.
+
+    binding  slug of the binding that answers; `name` is what it is called, `contact` who speaks.
+    number   what messages are routed by: a Gupshup app's name, or the id of a number at Meta.
+    """
+
+    binding: str
+    name: str
+    contact: str
+    provider: str
+    number: str
 
 
 @dataclass(frozen=True, slots=True)
 class ConsoleAddresses:
     """Where the rest of the stack is.
 
-    webhook  the deployed webhook, with its token.
-    phone    base URL of the phone (local/phone.py).
-    contact  whom the phone talks to, as a person would call them.
-    binding  slug of the binding that the phone's WhatsApp number belongs to.
-    tenant   slug of the example tenant.
+    webhook          Gupshup's deployed webhook, with its token.
+    whatsapp         Meta's deployed webhook.
+    whatsapp_secret  the app secret that Meta's webhooks are signed with.
+    phone            base URL of the phone (local/phone.py).
+    tenant           slug of the tenant that the console opens with.
     """
 
     webhook: str
+    whatsapp: str
+    whatsapp_secret: str
     phone: str
-    contact: str
-    binding: str
     tenant: str
 
 
@@ -61,22 +80,21 @@ class ConsolePhone:
         self._addresses = places
         self._client = client
         self._clock = clock
-        self._typed: deque[tuple[str, dict[str, Any]]] = deque(maxlen=1_000)
+        self._typed: deque[tuple[str, str, dict[str, Any]]] = deque(maxlen=1_000)
 
-    def send(self, written: TypedMessage) -> str:
-        """Send `written` to the webhook; returns its provider id. httpx2.HTTPError when it was not accepted."""
-        now, message_id = self._clock(), f"ABEG{uuid.uuid4().hex}"
-        event = gupshup_webhooks.text_message(
-            app=written.app, sender=written.sender, name="Console", text=written.text, message_id=message_id, now=now
+    def send(self, written: TypedMessage, to: BusinessNumber) -> str:
+        """Send `written` to the provider's webhook; returns its provider id. httpx2.HTTPError when it was refused."""
+        now = self._clock()
+        message_id = (
+            self._send_gupshup(written, to, now) if to.provider == "gupshup" else self._send_meta(written, to, now)
         )
-        self._client.post(self._addresses.webhook, json=event).raise_for_status()
         shown = {"id": message_id, "direction": "sent", "text": written.text, "at": now.isoformat(), "status": ""}
-        self._typed.append((written.sender, shown))
+        self._typed.append((written.sender, to.number, shown))
         return message_id
 
-    def messages(self, number: str) -> list[dict[str, Any]]:
-        """What went to and fro on the phone with that number, oldest first."""
-        answer = self._client.get(f"{self._addresses.phone}/messages", params={"to": number}).raise_for_status()
+    def messages(self, sender: str, to: BusinessNumber) -> list[dict[str, Any]]:
+        """What went to and fro between the phone with that number and a business's, oldest first."""
+        answer = self._client.get(f"{self._addresses.phone}/messages", params={"to": sender}).raise_for_status()
         received = [
             {
                 "id": message["id"],
@@ -86,35 +104,79 @@ class ConsolePhone:
                 "status": _HIDDEN_STATUSES.get(message["status"], message["status"]),
             }
             for message in answer.json()["messages"]
+            if message["app"] == to.number
         ]
-        typed = [shown for sender, shown in list(self._typed) if sender == number]
+        typed = [shown for *ends, shown in list(self._typed) if ends == [sender, to.number]]
         return sorted(typed + received, key=itemgetter("at"))[-_MAX_MESSAGES:]
 
+    def _send_gupshup(self, written: TypedMessage, to: BusinessNumber, now: datetime) -> str:
+        message_id = f"ABEG{uuid.uuid4().hex}"
+        event = gupshup_webhooks.text_message(
+            app=to.number, sender=written.sender, name="Console", text=written.text, message_id=message_id, now=now
+        )
+        self._client.post(self._addresses.webhook, json=event).raise_for_status()
+        return message_id
 
-def build_router(phone: ConsolePhone, addresses: ConsoleAddresses, member_token: Callable[[], str]) -> APIRouter:
-    """The three routes. `member_token` signs in the example tenant's developer."""
+    def _send_meta(self, written: TypedMessage, to: BusinessNumber, now: datetime) -> str:
+        message_id = f"wamid.{uuid.uuid4().hex}"
+        change = meta_webhooks.text_message(
+            phone_number_id=to.number,
+            sender=written.sender,
+            name="Console",
+            text=written.text,
+            message_id=message_id,
+            now=now,
+        )
+        body = meta_webhooks.encode(meta_webhooks.webhook(change))
+        signature = meta_webhooks.sign(body, self._addresses.whatsapp_secret)
+        headers = {"Content-Type": "application/json", meta_webhooks.SIGNATURE_HEADER: signature}
+        self._client.post(self._addresses.whatsapp, content=body, headers=headers).raise_for_status()
+        return message_id
+
+
+type NumberFinder = Callable[[str], Sequence[BusinessNumber]]
+
+
+def build_router(
+    phone: ConsolePhone, find_numbers: NumberFinder, tenant: str, member_token: Callable[[], str]
+) -> APIRouter:
+    """Build the four routes.
+
+    find_numbers  returns the WhatsApp numbers of a tenant.
+    tenant        the tenant that the console opens with.
+    member_token  signs in the developer.
+    """
     router = APIRouter(prefix="/local", dependencies=[Depends(_require_local_host)], include_in_schema=False)
+
+    def find_number(tenant: str, binding: str) -> BusinessNumber:
+        for number in find_numbers(tenant):
+            if number.binding == binding:
+                return number
+        raise HTTPException(404, f"{tenant} has no binding '{binding}' with a WhatsApp number")
+
+    @router.get("/phone/numbers")
+    def list_numbers(tenant: str) -> dict[str, Any]:
+        return {"from": DEFAULT_NUMBER, "numbers": [asdict(number) for number in find_numbers(tenant)]}
 
     @router.post("/phone")
     def write(written: TypedMessage) -> Response:
         try:
-            return JSONResponse({"id": phone.send(written)}, status_code=202)
+            message_id = phone.send(written, find_number(written.tenant, written.binding))
         except httpx2.HTTPError as error:
             return _error_response("webhook_failed", f"the webhook rejected the message: {error}")
+        return JSONResponse({"id": message_id}, status_code=202)
 
     @router.get("/phone/messages")
-    def read(request: Request) -> Response:
-        number = request.query_params.get("from", DEFAULT_NUMBER)
+    def read(tenant: str, binding: str, sender: Annotated[SenderNumber, Query(alias="from")]) -> Response:
         try:
-            found = phone.messages(number)
+            found = phone.messages(sender, find_number(tenant, binding))
         except httpx2.HTTPError as error:
             return _error_response("phone_unavailable", f"the phone does not answer: {error}")
-        answer = {"contact": addresses.contact, "binding": addresses.binding, "from": number, "messages": found}
-        return JSONResponse(answer)
+        return JSONResponse({"messages": found})
 
     @router.get("/token")
     def token() -> dict[str, str]:
-        return {"token": member_token(), "tenant": addresses.tenant}
+        return {"token": member_token(), "tenant": tenant}
 
     return router
 

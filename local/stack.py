@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from local import deployment, emulator, example_tenant, state
+from local import deployment, emulator, example_tenant, laptop_packs, state
 from local.database import APP_ROLE, OWNER_ROLE, Cluster
 from local.deployment import Deployment
 from local.errors import StackError
 from local.interrupts import StopSignals
+from local.laptop_packs import LaptopPack
 from local.processes import ProcessGroup
 from local.progress import Progress
 from local.servers import Server, command_line_options, start_server
@@ -31,12 +32,18 @@ _START_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """folder: where this stack keeps its state; anthropic_*: a real model, when there is a key."""
+    """What a stack is started with.
+
+    folder       where it keeps its state.
+    anthropic_*  a real model, when there is a key.
+    pack         a pack of the developer's own, applied beside the example; the console opens with its tenant.
+    """
 
     folder: Path
     ports: Ports
     anthropic_key: str = ""
     anthropic_url: str = ""
+    pack: LaptopPack | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +114,11 @@ class _StackStart:
         self._processes = processes
         self._started = started
         self._keys = state.load_keys(options.folder)
+        self._packs = _list_packs(options.pack)
         self._plain = {**state.minimal_environment(), "PYTHONPATH": str(state.ROOT / "shared")}
 
     def start_all(self) -> RunningStack:
-        """Returns when every part answers and the example pack is applied."""
+        """Returns when every part answers and the packs are applied."""
         say = self._progress.print_detail
         with self._progress.step("database (PostgreSQL 16, pgvector)"):
             cluster = self._database()
@@ -121,12 +129,14 @@ class _StackStart:
             built = deployment.build(deployment.host_architecture(), say)
         with self._progress.step("deployment (sam deploy)"):
             deployed = deployment.deploy(endpoint, built, self._parameters(cluster), self._folder, say)
-            self._store_provider_keys(endpoint)
+            self._create_secrets(cluster, endpoint)
         addresses = self._addresses(deployed)
         with self._progress.step("embeddings, sign-in, site office, phone, console"):
-            self._wait_for_servers([*servers, self._phone(addresses), self._console(deployed, addresses)])
-        with self._progress.step(f"example pack ({example_tenant.PACK_FOLDER.name})"):
-            self._apply_example(addresses)
+            self._wait_for_servers([*servers, self._phone(addresses), self._console(cluster, deployed, addresses)])
+        for pack in reversed(self._packs):
+            with self._progress.step(f"pack ({pack.folder.name})"):
+                laptop_packs.apply_pack(addresses.console, self._keys.operator_key, pack)
+        self._sign_developer_in(cluster, addresses)
         return RunningStack(addresses, self._keys, cluster, self._processes, self._folder)
 
     def _database(self) -> Cluster:
@@ -164,14 +174,15 @@ class _StackStart:
             "OidcClientId": "parlour",
         }
 
-    def _store_provider_keys(self, endpoint: str) -> None:
-        """The example tenant's own secrets, by the names that its pack refers to them by."""
+    def _create_secrets(self, cluster: Cluster, endpoint: str) -> None:
+        """Create the secrets of the packs, and those of tenants of earlier starts: the emulator forgets them."""
+        references = {reference for pack in self._packs for reference in pack.secrets}
+        for tenant_secrets in _secrets_by_tenant(cluster).values():
+            references.update(tenant_secrets)
         client = emulator.client("secretsmanager", endpoint)
-        for name in example_tenant.SECRET_NAMES:
-            try:
+        for name in sorted(references):
+            with suppress(client.exceptions.ResourceExistsException):
                 client.create_secret(Name=name, SecretString=self._keys.provider_key)
-            except client.exceptions.ResourceExistsException:
-                client.put_secret_value(SecretId=name, SecretString=self._keys.provider_key)
 
     def _addresses(self, deployed: Deployment) -> Addresses:
         return Addresses(
@@ -194,7 +205,7 @@ class _StackStart:
         arguments = {
             "--key": str(self._folder / "issuer.pem"),
             "--console": _local_url(self._ports.console),
-            "--subject": example_tenant.DEVELOPER,
+            "--subject": laptop_packs.DEVELOPER,
         }
         given = command_line_options(arguments)
         return start_server(
@@ -213,22 +224,23 @@ class _StackStart:
         given = command_line_options(arguments)
         return start_server(self._processes, "phone", self._ports.phone, "/messages", *given, environment=self._plain)
 
-    def _console(self, deployed: Deployment, addresses: Addresses) -> Server:
+    def _console(self, cluster: Cluster, deployed: Deployment, addresses: Addresses) -> Server:
         """In the environment that the template gave the function, and as somebody the emulator lets in."""
         function = emulator.client("lambda", deployed.endpoint).get_function_configuration(
             FunctionName=deployed.outputs["HttpApiFunctionName"]
         )
         given = function["Environment"]["Variables"]
         environment = {**self._plain, **emulator.client_environment(deployed.endpoint), **given}
+        tenants = dict.fromkeys([*(pack.tenant for pack in self._packs), *_secrets_by_tenant(cluster)])
         arguments = {
             "--webhook": addresses.webhook,
+            "--whatsapp": addresses.whatsapp,
+            "--whatsapp-secret": self._keys.whatsapp_app_secret,
             "--phone": addresses.phone,
-            "--tenant": example_tenant.TENANT_SLUG,
-            "--contact": example_tenant.CONTACT_NAME,
-            "--binding": example_tenant.PHONE_BINDING,
+            "--tenants": ",".join(tenants),
             "--issuer": addresses.issuer,
             "--issuer-key": str(self._folder / "issuer.pem"),
-            "--subject": example_tenant.DEVELOPER,
+            "--subject": laptop_packs.DEVELOPER,
         }
         named = command_line_options(arguments)
         return start_server(
@@ -239,10 +251,31 @@ class _StackStart:
         for server in servers:
             self._processes.wait_until_ready(server.child, server.is_ready, _START_SECONDS)
 
-    def _apply_example(self, addresses: Addresses) -> None:
-        example_tenant.apply_example_pack(addresses.console, self._keys.operator_key)
-        example_tenant.add_developer(addresses.console, self._keys.operator_key, addresses.issuer)
-        example_tenant.write_cli_credentials(self._folder, addresses.console, self._keys.operator_key)
+    def _sign_developer_in(self, cluster: Cluster, addresses: Addresses) -> None:
+        """Make the developer a member of every tenant, also of earlier starts: the issuer's port may have changed."""
+        key = self._keys.operator_key
+        for tenant in _secrets_by_tenant(cluster):
+            laptop_packs.add_developer(addresses.console, key, tenant, addresses.issuer)
+        laptop_packs.write_cli_credentials(self._folder, addresses.console, key, self._packs[0].tenant)
+
+
+def _list_packs(own: LaptopPack | None) -> list[LaptopPack]:
+    """Return the developer's own pack and the example; a pack of the example's tenant takes its place."""
+    example = laptop_packs.read_pack(example_tenant.PACK_FOLDER)
+    if own is None:
+        return [example]
+    return [own] if own.tenant == example.tenant else [own, example]
+
+
+def _secrets_by_tenant(cluster: Cluster) -> dict[str, list[str]]:
+    """Return where the secrets of each tenant that is not archived are kept, by slug."""
+    query = """
+        SELECT slug, array_remove(array_agg(reference), NULL)
+        FROM tenants LEFT JOIN secrets USING (tenant_id)
+        WHERE status <> 'archived' GROUP BY slug ORDER BY slug
+    """
+    with cluster.connect_as_superuser(_DATABASE) as connection:
+        return dict(connection.execute(query).fetchall())
 
 
 def _credentials(cluster: Cluster, role: str, password: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from local import example_tenant, laptop_packs
 from local.errors import StackError
 from local.interrupts import StopRequested, StopSignals
 from local.progress import Progress
@@ -23,6 +24,8 @@ _WELCOME = """
 [bold]Parlour is ready.[/]
 
   Console    [link={console}/console/]{console}/console/[/link]
+  Playground [link={console}/console/#/playground]{console}/console/#/playground[/link]
+  Tenants    {tenants}
   API        {console}/v1/   (deployed as well: {api}/)
   Webhook    {webhook}
   Model      {model}
@@ -54,8 +57,10 @@ def main() -> int:
     parser.add_argument(
         "--state", type=Path, default=STATE_FOLDER, help="the folder that this stack keeps its state in"
     )
-    state = parser.parse_args().state.resolve()
-    return run_with_signals(lambda interrupts: _run(os.environ, state, interrupts))  # noqa: TID251 - a launcher
+    parser.add_argument("--pack", type=Path, help="a pack of your own, applied beside the example")
+    chosen = parser.parse_args()
+    environment = os.environ  # noqa: TID251 - a launcher
+    return run_with_signals(lambda interrupts: _run(environment, chosen.state.resolve(), chosen.pack, interrupts))
 
 
 def run_with_signals(work: Callable[[StopSignals], int]) -> int:
@@ -96,8 +101,18 @@ def describe_model(options: StackOptions) -> str:
     return "the offline model (searches, quotes, cites). A real model: ANTHROPIC_API_KEY=... make run"
 
 
-def _run(environment: Mapping[str, str], state: Path, interrupts: StopSignals) -> int:
-    options, progress = replace(options_from_environment(environment), folder=state), Progress()
+def _describe_tenants(options: StackOptions) -> str:
+    """Which tenants the packs made; the console opens with the first."""
+    example = example_tenant.TENANT_SLUG
+    if options.pack is None:
+        return f"{example} (the example). Your own: .venv/bin/parlour new NAME, then make run PACK=NAME"
+    own = options.pack.tenant
+    return f"{own} (your pack)" + (f", {example} (the example)" if own != example else "")
+
+
+def _run(environment: Mapping[str, str], state: Path, pack: Path | None, interrupts: StopSignals) -> int:
+    own = laptop_packs.read_pack(pack.expanduser().resolve()) if pack else None
+    options, progress = replace(options_from_environment(environment), folder=state, pack=own), Progress()
     with run_stack(options, progress, interrupts) as stack:
         progress.print_line(_welcome_text(stack, options))
         stack.wait_for_failure()
@@ -112,6 +127,7 @@ def _welcome_text(stack: RunningStack, options: StackOptions) -> str:
         api=at.api,
         webhook=at.webhook,
         phone=at.phone,
+        tenants=_describe_tenants(options),
         model=describe_model(options),
         logs=os.path.relpath(stack.folder / "logs"),
         question=SAMPLE_QUESTION,

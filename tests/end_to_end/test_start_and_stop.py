@@ -31,8 +31,8 @@ def environment() -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **chosen}  # noqa: TID251 - what a shell has
 
 
-def start(folder: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "local.up", "--state", str(folder)]
+def start(folder: Path, environment: dict[str, str], *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "local.up", "--state", str(folder), *options]
     with (folder / "said").open("w") as output:
         return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output, text=True)
 
@@ -101,3 +101,23 @@ def test_after_the_supervisor_was_killed_the_next_start_sweeps_up(folder: Path, 
     again.send_signal(signal.SIGINT)
     assert again.wait(60) == 0
     assert left_behind(folder) == []
+
+
+def test_a_pack_with_mistakes_is_listed_and_nothing_is_started(folder: Path, environment: dict[str, str]) -> None:
+    pack = folder / "pack"
+    pack.mkdir()
+    (pack / "tenant.yaml").write_text("slug: acme\ncolour: red\n")
+    process = start(folder, environment, "--pack", str(pack))
+    assert process.wait(60) == 1
+    first, *lines = (folder / "said").read_text().splitlines()
+    assert first == f"parlour: {pack} is not a valid pack: 2 problems to fix"
+    assert [line.split(": ")[1] for line in lines] == ["display_name", "colour"]
+    assert not (folder / "postgres").exists()
+
+
+def test_a_pack_folder_that_is_not_there_is_said_in_one_line(folder: Path, environment: dict[str, str]) -> None:
+    process = start(folder, environment, "--pack", str(folder / "nowhere"))
+    assert process.wait(60) == 1
+    assert (folder / "said").read_text().splitlines() == [
+        f"parlour: {folder}/nowhere is not a folder; give the folder that contains tenant.yaml"
+    ]

@@ -53,13 +53,13 @@ def until[T](look: Callable[[], T], what: str, seconds: float = 120) -> T:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Stack]:
+def running(folder: Path, *options: str) -> Iterator[Stack]:
     """Start a stack that keeps its state in `folder`, and stop it at the end of the block."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     ports = dict(zip(words.PORT_VARIABLES, _free_ports(len(words.PORT_VARIABLES)), strict=True))
     environment = {**plain_environment(), **{name: str(port) for name, port in ports.items()}}
     output = folder / "output"
-    command = [sys.executable, *words.START_STACK, str(folder)]
+    command = [sys.executable, *words.START_STACK, str(folder), *options]
     with output.open("w") as written:
         process = subprocess.Popen(command, cwd=words.ROOT, env=environment, stdout=written, stderr=written)
     try:

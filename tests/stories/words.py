@@ -8,6 +8,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 #: What `make run` runs; the folder for the stack's state follows.
 START_STACK = ("-m", "local.up", "--state")
+WITH_PACK = "--pack"
+#: What the laptop has beside the API: a member's token; the simulated phone.
+LOCAL_TOKEN, PHONE, PHONE_NUMBERS, PHONE_MESSAGES = (
+    "/local/token",
+    "/local/phone",
+    "/local/phone/numbers",
+    "/local/phone/messages",
+)
 PORT_VARIABLES = tuple(
     f"PARLOUR_{server}_PORT" for server in ("CONSOLE", "EMULATOR", "PHONE", "EMBEDDINGS", "ISSUER", "OFFICE")
 )

@@ -37,7 +37,9 @@ api.use({
     }
     keep({ ...signedIn.value, token: renewed.token });
     copy.headers.set("Authorization", `Bearer ${renewed.token}`);
-    return fetch(copy);
+    const again = await fetch(copy);
+    if (again.status === 401) isExpired.value = true;
+    return again;
   },
 });
 

@@ -24,6 +24,7 @@ from parlour.cli import (
     erase,
     files,
     id_lookup,
+    new,
     packs,
     prompts,
     pulse,
@@ -217,6 +218,8 @@ for group, name, panel in (
     app.add_typer(group, name=name, rich_help_panel=panel)
 
 for command, panel, example in (
+    (new.new, _PACKS, "Examples: parlour new dentist; parlour new dentist --template reception"),
+    (new.schema, _PACKS, "Example: parlour schema my-pack/.schema"),
     (packs.apply, _PACKS, "Examples: parlour --tenant northbank apply packs/construction; parlour apply --undo"),
     (packs.diff, _PACKS, "Example: parlour diff packs/construction"),
     (packs.export, _PACKS, "Example: parlour export my-pack"),

@@ -519,11 +519,11 @@ WITH RECURSIVE behind (id) AS (
      UNION
     SELECT f.id FROM behind b JOIN facts f ON f.superseded_by = b.id WHERE b.id = ANY(%(ids)s::uuid[])
 )
-SELECT DISTINCT ON (f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key) f.id
+SELECT DISTINCT ON (f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key, f.member) f.id
   FROM behind b
   JOIN facts f ON f.id = b.id
- WHERE f.id <> ALL(%(ids)s::uuid[]) AND f.end_reason IN ('refined', 'contradicted')
- ORDER BY f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key, f.valid_from DESC, f.id;
+ WHERE f.id <> ALL(%(ids)s::uuid[]) AND f.end_reason IN ('refined', 'corrected', 'contradicted')
+ ORDER BY f.scope, f.user_id, f.binding_id, f.human_id, f.team_id, f.key, f.member, f.valid_from DESC, f.id;
 
 -- name: record_fact_erasure
 -- That a fact was forgotten, so that the messages which it was drawn from do not make it anew; nothing of what it said.
@@ -552,8 +552,8 @@ UPDATE facts f
  WHERE f.id = ANY(%(ids)s::uuid[])
    AND NOT EXISTS (SELECT FROM facts o
                     WHERE o.valid_until IS NULL AND o.key = f.key AND o.scope = f.scope
-                      AND (o.user_id, o.binding_id, o.human_id, o.team_id)
-                          IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id, f.team_id))
+                      AND (o.user_id, o.binding_id, o.human_id, o.team_id, o.member)
+                          IS NOT DISTINCT FROM (f.user_id, f.binding_id, f.human_id, f.team_id, f.member))
 RETURNING f.id;
 
 -- name: delete_session_memory

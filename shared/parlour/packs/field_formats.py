@@ -1,9 +1,14 @@
 """How names, references, hosts and dates are spelt in a pack; every message says how to put it right."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from typing import Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
 
 from parlour.models.daily_cap import cap_problem
 from parlour.text.spelling_suggestions import did_you_mean
@@ -18,75 +23,80 @@ _SECRET_PREFIXES = re.compile(
 _LONG_RUN = re.compile(r"[A-Za-z0-9]{20,}")
 
 
-def _pattern_check(pattern: str, problem: str) -> Callable[[str], str]:
-    """Return a check for pydantic that hands on a text of this pattern; its ValueError tells `problem`."""
-    form = re.compile(pattern)
+@dataclass(frozen=True, slots=True)
+class TextPattern:
+    """A check of a text, as a function and as metadata of a pydantic field; its ValueError tells `problem`."""
 
-    def check(value: str) -> str:
-        if form.fullmatch(value) is None:
-            raise ValueError(problem)
+    pattern: str
+    problem: str
+
+    def __call__(self, value: str) -> str:
+        """Return the text if it has the pattern. Raises ValueError if it does not."""
+        if re.fullmatch(self.pattern, value) is None:
+            raise ValueError(self.problem)
         return value
 
-    return check
+    def __get_pydantic_core_schema__(self, source: type, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Return the field's schema with this check after it."""
+        return core_schema.no_info_after_validator_function(self, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """Return the JSON Schema with the pattern, and the message that editors show."""
+        message = self.problem[0].upper() + self.problem[1:]
+        return {**handler(schema), "pattern": f"^(?:{self.pattern})$", "patternErrorMessage": message}
 
 
-slug = _pattern_check(
+slug = TextPattern(
     r"[a-z0-9][a-z0-9-]{0,62}", "must be lower-case letters, digits and dashes, 63 at most, like 'site-desk'"
 )
-identifier = _pattern_check(_IDENTIFIER, "must be lower-case letters, digits and underscores, like 'due_date'")
+identifier = TextPattern(_IDENTIFIER, "must be lower-case letters, digits and underscores, like 'due_date'")
 #: What a record is called in its own system.
-record_key = _pattern_check(_RECORD_KEY, "must be letters, digits, dots, dashes and underscores, like 'CO-014'")
+record_key = TextPattern(_RECORD_KEY, "must be letters, digits, dots, dashes and underscores, like 'CO-014'")
 #: A document's path below `documents/`, with its ending.
-document_key = _pattern_check(
+document_key = TextPattern(
     r"(?=.{1,200}$)(?:[A-Za-z0-9][A-Za-z0-9_-]*/){0,4}[A-Za-z0-9][A-Za-z0-9._-]*\.(?:md|txt|eml)",
     "must be letters, digits, dashes, dots and underscores, 200 at most, and end in .md, .txt or .eml",
 )
 #: A record, as `type/key`.
-record_reference = _pattern_check(f"{_IDENTIFIER}/{_RECORD_KEY}", "must name a record as type/key, like 'contract/C-1'")
+record_reference = TextPattern(f"{_IDENTIFIER}/{_RECORD_KEY}", "must name a record as type/key, like 'contract/C-1'")
 #: A language tag, perhaps with script and region.
-language = _pattern_check(
+language = TextPattern(
     r"[a-z]{2,3}(?:-[A-Z][a-z]{3})?(?:-(?:[A-Z]{2}|\d{3}))?", "must be a language tag like 'en', 'hi' or 'pt-BR'"
 )
 #: A Gupshup app name; it is part of the routing key.
-gupshup_app = _pattern_check(
+gupshup_app = TextPattern(
     r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}", "must be the app's name: letters, digits, dashes and underscores"
 )
 #: A phone number as Gupshup writes a source.
-phone_number = _pattern_check(
+phone_number = TextPattern(
     r"\d{8,15}", "must be country code and number, 8 to 15 digits in quotes, like '447700900123'"
 )
 #: A phone number as people are known by it.
-international_phone = _pattern_check(
+international_phone = TextPattern(
     r"\+[1-9]\d{7,14}", "must be a phone number with + and country code, in quotes, like '+447700900123'"
 )
 #: The id, not the number, that Meta gives a WhatsApp number; it is part of the routing key.
-phone_number_id = _pattern_check(r"\d{5,32}", "must be the id that Meta shows for the number, digits in quotes")
+phone_number_id = TextPattern(r"\d{5,32}", "must be the id that Meta shows for the number, digits in quotes")
 #: A template's id at Gupshup.
-template_id = _pattern_check(r"[A-Za-z0-9-]{0,64}", "must be the template's id, letters, digits and dashes")
+template_id = TextPattern(r"[A-Za-z0-9-]{0,64}", "must be the template's id, letters, digits and dashes")
 #: A template's name at Meta, or its parameter's.
-template_name = _pattern_check(
+template_name = TextPattern(
     r"[a-z0-9_]{0,512}", "must be lower-case letters, digits and underscores, like 'order_update'"
 )
 #: The language that a template was approved in.
-template_language = _pattern_check(
+template_language = TextPattern(
     r"(?:[a-z]{2,3}(?:_[A-Z]{2,3})?)?", "must be a language as Meta writes it, like 'en' or 'en_GB'"
 )
-host = _pattern_check(_HOST, "must be a host name in lower case, without https:// and path, like 'chat.example.com'")
+host = TextPattern(_HOST, "must be a host name in lower case, without https:// and path, like 'chat.example.com'")
 #: An icon's name in the console's set.
-icon = _pattern_check(
-    r"(?:[a-z][a-z0-9-]{0,39})?", "must be the name of an icon: lower-case letters, digits and dashes"
-)
-colour = _pattern_check(
-    r"(?:[a-z]{2,20}|#[0-9a-f]{6})?", "must be the name of a colour in lower case, or like '#0a7f6c'"
-)
+icon = TextPattern(r"(?:[a-z][a-z0-9-]{0,39})?", "must be the name of an icon: lower-case letters, digits and dashes")
+colour = TextPattern(r"(?:[a-z]{2,20}|#[0-9a-f]{6})?", "must be the name of a colour in lower case, or like '#0a7f6c'")
 #: Where a record is looked at: an https address or a path here.
-link = _pattern_check(
+link = TextPattern(
     r"(?:(?=.{1,500}$)(?:https://[a-z0-9.:-]+)?/(?!/)[^\s\"'<>\\]*\{\{key\}\}[^\s\"'<>\\]*)?",
     "must be an address with {{key}} in it, like 'https://erp.example.com/orders/{{key}}'",
 )
-_iso_text = _pattern_check(
-    r"(?:\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?)?", "is no ISO date"
-)
+_iso_text = TextPattern(r"(?:\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?)?", "is no ISO date")
 
 
 def daily_cap(value: float) -> float:

@@ -10,6 +10,8 @@
     entities/<type>.yaml      a list of Record, all of that type
     documents/<key>           DocumentHeader between two lines of ---, then the text (.md, .txt, .eml)
 
+A description of a field is what people read in their editor and in docs/pack-reference.md (packs/json_schema.py).
+
 A file's name is the slug, name, key or type of what is in it, so nothing is named twice. Field names are
 those of the database columns. Texts are characters, `tokens` are tokens, `clearance` and `classification`
 are words in a pack and integers in the database.
@@ -19,7 +21,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 
 from parlour.conversations.canned_replies import ReplyCause
 from parlour.packs import field_formats
@@ -39,187 +41,239 @@ _NOT_SUPPORTED = "not supported in this release; remove it"
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 ShortText = Annotated[str, Field(max_length=500)]
 LongText = Annotated[str, Field(max_length=8_000)]
-Slug = Annotated[str, AfterValidator(field_formats.slug)]
-Identifier = Annotated[str, AfterValidator(field_formats.identifier)]
-RecordKey = Annotated[str, AfterValidator(field_formats.record_key)]
-RecordReference = Annotated[str, AfterValidator(field_formats.record_reference)]
+Slug = Annotated[str, field_formats.slug]
+Identifier = Annotated[str, field_formats.identifier]
+RecordKey = Annotated[str, field_formats.record_key]
+RecordReference = Annotated[str, field_formats.record_reference]
+Language = Annotated[str, field_formats.language]
 ReplyText = Annotated[str, Field(min_length=1, max_length=500)]
-Language = Annotated[str, AfterValidator(field_formats.language)]
-Level = Annotated[int, BeforeValidator(_parse_level)]
-Scalar = Annotated[Any, AfterValidator(field_formats.scalar_value)]
+Host = Annotated[str, AfterValidator(field_formats.tool_host)]
+Level = Annotated[int, BeforeValidator(_parse_level), WithJsonSchema({"enum": list(LEVEL_NAMES)})]
+Scalar = Annotated[
+    Any, AfterValidator(field_formats.scalar_value), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
 
 
 class Guardrail(PackModel):
-    """A rule that the tier owning it states; `id` names it in reports."""
+    """A rule that a human, a team or an agent keeps."""
 
     field_hints: ClassVar[Mapping[str, str]] = {
         "check": "state the rule in `text`; checks in code are not available yet"
     }
 
-    id: Slug
-    text: Annotated[str, Field(min_length=1, max_length=1_000)]
+    id: Slug = Field(description="Short name of the rule; reports name the rule by it.")
+    text: Annotated[str, Field(min_length=1, max_length=1_000)] = Field(description="The rule, as the agent reads it.")
 
 
 class Tenant(PackModel):
-    """Whose pack it is.
+    """Whose pack it is."""
 
-    secrets        name -> where the secret store keeps it; never the value itself.
-    tool_hosts     the hosts that its tools may call, and no others.
-    link_hosts     the hosts that links in replies may lead to, besides its own and those of its record types' links.
-    replies        what users read when no model answers: cause -> language -> text. The agent's languages choose.
-    daily_cap_usd  what model calls may cost a day, in US dollars; left out, it stays as it is.
-    """
-
-    slug: Slug
-    display_name: Name
-    daily_cap_usd: Annotated[float, AfterValidator(field_formats.daily_cap)] | None = None
-    secrets: dict[Identifier, Annotated[str, AfterValidator(field_formats.secret_reference)]] = {}  # noqa: RUF012 - pydantic copies it
-    tool_hosts: tuple[Annotated[str, AfterValidator(field_formats.tool_host)], ...] = ()
-    link_hosts: tuple[Annotated[str, AfterValidator(field_formats.tool_host)], ...] = ()
-    replies: dict[ReplyCause, dict[Language, ReplyText]] = {}  # noqa: RUF012 - pydantic copies it
+    slug: Slug = Field(description="The tenant's short name, in addresses and commands.")
+    display_name: Name = Field(description="The tenant's name, as people read it.")
+    daily_cap_usd: Annotated[float, AfterValidator(field_formats.daily_cap)] | None = Field(
+        default=None,
+        description="Most that model calls may cost per day, in US dollars. Left out, the cap does not change.",
+    )
+    secrets: dict[Identifier, Annotated[str, AfterValidator(field_formats.secret_reference)]] = Field(
+        default={},
+        description="Name of a secret and where the secret store keeps it: `parlour/tenants/<slug>/<name>`. "
+        "Never the value itself.",
+    )
+    tool_hosts: tuple[Host, ...] = Field(default=(), description="The only hosts that the tenant's tools may call.")
+    link_hosts: tuple[Host, ...] = Field(
+        default=(),
+        description="Hosts that links in replies may lead to, besides the tenant's own and those of `rag.link`.",
+    )
+    replies: dict[ReplyCause, dict[Language, ReplyText]] = Field(
+        default={},
+        description="What users read when no model answers: by cause, then by language. The agent's languages choose.",
+    )
 
 
 class Voice(PackModel):
     """How the persona sounds."""
 
-    tone: ShortText = ""
-    style: ShortText = ""
-    sentence_length: ShortText = ""
-    signature_phrases: tuple[ShortText, ...] = ()
-    avoid: tuple[ShortText, ...] = ()
+    tone: ShortText = Field(default="", description="The tone, in a few words: warm, calm, plain.")
+    style: ShortText = Field(default="", description="How an answer is built: the answer first, then its reasons.")
+    sentence_length: ShortText = Field(default="", description="How long sentences are.")
+    signature_phrases: tuple[ShortText, ...] = Field(default=(), description="Phrases that the persona likes to use.")
+    avoid: tuple[ShortText, ...] = Field(default=(), description="What the persona does not say.")
 
 
 class Human(PackModel):
-    """Tier 1: identity, voice, languages (the first is the default)."""
+    """Tier 1 of a persona: who speaks."""
 
-    display_name: Name
-    identity: LongText = ""
-    voice: Voice = Voice()
-    languages: Annotated[tuple[Language, ...], Field(min_length=1)] = ("en",)
-    cultural_register: ShortText = ""
-    guardrails: tuple[Guardrail, ...] = ()
+    display_name: Name = Field(description="The persona's name; a phone shows it as the contact.")
+    identity: LongText = Field(default="", description="Who the persona is, addressed to it: You are ...")
+    voice: Voice = Field(default=Voice(), description="Tone, style and phrases.")
+    languages: Annotated[tuple[Language, ...], Field(min_length=1)] = Field(
+        default=("en",), description="Languages that the persona speaks; the first is the default."
+    )
+    cultural_register: ShortText = Field(default="", description="Manners of address, scripts and local habits.")
+    guardrails: tuple[Guardrail, ...] = Field(default=(), description="Rules that the persona keeps in every job.")
 
 
 class Escalation(PackModel):
     """When people take over, and who they are."""
 
-    contact: ShortText = ""
-    when: tuple[ShortText, ...] = ()
+    contact: ShortText = Field(default="", description="Whom the agent names: a person, a role, a phone number.")
+    when: tuple[ShortText, ...] = Field(default=(), description="Cases in which the agent refers to that contact.")
 
 
 class Team(PackModel):
-    """Tier 2: the job, how it is done, when people take over."""
+    """Tier 2 of a persona: the job, and when people take over."""
 
     field_hints: ClassVar[Mapping[str, str]] = {"members": _NOT_SUPPORTED, "allowed_handoffs": _NOT_SUPPORTED}
 
-    display_name: Name
-    department: ShortText = ""
-    role: LongText = ""
-    sops: tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...] = ()
-    escalation: Escalation = Escalation()
-    guardrails: tuple[Guardrail, ...] = ()
+    display_name: Name = Field(description="The team's name.")
+    department: ShortText = Field(default="", description="The department that the team belongs to.")
+    role: LongText = Field(default="", description="The job of the team, and what is not its job.")
+    sops: tuple[Annotated[str, Field(min_length=1, max_length=1_000)], ...] = Field(
+        default=(), description="Standard procedures: one instruction per item."
+    )
+    escalation: Escalation = Field(default=Escalation(), description="Whom the agent refers to, and in which cases.")
+    guardrails: tuple[Guardrail, ...] = Field(default=(), description="Rules of this job.")
 
 
 class ModelChoice(PackModel):
     """One model of one provider."""
 
-    provider: Literal["anthropic", "bedrock", "offline"]
-    model: Name
+    provider: Literal["anthropic", "bedrock", "offline"] = Field(
+        description="Who serves the model; `offline` needs no key and only quotes what a search finds."
+    )
+    model: Name = Field(description="The model's name at the provider.")
 
 
 class ModelRouting(PackModel):
-    """Which model answers: `default`, then `fallback` in order; `cheap` for work that nobody waits for."""
+    """Which model answers. Without a key, the offline model takes the place of every model."""
 
-    strategy: Literal["rule"]
-    default: ModelChoice
-    cheap: ModelChoice | None = None
-    fallback: tuple[ModelChoice, ...] = ()
+    strategy: Literal["rule"] = Field(default="rule", description="How a model is chosen; `rule` is the only way.")
+    default: ModelChoice = Field(description="The model that answers.")
+    cheap: ModelChoice | None = Field(
+        default=None, description="The model for work that nobody waits for, such as summaries."
+    )
+    fallback: tuple[ModelChoice, ...] = Field(
+        default=(), description="Models to try in order when the default one fails."
+    )
+
+
+#: What answers when an agent names no model.
+DEFAULT_MODELS = ModelRouting(
+    default=ModelChoice(provider="anthropic", model="claude-sonnet-5-5"),
+    cheap=ModelChoice(provider="anthropic", model="claude-haiku-5-5"),
+    fallback=(ModelChoice(provider="anthropic", model="claude-haiku-5-5"),),
+)
 
 
 class MemoryPolicy(PackModel):
-    """How many facts and episodes a turn is told of at most; where no facts are told, none are looked for either."""
+    """How much memory of a user a prompt contains at most."""
 
-    facts: Annotated[int, Field(ge=0, le=100)] = 30
-    episodes: Annotated[int, Field(ge=0, le=50)] = 5
+    facts: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=30, description="Facts about the user; 0 switches memory off: no facts are extracted either."
+    )
+    episodes: Annotated[int, Field(ge=0, le=50)] = Field(default=5, description="Summaries of earlier conversations.")
 
 
 class Agent(PackModel):
-    """Tier 3: models, tools (by name), limits.
-
-    prompt     where its instructions stand: in the system prompt, or floating before the user's words.
-    modes      what it may do with a request; without `act`, calls that change something are refused.
-    reminders  said at the end of every prompt; together no more than the reminder's layer takes.
-    """
+    """Tier 3 of a persona: models, tools and limits."""
 
     field_hints: ClassVar[Mapping[str, str]] = {"retrieval": _NOT_SUPPORTED}
 
-    display_name: Name
-    instructions: LongText = ""
-    model_routing: ModelRouting
-    tools: tuple[Identifier, ...] = ()
-    memory_policy: MemoryPolicy = MemoryPolicy()
-    budget: AgentBudget = AgentBudget()
-    guardrails: tuple[Guardrail, ...] = ()
-    max_tool_iterations: Annotated[int, Field(ge=0, le=20)] = 4
-    prompt: Literal["system", "floating"] = "system"
-    modes: Annotated[tuple[AgentMode, ...], Field(min_length=1)] = ("clarify", "inform", "act")
-    reminders: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = ()
+    display_name: Name = Field(description="The agent's name.")
+    instructions: LongText = Field(default="", description="How the agent works: when to search, how long answers are.")
+    model_routing: ModelRouting = Field(
+        default=DEFAULT_MODELS,
+        description="Which model answers. By default Claude Sonnet; Claude Haiku in the background and as fallback.",
+    )
+    tools: tuple[Identifier, ...] = Field(
+        default=(), description="Names of tools: files in `tools/`, or built-in tools such as `search_knowledge`."
+    )
+    memory_policy: MemoryPolicy = Field(
+        default=MemoryPolicy(), description="How much memory of a user a prompt contains."
+    )
+    budget: AgentBudget = Field(default=AgentBudget(), description="The token budget of a prompt.")
+    guardrails: tuple[Guardrail, ...] = Field(default=(), description="Rules of this agent.")
+    max_tool_iterations: Annotated[int, Field(ge=0, le=20)] = Field(
+        default=4, description="How often one turn may call the model again after tool calls."
+    )
+    prompt: Literal["system", "floating"] = Field(
+        default="system", description="Where the instructions are: in the system prompt, or before the user's words."
+    )
+    modes: Annotated[tuple[AgentMode, ...], Field(min_length=1)] = Field(
+        default=("clarify", "inform", "act"),
+        description="What the agent may do with a request. Without `act`, calls that change something are refused.",
+    )
+    reminders: tuple[Annotated[str, Field(min_length=1, max_length=200)], ...] = Field(
+        default=(), description="Sentences at the end of every prompt; together they must fit the reminder layer."
+    )
 
 
 class WhatsAppTemplate(PackModel):
-    """An approved WhatsApp message with one body parameter: what a reply is sent as a day after the user last wrote.
+    """An approved WhatsApp message with one body parameter, for replies a day after the user last wrote."""
 
-    Gupshup knows it by `id`, Meta by `name` and `language`; `parameter` is the parameter's name where it has one.
-    """
-
-    id: Annotated[str, AfterValidator(field_formats.template_id)] = ""
-    name: Annotated[str, AfterValidator(field_formats.template_name)] = ""
-    language: Annotated[str, AfterValidator(field_formats.template_language)] = ""
-    parameter: Annotated[str, AfterValidator(field_formats.template_name)] = ""
+    id: Annotated[str, field_formats.template_id] = Field(default="", description="The template's id at Gupshup.")
+    name: Annotated[str, field_formats.template_name] = Field(default="", description="The template's name at Meta.")
+    language: Annotated[str, field_formats.template_language] = Field(
+        default="", description="The language that Meta approved the template in, such as en_GB."
+    )
+    parameter: Annotated[str, field_formats.template_name] = Field(
+        default="", description="The name of the body parameter at Meta, if it has one."
+    )
 
 
 class WhatsAppChannel(PackModel):
-    """A WhatsApp number. `api_key` is a name in the tenant's secrets: Gupshup's key, or Meta's access token.
+    """A WhatsApp number: `gupshup` needs `app` and `source`, `whatsapp_cloud` needs `phone_number_id`."""
 
-    provider gupshup         needs app and source
-    provider whatsapp_cloud  needs phone_number_id
-    """
-
-    provider: Literal["gupshup", "whatsapp_cloud"]
-    app: Annotated[str, AfterValidator(field_formats.gupshup_app)] | None = None
-    source: Annotated[str, AfterValidator(field_formats.phone_number)] | None = None
-    phone_number_id: Annotated[str, AfterValidator(field_formats.phone_number_id)] | None = None
-    api_key: Identifier
-    template: WhatsAppTemplate | None = None
+    provider: Literal["gupshup", "whatsapp_cloud"] = Field(description="Who connects the number to WhatsApp.")
+    app: Annotated[str, field_formats.gupshup_app] | None = Field(
+        default=None,
+        description="The app's name at Gupshup. Messages are routed by it, so no other binding may use it.",
+    )
+    source: Annotated[str, field_formats.phone_number] | None = Field(
+        default=None, description="The number itself at Gupshup: country code and number, digits in quotes."
+    )
+    phone_number_id: Annotated[str, field_formats.phone_number_id] | None = Field(
+        default=None, description="The id (not the number) that Meta shows for the number, digits in quotes."
+    )
+    api_key: Identifier = Field(
+        description="A name in the tenant's `secrets`: Gupshup's API key, or Meta's access token."
+    )
+    template: WhatsAppTemplate | None = Field(
+        default=None, description="The approved message for replies a day after the user last wrote."
+    )
 
 
 class WebChannel(PackModel):
-    """A host whose visitors reach this binding; `samples` are questions that a chat page offers."""
+    """A host whose visitors reach this binding."""
 
-    host: Annotated[str, AfterValidator(field_formats.host)]
-    samples: tuple[ShortText, ...] = ()
+    host: Annotated[str, field_formats.host] = Field(
+        description="Host name of the page, without https://. Names below .localhost open on your own machine."
+    )
+    samples: tuple[ShortText, ...] = Field(default=(), description="Questions that a chat page and the console offer.")
 
 
 class Channels(PackModel):
     """Where people reach a binding."""
 
-    whatsapp: WhatsAppChannel | None = None
-    web: WebChannel | None = None
+    whatsapp: WhatsAppChannel | None = Field(default=None, description="A WhatsApp number.")
+    web: WebChannel | None = Field(default=None, description="A web page.")
 
 
 class Owner(PackModel):
-    """Whom a private door answers: the holder of a phone number, or a member by their token's issuer and subject."""
+    """The only person that a private door answers: give `phone`, or `issuer` and `subject`."""
 
-    phone: Annotated[str, AfterValidator(field_formats.international_phone)] | None = None
-    issuer: ShortText | None = None
-    subject: ShortText | None = None
+    phone: Annotated[str, field_formats.international_phone] | None = Field(
+        default=None, description="The owner's phone number with + and country code, in quotes."
+    )
+    issuer: ShortText | None = Field(default=None, description="The issuer of the member's sign-in token.")
+    subject: ShortText | None = Field(default=None, description="The subject of the member's sign-in token.")
 
 
 class Writes(PackModel):
-    """What people may change: `anonymous` visitors, and those whom a channel has `verified`; one word is for both."""
+    """What people who are not members may change; one word is for both fields."""
 
-    anonymous: WriteRights | None = None
-    verified: WriteRights | None = None
+    anonymous: WriteRights | None = Field(default=None, description="What visitors may change: none, own or all.")
+    verified: WriteRights | None = Field(default=None, description="The same for people whom a channel verified.")
 
 
 def expand_writes(value: object) -> object:
@@ -228,78 +282,92 @@ def expand_writes(value: object) -> object:
 
 
 type PerMinute = Annotated[int, Field(ge=1, le=100_000)]
-type WritesSetting = Annotated[Writes, BeforeValidator(expand_writes)]
+type WritesSetting = Annotated[Writes, BeforeValidator(expand_writes, json_schema_input_type=WriteRights | Writes)]
 
 
 class BindingLimits(PackModel):
-    """What a binding takes per minute: messages of one visitor, of one network address, of all; and new visitors.
+    """How much a binding accepts; a limit that is left out has its default."""
 
-    anonymous_share  the part of the tenant's daily cap that visitors whom no channel has verified may spend.
-    """
-
-    visitor_per_minute: PerMinute | None = None
-    address_per_minute: PerMinute | None = None
-    binding_per_minute: PerMinute | None = None
-    new_visitors_per_minute: PerMinute | None = None
-    anonymous_share: Annotated[float, Field(ge=0, le=1)] | None = None
+    visitor_per_minute: PerMinute | None = Field(default=None, description="Messages of one visitor per minute.")
+    address_per_minute: PerMinute | None = Field(
+        default=None, description="Messages from one network address per minute."
+    )
+    binding_per_minute: PerMinute | None = Field(default=None, description="Messages of all visitors per minute.")
+    new_visitors_per_minute: PerMinute | None = Field(default=None, description="New visitors per minute.")
+    anonymous_share: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        default=None, description="Part of the tenant's daily cap that unverified visitors may spend, from 0 to 1."
+    )
 
 
 class Binding(PackModel):
-    """One deployable agent.
+    """One deployable agent: who does which job with what, and where people reach it."""
 
-    clearance    what people who come in here may see, unless their user row says otherwise.
-    owner        whom it answers when its door is private.
-    writes       what people may change: none, own (what they created themselves) or all; members by their roles.
-    tool_writes  the same for single tools, by name.
-    limits       how much it takes; what is left out is the default.
-    """
-
-    display_name: Name
-    human: Slug
-    team: Slug
-    agent: Slug
-    door: Literal["private", "public", "distribution"] = "public"
-    clearance: Level = 0
-    greeting: Annotated[str, Field(max_length=1_000)] = ""
-    channels: Channels = Channels()
-    owner: Owner | None = None
-    writes: WritesSetting = Writes()
-    limits: BindingLimits = BindingLimits()
-    tool_writes: dict[Identifier, WritesSetting] = {}  # noqa: RUF012 - pydantic copies it
+    display_name: Name = Field(description="The name that the console and the chat page show.")
+    human: Slug = Field(description="A file in `humans/`, without .yaml.")
+    team: Slug = Field(description="A file in `teams/`, without .yaml.")
+    agent: Slug = Field(description="A file in `agents/`, without .yaml.")
+    door: Literal["private", "public", "distribution"] = Field(
+        default="public", description="Who is answered: everybody, or with `private` the `owner` only."
+    )
+    clearance: Level = Field(
+        default=0, description="What people who come in here may see, unless their own clearance differs."
+    )
+    greeting: Annotated[str, Field(max_length=1_000)] = Field(default="", description="What a web visitor reads first.")
+    channels: Channels = Field(default=Channels(), description="Where people reach the agent.")
+    owner: Owner | None = Field(default=None, description="Whom a private door answers.")
+    writes: WritesSetting = Field(
+        default=Writes(),
+        description="What people may change: none, own (what they created) or all. Members: by their role.",
+    )
+    limits: BindingLimits = Field(default=BindingLimits(), description="How many messages the binding accepts.")
+    tool_writes: dict[Identifier, WritesSetting] = Field(
+        default={}, description="Other rights for single tools of the agent, by tool name."
+    )
 
 
 class Tool(PackModel):
-    """Something a model may call. `schema` is the JSON Schema of its arguments."""
+    """Something that a model may call over HTTP."""
 
-    description: Annotated[str, Field(min_length=1, max_length=2_000)]
-    parameters: dict[str, JsonValue] = Field(alias="schema")  # pydantic's models have a `schema` of their own
-    endpoint: str
-    auth: Identifier | None = None
-    writes: bool = False
-    idempotent: bool = False
-    heavy: bool = False
-    needs_approval: bool = False
-    lookup: str | None = None
-    timeout_seconds: int | None = None
+    description: Annotated[str, Field(min_length=1, max_length=2_000)] = Field(
+        description="What the model reads: what the tool does, and when to use it."
+    )
+    parameters: dict[str, JsonValue] = Field(
+        alias="schema",  # pydantic's models have a `schema` of their own
+        description="The JSON Schema of the arguments: type object, properties, required.",
+    )
+    endpoint: str = Field(
+        description="An https address on one of the tenant's `tool_hosts`, or `python:NAME` for a built-in tool."
+    )
+    auth: Identifier | None = Field(
+        default=None, description="A name in the tenant's `secrets`, sent as a bearer token."
+    )
+    writes: bool = Field(default=False, description="Whether a call changes something. Such a call runs once.")
+    idempotent: bool = Field(default=False, description="Whether the endpoint ignores a second call with the same key.")
+    heavy: bool = Field(default=False, description="Whether a call takes long; its result arrives as a later message.")
+    needs_approval: bool = Field(default=False, description="Not available yet; leave it out.")
+    lookup: str | None = Field(
+        default=None, description="An address with {key} that tells what became of a call whose answer was lost."
+    )
+    timeout_seconds: int | None = Field(default=None, description="Seconds to wait for an answer.")
 
 
 class Property(PackModel):
     """A property of a record. Money is a number with a `unit`; a date is ISO text."""
 
-    type: Literal["text", "number", "integer", "boolean", "date", "choice"]
-    label: ShortText = ""
-    description: ShortText = ""
-    unit: Annotated[str, Field(max_length=20)] = ""
-    required: bool = False
-    choices: tuple[Name, ...] = ()
+    type: Literal["text", "number", "integer", "boolean", "date", "choice"] = Field(
+        description="The type of the values."
+    )
+    label: ShortText = Field(default="", description="The name that people read; by default made from the key.")
+    description: ShortText = Field(default="", description="What the property means; models read it.")
+    unit: Annotated[str, Field(max_length=20)] = Field(
+        default="", description="The unit of a number, such as GBP or mm."
+    )
+    required: bool = Field(default=False, description="Whether every record must have it.")
+    choices: tuple[Name, ...] = Field(default=(), description="The allowed values, for the type choice only.")
 
 
 class RagSettings(PackModel):
-    """What Parlour makes of a type's records: rows to search, Pulses, conversations about one of them.
-
-    `semantic` is the template of a record's snapshot, with {{name}}, {{key}}, {{type}} and the type's properties; the
-    rest is told in `knowledge.records.definition.Settings`. In `link`, {{key}} and {{type}} are filled in.
-    """
+    """How records of a type are searched, summarised and talked about."""
 
     field_hints: ClassVar[Mapping[str, str]] = {
         "coalesce": "use `coalesce_seconds`",
@@ -308,69 +376,101 @@ class RagSettings(PackModel):
         "summary_interval": _NOT_SUPPORTED,
     }
 
-    semantic: Annotated[str, Field(max_length=2_000)] = ""
-    context: Literal["auto", "off"] = "auto"
-    children: Literal["auto", "off"] = "off"
-    pulse: Literal["auto", "off"] = "off"
-    pulse_prompt: LongText = ""
-    pulse_model: Literal["", "default", "cheap"] = ""
-    coalesce_seconds: Annotated[int, Field(ge=10, le=120)] = 30
-    status_properties: tuple[Identifier, ...] = ()
-    tracked_properties: tuple[Identifier, ...] = ()
-    chat_visibility: Literal["private", "shared", "role_gated"] = "private"
-    chat_agent: Slug | None = None
-    budget: Annotated[BudgetOverride, BeforeValidator(expand_number)] | None = None
-    classification: Literal["public", "internal", "confidential", "restricted"] = "public"
-    icon: Annotated[str, AfterValidator(field_formats.icon)] = ""
-    colour: Annotated[str, AfterValidator(field_formats.colour)] = ""
-    link: Annotated[str, AfterValidator(field_formats.link)] = ""
+    semantic: Annotated[str, Field(max_length=2_000)] = Field(
+        default="",
+        description="Template of the text that is searched, with {{name}}, {{key}}, {{type}} and properties.",
+    )
+    context: Literal["auto", "off"] = Field(default="auto", description="Whether records are part of search results.")
+    children: Literal["auto", "off"] = Field(
+        default="off", description="Whether a change of a child record makes the Pulse stale."
+    )
+    pulse: Literal["auto", "off"] = Field(
+        default="off", description="Whether each record has a Pulse: a cited summary."
+    )
+    pulse_prompt: LongText = Field(
+        default="", description="What the Pulse says; by default made from template and properties."
+    )
+    pulse_model: Literal["", "default", "cheap"] = Field(
+        default="", description="The model of the agent's `model_routing` that writes Pulses."
+    )
+    coalesce_seconds: Annotated[int, Field(ge=10, le=120)] = Field(
+        default=30, description="Seconds to wait for further changes before a Pulse is written."
+    )
+    status_properties: tuple[Identifier, ...] = Field(default=(), description="Properties whose values are counted.")
+    tracked_properties: tuple[Identifier, ...] = Field(
+        default=(), description="The only properties whose change makes the Pulse stale; by default all."
+    )
+    chat_visibility: Literal["private", "shared", "role_gated"] = Field(
+        default="private", description="Who may read conversations about a record."
+    )
+    chat_agent: Slug | None = Field(default=None, description="The agent that talks about these records.")
+    budget: (
+        Annotated[BudgetOverride, BeforeValidator(expand_number, json_schema_input_type=int | BudgetOverride)] | None
+    ) = Field(
+        default=None,
+        description="The budget of conversations about a record: a number, or what differs from the agent's.",
+    )
+    classification: Literal["public", "internal", "confidential", "restricted"] = Field(
+        default="public", description="The lowest level of records of this type."
+    )
+    icon: Annotated[str, field_formats.icon] = Field(default="", description="An icon's name in the console's set.")
+    colour: Annotated[str, field_formats.colour] = Field(
+        default="", description="A colour's name, or a code like '#0a7f6c'."
+    )
+    link: Annotated[str, field_formats.link] = Field(
+        default="", description="Where a record opens: an https address or a path, with {{key}} and {{type}}."
+    )
 
 
 class EntityType(PackModel):
     """A kind of business record."""
 
-    display_name: Name
-    properties: dict[Identifier, Property] = {}  # noqa: RUF012 - pydantic copies it
-    rag: RagSettings = RagSettings()
+    display_name: Name = Field(description="The name of one such record: Order.")
+    properties: dict[Identifier, Property] = Field(default={}, description="What is known of a record, by key.")
+    rag: RagSettings = Field(
+        default=RagSettings(), description="How records of this type are searched, summarised and talked about."
+    )
 
 
 class RecordLink(PackModel):
-    """A typed link from a record to another, named `type/key`."""
+    """A typed link from a record to another."""
 
-    relation: Identifier
-    to: RecordReference
+    relation: Identifier = Field(description="What the link means, such as belongs_to.")
+    to: RecordReference = Field(description="The other record, as type/key.")
 
 
 class RecordSource(PackModel):
     """Where something that a record says was read."""
 
-    title: Annotated[str, Field(min_length=1, max_length=300)]
-    locator: ShortText = ""
-    page: int | str | None = None
+    title: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="The title of the source.")
+    locator: ShortText = Field(default="", description="Where in the source: a clause, a section.")
+    page: int | str | None = Field(default=None, description="The page in the source.")
 
 
 class Record(PackModel):
-    """A business record with its links. `project`: the one that it belongs to, as `project/key`."""
+    """A business record with its links."""
 
-    key: RecordKey
-    name: Annotated[str, Field(min_length=1, max_length=300)]
-    classification: Level = 0
-    project: RecordReference | None = None
-    properties: dict[Identifier, Scalar] = {}  # noqa: RUF012 - pydantic copies it
-    sources: tuple[RecordSource, ...] = ()
-    links: tuple[RecordLink, ...] = ()
+    key: RecordKey = Field(description="The record's own number or code.")
+    name: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="The record's name.")
+    classification: Level = Field(default=0, description="Who may see it: people with this clearance or a higher one.")
+    project: RecordReference | None = Field(default=None, description="The project it belongs to, as project/key.")
+    properties: dict[Identifier, Scalar] = Field(default={}, description="Values by the keys of its type's properties.")
+    sources: tuple[RecordSource, ...] = Field(default=(), description="Where its values were read.")
+    links: tuple[RecordLink, ...] = Field(default=(), description="Links to other records.")
 
 
 class DocumentHeader(PackModel):
-    """What is known about a document besides its text. `entity` is the record it belongs to, as `type/key`."""
+    """What is known about a document besides its text."""
 
-    title: Annotated[str, Field(min_length=1, max_length=300)]
-    kind: Identifier = "document"
-    entity: RecordReference | None = None
-    classification: Level = 0
-    date: Annotated[str, AfterValidator(field_formats.iso_date)] = ""
-    author: ShortText = ""
-    metadata: dict[Identifier, Scalar] = {}  # noqa: RUF012 - pydantic copies it
+    title: Annotated[str, Field(min_length=1, max_length=300)] = Field(description="The title; citations show it.")
+    kind: Identifier = Field(default="document", description="The kind of document, such as price_list.")
+    entity: RecordReference | None = Field(default=None, description="The record it belongs to, as type/key.")
+    classification: Level = Field(default=0, description="Who may see it: people with this clearance or a higher one.")
+    date: Annotated[str, AfterValidator(field_formats.iso_date)] = Field(
+        default="", description="Its date, as 2026-02-17 or 2026-02-17T09:30."
+    )
+    author: ShortText = Field(default="", description="Who wrote it.")
+    metadata: dict[Identifier, Scalar] = Field(default={}, description="Anything else that is known about it, by key.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,16 +23,16 @@ _BELONGS_TO_HINT = "it belongs to the layer "
 
 
 class TokenLimits(PackModel):
-    """What a layer is left whatever else wants in, and the most it takes, in tokens."""
+    """The limits of one layer, in tokens."""
 
     field_hints: ClassVar[Mapping[str, str]] = {"min": "use `floor`", "max": "use `cap`"}
 
-    floor: _Tokens | None = None
-    cap: _Tokens | None = None
+    floor: _Tokens | None = Field(default=None, description="Tokens that the layer keeps, whatever else there is.")
+    cap: _Tokens | None = Field(default=None, description="Most tokens that the layer takes.")
 
 
 class LayerLimits(PackModel):
-    """Shares of the layers that give way; a layer that is left out keeps its profile's."""
+    """Limits of the layers that can shrink; a layer that is left out keeps the limits of its profile."""
 
     field_hints: ClassVar[Mapping[str, str]] = {
         "tools": _REQUIRED_HINT,
@@ -43,42 +43,47 @@ class LayerLimits(PackModel):
         "tool_results": "use `calls`",
     }
 
-    briefing: TokenLimits | None = None
-    summary: TokenLimits | None = None
-    history: TokenLimits | None = None
-    recall: TokenLimits | None = None
-    memory: TokenLimits | None = None
-    deltas: TokenLimits | None = None
-    state: TokenLimits | None = None
-    heartbeat: TokenLimits | None = None
-    reminder: TokenLimits | None = None
-    calls: TokenLimits | None = None
+    briefing: TokenLimits | None = Field(default=None, description="What is known about the conversation's record.")
+    summary: TokenLimits | None = Field(default=None, description="The summary of older turns.")
+    history: TokenLimits | None = Field(default=None, description="The latest messages, word for word.")
+    recall: TokenLimits | None = Field(default=None, description="Older messages that fit the question.")
+    memory: TokenLimits | None = Field(
+        default=None, description="Facts about the user and summaries of earlier conversations."
+    )
+    deltas: TokenLimits | None = Field(default=None, description="What changed since the conversation began.")
+    state: TokenLimits | None = Field(default=None, description="The agent's own notes.")
+    heartbeat: TokenLimits | None = Field(default=None, description="Time, channel and other facts about the turn.")
+    reminder: TokenLimits | None = Field(default=None, description="The agent's `reminders`.")
+    calls: TokenLimits | None = Field(default=None, description="Tool calls and their results.")
 
 
 type EvictableKind = Literal["other_sessions", "nearest", "file_summaries", "recall", "episodes", "facts", "history"]
 
 
 class BudgetOverride(PackModel):
-    """What conversations about records of one kind say otherwise than their agent's budget.
-
-    tokens          of a whole prompt.
-    eviction_order  what is evicted first, second and so on when not everything fits; the rest is kept longer.
-    """
+    """The token budget of a prompt."""
 
     field_hints: ClassVar[Mapping[str, str]] = {"total": "use `tokens`", "floors": "set them in `layers`"}
 
-    profile: Literal["entity", "messaging"] | None = None
-    tokens: Annotated[int, Field(ge=MIN_PROMPT_TOKENS, le=MAX_PROMPT_TOKENS)] | None = None
-    layers: LayerLimits = LayerLimits()
-    eviction_order: Annotated[tuple[EvictableKind, ...], Field(strict=False)] | None = (
-        None  # a list, once `numbered` had it in hand
+    profile: Literal["entity", "messaging"] | None = Field(
+        default=None, description="The budget to begin with: entity has 12,000 tokens, messaging 7,700."
+    )
+    tokens: Annotated[int, Field(ge=MIN_PROMPT_TOKENS, le=MAX_PROMPT_TOKENS)] | None = Field(
+        default=None, description="Tokens of a whole prompt: tools, persona, message and results included."
+    )
+    layers: LayerLimits = Field(default=LayerLimits(), description="Limits of single layers.")
+    eviction_order: Annotated[tuple[EvictableKind, ...], Field(strict=False)] | None = Field(
+        default=None,  # a list, once `expand_number` had it in hand
+        description="What is left out first, second and so on when not everything fits.",
     )
 
 
 class AgentBudget(BudgetOverride):
-    """The context budget: a profile, and what is not the profile's own."""
+    """The context budget: a profile, and what differs from it."""
 
-    profile: Literal["entity", "messaging"] = "messaging"
+    profile: Literal["entity", "messaging"] = Field(
+        default="messaging", description="The budget to begin with: entity has 12,000 tokens, messaging 7,700."
+    )
 
 
 def expand_number(value: object) -> object:

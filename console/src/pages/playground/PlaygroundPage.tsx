@@ -18,23 +18,24 @@ const SETTLE = 400;
 
 /** The laptop's page: the web chat and a simulated phone side by side, and the trace of the newest turn. */
 export default function PlaygroundPage({ route }: PageProps) {
+  const ownTenant = signedIn.value?.tenant ?? "";
   const store = useMemo(
     () =>
       new ChatStore({
-        agents: settings.value?.bindings ?? [],
+        agents: (settings.value?.bindings ?? []).filter((agent) => agent.tenant === ownTenant),
         stream: settings.value?.stream ?? false,
         readAs: () => (hasRole("viewer") ? signedIn.value : null),
       }),
-    [],
+    [ownTenant],
   );
   const [turnId, setTurnId] = useState<string | null>(null);
   const [, tenant, slug] = route.path;
   const about = route.query.get("about");
   useEffect(() => {
-    const agent = tenant && slug ? store.findAgent(tenant, slug) : store.firstAgent();
+    const agent = slug && tenant === ownTenant ? store.findAgent(tenant, slug) : store.firstAgent();
     if (agent) void store.open(agent, recordOf(route.query));
     // eslint-disable-next-line react-hooks/exhaustive-deps -- `about` is what is read of the query
-  }, [store, tenant, slug, about]);
+  }, [store, ownTenant, tenant, slug, about]);
   useEffect(() => () => store.conversation.peek()?.close(), [store]);
 
   const lastTurn = store.conversation.value?.lastTurn.value ?? null;
@@ -58,7 +59,7 @@ export default function PlaygroundPage({ route }: PageProps) {
             onLeaveRecord={() => navigate(toPlayground(store.agent.value ?? undefined), { replace: true })}
           />
         </div>
-        <Phone agents={store.agents.value} onReply={showNewestTurn} />
+        <Phone tenant={ownTenant} agents={store.agents.value} onReply={showNewestTurn} />
         {hasRole("viewer") && (
           <section class="playground-trace" aria-label="Trace of the newest turn">
             {turnId ? (

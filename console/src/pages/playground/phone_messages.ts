@@ -9,26 +9,44 @@ export interface PhoneMessage {
   status: string;
 }
 
-export interface PhoneState {
-  /** The name that the phone shows for the agent. */
-  contact: string;
-  /** The agent that the phone's WhatsApp number belongs to. */
+/** A WhatsApp number of a binding, that the phone can write to. */
+export interface BusinessNumber {
   binding: string;
-  /** The number of the phone. */
+  name: string;
+  /** The name that the phone shows: who speaks for the binding. */
+  contact: string;
+}
+
+export interface BusinessNumbers {
+  /** The number of the phone, until its owner types another. */
   from: string;
-  messages: PhoneMessage[];
+  numbers: readonly BusinessNumber[];
 }
 
-/** Read the messages of a number; without one, of the phone's own. */
-export async function readPhone(from: string, signal?: AbortSignal): Promise<PhoneState> {
-  const query = from ? `?${new URLSearchParams({ from }).toString()}` : "";
-  return (await call(`local/phone/messages${query}`, { signal: signal ?? null })) as PhoneState;
+/** A conversation: a phone's number and the binding that it writes to. */
+export interface PhoneThread {
+  tenant: string;
+  binding: string;
+  from: string;
 }
 
-/** Send a message from a number, as the WhatsApp provider would deliver it. */
-export async function sendFromPhone(from: string, text: string): Promise<void> {
+/** Read the WhatsApp numbers of a tenant. */
+export async function readNumbers(tenant: string, signal: AbortSignal): Promise<BusinessNumbers> {
+  const query = new URLSearchParams({ tenant }).toString();
+  return (await call(`local/phone/numbers?${query}`, { signal })) as BusinessNumbers;
+}
+
+/** Read the messages of a conversation, oldest first. */
+export async function readMessages(thread: PhoneThread, signal: AbortSignal): Promise<readonly PhoneMessage[]> {
+  const query = new URLSearchParams({ ...thread }).toString();
+  const answer = (await call(`local/phone/messages?${query}`, { signal })) as { messages: PhoneMessage[] };
+  return answer.messages;
+}
+
+/** Send a message, as the WhatsApp provider would deliver it. */
+export async function sendFromPhone(thread: PhoneThread, text: string): Promise<void> {
   const headers = { "Content-Type": "application/json" };
-  await call("local/phone", { method: "POST", headers, body: JSON.stringify({ from, text }) });
+  await call("local/phone", { method: "POST", headers, body: JSON.stringify({ ...thread, text }) });
 }
 
 /** The laptop's own routes are not part of the API, so no client is generated for them. */

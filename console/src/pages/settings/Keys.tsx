@@ -48,7 +48,7 @@ export function Keys() {
               columns={[
                 { label: "Name", cell: (key) => key.name },
                 { label: "State", cell: (key) => <KeyState of={key} /> },
-                { label: "Roles", cell: (key) => key.roles.map(sentenceCase).join(", ") || "none" },
+                { label: "Roles", cell: (key) => key.roles.map(sentenceCase).join(", ") || "none", isSecondary: true },
                 { label: "Clearance", cell: (key) => clearanceName(key.clearance), isSecondary: true },
                 { label: "Only for", cell: (key) => key.scopes.join(", ") || "everything", isSecondary: true },
                 {
