@@ -213,7 +213,7 @@ def test_a_negative_number_and_an_unwritable_folder_are_one_line(
     assert printed.startswith("parlour: cannot write /proc/parlour: ")
     assert printed.count("\n") == 1
     (tmp_path / "file").write_text("")
-    assert parlour("export", str(tmp_path / "file" / "pack")) == 1
+    assert parlour("export", str(tmp_path / "file" / "pack")) == 2
     assert "Not a directory" in capsys.readouterr().err
 
 
