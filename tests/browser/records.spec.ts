@@ -41,7 +41,7 @@ test("documents that belong to no record are listed, and a search opens the pass
   const results = page.locator("main");
   await expect(results).not.toContainText(RAW);
   await results.getByRole("link", { name: "Lifting procedure LO-2" }).first().click();
-  await expect(page.getByRole("heading", { name: "Lifting procedure LO-2", level: 1 })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "Lifting procedure LO-2", level: 1, exact: true })).toBeVisible();
   await expect(page.locator(".records-cited").first()).toBeInViewport();
   await expect(page.locator("main")).not.toContainText(RAW);
 });
