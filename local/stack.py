@@ -31,12 +31,23 @@ _START_SECONDS = 60.0
 
 @dataclass(frozen=True, slots=True)
 class StackOptions:
-    """folder: where this stack keeps its state; anthropic_*: a real model, when there is a key."""
+    """folder: where this stack keeps its state; anthropic_*: a real model, when there is a key.
+
+    is_demo  without a key, play the scenes of packs that have some; the pager then loses the answer to its first page.
+    """
 
     folder: Path
     ports: Ports
     anthropic_key: str = ""
     anthropic_url: str = ""
+    is_demo: bool = False
+
+    @property
+    def model(self) -> str:
+        """Return who answers: live, demo or offline."""
+        if self.anthropic_key:
+            return "live"
+        return "demo" if self.is_demo else "offline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +171,7 @@ class _StackStart:
             "EmbeddingModel": EMBEDDING_MODEL,
             "EmbeddingDimensions": str(EMBEDDING_DIMENSIONS),
             "AnthropicBaseUrl": options.anthropic_url,
+            "LaptopModel": options.model,
             "OidcIssuers": _local_url(self._ports.issuer),
             "OidcClientId": "parlour",
         }
@@ -202,7 +214,8 @@ class _StackStart:
         )
 
     def _office(self) -> Server:
-        return start_server(self._processes, "office", self._ports.office, "/done", environment=self._plain)
+        given = ["--lose-first-page"] if self._options.model == "demo" else []
+        return start_server(self._processes, "office", self._ports.office, "/done", *given, environment=self._plain)
 
     def _phone(self, addresses: Addresses) -> Server:
         arguments = {

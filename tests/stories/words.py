@@ -11,6 +11,8 @@ START_STACK = ("-m", "local.up", "--state")
 PORT_VARIABLES = tuple(
     f"PARLOUR_{server}_PORT" for server in ("CONSOLE", "EMULATOR", "PHONE", "EMBEDDINGS", "ISSUER", "OFFICE")
 )
+#: What decides, without a key, who answers: a pack's scenes, or the offline model alone.
+MODEL_VARIABLE, OFFLINE, DEMO = "PARLOUR_MODEL", "offline", "demo"
 #: What it prints once every part answers.
 STACK_IS_READY = "Parlour is ready."
 #: The Gupshup webhook with its token, as it is printed then; group 1 is the deployed API.

@@ -2,8 +2,9 @@
 
 from parlour.documents.pack_import import DocumentDraft
 from parlour.infra.json_values import Json, JsonObject
+from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.packs.format import Binding, Document, Pack, Record, RecordSource
-from parlour.packs.serialization import to_row
+from parlour.packs.serialization import to_json_value, to_row
 from parlour.records.crud import RecordKey
 from parlour.records.pack_import import RecordDraft
 from parlour.records.properties import SOURCES_PROPERTY
@@ -107,9 +108,10 @@ def merge_tenant_settings(pack: Pack, before: JsonObject) -> JsonObject:
         TOOL_HOSTS_SETTING: [*pack.tenant.tool_hosts],
         LINK_HOSTS_SETTING: [*pack.tenant.link_hosts],
         OWN_HOSTS_SETTING: [*_own_hosts(pack)],
+        DEMO_SETTING: to_json_value(pack.scenes),
     }
     kept = {name: value for name, value in before.items() if name not in given}
-    return {**kept, **{name: hosts for name, hosts in given.items() if hosts}}
+    return {**kept, **{name: value for name, value in given.items() if value}}
 
 
 def _own_hosts(pack: Pack) -> list[str]:
