@@ -55,10 +55,11 @@ class DemoDesk:
             visitor = users.load_user_principal(tx, contact.user_id, found.id)
         return visitor, harness.find_session(visitor)
 
-    def open_further_session(self, visitor: Principal, session_id: UUID) -> UUID:
-        with self.harness.database.transaction(self.harness.tenant_id) as tx:
-            opened = users.open_session(tx, visitor, session_id, now=self.harness.clock())
-        return opened
+    def open_further_session(self, visitor: Principal, binding: str) -> UUID:
+        with self.harness.database.transaction(visitor) as tx:
+            found = bindings.find_binding_by_slug(tx, binding)
+            assert found is not None
+            return users.open_session(visitor, tx, binding_id=found.id, now=self.harness.clock()).id
 
     def let_visitors_write(self) -> None:
         self.harness.let_everybody_write()

@@ -23,7 +23,8 @@ class DemoPulseModel:
 
     def stream(self, request: ModelRequest, /, *, seconds_left: float) -> Iterator[StreamPart]:  # noqa: ARG002
         """Return the Pulse in one piece. ProviderRejected when no scene is for this record, or nothing fits."""
-        text = "\n".join(str(block.get("text", "")) for one in request.messages for block in content_blocks(one))
+        blocks = [*request.system, *(block for one in request.messages for block in content_blocks(one))]
+        text = "\n".join(str(block.get("text", "")) for block in blocks)
         handle = _HANDLE.search(text)
         scene = self._scenes.get(handle[1]) if handle else None
         statements = fill_statements(scene, Exchange("", outcomes=[_material(text)])) if scene else []
@@ -37,7 +38,7 @@ class DemoPulseModel:
 def _material(text: str) -> ToolOutcome:
     """Return the numbered documents of a Pulse's prompt as a tool's result has them."""
     heads = list(_DOCUMENT.finditer(text))
-    ends = [*(head.start() for head in heads[1:]), len(text)]
+    ends = [*(head.start() for head in heads), len(text)][1:]
     documents: list[JsonObject] = [
         {"document": int(head[1]), "title": head[2], "contents": text[head.start(2) : end]}
         for head, end in zip(heads, ends, strict=True)
