@@ -26,7 +26,7 @@ CONSOLE_PACKAGES := console/node_modules/.package-lock.json
 BROWSER := tests/browser/node_modules/.package-lock.json
 
 # The console's build: the folder that is served, the API's types that it is checked against, and what it is made from.
-CONSOLE_FOLDER := console/dist
+CONSOLE_FOLDER := shared/parlour/api/console
 CONSOLE := $(CONSOLE_FOLDER)/index.html
 API_TYPES := console/src/api/schema.d.ts
 CONSOLE_SOURCES = $(shell find console/src console/public ! -path $(API_TYPES) 2>/dev/null) $(wildcard console/*.html) \
@@ -149,7 +149,7 @@ $(API_TYPES): $(STATE)/openapi.json $(CONSOLE_PACKAGES)
 
 $(CONSOLE): $(CONSOLE_SOURCES) $(API_TYPES) $(CONSOLE_PACKAGES)
 	@echo "   console: vite build"
-	@cd console && $(WITH_NODE) node_modules/.bin/vite build --logLevel=warn --emptyOutDir --outDir ../$(CONSOLE_FOLDER)
+	@cd console && $(WITH_NODE) node_modules/.bin/vite build --logLevel=warn
 
 environments: $(DEV) $(EMULATOR) $(SAM) $(CHECKS) $(PROTOCOL_SERVER) $(CONSOLE_PACKAGES) $(BROWSER)
 

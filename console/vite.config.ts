@@ -10,7 +10,7 @@ export default defineConfig({
     ),
   },
   build: {
-    outDir: "dist",
+    outDir: "../shared/parlour/api/console",
     emptyOutDir: true,
     target: "es2023",
     // The Content-Security-Policy allows neither `data:` addresses nor inline scripts.

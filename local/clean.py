@@ -13,8 +13,8 @@ _GENERATED = (
     ".ruff_cache",
     ".pytest_cache",
     ".hypothesis",
-    "console/dist",
     "console/node_modules",
+    "shared/parlour/api/console",
     "tests/browser/node_modules",
     "tests/protocol_server/node_modules",
 )

@@ -3,6 +3,7 @@
 import asyncio
 import importlib.util
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,9 @@ def test_a_text_goes_along_with_a_message_through_the_bucket(ask: Ask) -> None:
 
 
 def test_the_console_leaves_as_text_and_is_told_to_poll(ask: Ask) -> None:
-    for path in ("/console/", "/console/main.js", "/console/style.css", "/console/mark.svg"):
+    linked = re.findall(r'"\./(assets/[^"]+\.(?:js|css))"', ask("GET", "/console/")["body"])
+    assert linked
+    for path in ("/console/", *(f"/console/{path}" for path in linked)):
         answer = ask("GET", path)
         assert (answer["statusCode"], answer["isBase64Encoded"]) == (200, False)
         assert "content-security-policy" in answer["headers"]

@@ -57,7 +57,11 @@ def running(folder: Path, model: str = words.OFFLINE) -> Iterator[Stack]:
     """Start a stack that keeps its state in `folder`, and stop it at the end of the block; `model` answers there."""
     folder.mkdir(parents=True)
     ports = dict(zip(words.PORT_VARIABLES, _free_ports(len(words.PORT_VARIABLES)), strict=True))
-    environment = {**plain_environment(), words.MODEL_VARIABLE: model, **{name: str(port) for name, port in ports.items()}}
+    environment = {
+        **plain_environment(),
+        words.MODEL_VARIABLE: model,
+        **{name: str(port) for name, port in ports.items()},
+    }
     output = folder / "output"
     command = [sys.executable, *words.START_STACK, str(folder)]
     with output.open("w") as written:

@@ -2,12 +2,13 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { isExpired } from "../api/expiry";
 import { toProblem, type Problem } from "../api/problem";
-import { me, signedIn } from "../api/sign_in";
+import { signedIn } from "../api/sign_in";
+import { Page } from "../ui/Page";
 import { EmptyState, ErrorState, Skeleton } from "../ui/states";
 import { CommandPalette } from "./CommandPalette";
 import { Navigation } from "./Navigation";
 import { navigate, route } from "./router";
-import { openedSection, visibleSections, type PageProps } from "./sections";
+import { openedSection, sectionOf, SECTIONS, visibleSections, type PageProps } from "./sections";
 import { settings } from "./settings";
 import { ExpiredDialog, SignInPage } from "./SignIn";
 
@@ -36,21 +37,26 @@ export function App() {
 function CurrentPage() {
   const isLocal = settings.value?.local ?? false;
   const section = openedSection(route.value, isLocal);
-  const first = visibleSections(isLocal)[0]?.key;
+  const first = visibleSections(false)[0]?.key;
   const isRoot = !route.value.path.length;
   useEffect(() => {
     if (isRoot && first) navigate(`#/${first}`, { replace: true });
   }, [isRoot, first]);
   if (section) return <LazyPage key={section.key} load={section.load} />;
   if (isRoot && first) return <Skeleton />;
+  const isWithheld = isRoot || sectionOf(route.value, SECTIONS);
   return (
-    <EmptyState icon="search" title="There is no such page">
-      <p>
-        {first
-          ? "Check the address, or choose a section from the navigation."
-          : `This sign-in (${me.value?.kind ?? "unknown"}) has no role. Ask an administrator for the role viewer.`}
-      </p>
-    </EmptyState>
+    <Page title={isWithheld ? "You may not see this" : "There is no such page"}>
+      {isWithheld ? (
+        <EmptyState icon="key" title={first ? "Your role is not enough" : "You have no role yet"}>
+          <p>Ask an administrator for the role viewer, with which you can read everything here.</p>
+        </EmptyState>
+      ) : (
+        <EmptyState icon="search" title="The address is wrong">
+          <p>Check the address, or choose a section from the navigation.</p>
+        </EmptyState>
+      )}
+    </Page>
   );
 }
 

@@ -40,7 +40,7 @@ export function BarChart({ label, bars, chosen, onChoose }: BarChartProps) {
       </div>
       <figcaption class="soft">
         <span>{bars[0]?.label}</span>
-        <span>{bars.at(-1)?.label}</span>
+        {bars.length > 1 && <span>{bars.at(-1)?.label}</span>}
       </figcaption>
     </figure>
   );

@@ -25,18 +25,30 @@ interface MarkdownProps {
   citations?: readonly Citation[];
   /** The prefix of citations' element ids, for links to the list of sources below the text. */
   sourceId?: string;
+  /** Whether a line end is a new line, as in messages; else it is a space, as in markdown files. */
+  keepLineBreaks?: boolean;
 }
 
+const NO_CITATIONS: readonly Citation[] = [];
+
 /** A markdown text, with its citations as links: to the source's page, else to the list of sources. */
-export function Markdown({ text, citations = [], sourceId = "" }: MarkdownProps) {
-  const html = useMemo(() => renderMarkdown(text, citations, sourceId), [text, citations, sourceId]);
+export function Markdown({ text, citations = NO_CITATIONS, sourceId = "", keepLineBreaks = true }: MarkdownProps) {
+  const html = useMemo(
+    () => renderMarkdown(text, citations, sourceId, keepLineBreaks),
+    [text, citations, sourceId, keepLineBreaks],
+  );
   return <div class="prose" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 
 /** Return a markdown text as safe HTML. */
-export function renderMarkdown(text: string, citations: readonly Citation[], sourceId: string): string {
+export function renderMarkdown(
+  text: string,
+  citations: readonly Citation[],
+  sourceId: string,
+  keepLineBreaks = true,
+): string {
   const known = new Map(citations.map((citation) => [citation.number, citation]));
-  const marked = new Marked({ gfm: true, breaks: true, extensions: [citationExtension(known, sourceId)] });
+  const marked = new Marked({ gfm: true, breaks: keepLineBreaks, extensions: [citationExtension(known, sourceId)] });
   marked.use({
     renderer: {
       link: ({ text: label }) => escape(label),

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "./Icon";
 
 interface PageProps {
@@ -42,10 +42,18 @@ interface Tab {
   isCurrent: boolean;
 }
 
-/** Links between the parts of a section. */
+/** Links between the parts of a section. Where they are wider than the window, the current one is scrolled to. */
 export function Tabs({ label, tabs }: { label: string; tabs: readonly Tab[] }) {
+  const list = useRef<HTMLElement>(null);
+  const current = tabs.find(({ isCurrent }) => isCurrent)?.href;
+  useEffect(() => {
+    const frame = list.current;
+    const tab = frame?.querySelector<HTMLElement>("[aria-current]");
+    // `scrollIntoView` would let the keyboard begin here, behind the navigation.
+    if (frame && tab) frame.scrollLeft = tab.offsetLeft - frame.offsetLeft - (frame.clientWidth - tab.clientWidth) / 2;
+  }, [current]);
   return (
-    <nav class="tabs" aria-label={label}>
+    <nav ref={list} class="tabs" aria-label={label}>
       {tabs.map((tab) => (
         <a key={tab.href} href={tab.href} aria-current={tab.isCurrent ? "page" : undefined}>
           {tab.label}

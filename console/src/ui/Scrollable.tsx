@@ -2,13 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 interface ScrollableProps {
-  /** What the region holds, for screen readers. */
+  /** What it holds, for screen readers. */
   label: string;
   class?: string;
   children: ComponentChildren;
 }
 
-/** A region that scrolls if its content is too long; then it takes the focus, so that the keyboard can scroll it. */
+/** Content that scrolls if it is too long; then it takes the focus, so that the keyboard can scroll it. */
 export function Scrollable({ label, class: name, children }: ScrollableProps) {
   const element = useRef<HTMLDivElement>(null);
   const [isScrollable, setScrollable] = useState(false);
@@ -22,7 +22,7 @@ export function Scrollable({ label, class: name, children }: ScrollableProps) {
     measure();
     return () => observer.disconnect();
   }, [children]);
-  const focus = isScrollable ? { tabIndex: 0, role: "region" as const, "aria-label": label } : {};
+  const focus = isScrollable ? { tabIndex: 0, role: "group" as const, "aria-label": label } : {};
   return (
     <div ref={element} class={name} {...focus}>
       {children}

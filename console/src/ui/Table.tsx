@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { Scrollable } from "./Scrollable";
 
 export interface Column<Row> {
   label: string;
@@ -20,7 +21,7 @@ interface TableProps<Row> {
 /** A table. The first column names the row and should hold its link. */
 export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) {
   return (
-    <div class="table-frame">
+    <Scrollable class="table-frame" label={caption}>
       <table class="table">
         <caption class="visually-hidden">{caption}</caption>
         <thead>
@@ -44,7 +45,7 @@ export function Table<Row>({ caption, columns, rows, rowKey }: TableProps<Row>) 
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrollable>
   );
 }
 

@@ -1,4 +1,5 @@
-const LOCALE = document.documentElement.lang || "en";
+/** The console is in English; numbers and dates are as the reader's English writes them. */
+const LOCALE = navigator.languages.find((language) => /^en(-[A-Z]{2})?$/.test(language)) ?? "en-GB";
 
 /** 1234.5 -> "1,235". */
 export function count(value: number): string {

@@ -28,7 +28,6 @@ export function Notice({ problem }: { problem: Problem | undefined }) {
 }
 
 const TITLES: Record<number, string> = {
-  0: "No connection",
   401: "Your sign-in has expired",
   403: "You may not see this",
   404: "This does not exist",
@@ -46,7 +45,10 @@ const ADVICE: Record<number, string> = {
 
 /** What a page shows when its data could not be loaded. */
 export function ErrorState({ problem, reload }: { problem: Problem; reload?: () => void }) {
-  const title = TITLES[problem.status] ?? (problem.status >= 500 ? "Parlour cannot answer now" : "Couldn’t load this");
+  const title =
+    problem.code === "unreachable"
+      ? "No connection"
+      : (TITLES[problem.status] ?? (problem.status >= 500 ? "Parlour cannot answer now" : "Couldn’t load this"));
   return (
     <div class="empty" role="alert">
       <Icon name="alert" />

@@ -130,7 +130,9 @@ class Scene:
 
 def scenes_from_settings(settings: JsonObject) -> tuple[Scene, ...]:
     """Return the scenes of a tenant's settings, by name."""
-    return tuple(Scene.from_json(name, _object(one)) for name, one in sorted(_object(settings.get(DEMO_SETTING)).items()))
+    return tuple(
+        Scene.from_json(name, _object(one)) for name, one in sorted(_object(settings.get(DEMO_SETTING)).items())
+    )
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:

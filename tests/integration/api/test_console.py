@@ -1,5 +1,6 @@
 """The console's page, what it is told before it begins, and that it may run nothing but its own files."""
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from httpx2 import Response
 
 from parlour.api import middleware
 from parlour.api.app import create_app
@@ -21,6 +23,7 @@ from tests.integration.api.conftest import (
     make_dependencies,
     open_session,
     operator_headers,
+    sample_pack_files,
 )
 
 
@@ -31,20 +34,26 @@ def database_pool(open_database: Callable[[], Database]) -> Iterator[DatabasePoo
     connections.close()
 
 
-@pytest.mark.parametrize(
-    ("path", "kind"),
-    [
-        ("", "text/html"),
-        ("index.html", "text/html"),
-        ("style.css", "text/css"),
-        ("main.js", "javascript"),
-        ("mark.svg", "image/svg+xml"),
-    ],
-)
-def test_the_page_is_served_under_a_strict_policy(client: TestClient, path: str, kind: str) -> None:
-    answer = client.get(f"/console/{path}")
-    assert answer.status_code == 200
-    assert kind in answer.headers["content-type"]
+def read_linked_files(page: str) -> list[str]:
+    """Return the addresses of the scripts and styles of a page, relative to it."""
+    return re.findall(r'(?:src|href)="\./(assets/[^"]+\.(?:js|css))"', page)
+
+
+@pytest.mark.parametrize("page", ["", "index.html", "chat.html"])
+def test_page_and_its_files_are_served_under_a_strict_policy(client: TestClient, page: str) -> None:
+    answer = client.get(f"/console/{page}")
+    assert "text/html" in answer.headers["content-type"]
+    linked = read_linked_files(answer.text)
+    assert {path.rpartition(".")[2] for path in linked} == {"js", "css"}
+    for path in linked:
+        file = client.get(f"/console/{path}")
+        assert file.status_code == 200
+        assert {"js": "javascript", "css": "text/css"}[path.rpartition(".")[2]] in file.headers["content-type"]
+        check_policy(file)
+    check_policy(answer)
+
+
+def check_policy(answer: Response) -> None:
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -59,15 +68,20 @@ def test_the_page_may_send_files_to_the_bucket_and_to_nobody_else(client: TestCl
 
 
 def test_a_page_that_is_there_already_is_not_sent_again(client: TestClient) -> None:
-    first = client.get("/console/style.css")
+    first = client.get("/console/")
     assert first.headers["cache-control"] == "no-cache"
-    assert client.get("/console/style.css", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
+    assert client.get("/console/", headers={"If-None-Match": first.headers["etag"]}).status_code == 304
 
 
 @pytest.mark.parametrize("path", ["/", "/console"])
 def test_the_way_to_the_console_is_relative(client: TestClient, path: str) -> None:
     answer = client.get(path)
     assert (answer.status_code, answer.headers["location"]) == (307, "console/")
+
+
+def test_root_at_an_agents_host_leads_to_its_chat(client: TestClient, brick: str) -> None:
+    answer = client.get("/", headers={"Host": "brick.example"})
+    assert (answer.status_code, answer.headers["location"]) == (307, "console/chat.html")
 
 
 def test_the_host_says_whom_one_can_talk_to(client: TestClient, acme: str, brick: str) -> None:

@@ -93,9 +93,7 @@ def test_a_page_without_confirmation_is_told_as_unknown_and_left_to_a_person(des
     assert "I do not know whether it arrived" in desk.visit()("Page the foreman to clear C4")
     assert desk.harness.query("SELECT state FROM tool_calls WHERE name = 'notify_foreman'") == [("unknown",)]
     desk.add_office(notify_foreman={"number": "N-102"})
-    assert desk.visit()("Page the foreman to clear C4") == (
-        "Done. The foreman was paged under **N-102**: clear C4"
-    )
+    assert desk.visit()("Page the foreman to clear C4") == ("Done. The foreman was paged under **N-102**: clear C4")
 
 
 def test_an_injection_is_refused_without_a_search(desk: DemoDesk) -> None:

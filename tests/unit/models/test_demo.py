@@ -97,9 +97,7 @@ def test_what_is_remembered_of_the_user_fills_a_slot() -> None:
 
 
 def test_a_picture_is_told_by_format_and_size() -> None:
-    scenes: JsonObject = {
-        "p": {"attachment": "image", "replies": [{"text": "{attachment.format}, {attachment.size}"}]}
-    }
+    scenes: JsonObject = {"p": {"attachment": "image", "replies": [{"text": "{attachment.format}, {attachment.size}"}]}}
     data = base64.b64encode(bytes(3 * 1024)).decode()
     image: JsonObject = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": data}}
     assert text(play(scenes, user("", image))) == "PNG, 3 kB"

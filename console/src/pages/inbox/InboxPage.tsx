@@ -35,7 +35,11 @@ export default function InboxPage({ route }: PageProps) {
   return (
     <Page
       title="Inbox"
-      lead={openCount.value ? `${plural(openCount.value, "item")} need a person.` : "Nothing waits for a person."}
+      lead={
+        openCount.value
+          ? `${plural(openCount.value, "item needs", "items need")} a person.`
+          : "Nothing waits for a person."
+      }
       actions={
         <Button icon="refresh" onClick={() => void refreshAttention()}>
           Refresh

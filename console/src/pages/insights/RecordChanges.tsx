@@ -64,7 +64,7 @@ export function RecordChanges() {
         {(list) =>
           list.length === 0 ? (
             <EmptyState icon="pen" title="No changes in this period">
-              <p>When an agent or a person changes a record, the change appears here.</p>
+              <p>What agents change in records appears here, and what people delete or accept.</p>
             </EmptyState>
           ) : (
             <ul class="insights-changes">

@@ -32,7 +32,7 @@ export function Limits() {
               rowKey={(row) => `${row.scope} ${row.key}`}
               columns={[
                 { label: "Limits", cell: (row) => sentenceCase(row.scope) },
-                { label: "Whom", cell: (row) => row.key },
+                { label: "Whom", cell: (row) => <span title={row.key}>…{row.key.slice(-6)}</span> },
                 {
                   label: "State",
                   cell: (row) => (
@@ -42,7 +42,7 @@ export function Limits() {
                   ),
                 },
                 { label: "Requests left", cell: (row) => count(row.tokens), isNumber: true },
-                { label: "Refused so far", cell: (row) => count(row.refused_count), isNumber: true },
+                { label: "Refused so far", cell: (row) => count(row.refused_count), isNumber: true, isSecondary: true },
                 { label: "Last request", cell: (row) => <Time at={row.refilled_at} />, isSecondary: true },
               ]}
             />

@@ -24,6 +24,7 @@ from parlour.infra.postgres import Database
 from parlour.models.demo_scenes import DEMO_SETTING
 from parlour.tenancy import bindings, routing_keys, tenants
 from parlour.tenancy.bindings import Binding
+from parlour.tenancy.routing_keys import RoutingKey
 from parlour.tenancy.tenants import Tenant
 
 router = APIRouter(tags=["console"])
@@ -55,9 +56,16 @@ def get_health() -> HealthView:
 
 
 @router.get("/", include_in_schema=False)
+def redirect_to_page(request: Request, services: AppDependencies) -> RedirectResponse:
+    """Return the way to the chat at an agent's own host, else to the console; relative, below a stage's prefix."""
+    with services.databases.borrow() as database:
+        route = _find_host(database, request)
+    return RedirectResponse("console/chat.html" if route else "console/")
+
+
 @router.get("/console", include_in_schema=False)
 def redirect_to_console() -> RedirectResponse:
-    """Relative, so that a stage's prefix in front of the path stays where it is."""
+    """Return the way to the console; relative, below a stage's prefix."""
     return RedirectResponse("console/")
 
 
@@ -65,8 +73,7 @@ def redirect_to_console() -> RedirectResponse:
 def get_console_settings(request: Request, services: AppDependencies) -> ConsoleSettingsView:
     """Whom a visitor can talk to at this address, and how replies can be followed."""
     with services.databases.borrow() as database:
-        with database.transaction(None) as tx:
-            route = routing_keys.find_routing_key(tx, routing_keys.web_key(request.headers.get("host", "")))
+        route = _find_host(database, request)
         tenant = _get_tenant(database, route.tenant_id) if route else None
         here = [tenant] if tenant else []
         shown = [slug for slug in services.showcase_tenants if slug not in {tenant.slug for tenant in here}]
@@ -90,6 +97,11 @@ def _answering_model(services: ApiDependencies, found: list[Tenant]) -> Literal[
     model = services.laptop_model or None
     has_scenes = any(tenant.settings.get(DEMO_SETTING) for tenant in found)
     return "offline" if model == "demo" and not has_scenes else model
+
+
+def _find_host(database: Database, request: Request) -> RoutingKey | None:
+    with database.transaction(None) as tx:
+        return routing_keys.find_routing_key(tx, routing_keys.web_key(request.headers.get("host", "")))
 
 
 def _get_tenant(database: Database, tenant_id: UUID) -> Tenant | None:
