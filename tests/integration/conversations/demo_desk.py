@@ -13,6 +13,7 @@ from parlour.infra.json_values import JsonObject
 from parlour.infra.postgres import Database
 from parlour.models.demo import DemoModel
 from parlour.models.demo_scenes import scenes_from_settings
+from parlour.models.model import Model
 from parlour.models.offline import OfflineModel
 from parlour.models.simulated_cache import SimulatedCache
 from parlour.packs import folder
@@ -36,10 +37,13 @@ class DemoDesk:
         with database.transaction(tenant_id) as tx:
             tenant = tenants.find_own_tenant(tx)
         assert tenant is not None
-        cache = SimulatedCache(lambda: self.harness.clock.now.timestamp())
+        cache = SimulatedCache(self._seconds)
         self.pauses: list[float] = []
         demo = DemoModel(scenes_from_settings(tenant.settings), cache, self.pauses.append)
-        self.models = {"offline": OfflineModel(), "demo": demo}
+        self.models: dict[str, Model] = {"offline": OfflineModel(), "demo": demo}
+
+    def _seconds(self) -> float:
+        return self.harness.clock.now.timestamp()
 
     def visit(self, binding: str = "site-desk") -> Callable[[str], str]:
         """Open a visitor's session; return what asks a question in it and returns the reply."""

@@ -5,8 +5,6 @@ from decimal import Decimal
 from parlour.infra.json_values import JsonObject
 from parlour.models.demo_scenes import DEMO_SETTING, scenes_from_settings
 from parlour.models.offline import OfflineModel
-from parlour.pulse.pulse import PulseJob
-from parlour.pulse.writing import writing_job
 from parlour.pulse.writing.demo_pulse import DemoPulseModel
 from tests.integration.pulse.pulse_harness import PulseHarness
 

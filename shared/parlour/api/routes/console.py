@@ -16,8 +16,8 @@ from parlour.api.configuration_schemas import (
     HealthView,
     SignInView,
 )
-from parlour.api.routes.sessions import is_response_buffered
 from parlour.api.dependencies import ApiDependencies
+from parlour.api.routes.sessions import is_response_buffered
 from parlour.conversations.attachment_uploads import RULES
 from parlour.infra.errors import NotFound
 from parlour.infra.postgres import Database
