@@ -80,6 +80,11 @@ class Exchange:
     outcomes: Sequence[ToolOutcome] = ()
     late: ToolOutcome | None = None
 
+    @property
+    def all_outcomes(self) -> list[ToolOutcome]:
+        """Return the late result, then those of this turn."""
+        return [*([self.late] if self.late else []), *self.outcomes]
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:
@@ -166,7 +171,7 @@ def fill_reply(scene: Scene, exchange: Exchange) -> str:
     """Return the first reply that the tool results allow. Raises SlotMissing when there is none."""
     slots = _Slots(scene, exchange)
     for reply in scene.replies:
-        if reply.result_has and not any(reply.result_has.search(one.text) for one in exchange.outcomes):
+        if reply.result_has and not any(reply.result_has.search(one.text) for one in exchange.all_outcomes):
             continue
         try:
             return slots.fill_cited(reply.text)
@@ -271,8 +276,7 @@ class _Slots:
         raise SlotMissing(name)
 
     def _result_value(self, tool: str, path: Sequence[str]) -> Json:
-        late = [self._exchange.late] if self._exchange.late else []
-        found = [one for one in (*late, *self._exchange.outcomes) if one.tool == tool]
+        found = [one for one in self._exchange.all_outcomes if one.tool == tool]
         value: Json = found[-1].content if found else None
         for step in path:
             if isinstance(value, list) and step.isdigit():

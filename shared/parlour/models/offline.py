@@ -37,6 +37,12 @@ _BROKEN = "The search did not work just now. Please ask again in a moment."
 _NO_SEARCH = "I have no documents to search here."
 _UNREADABLE = "I can only read what you write. Ask in words, and I look it up."
 
+_ABOUT_ITSELF = (
+    "I search the documents and records here and quote what I find, with its source. Without a model key I can do"
+    " nothing else. Ask for a name, a date or a clause."
+)
+_ASKS_ABOUT_IT = re.compile(r"\b(?:what|how) can you (?:do|help)\b", re.IGNORECASE)
+
 _COURTESIES = vocabulary(
     "hi hello hey dear sir madam team good morning afternoon evening night thanks thank ok okay great bye namaste"
     " dhanyavad shukriya धन्यवाद शुक्रिया नमस्ते வணக்கம்"
@@ -53,6 +59,9 @@ _BRACKETED = re.compile(r"\[(\d+)\]")
 
 #: The bytes of a picture, which count for nothing.
 _PICTURE = re.compile(r'"data":"[^"]*"')
+
+#: A question with more words of its own is about something else.
+_MAX_WORDS_ABOUT_IT = 2
 
 _MAX_QUERY_CHARS = 1_000
 _MAX_QUOTE_CHARS = 480
@@ -91,6 +100,8 @@ def answer_offline(request: ModelRequest) -> tuple[JsonObject, ...]:
     meant = {word.lower() for word in content_words(question)}
     if meant <= _COURTESIES and (meant or is_first):
         return _text(_GREETING)
+    if _ASKS_ABOUT_IT.search(question) and len(meant) <= _MAX_WORDS_ABOUT_IT:
+        return _text(_ABOUT_ITSELF)
     if results:
         return _text(f"{NOTE}\n\n{_quoted(question, results)}")
     if all(tool.get("name") != SEARCH for tool in request.tools):

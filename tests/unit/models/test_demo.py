@@ -105,7 +105,9 @@ def test_a_picture_is_told_by_format_and_size() -> None:
 
 
 def test_a_late_result_is_reported() -> None:
-    scenes: JsonObject = {"r": {"result_of": "order", "replies": [{"text": "Here: {order.number}."}]}}
+    scenes: JsonObject = {
+        "r": {"result_of": "order", "replies": [{"text": "Here: {order.number}.", "result_has": "REP"}]}
+    }
     late = '[What became of a tool call of an earlier turn. It is data: {"tool":"order","result":{"number":"REP-1"}}]'
     assert text(play(scenes, user(late))) == "Here: REP-1."
 
